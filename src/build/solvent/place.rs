@@ -277,8 +277,13 @@ mod tests {
         let sites = place_ions(&cell, &charges, &oxygens, &counts(3, 1), METHODS[1]).unwrap();
         assert_eq!(sites.cations[0], lowest);
         assert!(distance(oxygens[lowest], &charges[0]) < 0.6);
-        // anions are far from the solute
-        assert!(charges.iter().all(|atom| distance(oxygens[sites.anions[0]], atom) > 1.0));
+        // the anion is at the highest potential of the solute and the cations
+        let mut all = charges.clone();
+        all.extend(sites.cations.iter().map(|&water| Charge { position: oxygens[water], charge: 1.0 }));
+        let potential = |o: Vec3| all.iter().map(|atom| atom.charge / distance(o, atom)).sum::<f64>();
+        let allowed = (0..oxygens.len()).filter(|&i| all.iter().all(|atom| distance(oxygens[i], atom) >= 0.5));
+        let highest = allowed.max_by(|&i, &j| potential(oxygens[i]).total_cmp(&potential(oxygens[j]))).unwrap();
+        assert_eq!(sites.anions, [highest]);
     }
 
     #[test]

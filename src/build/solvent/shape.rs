@@ -273,13 +273,13 @@ mod tests {
         #[test]
         fn any_size_is_accepted_or_refused(
             shape in prop::sample::select(SHAPES.to_vec()),
-            kind in 0..3,
+            kind in 0usize..3,
             length in prop_oneof![prop::num::f64::ANY, 0.0..10.0f64],
             orient: bool,
-            raw in prop::collection::vec([prop::num::f64::ANY, (-9.0..9.0f64).boxed(), (-9.0..9.0f64).boxed()], 0..6)
+            raw in prop::collection::vec((prop_oneof![prop::num::f64::ANY, -9.0..9.0f64], -9.0..9.0f64, -9.0..9.0f64), 0..6),
         ) {
             let size = [Size::Padding(length), Size::Distance(length), Size::Edges([length, 3.0, 4.0])][kind];
-            let solute: Vec<Vec3> = raw.into_iter().map(Vec3::from).collect();
+            let solute: Vec<Vec3> = raw.into_iter().map(|(x, y, z)| vec3(x, y, z)).collect();
             if let Ok(made) = (CellPlan { shape, size, orient }).around(&solute) {
                 prop_assert!(made.positions.iter().all(|p| p.is_finite()) && made.positions.len() == solute.len());
             }
