@@ -158,7 +158,6 @@ mod tests {
             for distance in [2.5, 3.0, 4.1, 6.7] {
                 let cell = cell(shape, distance);
                 let error = density_error(&cell, fill(&cell, &[], &TIP3P).unwrap().len(), 0.0);
-                eprintln!("{shape:?} {distance} {error:.4}");
                 assert!(error.abs() < 0.03, "{shape:?} {distance} {error}");
             }
         }
@@ -176,7 +175,6 @@ mod tests {
             let contact = RADIUS_SCALE * (sphere.radius + OXYGEN);
             assert!(waters.iter().all(|water| (water[0] - sphere.position).norm() >= contact));
             let error = density_error(&cell, waters.len(), 4.0 / 3.0 * std::f64::consts::PI * contact.powi(3));
-            eprintln!("{shape:?} {error:.4}");
             assert!(error.abs() < 0.03, "{shape:?} {error}");
         }
     }

@@ -156,8 +156,8 @@ pub fn sltcap(units: f64, charge: f64, valences: [u32; 2]) -> [f64; 2] {
         return [(-charge).max(0.0) / cation, charge.max(0.0) / anion];
     }
     let numbers = |phi: f64| [cations * (-cation * phi).exp(), anions * (anion * phi).exp()];
-    // The total charge falls with φ. The solution for monovalent ions of the same charge bounds it: with z = min(z₊, z₋)
-    // and the charge per formula unit q, |φ| ≤ arsinh(|Q|/2qN₀)/z.
+    // The total charge falls with φ. With the smaller valence z and the charge z₊n₊ = q of the cations of a formula
+    // unit, the root satisfies |φ| ≤ arsinh(|Q|/2qN₀)/z, because q N₀ (exp(z₊φ) − exp(−z₋φ)) ≥ 2 q N₀ sinh(zφ).
     let bound = (charge.abs() / (2.0 * cation * cations)).asinh() / cation.min(anion);
     let total = |phi: f64| {
         let [n, m] = numbers(phi);

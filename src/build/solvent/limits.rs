@@ -14,12 +14,11 @@ const LARGEST_COORDINATE: f64 = 1e6;
 /// Refuses cells that are too large, too small or not finite.
 pub(super) fn check_cell(cell: &PeriodicCell) -> Result<(), Problem> {
     let volume = cell.volume();
-    if !(volume <= LARGEST_VOLUME) {
+    if volume.is_nan() || volume > LARGEST_VOLUME {
         return Err(Problem::new(format!("a cell of {volume:.3e} nm³, more than {LARGEST_VOLUME:e} nm³"))
             .help("lengths are in nm; choose a smaller cell or a smaller padding"));
     }
     let width = cell.face_distances().into_iter().fold(f64::INFINITY, f64::min);
-    // the comparison is false for NaN
     if width >= SMALLEST_WIDTH && cell.rows().iter().all(|row| row.is_finite()) {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use super::limits;
 /// default `ionCutoff` of `Modeller` of OpenMM.
 const DISTANCES: [f64; 4] = [0.5, 0.4, 0.3, 0.0];
 /// Largest number of pairs of a water and a charge whose potential is computed at a time, which takes a few seconds.
-const MOST_PAIRS: usize = 50_000_000;
+const MOST_PAIRS: usize = 200_000_000;
 /// Smallest number of waters whose potentials are compared, even if the pairs are more than [`MOST_PAIRS`].
 const FEWEST_CANDIDATES: usize = 200;
 /// Smallest distance (nm) in a Coulomb potential, so that an atom at the position of a water gives a finite value.
@@ -40,9 +40,11 @@ pub enum Placement {
         seed: u64,
     },
     /// Each ion replaces the water at which its energy in the Coulomb potential of the solute and of the ions placed
-    /// before is lowest, without a cutoff, with the nearest image of each charge. The method is that of `addIons` of
-    /// AMBER with waters in place of grid points. If there are more than 50 million pairs of waters and charges, only
-    /// random waters are compared.
+    /// before is lowest, without a cutoff. The method is that of `addIons` of AMBER with waters in place of grid
+    /// points. The image of a water that is nearest to the center of the solute represents it, and the solute acts
+    /// without its images; of an ion the nearest image acts. If there are more than 200 million pairs of waters and
+    /// charges, only random waters are compared. Ions of salt are next to ions of the opposite charge, so that random
+    /// waters are the better choice for salt.
     Electrostatic {
         /// seed of the random numbers that select the waters
         seed: u64,
@@ -83,11 +85,15 @@ pub fn place_ions(
         oxygen_grid: Grid::new(cell, oxygens, DISTANCES[0]),
         open: vec![true; oxygens.len()],
         sites: IonSites::default(),
-        charges: solute.to_vec(),
+        solute,
+        center: positions.iter().copied().sum::<Vec3>() / positions.len().max(1) as f64,
         total: solute.iter().map(|atom| atom.charge).sum(),
     };
     let order = shuffled(oxygens.len(), seed);
     for distance in DISTANCES {
+        if work.next_charge().is_none() {
+            break;
+        }
         work.reopen(distance);
         match placement {
             Placement::Random { .. } => work.place_in_order(&order, distance),
@@ -131,9 +137,10 @@ struct Work<'a> {
     /// whether an ion may replace the water
     open: Vec<bool>,
     sites: IonSites,
-    /// charges of the solute, then of the ions placed so far
-    charges: Vec<Charge>,
-    /// sum of `charges`, e
+    solute: &'a [Charge],
+    /// mean position of the solute, nm
+    center: Vec3,
+    /// charge of the solute and of the ions placed so far, e
     total: f64,
 }
 
@@ -173,7 +180,6 @@ impl Work<'_> {
     fn place(&mut self, water: usize, charge: f64, distance: f64) {
         let sites = if charge > 0.0 { &mut self.sites.cations } else { &mut self.sites.anions };
         sites.push(water);
-        self.charges.push(Charge { position: self.oxygens[water], charge });
         self.total += charge;
         self.close(water, distance);
     }
@@ -188,7 +194,8 @@ impl Work<'_> {
     }
 
     fn place_by_potential(&mut self, order: &[usize], distance: f64) {
-        let most = (MOST_PAIRS / self.charges.len().max(1)).max(FEWEST_CANDIDATES);
+        let charges = self.solute.len() + self.counts.cations + self.counts.anions;
+        let most = (MOST_PAIRS / charges).max(FEWEST_CANDIDATES);
         while self.next_charge().is_some() {
             let open = order.iter().copied().filter(|&water| self.open[water]).take(most);
             let mut candidates: Vec<(usize, f64)> = open.map(|water| (water, self.potential(water))).collect();
@@ -201,20 +208,27 @@ impl Work<'_> {
                 let Some((water, _)) = candidates.iter().copied().reduce(lower) else { break };
                 self.place(water, charge, distance);
                 for (other, potential) in &mut candidates {
-                    *potential += charge / self.separation(self.oxygens[*other], self.oxygens[water]);
+                    *potential += self.potential_of_ion(*other, water, charge);
                 }
             }
         }
     }
 
-    /// Coulomb potential of all charges at a water, e/nm.
+    /// Coulomb potential of the solute and of the ions at a water, e/nm.
     fn potential(&self, water: usize) -> f64 {
-        let at = self.oxygens[water];
-        self.charges.iter().map(|atom| atom.charge / self.separation(at, atom.position)).sum()
+        let at = self.center + self.cell.minimum_image(self.oxygens[water] - self.center);
+        let of_atom = |atom: &Charge| atom.charge / (at - atom.position).norm().max(SMALLEST_DISTANCE);
+        let of_ions = |ions: &[usize], charge: f64| -> f64 {
+            ions.iter().map(|&ion| self.potential_of_ion(water, ion, charge)).sum()
+        };
+        self.solute.iter().map(of_atom).sum::<f64>()
+            + of_ions(&self.sites.cations, f64::from(self.counts.cation_valence))
+            + of_ions(&self.sites.anions, -f64::from(self.counts.anion_valence))
     }
 
-    fn separation(&self, a: Vec3, b: Vec3) -> f64 {
-        self.cell.minimum_image(a - b).norm().max(SMALLEST_DISTANCE)
+    fn potential_of_ion(&self, water: usize, ion: usize, charge: f64) -> f64 {
+        let distance = self.cell.minimum_image(self.oxygens[water] - self.oxygens[ion]).norm();
+        charge / distance.max(SMALLEST_DISTANCE)
     }
 }
 
@@ -271,17 +285,22 @@ mod tests {
     fn the_potential_decides() {
         let (cell, charges, oxygens) = system(Shape::Octahedron);
         let distance = |o: Vec3, atom: &Charge| cell.minimum_image(o - atom.position).norm();
-        let potential = |o: Vec3| charges.iter().map(|atom| atom.charge / distance(o, atom)).sum::<f64>();
+        let center = cell.to_cartesian(Vec3::splat(0.5));
+        let potential = |o: Vec3| {
+            let at = center + cell.minimum_image(o - center);
+            charges.iter().map(|atom| atom.charge / (at - atom.position).norm()).sum::<f64>()
+        };
         let allowed = (0..oxygens.len()).filter(|&i| charges.iter().all(|atom| distance(oxygens[i], atom) >= 0.5));
         let lowest = allowed.min_by(|&i, &j| potential(oxygens[i]).total_cmp(&potential(oxygens[j]))).unwrap();
         let sites = place_ions(&cell, &charges, &oxygens, &counts(3, 1), METHODS[1]).unwrap();
         assert_eq!(sites.cations[0], lowest);
         assert!(distance(oxygens[lowest], &charges[0]) < 0.6);
         // the anion is at the highest potential of the solute and the cations
-        let mut all = charges.clone();
-        all.extend(sites.cations.iter().map(|&water| Charge { position: oxygens[water], charge: 1.0 }));
-        let potential = |o: Vec3| all.iter().map(|atom| atom.charge / distance(o, atom)).sum::<f64>();
-        let allowed = (0..oxygens.len()).filter(|&i| all.iter().all(|atom| distance(oxygens[i], atom) >= 0.5));
+        let ions: Vec<Charge> =
+            sites.cations.iter().map(|&water| Charge { position: oxygens[water], charge: 1.0 }).collect();
+        let potential = |o: Vec3| potential(o) + ions.iter().map(|ion| ion.charge / distance(o, ion)).sum::<f64>();
+        let is_far = |o: Vec3| charges.iter().chain(&ions).all(|atom| distance(o, atom) >= 0.5);
+        let allowed = (0..oxygens.len()).filter(|&i| is_far(oxygens[i]));
         let highest = allowed.max_by(|&i, &j| potential(oxygens[i]).total_cmp(&potential(oxygens[j]))).unwrap();
         assert_eq!(sites.anions, [highest]);
     }

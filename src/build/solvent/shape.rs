@@ -137,7 +137,8 @@ impl Shape {
             }
         };
         let cell = PeriodicCell::from_rows(rows).ok_or_else(|| {
-            Problem::new(format!("no cell has the edges {edges:?} nm")).help("give positive lengths in nm")
+            Problem::new(format!("no cell has the edges {edges:?} nm"))
+                .help("give positive lengths in nm, or a larger padding")
         })?;
         limits::check_cell(&cell)?;
         Ok(cell)
