@@ -4,22 +4,22 @@
 pub(super) const OXYGEN: f64 = 0.152;
 /// Radius (nm) of hydrogen, [`bondi_radius`].
 pub(super) const HYDROGEN: f64 = 0.120;
-/// Radius (nm) of elements without a value of their own, that of carbon and near the middle of all others.
+/// Radius (nm) of carbon and of elements that are not listed, near the middle of all radii.
 const OTHER: f64 = 0.170;
 
 /// Van-der-Waals radius (nm) of an element by its atomic number. Radii are those of A. Bondi, J. Phys. Chem. 68, 441
-/// (1964), doi:10.1021/j100785a001. Elements without a radius there have 0.17 nm. The number 0, a virtual site, has no
-/// radius.
+/// (1964), doi:10.1021/j100785a001. Elements that are not listed here have 0.17 nm, and the number 0, a virtual site,
+/// has 0 nm.
 pub fn bondi_radius(element: u8) -> f64 {
     match element {
         0 => 0.0,
         1 => HYDROGEN,
         2 => 0.140,
+        3 => 0.182,
         7 => 0.155,
         8 => OXYGEN,
         9 => 0.147,
         10 => 0.154,
-        3 => 0.182,
         11 => 0.227,
         12 => 0.173,
         14 => 0.210,
