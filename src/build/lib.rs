@@ -1,8 +1,12 @@
 //! `md-build`: from a molecular structure to a system that can be simulated.
 //!
-//! [`structure`] holds chains, residues, atoms and bonds, independent of any force field. [`forcefield`] reads the
-//! force-field files of OpenMM, finds the template of each residue, and makes a
-//! [`Description`](md_engine::system::Description) with all terms of the energy.
+//! [`structure`] holds chains, residues, atoms and bonds, independent of any force field. [`entry`] reads entries of the
+//! Protein Data Bank and makes structures of them. [`hydrogens`] adds hydrogens. [`solvent`] makes a periodic cell around
+//! a solute and fills it with water and ions. [`forcefield`] reads the force-field files of OpenMM, finds the template of
+//! each residue, and makes a [`Description`](md_engine::system::Description) with all terms of the energy.
 
+pub mod entry;
 pub mod forcefield;
+pub mod hydrogens;
+pub mod solvent;
 pub mod structure;

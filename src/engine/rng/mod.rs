@@ -29,6 +29,8 @@ pub enum Purpose {
     Minimize = 6,
     /// attempts to exchange replicas; step = number of the attempt, index = lower state of the pair
     Exchange = 7,
+    /// choice of the waters that ions replace; index = water
+    Ions = 8,
     /// tests
     Test = 255,
 }

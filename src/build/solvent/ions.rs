@@ -1,0 +1,297 @@
+//! Numbers of ions: neutralization and salt.
+//!
+//! The volume of the solvent is measured by the number of waters: a molecule of water per 1/55.4 mol/L.
+
+use md_engine::error::Problem;
+
+/// Concentration of pure water, mol/L, as in `Modeller` of OpenMM: 0.998 g/cm³ divided by 18.015 g/mol.
+const WATER_CONCENTRATION: f64 = 55.4;
+/// Largest valence of an ion. The highest charge of a monatomic ion in water is +4.
+const LARGEST_VALENCE: u32 = 8;
+/// Largest magnitude of the charge of a solute, e.
+const LARGEST_CHARGE: i64 = 1 << 40;
+
+/// Rule for the number of salt ions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Salt {
+    /// Counterions neutralize the solute, and formula units of the salt are added at the concentration.
+    #[default]
+    Added,
+    /// [`sltcap`]: the solvent is in equilibrium with a reservoir of the concentration.
+    Equilibrium,
+}
+
+/// Description of the ions of a system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IonPlan {
+    /// charge of a cation, e
+    pub cation_valence: u32,
+    /// magnitude of the charge of an anion, e
+    pub anion_valence: u32,
+    /// formula units of the salt per volume of solvent, mol/L
+    pub concentration: f64,
+    /// rule for the number of salt ions
+    pub salt: Salt,
+}
+
+impl Default for IonPlan {
+    /// Monovalent ions that neutralize the solute, without salt.
+    fn default() -> Self {
+        Self { cation_valence: 1, anion_valence: 1, concentration: 0.0, salt: Salt::Added }
+    }
+}
+
+/// Numbers of ions that neutralize a solute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IonCounts {
+    /// number of cations
+    pub cations: usize,
+    /// number of anions
+    pub anions: usize,
+    /// charge of a cation, e
+    pub cation_valence: u32,
+    /// magnitude of the charge of an anion, e
+    pub anion_valence: u32,
+}
+
+impl IonPlan {
+    /// Numbers of ions for a solute with the given charge (e) in the given number of waters, each of which an ion can
+    /// replace. Solute and ions together are neutral.
+    pub fn counts(&self, solute_charge: i64, waters: usize) -> Result<IonCounts, Problem> {
+        self.check()?;
+        if solute_charge.abs() > LARGEST_CHARGE {
+            return Err(Problem::new(format!("a solute of the charge {solute_charge} e"))
+                .help("check the charges and the protonation of the solute"));
+        }
+        if u32::try_from(waters).is_err() {
+            return Err(Problem::new(format!("{waters} waters, more than md can number")).help("choose a smaller cell"));
+        }
+        let neutral = self.neutralizing(solute_charge)?;
+        let [cations, anions] = match self.salt {
+            Salt::Added => {
+                let remaining = (waters as f64 - (neutral[0] + neutral[1]) as f64).max(0.0);
+                let units = (self.concentration * remaining / WATER_CONCENTRATION).round() as i64;
+                let [cations, anions] = self.formula();
+                [neutral[0] + units * cations, neutral[1] + units * anions]
+            }
+            Salt::Equilibrium => self.nearest_neutral(solute_charge, waters, neutral),
+        };
+        if (cations + anions) as u64 > waters as u64 {
+            return Err(Problem::new(format!("{} ions for {waters} waters", cations + anions))
+                .help("choose a lower concentration or a larger cell"));
+        }
+        Ok(IonCounts {
+            cations: cations as usize,
+            anions: anions as usize,
+            cation_valence: self.cation_valence,
+            anion_valence: self.anion_valence,
+        })
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        if ![self.cation_valence, self.anion_valence].iter().all(|z| (1..=LARGEST_VALENCE).contains(z)) {
+            let (cation, anion) = (self.cation_valence, self.anion_valence);
+            return Err(Problem::new(format!("ions of the charges +{cation} e and −{anion} e"))
+                .help(format!("choose ions with charges from 1 to {LARGEST_VALENCE} e")));
+        }
+        if !(0.0..=WATER_CONCENTRATION).contains(&self.concentration) {
+            return Err(Problem::new(format!("a salt concentration of {} mol/L", self.concentration))
+                .help("give a concentration in mol/L, such as 0.15"));
+        }
+        Ok(())
+    }
+
+    fn valences(&self) -> [i64; 2] {
+        [i64::from(self.cation_valence), i64::from(self.anion_valence)]
+    }
+
+    /// Cations and anions of a formula unit, e.g. 1 and 2 of MgCl₂.
+    fn formula(&self) -> [i64; 2] {
+        let [cation, anion] = self.valences();
+        let divisor = greatest_common_divisor(cation, anion);
+        [anion / divisor, cation / divisor]
+    }
+
+    /// Smallest numbers of cations and anions that neutralize the charge.
+    fn neutralizing(&self, charge: i64) -> Result<[i64; 2], Problem> {
+        let [cation, anion] = self.valences();
+        // ions of one kind may leave a remainder, which some of the other kind and more of the first compensate
+        let (own, other) = if charge < 0 { (cation, anion) } else { (anion, cation) };
+        let least = (charge.abs() + own - 1) / own;
+        let found = (least..least + other).find(|count| (count * own - charge.abs()) % other == 0);
+        let Some(count) = found else {
+            return Err(Problem::new(format!(
+                "ions of +{cation} e and −{anion} e cannot neutralize a solute of {charge} e"
+            ))
+            .help("choose monovalent cations or anions"));
+        };
+        let rest = (count * own - charge.abs()) / other;
+        Ok(if charge < 0 { [count, rest] } else { [rest, count] })
+    }
+
+    /// Neutral numbers of ions nearest to [`sltcap`]; `neutral` is the smallest solution.
+    fn nearest_neutral(&self, charge: i64, waters: usize, neutral: [i64; 2]) -> [i64; 2] {
+        let units = self.concentration * waters as f64 / WATER_CONCENTRATION;
+        let [wanted, _] = sltcap(units, charge as f64, [self.cation_valence, self.anion_valence]);
+        // every other solution has more formula units
+        let [cations, anions] = self.formula();
+        let more = ((wanted - neutral[0] as f64) / cations as f64).round().max(0.0) as i64;
+        [neutral[0] + more * cations, neutral[1] + more * anions]
+    }
+}
+
+/// Mean numbers of cations and anions in solvent that exchanges ions with a reservoir: the method SLTCAP of J. D.
+/// Schmit et al., J. Chem. Theory Comput. 14, 1823 (2018), doi:10.1021/acs.jctc.7b01254.
+///
+/// `units` is the number N₀ = c₀V of formula units that the volume of the solvent contains at the concentration of the
+/// reservoir, and `charge` is the charge Q of the solute (e). For monovalent ions N± = N₀ exp(∓ arsinh(Q/2N₀)). Ions of
+/// the valences z₊ and z₋, with n₊ and n₋ of them per formula unit, have N₊ = n₊N₀ exp(−z₊φ) and N₋ = n₋N₀ exp(z₋φ),
+/// with the potential φ for which z₊N₊ − z₋N₋ = −Q. Valences must be positive, and `units` not negative.
+pub fn sltcap(units: f64, charge: f64, valences: [u32; 2]) -> [f64; 2] {
+    let [cation, anion] = valences.map(f64::from);
+    let divisor = greatest_common_divisor(i64::from(valences[0]), i64::from(valences[1])).max(1) as f64;
+    let [cations, anions] = [anion / divisor, cation / divisor].map(|count| count * units);
+    // with counterions only, the equation has no solution for φ
+    if cations.min(anions) <= charge.abs() * f64::EPSILON {
+        return [(-charge).max(0.0) / cation, charge.max(0.0) / anion];
+    }
+    let numbers = |phi: f64| [cations * (-cation * phi).exp(), anions * (anion * phi).exp()];
+    // The total charge falls with φ. With the smaller valence z and the charge z₊n₊ = q of the cations of a formula
+    // unit, the root satisfies |φ| ≤ arsinh(|Q|/2qN₀)/z, because q N₀ (exp(z₊φ) − exp(−z₋φ)) ≥ 2 q N₀ sinh(zφ).
+    let bound = (charge.abs() / (2.0 * cation * cations)).asinh() / cation.min(anion);
+    let total = |phi: f64| {
+        let [n, m] = numbers(phi);
+        cation * n - anion * m + charge
+    };
+    let (mut low, mut high) = (-bound - 1.0, bound + 1.0);
+    loop {
+        let middle = 0.5 * (low + high);
+        if !(low < middle && middle < high) {
+            return numbers(middle);
+        }
+        if total(middle) > 0.0 { low = middle } else { high = middle }
+    }
+}
+
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn counts(plan: IonPlan, charge: i64, waters: usize) -> [usize; 2] {
+        let counts = plan.counts(charge, waters).unwrap();
+        [counts.cations, counts.anions]
+    }
+
+    fn plan(cation_valence: u32, anion_valence: u32, concentration: f64) -> IonPlan {
+        IonPlan { cation_valence, anion_valence, concentration, salt: Salt::Added }
+    }
+
+    #[test]
+    fn counterions_neutralize() {
+        assert_eq!(counts(plan(1, 1, 0.0), -5, 100), [5, 0]);
+        assert_eq!(counts(plan(1, 1, 0.0), 5, 100), [0, 5]);
+        assert_eq!(counts(plan(1, 1, 0.0), 0, 0), [0, 0]);
+        assert_eq!(counts(plan(2, 1, 0.0), -4, 100), [2, 0]);
+        // an odd charge needs a chloride in addition to the magnesium
+        assert_eq!(counts(plan(2, 1, 0.0), -5, 100), [3, 1]);
+        assert_eq!(counts(plan(2, 3, 0.0), -1, 100), [2, 1]);
+        assert_eq!(counts(plan(2, 3, 0.0), 1, 100), [1, 1]);
+        assert!(plan(2, 2, 0.0).counts(-5, 100).unwrap_err().message.contains("cannot neutralize"));
+    }
+
+    #[test]
+    fn salt_has_the_concentration() {
+        // 0.15 mol/L in 5540 waters: 15 pairs
+        assert_eq!(counts(plan(1, 1, 0.15), 0, 5540), [15, 15]);
+        assert_eq!(counts(plan(1, 1, 0.15), -8, 5548), [23, 15]);
+        // formula units of MgCl₂
+        assert_eq!(counts(plan(2, 1, 0.15), 0, 5540), [15, 30]);
+        assert!(plan(1, 1, 40.0).counts(0, 1000).unwrap_err().help.unwrap().contains("lower concentration"));
+        assert!(plan(1, 1, 0.0).counts(-7, 6).is_err());
+        for bad in [f64::NAN, -0.1, 1e9] {
+            assert!(plan(1, 1, bad).counts(0, 1000).unwrap_err().help.is_some());
+        }
+        assert!(plan(0, 1, 0.1).counts(0, 1000).is_err() && plan(1, 9, 0.1).counts(0, 1000).is_err());
+        assert!(plan(1, 1, 0.1).counts(i64::MAX, 1000).is_err());
+    }
+
+    /// The closed form of the paper: N± = N₀ (√(1 + (Q/2N₀)²) ∓ Q/2N₀).
+    #[test]
+    fn sltcap_is_the_formula_of_the_paper() {
+        for (units, charge) in [(15.0, -8.0), (15.0, 8.0), (3.0, 100.0), (1e5, -1.0), (0.01, -30.0), (7.0, 0.0)] {
+            let ratio: f64 = charge / (2.0 * units);
+            let root = (1.0 + ratio * ratio).sqrt();
+            let [cations, anions] = sltcap(units, charge, [1, 1]);
+            // the smaller number is a difference in the closed form, and 1/(root + |ratio|) without cancellation
+            let [larger, smaller] = [units * (root + ratio.abs()), units / (root + ratio.abs())];
+            let expected = if charge < 0.0 { [larger, smaller] } else { [smaller, larger] };
+            assert!((cations / expected[0] - 1.0).abs() < 1e-12, "{cations} {expected:?}");
+            assert!((anions / expected[1] - 1.0).abs() < 1e-12, "{anions} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn limits_of_sltcap() {
+        // a neutral solute: the salt of the reservoir; no salt: counterions only
+        assert_eq!(sltcap(15.0, 0.0, [1, 1]), [15.0, 15.0]);
+        assert_eq!(sltcap(0.0, -6.0, [2, 1]), [3.0, 0.0]);
+        assert_eq!(sltcap(0.0, 6.0, [2, 1]), [0.0, 6.0]);
+        // little charge: half of it is neutralized by more counterions, half by fewer coions
+        let [cations, anions] = sltcap(1e6, -10.0, [1, 1]);
+        assert!((cations - 1e6 - 5.0).abs() < 1e-4 && (anions - 1e6 + 5.0).abs() < 1e-4, "{cations} {anions}");
+        // much charge: nearly all ions are counterions
+        let [cations, anions] = sltcap(1.0, -1000.0, [1, 1]);
+        assert!((cations - 1000.0).abs() < 0.01 && (anions - 0.001).abs() < 1e-6);
+    }
+
+    #[test]
+    fn salt_in_equilibrium_has_fewer_ions_than_added_salt() {
+        let equilibrium = IonPlan { salt: Salt::Equilibrium, ..plan(1, 1, 0.15) };
+        // N₀ = 15 and Q = −8 give 19.5 and 11.5 ions
+        let [cations, anions] = counts(equilibrium, -8, 5540);
+        assert_eq!(cations - anions, 8);
+        assert!((19..=20).contains(&cations), "{cations}");
+        assert_eq!(counts(equilibrium, 0, 5540), [15, 15]);
+        assert_eq!(counts(IonPlan { concentration: 0.0, ..equilibrium }, -8, 5540), [8, 0]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn all_counts_are_neutral(
+            valences in [0u32..5, 0u32..5],
+            concentration in prop_oneof![prop::num::f64::ANY, 0.0..60.0f64],
+            equilibrium: bool,
+            charge in prop_oneof![any::<i64>(), -300i64..300],
+            waters in prop_oneof![any::<usize>(), 0usize..30_000],
+        ) {
+            let salt = if equilibrium { Salt::Equilibrium } else { Salt::Added };
+            let plan = IonPlan { cation_valence: valences[0], anion_valence: valences[1], concentration, salt };
+            if let Ok(counts) = plan.counts(charge, waters) {
+                let ions = counts.cations as i64 * i64::from(valences[0]) - counts.anions as i64 * i64::from(valences[1]);
+                prop_assert_eq!(ions, -charge);
+                prop_assert!(counts.cations + counts.anions <= waters);
+            }
+        }
+
+        #[test]
+        fn sltcap_is_neutral_and_obeys_the_donnan_equilibrium(
+            units in 1e-3f64..1e5,
+            charge in -1e4f64..1e4,
+            valences in [1u32..5, 1u32..5],
+        ) {
+            let [cations, anions] = sltcap(units, charge, valences);
+            let [z, y] = valences.map(f64::from);
+            prop_assert!((z * cations - y * anions + charge).abs() < 1e-9 * (z * cations + y * anions));
+            // N₊^n₊ N₋^n₋ is that of the reservoir
+            let divisor = greatest_common_divisor(i64::from(valences[0]), i64::from(valences[1])) as f64;
+            let [n, m] = [y / divisor, z / divisor];
+            let product = n * (cations / (n * units)).ln() + m * (anions / (m * units)).ln();
+            prop_assert!(product.abs() < 1e-6, "{}", product);
+        }
+    }
+}

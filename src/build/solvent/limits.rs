@@ -1,0 +1,44 @@
+//! Bounds of the input, checked before memory is allocated.
+
+use md_engine::cell::PeriodicCell;
+use md_engine::error::Problem;
+use md_engine::vec3::Vec3;
+
+/// Largest volume of a cell (nm³), that of 33 million waters, for which a few GB of memory are needed.
+const LARGEST_VOLUME: f64 = 1e6;
+/// Smallest distance (nm) between opposite faces of a cell. A thinner cell has no room for a cutoff of 0.5 nm.
+const SMALLEST_WIDTH: f64 = 1.0;
+/// Largest magnitude of a coordinate (nm), above which differences lose digits that matter.
+const LARGEST_COORDINATE: f64 = 1e6;
+
+/// Refuses cells that are too large, too small or not finite.
+pub(super) fn check_cell(cell: &PeriodicCell) -> Result<(), Problem> {
+    let volume = cell.volume();
+    if volume.is_nan() || volume > LARGEST_VOLUME {
+        return Err(Problem::new(format!("a cell of {volume:.3e} nm³, more than {LARGEST_VOLUME:e} nm³"))
+            .help("lengths are in nm; choose a smaller cell or a smaller padding"));
+    }
+    let width = cell.face_distances().into_iter().fold(f64::INFINITY, f64::min);
+    if width >= SMALLEST_WIDTH && cell.rows().iter().all(|row| row.is_finite()) {
+        return Ok(());
+    }
+    Err(Problem::new(format!("a cell of {width:.3} nm between opposite faces, less than {SMALLEST_WIDTH} nm"))
+        .help("lengths are in nm; choose a larger cell or a larger padding"))
+}
+
+/// Refuses positions that are not finite or far from the origin.
+pub(super) fn check_positions(positions: &[Vec3]) -> Result<(), Problem> {
+    if u32::try_from(positions.len()).is_err() {
+        return Err(Problem::new(format!("{} positions, more than md can number", positions.len()))
+            .help("choose a smaller system"));
+    }
+    let is_bad = |p: &Vec3| !p.to_array().iter().all(|v| v.abs() <= LARGEST_COORDINATE);
+    match positions.iter().position(is_bad) {
+        None => Ok(()),
+        Some(index) => {
+            let [x, y, z] = positions[index].to_array();
+            Err(Problem::new(format!("atom {} is at ({x}, {y}, {z}) nm", index + 1))
+                .help("give finite positions in nm, near the origin"))
+        }
+    }
+}
