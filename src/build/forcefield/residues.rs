@@ -59,7 +59,9 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadTemplate> {
             }
             "AllowPatch" => allowed.push(allowed_patch(&child)?),
             _ => {
-                return Err(child.problem("is unknown in <Residue>").help("remove it, or use a force field without it"));
+                return Err(child
+                    .problem("is unknown in <Residue>")
+                    .help("remove it, or use a force field without it"));
             }
         }
     }
