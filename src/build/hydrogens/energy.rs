@@ -1,0 +1,163 @@
+//! Energy of a hydrogen among the atoms around it: Coulomb terms of polar atoms, and a repulsion.
+//!
+//! The energy only orders possible places of polar hydrogens, before any force field is chosen. Charges are therefore
+//! rough values for kinds of atoms: they are the rounded charges of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179
+//! (1995), doi:10.1021/ja00124a002).
+
+use std::collections::HashMap;
+
+use md_engine::units::COULOMB;
+use md_engine::vec3::Vec3;
+
+use crate::structure::Structure;
+
+/// Charge of a hydrogen that is bonded to N, O or S, in e.
+pub(super) const POLAR_HYDROGEN: f64 = 0.4;
+/// Charges of atoms in e by atomic number: N, O, S, F, Cl, Br, I, then ions of metals.
+const CHARGES: [(u8, f64); 17] = [
+    (7, -0.5),
+    (8, -0.6),
+    (16, -0.3),
+    (9, -0.3),
+    (17, -1.0),
+    (35, -1.0),
+    (53, -1.0),
+    (11, 1.0),
+    (19, 1.0),
+    (12, 2.0),
+    (20, 2.0),
+    (25, 2.0),
+    (26, 2.0),
+    (27, 2.0),
+    (28, 2.0),
+    (29, 2.0),
+    (30, 2.0),
+];
+/// Charge of a carbon of a carbonyl or carboxyl group, in e.
+const CARBONYL: f64 = 0.6;
+/// Relative permittivity within the structure.
+const PERMITTIVITY: f64 = 4.0;
+/// Distance up to which atoms count, nm.
+const REACH: f64 = 0.8;
+/// Distances of a hydrogen to a heavy atom and to a hydrogen at which the repulsion is 1 kJ/mol, nm. Sums of the radii of
+/// a polar hydrogen and other atoms in hydrogen bonds and contacts.
+const CONTACT: f64 = 0.22;
+const CONTACT_OF_HYDROGENS: f64 = 0.18;
+
+/// An atom as other atoms feel it.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    position: Vec3,
+    /// charge, e
+    charge: f64,
+    is_hydrogen: bool,
+    /// atom of the structure: the atom itself, or the atom to which the hydrogen is bonded
+    atom: usize,
+}
+
+/// All atoms, sorted into cubes with an edge of [`REACH`].
+pub(super) struct Surroundings {
+    sources: Vec<Source>,
+    cubes: HashMap<[i32; 3], Vec<usize>>,
+}
+
+/// Cube of a position.
+fn cube(position: Vec3) -> [i32; 3] {
+    position.map(|x| (x / REACH).floor() as i32).to_array()
+}
+
+/// Atoms that do not count for a hydrogen: the atom to which the hydrogen is bonded, and the neighbours of that atom.
+pub(super) struct Excluded<'a> {
+    pub(super) parent: usize,
+    pub(super) neighbours: &'a [u32],
+}
+
+impl Surroundings {
+    /// Collects the heavy atoms of a structure.
+    pub(super) fn new(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Self {
+        let mut surroundings = Surroundings { sources: vec![], cubes: HashMap::new() };
+        for (atom, &position) in positions.iter().enumerate() {
+            let charge = charge_of(structure, bonded, atom);
+            surroundings.add(Source { position, charge, is_hydrogen: false, atom });
+        }
+        surroundings
+    }
+
+    fn add(&mut self, source: Source) {
+        self.cubes.entry(cube(source.position)).or_default().push(self.sources.len());
+        self.sources.push(source);
+    }
+
+    /// Adds a hydrogen that is bonded to the atom `parent` of atomic number `element`. Returns its number.
+    pub(super) fn add_hydrogen(&mut self, parent: usize, element: u8, position: Vec3) -> usize {
+        let charge = if matches!(element, 7 | 8 | 16) { POLAR_HYDROGEN } else { 0.0 };
+        self.add(Source { position, charge, is_hydrogen: true, atom: parent });
+        self.sources.len() - 1
+    }
+
+    /// Moves a hydrogen that has been added.
+    pub(super) fn move_hydrogen(&mut self, index: usize, position: Vec3) {
+        let old = cube(self.sources[index].position);
+        if let Some(members) = self.cubes.get_mut(&old) {
+            members.retain(|&member| member != index);
+        }
+        self.sources[index].position = position;
+        self.cubes.entry(cube(position)).or_default().push(index);
+    }
+
+    /// Energy of a polar hydrogen at a position, kJ/mol.
+    pub(super) fn energy(&self, position: Vec3, excluded: &Excluded<'_>) -> f64 {
+        let mut energy = 0.0;
+        for source in self.near(position) {
+            let is_own = source.atom == excluded.parent;
+            if is_own || (!source.is_hydrogen && excluded.neighbours.contains(&(source.atom as u32))) {
+                continue;
+            }
+            let distance = (source.position - position).norm().max(0.01);
+            let contact = if source.is_hydrogen { CONTACT_OF_HYDROGENS } else { CONTACT };
+            let polar = COULOMB * POLAR_HYDROGEN * source.charge / (PERMITTIVITY * distance);
+            // a hydrogen bond brings hydrogen and acceptor nearer than other contacts
+            let contact = if source.charge < 0.0 { 0.8 * contact } else { contact };
+            energy += polar + (contact / distance).powi(12);
+        }
+        energy
+    }
+
+    /// Positions of acceptors of hydrogen bonds within a distance, the nearest first, without the atom `except`.
+    pub(super) fn acceptors(&self, position: Vec3, within: f64, except: usize) -> Vec<Vec3> {
+        let accepts = |source: &&Source| source.charge < 0.0 && source.atom != except;
+        let distance = |source: &Source| (source.position - position).norm();
+        let mut found: Vec<(f64, Vec3)> = self
+            .near(position)
+            .filter(accepts)
+            .map(|source| (distance(source), source.position))
+            .filter(|(distance, _)| *distance < within)
+            .collect();
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        found.into_iter().map(|(_, position)| position).collect()
+    }
+
+    /// Atoms in the cube of a position and in the cubes around it, which are in a fixed order.
+    fn near(&self, position: Vec3) -> impl Iterator<Item = &Source> {
+        let [x, y, z] = cube(position);
+        let offsets = (0..27).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]);
+        let members = offsets.filter_map(move |[i, j, k]| {
+            let cube = [x.checked_add(i)?, y.checked_add(j)?, z.checked_add(k)?];
+            self.cubes.get(&cube)
+        });
+        let near = members.flatten().map(|&index| &self.sources[index]);
+        near.filter(move |source| (source.position - position).norm_squared() < REACH * REACH)
+    }
+}
+
+/// Charge of a heavy atom in e.
+fn charge_of(structure: &Structure, bonded: &[Vec<u32>], atom: usize) -> f64 {
+    let element = structure.atoms[atom].element;
+    if element == 6 {
+        let is_terminal_oxygen =
+            |&other: &u32| structure.atoms[other as usize].element == 8 && bonded[other as usize].len() == 1;
+        let carbonyl = bonded[atom].len() == 3 && bonded[atom].iter().any(is_terminal_oxygen);
+        return if carbonyl { CARBONYL } else { 0.0 };
+    }
+    CHARGES.iter().find(|(number, _)| *number == element).map_or(0.0, |(_, charge)| *charge)
+}

@@ -1,0 +1,234 @@
+//! Hydrogens of a structure: which ones there are at a pH, and their positions.
+//!
+//! A table lists the hydrogens of each residue, and the variants of residues that differ in protonation. Hydrogens whose
+//! positions follow from the heavy atoms are placed first. Hydrogens that can turn about a bond, and those of water, then
+//! take the positions with the lowest energy among those that the bond allows.
+
+mod energy;
+mod geometry;
+mod protonation;
+mod rotors;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use md_engine::error::{Problem, Result};
+use md_engine::vec3::Vec3;
+
+use crate::structure::{Atom, Residue, Structure};
+use energy::{Excluded, Surroundings};
+use geometry::{Center, Place};
+pub use protonation::{Choice, Reason};
+use rotors::Rotor;
+use table::Table;
+
+/// Settings of the protonation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protonation {
+    /// pH of the solution
+    pub ph: f64,
+    /// variants that are given: index of the residue, and name of the variant, e.g. `HID`
+    pub given: Vec<(usize, String)>,
+}
+
+/// A structure with all hydrogens.
+#[derive(Clone, Debug)]
+pub struct Hydrogenated {
+    /// the structure; the hydrogens of an atom follow the atom
+    pub structure: Structure,
+    /// positions in nm
+    pub positions: Vec<Vec3>,
+    /// variants of the residues that have several
+    pub choices: Vec<Choice>,
+    /// indices of residues that the table of hydrogens does not have, and that keep the hydrogens of the input
+    pub unknown: Vec<usize>,
+}
+
+/// A hydrogen that is added to a structure.
+struct Added {
+    name: String,
+    /// atom to which the hydrogen is bonded
+    parent: usize,
+    /// position in nm
+    position: Vec3,
+}
+
+/// Adds hydrogens to a structure. Residues in the table first lose the hydrogens that they have.
+pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) -> Result<Hydrogenated> {
+    structure.check()?;
+    if positions.len() != structure.atoms.len() || positions.iter().any(|position| !position.is_finite()) {
+        return Err(Problem::new("the structure has atoms without a position").into());
+    }
+    let table = Table::read()?;
+    let (structure, positions) = without_hydrogens(structure, positions, &table);
+    let heavy = Heavy { structure: &structure, positions: &positions, bonded: neighbours(&structure) };
+    let mut choices = protonation::choose(&structure, &heavy.bonded, &table, settings)?;
+    let wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
+    let undecided: Vec<usize> =
+        (0..choices.len()).filter(|&k| protonation::is_undecided(&structure, &choices[k])).collect();
+    let open: Vec<u32> = undecided.iter().map(|&k| choices[k].residue as u32).collect();
+    let residue_of = structure.residue_of_atoms();
+    let (mut added, mut rotors) = (vec![], vec![]);
+    let mut surroundings = Surroundings::new(&structure, &positions, &heavy.bonded);
+    for (parent, names) in wanted.iter().enumerate().filter(|(_, names)| !names.is_empty()) {
+        let center = heavy.center(parent, &wanted);
+        let is_open = center.element == 7 && names == &["HE2"] && open.binary_search(&residue_of[parent]).is_ok();
+        match center.place(names.len()) {
+            Place::Fixed(_) if is_open => {}
+            Place::Fixed(places) => {
+                for (name, &position) in names.iter().zip(&places) {
+                    surroundings.add_hydrogen(parent, center.element, position);
+                    added.push(Added { name: name.clone(), parent, position });
+                }
+            }
+            place => rotors.push(Rotor {
+                parent,
+                element: center.element,
+                position: center.position,
+                neighbours: &heavy.bonded[parent],
+                names: names.clone(),
+                place,
+            }),
+        }
+    }
+    for k in undecided {
+        added.push(heavy.tautomer(&mut surroundings, &mut choices[k], &wanted)?);
+    }
+    added.extend(rotors::place(rotors, &mut surroundings));
+    let unknown = (0..structure.residues.len()).filter(|&r| table.find(&structure.residues[r].name).is_none());
+    let unknown = unknown.collect();
+    let (structure, positions) = with_hydrogens(&structure, &positions, added);
+    Ok(Hydrogenated { structure, positions, choices, unknown })
+}
+
+/// Heavy atoms, with the atoms that are bonded to each.
+struct Heavy<'a> {
+    structure: &'a Structure,
+    positions: &'a [Vec3],
+    bonded: Vec<Vec<u32>>,
+}
+
+impl Heavy<'_> {
+    /// Whether the bonds of an atom lie in a plane: carbon with three bonds, and nitrogen with three bonds beside such a
+    /// carbon. `wanted` has the hydrogens of all atoms.
+    fn is_planar(&self, atom: usize, wanted: &[Vec<String>]) -> bool {
+        let three = |atom: usize| self.bonded[atom].len() + wanted[atom].len() == 3;
+        let element = |atom: usize| self.structure.atoms[atom].element;
+        let carbon = |&other: &u32| element(other as usize) == 6 && three(other as usize);
+        match element(atom) {
+            6 => three(atom),
+            7 => three(atom) && self.bonded[atom].iter().any(carbon),
+            _ => false,
+        }
+    }
+
+    fn center(&self, atom: usize, wanted: &[Vec<String>]) -> Center {
+        let place = |&other: &u32| self.positions[other as usize];
+        let only = match self.bonded[atom].as_slice() {
+            [only] => Some(*only as usize),
+            _ => None,
+        };
+        let beyond = only.and_then(|only| self.bonded[only].iter().find(|&&other| other as usize != atom));
+        Center {
+            position: self.positions[atom],
+            element: self.structure.atoms[atom].element,
+            is_planar: self.is_planar(atom, wanted),
+            neighbours: self.bonded[atom].iter().map(place).collect(),
+            beyond: beyond.map(place),
+            neighbour_is_planar: only.is_some_and(|only| self.is_planar(only, wanted)),
+        }
+    }
+
+    /// Places the hydrogen of a neutral His on the nitrogen where its energy is lower.
+    fn tautomer(&self, surroundings: &mut Surroundings, choice: &mut Choice, wanted: &[Vec<String>]) -> Result<Added> {
+        let mut found = vec![];
+        for (nitrogen, hydrogen, variant) in [("NE2", "HE2", "HIE"), ("ND1", "HD1", "HID")] {
+            let mut atoms = self.structure.residue_atoms(choice.residue);
+            let Some(parent) = atoms.find(|&atom| self.structure.atoms[atom].name == nitrogen) else {
+                let label = self.structure.residue_label(choice.residue);
+                return Err(Problem::new(format!("{label} lacks its atom {nitrogen}")).into());
+            };
+            let center = Center { is_planar: true, ..self.center(parent, wanted) };
+            let Place::Fixed(places) = center.place(1) else {
+                let label = self.structure.residue_label(choice.residue);
+                return Err(Problem::new(format!("the ring of {label} is not closed at {nitrogen}")).into());
+            };
+            let excluded = Excluded { parent, neighbours: &self.bonded[parent] };
+            let energy = surroundings.energy(places[0], &excluded);
+            found.push((energy, variant, Added { name: hydrogen.to_owned(), parent, position: places[0] }));
+        }
+        let difference = found[1].0 - found[0].0;
+        let (_, variant, hydrogen) = found.swap_remove(usize::from(difference < 0.0));
+        (choice.variant, choice.reason) = (variant.to_owned(), Reason::Tautomer(difference.abs()));
+        surroundings.add_hydrogen(hydrogen.parent, 7, hydrogen.position);
+        Ok(hydrogen)
+    }
+}
+
+/// Atoms that are bonded to each atom, in ascending order.
+fn neighbours(structure: &Structure) -> Vec<Vec<u32>> {
+    let mut bonded = vec![vec![]; structure.atoms.len()];
+    for &[a, b] in &structure.bonds {
+        bonded[a as usize].push(b);
+        bonded[b as usize].push(a);
+    }
+    bonded.iter_mut().for_each(|list| list.sort_unstable());
+    bonded
+}
+
+/// Returns the structure without the hydrogens of the residues in the table.
+fn without_hydrogens(structure: &Structure, positions: &[Vec3], table: &Table) -> (Structure, Vec<Vec3>) {
+    let residue_of = structure.residue_of_atoms();
+    let is_known: Vec<bool> = structure.residues.iter().map(|residue| table.find(&residue.name).is_some()).collect();
+    let is_kept = |atom: usize| structure.atoms[atom].element != 1 || !is_known[residue_of[atom] as usize];
+    let kept: Vec<usize> = (0..structure.atoms.len()).filter(|&atom| is_kept(atom)).collect();
+    let atoms = kept.iter().map(|&atom| (structure.atoms[atom].clone(), positions[atom], residue_of[atom]));
+    assembled(structure, atoms.collect(), structure.bonds.iter().copied(), &kept)
+}
+
+/// Returns the structure with hydrogens, which follow the atoms to which they are bonded.
+fn with_hydrogens(structure: &Structure, positions: &[Vec3], added: Vec<Added>) -> (Structure, Vec<Vec3>) {
+    let residue_of = structure.residue_of_atoms();
+    let heavy = structure.atoms.len();
+    let mut of_parent: HashMap<usize, Vec<usize>> = HashMap::new();
+    added.iter().enumerate().for_each(|(k, hydrogen)| of_parent.entry(hydrogen.parent).or_default().push(k));
+    let (mut atoms, mut old) = (vec![], vec![]);
+    for atom in 0..heavy {
+        atoms.push((structure.atoms[atom].clone(), positions[atom], residue_of[atom]));
+        old.push(atom);
+        for &k in of_parent.get(&atom).into_iter().flatten() {
+            let Added { name, position, .. } = &added[k];
+            atoms.push((Atom { name: name.clone(), element: 1 }, *position, residue_of[atom]));
+            old.push(heavy + k);
+        }
+    }
+    let to_hydrogens = added.iter().enumerate().map(|(k, hydrogen)| [hydrogen.parent as u32, (heavy + k) as u32]);
+    assembled(structure, atoms, structure.bonds.iter().copied().chain(to_hydrogens), &old)
+}
+
+/// Returns a structure with the residues of another one, and the given atoms with their residues. `old` has the numbers of
+/// the atoms that `bonds` use.
+fn assembled(
+    of: &Structure,
+    atoms: Vec<(Atom, Vec3, u32)>,
+    bonds: impl Iterator<Item = [u32; 2]>,
+    old: &[usize],
+) -> (Structure, Vec<Vec3>) {
+    let new: HashMap<usize, u32> = old.iter().copied().zip(0..).collect();
+    let renumbered = bonds.filter_map(|[a, b]| Some([*new.get(&(a as usize))?, *new.get(&(b as usize))?]));
+    let mut structure = Structure { chains: of.chains.clone(), bonds: renumbered.collect(), ..Structure::default() };
+    let mut positions = vec![];
+    let mut last = None;
+    for (atom, position, residue) in atoms {
+        if last != Some(residue) {
+            let first = structure.atoms.len() as u32;
+            structure.residues.push(Residue { first, ..of.residues[residue as usize].clone() });
+            last = Some(residue);
+        }
+        structure.atoms.push(atom);
+        positions.push(position);
+    }
+    (structure, positions)
+}

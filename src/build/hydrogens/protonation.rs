@@ -1,0 +1,148 @@
+//! Protonation of residues at a pH.
+//!
+//! Asp, Glu, His and Lys are protonated below their pKa, for which the model values of PROPKA are used (Olsson,
+//! Søndergaard, Rostkowski & Jensen, J. Chem. Theory Comput. 7, 525 (2011), doi:10.1021/ct100578z): shifts by the
+//! environment are not computed. Cys is protonated unless it is part of a disulfide. Neutral His has its hydrogen on the
+//! nitrogen where the energy is lower.
+
+use md_engine::error::Problem;
+
+use super::Protonation;
+use super::table::{Entry, Table};
+use crate::structure::Structure;
+
+/// Residues that are protonated below a pKa: name of the residue, protonated variant, other variant, pKa. Neutral His has
+/// two variants, between which the energy decides.
+const TITRATABLE: [(&str, &str, &str, f64); 4] = [
+    ("ASP", "ASH", "ASP", 3.80),
+    ("GLU", "GLH", "GLU", 4.50),
+    ("HIS", "HIP", "HIE", 6.50),
+    ("LYS", "LYS", "LYN", 10.50),
+];
+
+/// Variant of a residue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// index of the residue
+    pub residue: usize,
+    /// name of the variant, e.g. `HID`
+    pub variant: String,
+    /// reason for the choice
+    pub reason: Reason,
+}
+
+/// Reason for a variant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reason {
+    /// the user named the variant
+    Given,
+    /// the residue has the name of a variant in the input
+    Named,
+    /// the sulfur is bonded to another sulfur
+    Disulfide,
+    /// the residue has no other variant to which the pH leads
+    Usual,
+    /// the pH is below or above this pKa
+    Pka(f64),
+    /// the energy of the hydrogen on this nitrogen is lower than on the other nitrogen by this value, kJ/mol
+    Tautomer(f64),
+}
+
+/// Chooses the variant of every residue that has several. Neutral His is HIE for now.
+pub(super) fn choose(
+    structure: &Structure,
+    bonded: &[Vec<u32>],
+    table: &Table,
+    settings: &Protonation,
+) -> Result<Vec<Choice>, Problem> {
+    let mut choices = vec![];
+    for (index, residue) in structure.residues.iter().enumerate() {
+        let given = settings.given.iter().find(|(at, _)| *at == index).map(|(_, name)| name);
+        let found = table.find(&residue.name).filter(|(entry, _)| !entry.variants.is_empty());
+        let Some((entry, named)) = found else {
+            if let Some(name) = given {
+                let problem = Problem::new(format!("{} has no variant {name}", structure.residue_label(index)));
+                return Err(problem.help("only ASP, CYS, GLU, HIS and LYS have variants"));
+            }
+            continue;
+        };
+        let (variant, reason) = match (given, named) {
+            (Some(name), _) if entry.variants.contains(name) => (name.as_str(), Reason::Given),
+            (Some(name), _) => {
+                let problem = Problem::new(format!("{} has no variant {name}", structure.residue_label(index)));
+                return Err(problem.help(format!("its variants are {}", entry.variants.join(", "))));
+            }
+            (None, Some(name)) => (name, Reason::Named),
+            (None, None) => by_environment(structure, bonded, index, entry, settings.ph),
+        };
+        choices.push(Choice { residue: index, variant: variant.to_owned(), reason });
+    }
+    Ok(choices)
+}
+
+/// Chooses the variant of a residue by its bonds and the pH.
+fn by_environment<'a>(
+    structure: &'a Structure,
+    bonded: &[Vec<u32>],
+    index: usize,
+    entry: &'a Entry,
+    ph: f64,
+) -> (&'a str, Reason) {
+    let name = structure.residues[index].name.as_str();
+    let is_sulfur = |atom: usize| structure.atoms[atom].element == 16;
+    let bridged = |atom: usize| is_sulfur(atom) && bonded[atom].iter().any(|&other| is_sulfur(other as usize));
+    if name == "CYS" && structure.residue_atoms(index).any(bridged) {
+        return ("CYX", Reason::Disulfide);
+    }
+    match TITRATABLE.iter().find(|(residue, ..)| *residue == name) {
+        Some(&(_, protonated, other, pka)) => (if ph < pka { protonated } else { other }, Reason::Pka(pka)),
+        None => (&entry.variants[0], Reason::Usual),
+    }
+}
+
+/// Whether the tautomer of the residue is still to be decided by the energy.
+pub(super) fn is_undecided(structure: &Structure, choice: &Choice) -> bool {
+    structure.residues[choice.residue].name == "HIS"
+        && choice.variant == "HIE"
+        && matches!(choice.reason, Reason::Pka(_))
+}
+
+/// Returns the names of the hydrogens of each atom.
+pub(super) fn hydrogens(
+    structure: &Structure,
+    bonded: &[Vec<u32>],
+    table: &Table,
+    choices: &[Choice],
+) -> Result<Vec<Vec<String>>, Problem> {
+    let mut names = vec![vec![]; structure.atoms.len()];
+    let residue_of = structure.residue_of_atoms();
+    for (index, residue) in structure.residues.iter().enumerate() {
+        let Some((entry, _)) = table.find(&residue.name) else { continue };
+        let variant = choices.iter().find(|choice| choice.residue == index).map(|choice| choice.variant.as_str());
+        for hydrogen in &entry.hydrogens {
+            let in_variant =
+                hydrogen.variants.is_empty() || hydrogen.variants.iter().any(|name| Some(name.as_str()) == variant);
+            if !in_variant {
+                continue;
+            }
+            let parent = structure.residue_atoms(index).find(|&atom| structure.atoms[atom].name == hydrogen.parent);
+            let Some(parent) = parent else {
+                if hydrogen.is_terminal {
+                    continue;
+                }
+                let label = structure.residue_label(index);
+                return Err(Problem::new(format!("{label} lacks its atom {}", hydrogen.parent)));
+            };
+            if !hydrogen.is_terminal || is_end(structure, bonded, &residue_of, parent) {
+                names[parent].push(hydrogen.name.clone());
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Whether a chain ends at an atom: the atom is not bonded to another residue, and an oxygen has one bond only.
+fn is_end(structure: &Structure, bonded: &[Vec<u32>], residue_of: &[u32], atom: usize) -> bool {
+    let to_others = bonded[atom].iter().any(|&other| residue_of[other as usize] != residue_of[atom]);
+    !to_others && (structure.atoms[atom].element != 8 || bonded[atom].len() == 1)
+}

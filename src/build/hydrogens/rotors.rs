@@ -1,0 +1,98 @@
+//! Torsions of hydroxyl, thiol, ammonium and other groups, and orientations of water molecules: the places of polar
+//! hydrogens with the lowest energy ([`Surroundings`]).
+
+use std::f64::consts::PI;
+
+use md_engine::vec3::{Vec3, vec3};
+
+use super::Added;
+use super::energy::{Excluded, Surroundings};
+use super::geometry::{Place, perpendicular};
+
+/// Rounds in which each group is turned once, among the groups as they are then.
+const ROUNDS: usize = 3;
+/// Number of acceptors to which a hydrogen of a water may point, and their largest distance, nm.
+const ACCEPTORS: usize = 4;
+const REACH: f64 = 0.35;
+/// Number of orientations about the first hydrogen of a water.
+const TURNS: usize = 12;
+/// Directions of the first hydrogen of a water without acceptors.
+const DIRECTIONS: [[f64; 3]; 6] =
+    [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]];
+
+/// Hydrogens of an atom that do not have a fixed place.
+pub(super) struct Rotor<'a> {
+    /// the atom to which the hydrogens are bonded, its atomic number and its position
+    pub(super) parent: usize,
+    pub(super) element: u8,
+    pub(super) position: Vec3,
+    /// heavy atoms that are bonded to the atom
+    pub(super) neighbours: &'a [u32],
+    /// names of the hydrogens
+    pub(super) names: Vec<String>,
+    pub(super) place: Place,
+}
+
+impl Rotor<'_> {
+    /// Places that are tried: positions of all hydrogens.
+    fn candidates(&self, surroundings: &Surroundings) -> Vec<Vec<Vec3>> {
+        match &self.place {
+            Place::Fixed(places) => vec![places.clone()],
+            Place::Turning(turn) => turn.torsions.iter().map(|&torsion| turn.positions(torsion)).collect(),
+            Place::Water { length, angle } => {
+                let acceptors = surroundings.acceptors(self.position, REACH, self.parent);
+                let toward = |to: Vec3| (to - self.position) * (1.0 / (to - self.position).norm().max(1e-9));
+                let mut directions: Vec<Vec3> = acceptors.into_iter().take(ACCEPTORS).map(toward).collect();
+                if directions.is_empty() {
+                    directions = DIRECTIONS.map(Vec3::from).to_vec();
+                }
+                directions.iter().flat_map(|&first| self.waters(first, *length, *angle)).collect()
+            }
+        }
+    }
+
+    /// Orientations of a water whose first hydrogen has the given direction.
+    fn waters(&self, first: Vec3, length: f64, angle: f64) -> Vec<Vec<Vec3>> {
+        let across = perpendicular(first, vec3(0.0, 0.0, 1.0));
+        let second = |k: usize| {
+            let (sin, cos) = (2.0 * PI * k as f64 / TURNS as f64).sin_cos();
+            first * angle.cos() + (across[0] * cos + across[1] * sin) * angle.sin()
+        };
+        (0..TURNS).map(|k| [first, second(k)].map(|to| self.position + to * length).to_vec()).collect()
+    }
+
+    /// The place with the lowest energy; the first of several.
+    fn best(&self, surroundings: &Surroundings) -> Vec<Vec3> {
+        let excluded = Excluded { parent: self.parent, neighbours: self.neighbours };
+        let energy =
+            |places: &Vec<Vec3>| places.iter().map(|&place| surroundings.energy(place, &excluded)).sum::<f64>();
+        let candidates = self.candidates(surroundings).into_iter().map(|places| (energy(&places), places));
+        let best = candidates.min_by(|a, b| a.0.total_cmp(&b.0));
+        best.map(|(_, places)| places).unwrap_or_default()
+    }
+}
+
+/// Turns all groups to their lowest energies, one after the other, in several rounds. In the first round a group feels
+/// only the groups before it.
+pub(super) fn place(rotors: Vec<Rotor<'_>>, surroundings: &mut Surroundings) -> Vec<Added> {
+    let mut places: Vec<Vec<Vec3>> = vec![];
+    let mut numbers: Vec<Vec<usize>> = vec![];
+    for rotor in &rotors {
+        let found = rotor.best(surroundings);
+        let add = |&place: &Vec3| surroundings.add_hydrogen(rotor.parent, rotor.element, place);
+        numbers.push(found.iter().map(add).collect());
+        places.push(found);
+    }
+    for _ in 1..ROUNDS {
+        for (rotor, (places, numbers)) in rotors.iter().zip(places.iter_mut().zip(&numbers)) {
+            *places = rotor.best(surroundings);
+            numbers.iter().zip(&*places).for_each(|(&number, &place)| surroundings.move_hydrogen(number, place));
+        }
+    }
+    let all = rotors.into_iter().zip(places);
+    let of_rotor = |(rotor, places): (Rotor<'_>, Vec<Vec3>)| {
+        let parent = rotor.parent;
+        rotor.names.into_iter().zip(places).map(move |(name, position)| Added { name, parent, position })
+    };
+    all.flat_map(of_rotor).collect()
+}

@@ -1,0 +1,102 @@
+//! Table of the hydrogens of residues (`hydrogens.xml` of OpenMM, see `src/build/data/README.md`).
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+use md_engine::error::{Error, Result};
+use md_engine::format::xml::Document;
+
+/// The table, compressed with xz.
+const PACKED: &[u8] = include_bytes!("../data/hydrogens.xml.xz");
+/// Names of variants in CHARMM, and the names of the same variants in the table.
+const ALIASES: [(&str, &str); 4] = [("HSD", "HID"), ("HSE", "HIE"), ("HSP", "HIP"), ("LSN", "LYN")];
+
+/// A hydrogen of a residue.
+#[derive(Clone, Debug)]
+pub(super) struct Hydrogen {
+    /// name of the hydrogen
+    pub(super) name: String,
+    /// name of the atom to which the hydrogen is bonded
+    pub(super) parent: String,
+    /// whether only residues at an end of a chain have the hydrogen
+    pub(super) is_terminal: bool,
+    /// variants that have the hydrogen; empty if all variants have it
+    pub(super) variants: Vec<String>,
+}
+
+/// Hydrogens and variants of a residue.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entry {
+    /// names of the variants, e.g. `HID`; empty if there is only one
+    pub(super) variants: Vec<String>,
+    pub(super) hydrogens: Vec<Hydrogen>,
+}
+
+/// Hydrogens of all residues that are known.
+#[derive(Debug)]
+pub(super) struct Table(HashMap<String, Entry>);
+
+impl Table {
+    /// Reads the table.
+    pub(super) fn read() -> Result<Self> {
+        let path = Path::new("hydrogens.xml");
+        let mut bytes = vec![];
+        lzma_rust2::XzReader::new(PACKED, true)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Error::Internal(format!("the table of hydrogens is damaged: {error}")))?;
+        let document = Document::parse(path, &bytes)?;
+        let mut entries = HashMap::new();
+        for residue in document.root().children() {
+            let mut entry = Entry::default();
+            for child in residue.children() {
+                let name = child.text("name")?.to_owned();
+                if child.name() == "Variant" {
+                    entry.variants.push(name);
+                    continue;
+                }
+                let variants = child.attribute("variant").unwrap_or_default().split(',');
+                entry.hydrogens.push(Hydrogen {
+                    name,
+                    parent: child.text("parent")?.to_owned(),
+                    is_terminal: child.attribute("terminal").is_some(),
+                    variants: variants.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+                });
+            }
+            entries.insert(residue.text("name")?.to_owned(), entry);
+        }
+        Ok(Table(entries))
+    }
+
+    /// Returns the entry of a residue. The name may be that of a variant, which is returned as well.
+    pub(super) fn find(&self, name: &str) -> Option<(&Entry, Option<&str>)> {
+        if let Some(entry) = self.0.get(name) {
+            return Some((entry, None));
+        }
+        let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+        self.0.values().find_map(|entry| {
+            let variant = entry.variants.iter().find(|variant| *variant == name)?;
+            Some((entry, Some(variant.as_str())))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residues_are_found_by_their_names_and_variants() {
+        let table = Table::read().unwrap();
+        let (histidine, none) = table.find("HIS").unwrap();
+        assert_eq!((none, histidine.variants.join(" ").as_str()), (None, "HID HIE HIP HIN"));
+        assert_eq!(table.find("HSE").unwrap().1, Some("HIE"));
+        assert_eq!(table.find("CYX").unwrap().1, Some("CYX"));
+        assert!(table.find("XYZ").is_none());
+        let on_ring = |variant: &str| {
+            let has = |h: &&Hydrogen| h.variants.is_empty() || h.variants.iter().any(|v| v == variant);
+            histidine.hydrogens.iter().filter(|h| !h.is_terminal).filter(has).count()
+        };
+        assert_eq!(["HID", "HIE", "HIP"].map(on_ring), [7, 7, 8]);
+    }
+}

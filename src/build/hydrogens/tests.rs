@@ -1,0 +1,152 @@
+//! Hydrogens of a protein compared with those of OpenMM's Modeller, which minimises them with ff14SB
+//! (`tests/hydrogens.py`), and of small molecules.
+
+use md_engine::vec3::{Vec3, vec3};
+use serde_json::Value;
+
+use super::*;
+
+/// Distance from Modeller's position within which a hydrogen is whose position follows from the heavy atoms, nm: the bar of
+/// positions in crystals of neutron diffraction.
+const NEAR: f64 = 0.02;
+/// Distance of two atoms below which they clash, nm.
+const CLASH: f64 = 0.08;
+
+/// The reference: the structure with hydrogens, and positions.
+fn reference() -> (Structure, Vec<Vec3>, Value) {
+    let packed: &[u8] = include_bytes!("../tests/golden/hydrogens.json.xz");
+    let golden: Value = serde_json::from_reader(lzma_rust2::XzReader::new(packed, true)).unwrap();
+    let list = |key: &str| golden[key].as_array().unwrap().clone();
+    let mut structure = Structure { chains: vec!["A".into()], ..Structure::default() };
+    for atom in list("atoms") {
+        let residue = atom[2].as_u64().unwrap() as usize;
+        if structure.residues.len() <= residue {
+            let name = golden["residues"][residue].as_str().unwrap().to_owned();
+            let first = structure.atoms.len() as u32;
+            structure.residues.push(Residue {
+                name,
+                number: residue as i32 + 1,
+                insertion_code: None,
+                chain: 0,
+                first,
+            });
+        }
+        let name = atom[0].as_str().unwrap().to_owned();
+        structure.atoms.push(Atom { name, element: atom[1].as_u64().unwrap() as u8 });
+    }
+    structure.bonds =
+        list("bonds").iter().map(|bond| [0, 1].map(|k: usize| bond[k].as_u64().unwrap() as u32)).collect();
+    let position = |p: &Value| Vec3::from([0, 1, 2].map(|k: usize| p[k].as_f64().unwrap()));
+    let positions = list("positions").iter().map(position).collect();
+    (structure, positions, golden)
+}
+
+const NEUTRAL: Protonation = Protonation { ph: 7.0, given: vec![] };
+
+/// Position of an atom by residue and name.
+fn position_of(structure: &Structure, positions: &[Vec3], residue: usize, name: &str) -> Option<Vec3> {
+    structure.residue_atoms(residue).find(|&atom| structure.atoms[atom].name == name).map(|atom| positions[atom])
+}
+
+#[test]
+fn hydrogens_of_a_protein_are_those_of_modeller() {
+    let (structure, positions, golden) = reference();
+    let found = add(&structure, &positions, &NEUTRAL).unwrap();
+    assert_eq!(found.structure.atoms.len(), structure.atoms.len());
+    assert!(found.structure.check().is_ok() && found.unknown.is_empty());
+    let bonded = neighbours(&structure);
+    let (mut count, mut near, mut turning) = (0, 0, 0);
+    for residue in 0..structure.residues.len() {
+        for atom in structure.residue_atoms(residue).filter(|&atom| structure.atoms[atom].element == 1) {
+            let name = &structure.atoms[atom].name;
+            let parent = bonded[atom][0] as usize;
+            let heavy = bonded[parent].iter().filter(|&&other| structure.atoms[other as usize].element != 1).count();
+            let place = position_of(&found.structure, &found.positions, residue, name).unwrap();
+            let distance = (place - positions[atom]).norm();
+            // groups that turn: hydroxyl, ammonium and methyl groups
+            if heavy == 1
+                && !matches!(name.as_str(), "HD21" | "HD22" | "HE21" | "HE22" | "HH11" | "HH12" | "HH21" | "HH22")
+            {
+                turning += 1;
+                continue;
+            }
+            count += 1;
+            // two hydrogens of a group may have each other's names
+            let twin = structure.residue_atoms(residue).filter(|&other| bonded[other].contains(&(parent as u32)));
+            let nearest = twin.map(|other| (place - positions[other]).norm()).fold(distance, f64::min);
+            near += usize::from(nearest < NEAR);
+        }
+    }
+    assert!(count > 200 && turning > 100, "{count} {turning}");
+    assert!(near == count, "{near} of {count}");
+    let variants = golden["variants"].as_array().unwrap();
+    for choice in &found.choices {
+        let expected = variants[choice.residue].as_str();
+        assert!(expected.is_none_or(|name| name == choice.variant), "{choice:?} {expected:?}");
+    }
+}
+
+#[test]
+fn no_hydrogen_clashes() {
+    let (structure, positions, _) = reference();
+    let found = add(&structure, &positions, &NEUTRAL).unwrap();
+    for (a, first) in found.positions.iter().enumerate() {
+        for second in &found.positions[..a] {
+            assert!((*first - *second).norm() > CLASH);
+        }
+    }
+}
+
+/// A structure of one residue.
+fn residue(name: &str, atoms: &[(&str, u8, [f64; 3])], bonds: &[[u32; 2]]) -> (Structure, Vec<Vec3>) {
+    let structure = Structure {
+        chains: vec!["A".into()],
+        residues: vec![Residue { name: name.into(), number: 1, insertion_code: None, chain: 0, first: 0 }],
+        atoms: atoms.iter().map(|(name, element, _)| Atom { name: (*name).into(), element: *element }).collect(),
+        bonds: bonds.to_vec(),
+    };
+    (structure, atoms.iter().map(|(.., position)| Vec3::from(*position)).collect())
+}
+
+/// An oxygen of another water in the direction x takes part in a hydrogen bond: one of the hydrogens points to it.
+#[test]
+fn water_points_to_an_acceptor() {
+    let (mut structure, positions) = residue("HOH", &[("O", 8, [0.0, 0.0, 0.0]), ("O", 8, [0.28, 0.0, 0.0])], &[]);
+    structure.residues.push(Residue { first: 1, number: 2, ..structure.residues[0].clone() });
+    let found = add(&structure, &positions, &NEUTRAL).unwrap();
+    assert_eq!(found.structure.atoms.len(), 6);
+    let oh = |k: usize| (found.positions[k] - found.positions[k / 3 * 3]).norm();
+    assert!([1, 2, 4, 5].iter().all(|&k| (oh(k) - 0.096).abs() < 1e-12));
+    let bonds = [1, 2].iter().filter(|&&k| (found.positions[k] - vec3(0.28, 0.0, 0.0)).norm() < 0.2).count();
+    let back = [4, 5].iter().filter(|&&k| found.positions[k].norm() < 0.2).count();
+    assert_eq!(bonds + back, 1, "{:?}", found.positions);
+}
+
+#[test]
+fn variants_follow_ph_bonds_and_wishes() {
+    let table = Table::read().unwrap();
+    let variant = |name: &str, ph: f64, bonds: &[[u32; 2]], given: &[(usize, String)]| {
+        let (structure, _) = residue(name, &[("SG", 16, [0.0; 3]), ("SG", 16, [0.2, 0.0, 0.0])], bonds);
+        let settings = Protonation { ph, given: given.to_vec() };
+        let choices = protonation::choose(&structure, &neighbours(&structure), &table, &settings)?;
+        Ok::<_, Problem>(choices.first().map(|choice| choice.variant.clone()))
+    };
+    let at = |name: &str, ph: f64| variant(name, ph, &[], &[]).unwrap().unwrap();
+    assert_eq!([at("ASP", 7.0), at("ASP", 3.0), at("GLU", 4.0), at("GLU", 5.0)], ["ASP", "ASH", "GLH", "GLU"]);
+    assert_eq!([at("HIS", 6.0), at("LYS", 7.0), at("LYS", 11.0), at("CYS", 7.0)], ["HIP", "LYS", "LYN", "CYS"]);
+    assert_eq!([at("HSD", 1.0), at("GLH", 7.0)], ["HID", "GLH"]);
+    assert_eq!(variant("CYS", 7.0, &[[0, 1]], &[]).unwrap().unwrap(), "CYX");
+    assert_eq!(variant("ALA", 7.0, &[], &[]).unwrap(), None);
+    assert_eq!(variant("ASP", 7.0, &[], &[(0, "ASH".into())]).unwrap().unwrap(), "ASH");
+    let refused = |name: &str| variant(name, 7.0, &[], &[(0, "HID".into())]).unwrap_err();
+    assert!(refused("ASP").help.unwrap().contains("ASP, ASH") && refused("ALA").message.contains("ALA 1 of chain A"));
+}
+
+#[test]
+fn missing_atoms_are_named() {
+    let (structure, positions) = residue("ALA", &[("N", 7, [0.0; 3]), ("CA", 6, [0.145, 0.0, 0.0])], &[[0, 1]]);
+    let error = add(&structure, &positions, &NEUTRAL).unwrap_err().to_string();
+    assert!(error.contains("ALA 1 of chain A lacks its atom CB"), "{error}");
+    let error = add(&structure, &[], &NEUTRAL).unwrap_err().to_string();
+    assert!(error.contains("without a position"), "{error}");
+}
