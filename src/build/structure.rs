@@ -85,8 +85,10 @@ impl Structure {
         let mut sorted: Vec<[u32; 2]> = self.bonds.iter().map(|[a, b]| [*a.min(b), *a.max(b)]).collect();
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(Problem::new(format!("the bond of the atoms {} and {} occurs twice", pair[0][0], pair[0][1]))
-                .help("list each bond once")),
+            Some(pair) => {
+                Err(Problem::new(format!("the bond of the atoms {} and {} occurs twice", pair[0][0], pair[0][1]))
+                    .help("list each bond once"))
+            }
             None => Ok(()),
         }
     }
