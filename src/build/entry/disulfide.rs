@@ -8,9 +8,9 @@ use super::links::Places;
 use super::model::LinkKind;
 use super::near::Grid;
 
-/// Range in nm of the distances at which two sulfur atoms are taken as bonded. The length of the bond is 0.204 nm
-/// (R. A. Engh and R. Huber, Acta Cryst. A47, 392 (1991)); the upper limit is that of `pdb2gmx` of GROMACS
-/// (`specbond.dat`: 0.2 nm with a tolerance of 10 %) and of pdb4amber (0.25 nm), the wider of the two.
+/// Range in nm of the distances at which two sulfur atoms are taken as bonded. The length of the bond is 0.203 nm
+/// (R. A. Engh and R. Huber, Acta Cryst. A47, 392 (1991)). The range leaves room for coordinate errors and excludes
+/// sulfur atoms in contact, whose distance is 0.36 nm (A. Bondi, J. Phys. Chem. 68, 441 (1964)).
 const BONDED: [f64; 2] = [0.18, 0.25];
 
 /// Longest disulfide bond in nm that the file may state; the cutoff of `Topology.createDisulfideBonds` of OpenMM 8.
