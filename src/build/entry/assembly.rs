@@ -50,6 +50,9 @@ pub(super) fn expression(text: &str, known: &HashMap<String, Operator>) -> Resul
                 Some((first, last)) => names.extend((first..=last).map(|number| number.to_string())),
                 None => names.push(part.to_owned()),
             }
+            if names.len() > MOST_OPERATORS {
+                return Err(too_many());
+            }
         }
         let mut operators = vec![];
         for name in names {

@@ -19,6 +19,9 @@ const CHAIN_BONDS: [(&str, &str, f64); 2] = [("C", "N", 1.5 * 0.1341), ("O3'", "
 /// up to this length (`Topology.createDisulfideBonds`).
 const LONGEST_STATED: f64 = 0.3;
 
+/// Maximum number of bonds of an atom that a file may list in one direction; atoms of molecules have fewer.
+const MOST_PARTNERS: usize = 16;
+
 /// A residue whose bonds are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
@@ -75,9 +78,12 @@ pub(super) fn find_bonds(draft: &Draft<'_>, decisions: &mut Vec<Decision>) -> Fo
 
 /// Adds the bonds of standard residues, and of the components that the file describes.
 fn within_residues(draft: &Draft<'_>, bonds: &mut Bonds) {
-    let mut components: HashMap<&str, Vec<[&str; 2]>> = HashMap::new();
+    let mut components: HashMap<[&str; 2], Vec<&str>> = HashMap::new();
     for bond in &draft.entry.component_bonds {
-        components.entry(&bond.residue).or_default().push([&bond.atoms[0], &bond.atoms[1]]);
+        let partners = components.entry([&bond.residue, &bond.atoms[0]]).or_default();
+        if partners.len() < MOST_PARTNERS {
+            partners.push(&bond.atoms[1]);
+        }
     }
     for index in 0..draft.copies.len() {
         let atoms = draft.structure.residue_atoms(index);
@@ -91,7 +97,12 @@ fn within_residues(draft: &Draft<'_>, bonds: &mut Bonds) {
         };
         match source.standard {
             Some(standard) => standard.bonds.iter().for_each(|[a, b]| add(a, b)),
-            None => components.get(source.given.as_str()).into_iter().flatten().for_each(|[a, b]| add(a, b)),
+            None => {
+                for a in names.keys() {
+                    let partners = components.get(&[source.given.as_str(), a]).into_iter().flatten();
+                    partners.for_each(|b| add(a, b));
+                }
+            }
         }
     }
 }

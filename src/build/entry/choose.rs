@@ -1,6 +1,6 @@
 //! Choice of the residues, alternative locations and names that are taken from an entry.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use md_engine::vec3::Vec3;
 
@@ -188,19 +188,19 @@ impl Choice {
     /// Returns the atoms at the best location. A heavy atom that the location lacks is taken from the next best one.
     fn location(&mut self, atoms: Vec<EntryAtom>, place: &str) -> Vec<EntryAtom> {
         let order = locations(&atoms);
-        let rank = |atom: &EntryAtom| {
-            atom.location.map_or(0, |location| order.iter().position(|(known, _)| *known == location).unwrap_or(0))
-        };
-        let mut seen: HashSet<String> = HashSet::new();
+        let ranks: HashMap<char, usize> = order.iter().enumerate().map(|(rank, (letter, _))| (*letter, rank)).collect();
+        let rank = |atom: &EntryAtom| atom.location.and_then(|letter| ranks.get(&letter).copied()).unwrap_or(0);
+        let mut by_rank: Vec<usize> = (0..atoms.len()).collect();
+        by_rank.sort_by_key(|&index| rank(&atoms[index]));
+        let mut seen: HashSet<&str> = HashSet::new();
         let mut is_taken = vec![false; atoms.len()];
         let mut filled = 0;
-        for wanted in 0..order.len().max(1) {
-            for (index, atom) in atoms.iter().enumerate().filter(|(_, atom)| rank(atom) == wanted) {
-                let is_possible = wanted == 0 || atom.element != 1;
-                if is_possible && seen.insert(atom.name.clone()) {
-                    is_taken[index] = true;
-                    filled += usize::from(wanted > 0);
-                }
+        for index in by_rank {
+            let atom = &atoms[index];
+            let is_other = rank(atom) > 0;
+            if (!is_other || atom.element != 1) && seen.insert(&atom.name) {
+                is_taken[index] = true;
+                filled += usize::from(is_other);
             }
         }
         let left_out = is_taken.iter().filter(|taken| !**taken).count();

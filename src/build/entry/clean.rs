@@ -5,7 +5,7 @@ use md_engine::vec3::Vec3;
 
 use super::assembly::{Built, Copied, build};
 use super::bonds::{Unsupported, find_bonds};
-use super::choose::{Picked, choose};
+use super::choose::{Picked, PickedAtom, choose};
 use super::decision::{Decision, Subject};
 use super::gaps::{Gap, find_gaps, place_residues};
 use super::metals::{MetalSite, find_sites};
@@ -88,7 +88,27 @@ pub(super) struct Draft<'a> {
     pub(super) positions: Vec<Vec3>,
 }
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
+    /// Puts the copies of an assembly one after another.
+    fn new(entry: &'a Entry, picked: &'a [Picked], Built { chains, operators, copies }: Built) -> Self {
+        let mut structure = Structure { chains, ..Structure::default() };
+        let mut positions = vec![];
+        for copy in &copies {
+            let source = &picked[copy.residue];
+            structure.residues.push(Residue {
+                name: source.name.clone(),
+                number: source.number,
+                insertion_code: source.insertion_code,
+                chain: copy.chain as u32,
+                first: structure.atoms.len() as u32,
+            });
+            let atom = |atom: &PickedAtom| Atom { name: atom.name.clone(), element: atom.element };
+            structure.atoms.extend(source.atoms.iter().map(atom));
+            positions.extend(source.atoms.iter().map(|atom| operators[copy.operator].apply(atom.position)));
+        }
+        Self { entry, picked, copies, operators: operators.len(), structure, positions }
+    }
+
     /// The residue of the entry from which residue `index` of the structure was made.
     pub(super) fn source(&self, index: usize) -> &Picked {
         &self.picked[self.copies[index].residue]
@@ -117,52 +137,23 @@ impl Draft<'_> {
 /// Makes a clean structure from an entry. The structure passes [`Structure::check`].
 pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
     let mut choice = choose(entry, options);
-    let mut decisions = std::mem::take(&mut choice.decisions);
+    let mut decisions = vec![];
     if entry.models > 1 {
         let what = format!("took model {} of {}", entry.model, entry.models);
-        decisions.insert(
-            0,
-            Decision::new(
-                Subject::Model,
-                "the whole entry",
-                what,
-                "one model is simulated; the first unless another is asked for",
-            ),
-        );
+        let why = "one model is simulated; the first unless another is asked for";
+        decisions.push(Decision::new(Subject::Model, "the whole entry", what, why));
     }
+    decisions.append(&mut choice.decisions);
     if choice.residues.is_empty() {
         return Err(Problem::new("no atoms are left").help("keep waters or hetero groups"));
     }
     place_residues(entry, &mut choice.residues, &mut decisions);
-    let Built { chains, operators, copies } =
-        build(entry, &choice.residues, options.assembly.as_deref(), &mut decisions)?;
-    if copies.is_empty() {
+    let built = build(entry, &choice.residues, options.assembly.as_deref(), &mut decisions)?;
+    if built.copies.is_empty() {
         let problem = Problem::new("the assembly has no atoms");
         return Err(problem.help("keep waters or hetero groups, or choose another assembly"));
     }
-    let mut draft = Draft {
-        entry,
-        picked: &choice.residues,
-        operators: operators.len(),
-        structure: Structure { chains, ..Structure::default() },
-        positions: vec![],
-        copies,
-    };
-    for copy in &draft.copies {
-        let picked = &choice.residues[copy.residue];
-        draft.structure.residues.push(Residue {
-            name: picked.name.clone(),
-            number: picked.number,
-            insertion_code: picked.insertion_code,
-            chain: copy.chain as u32,
-            first: draft.structure.atoms.len() as u32,
-        });
-        draft
-            .structure
-            .atoms
-            .extend(picked.atoms.iter().map(|atom| Atom { name: atom.name.clone(), element: atom.element }));
-        draft.positions.extend(picked.atoms.iter().map(|atom| operators[copy.operator].apply(atom.position)));
-    }
+    let draft = Draft::new(entry, &choice.residues, built);
     let found = find_bonds(&draft, &mut decisions);
     let metal_sites = find_sites(&draft, &mut decisions);
     let gaps = find_gaps(&draft, &found.bonds);
@@ -176,7 +167,6 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
     let Draft { mut structure, positions, .. } = draft;
     structure.bonds = found.bonds;
     structure.check()?;
-    let (disulfides, unsupported, left_out) = (found.disulfides, found.unsupported, choice.left_out);
     Ok(Cleaned {
         structure,
         positions,
@@ -184,10 +174,10 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
         decisions,
         gaps,
         missing_atoms,
-        disulfides,
+        disulfides: found.disulfides,
         metal_sites,
-        unsupported,
-        left_out,
+        unsupported: found.unsupported,
+        left_out: choice.left_out,
     })
 }
 

@@ -21,7 +21,7 @@ const LONGEST_STATED: f64 = 0.3;
 pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions: &mut Vec<Decision>) -> Vec<[u32; 2]> {
     let free = free_sulfurs(draft);
     let mut taken: HashSet<u32> = HashSet::new();
-    let mut found = vec![];
+    let mut found: HashSet<[u32; 2]> = HashSet::new();
     let residues = draft.structure.residue_of_atoms();
     let label = |atom: u32| draft.structure.residue_label(residues[atom as usize] as usize);
     let mut say = |pair: [u32; 2], what: &str, why: String| {
@@ -41,7 +41,7 @@ pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions:
                 (!found.contains(&pair)).then(|| "a sulfur atom has another disulfide bond".to_owned())
             } else {
                 taken.extend(pair);
-                found.push(pair);
+                found.insert(pair);
                 say(pair, "made a disulfide bond", format!("the file states it; the distance is {distance:.3} nm"));
                 None
             };
@@ -61,7 +61,7 @@ pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions:
     for (distance, pair) in near {
         if pair.iter().all(|atom| !taken.contains(atom)) {
             taken.extend(pair);
-            found.push(pair);
+            found.insert(pair);
             say(
                 pair,
                 "made a disulfide bond",
@@ -69,6 +69,7 @@ pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions:
             );
         }
     }
+    let mut found: Vec<[u32; 2]> = found.into_iter().collect();
     found.sort_unstable();
     found
 }

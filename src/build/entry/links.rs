@@ -5,41 +5,44 @@ use std::collections::{HashMap, HashSet};
 use super::clean::Draft;
 use super::model::Address;
 
-/// Key of a residue: operator of the assembly, chain, number and insertion code.
-type Key<'a> = (usize, &'a str, i32, Option<char>);
+/// Key of a residue: operator of the assembly, chain, number, insertion code and name in the file.
+type Key<'a> = (usize, &'a str, i32, Option<char>, &'a str);
 
-/// Residues at each address.
+/// Residues and atoms at each address.
 pub(super) struct Places<'a> {
     draft: &'a Draft<'a>,
-    residues: HashMap<Key<'a>, Vec<usize>>,
+    residues: HashMap<Key<'a>, usize>,
+    /// atom by residue and name
+    atoms: HashMap<(usize, &'a str), u32>,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn new(draft: &'a Draft<'a>) -> Self {
-        let mut residues: HashMap<Key<'a>, Vec<usize>> = HashMap::new();
+        let mut places = Self { draft, residues: HashMap::new(), atoms: HashMap::new() };
+        if draft.entry.links.is_empty() {
+            return places;
+        }
         for (index, copy) in draft.copies.iter().enumerate() {
             let picked = &draft.picked[copy.residue];
             let chain = draft.entry.chains[picked.chain].id.as_str();
-            residues.entry((copy.operator, chain, picked.number, picked.insertion_code)).or_default().push(index);
+            let key = (copy.operator, chain, picked.number, picked.insertion_code, picked.given.as_str());
+            places.residues.entry(key).or_insert(index);
+            for atom in draft.structure.residue_atoms(index) {
+                places.atoms.insert((index, draft.structure.atoms[atom].name.as_str()), atom as u32);
+            }
         }
-        Self { draft, residues }
+        places
     }
 
     /// Returns the atom at an address in the copy that an operator makes; `None` if it was not taken.
     fn atom(&self, operator: usize, address: &Address) -> Option<u32> {
-        let key = (operator, address.chain.as_str(), address.number, address.insertion_code);
-        let picked = |index: &usize| &self.draft.picked[self.draft.copies[*index].residue];
-        let index = *self.residues.get(&key)?.iter().find(|index| picked(index).given == address.residue)?;
-        let aliases = picked(&index).standard.map(|standard| &standard.aliases);
-        let selenium = (address.residue == "MSE" && address.atom == "SE").then_some("SD");
-        let names = [
-            Some(address.atom.as_str()),
-            selenium,
-            aliases.and_then(|known| known.get(&address.atom)).map(String::as_str),
-        ];
-        let structure = &self.draft.structure;
-        let of_name = |name: &str| structure.residue_atoms(index).find(|&atom| structure.atoms[atom].name == name);
-        names.into_iter().flatten().find_map(of_name).map(|atom| atom as u32)
+        let Address { chain, residue, number, insertion_code, atom } = address;
+        let index = *self.residues.get(&(operator, chain.as_str(), *number, *insertion_code, residue.as_str()))?;
+        let standard = self.draft.source(index).standard;
+        let alias = standard.and_then(|standard| standard.aliases.get(atom)).map(String::as_str);
+        let selenium = (residue == "MSE" && atom == "SE").then_some("SD");
+        let names = [Some(atom.as_str()), selenium, alias].into_iter().flatten();
+        { names }.find_map(|name| self.atoms.get(&(index, name)).copied())
     }
 
     /// Returns the pairs of atoms at two addresses, one in each copy of an assembly. A pair appears once.

@@ -8,8 +8,11 @@ use super::near::Grid;
 /// Acta Cryst. D57, 401 (2001)); the limit leaves room for the coordinate errors of structures at low resolution.
 const COORDINATED: f64 = 0.28;
 
-/// Symbols of the elements (atomic numbers) that coordinate metals: nitrogen, oxygen and sulfur.
+/// Atomic numbers of the elements that coordinate metals: nitrogen, oxygen and sulfur.
 const DONORS: [u8; 3] = [7, 8, 16];
+
+/// Maximum number of atoms that are reported for a metal, the highest coordination number of common structures.
+const MOST_DONORS: usize = 12;
 
 /// A metal with the atoms that coordinate it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +46,8 @@ pub(super) fn find_sites(draft: &Draft<'_>, decisions: &mut Vec<Decision>) -> Ve
     };
     let mut sites = vec![];
     for metal in atoms().filter(is_site) {
-        let donors: Vec<(u32, f64)> = grid.around(metal).into_iter().map(|(distance, atom)| (atom, distance)).collect();
+        let donors: Vec<(u32, f64)> =
+            grid.around(metal).into_iter().take(MOST_DONORS).map(|(distance, atom)| (atom, distance)).collect();
         let residue = |atom: u32| residues[atom as usize] as usize;
         let is_bound = |&(atom, _): &(u32, f64)| {
             let is_water = structure.residues[residue(atom)].name == "HOH";

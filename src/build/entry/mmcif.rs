@@ -34,6 +34,10 @@ const CATEGORIES: [&str; 11] = [
     "_pdbx_struct_mod_residue",
 ];
 
+/// Maximum number of operators in the generators of all assemblies together, which bounds the memory. Entries of virus
+/// capsids have a few hundred.
+const MOST_OPERATORS: usize = 10_000;
+
 /// Reads an entry. `wanted` is the number of the model; `None` stands for the first.
 pub(super) fn read(bytes: &[u8], wanted: Option<i32>) -> Parsed<Entry> {
     let mut reader = Reader { wanted, ..Reader::default() };
@@ -187,8 +191,14 @@ impl Reader {
             }
         }
         let mut assemblies: Vec<Assembly> = vec![];
+        let mut count = 0;
         for (id, operators, units) in &self.generators {
             let generator = Generator { units: units_of(units), operators: expression(operators, &self.operators)? };
+            count += generator.operators.len();
+            if count > MOST_OPERATORS {
+                let problem = Problem::new(format!("the assemblies have more than {MOST_OPERATORS} operators"));
+                return Err(problem.help("remove the assemblies from the file"));
+            }
             match assemblies.iter_mut().find(|assembly| assembly.id == *id) {
                 Some(assembly) => assembly.generators.push(generator),
                 None => assemblies.push(Assembly { id: id.clone(), generators: vec![generator] }),

@@ -21,7 +21,8 @@ impl<'a> Grid<'a> {
     pub(super) fn new(positions: &'a [Vec3], atoms: impl Iterator<Item = u32>, radius: f64) -> Self {
         let mut grid = Self { positions, edge: radius, cells: HashMap::new() };
         for atom in atoms {
-            let cell = grid.cells.entry(grid.cell(positions[atom as usize])).or_default();
+            let key = grid.cell(positions[atom as usize]);
+            let cell = grid.cells.entry(key).or_default();
             if cell.len() < MOST {
                 cell.push(atom);
             }

@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> Entry {
-        let place = |serial| self.serials.get(serial).copied().flatten();
+        let place = |serial: &str| self.serials.get(serial).copied().flatten();
         let pairs = self.connections.iter().filter_map(|pair| Some([place(pair[0])?, place(pair[1])?]));
         let mut pairs: Vec<[Place; 2]> = pairs.map(|[a, b]| [a.min(b), a.max(b)]).filter(|[a, b]| a != b).collect();
         pairs.sort_unstable();

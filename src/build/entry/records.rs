@@ -144,7 +144,7 @@ fn is_polymer(residue: &EntryResidue, sequence: &HashSet<&str>) -> bool {
         None => {
             let names: HashSet<&str> = residue.atoms.iter().map(|atom| atom.name.as_str()).collect();
             let has = |backbone: &&[&str]| backbone.iter().all(|atom| names.contains(atom));
-            sequence.contains(residue.name.as_str()) || BACKBONES.iter().any(|backbone| has(&backbone))
+            sequence.contains(residue.name.as_str()) || BACKBONES.iter().any(has)
         }
     }
 }
