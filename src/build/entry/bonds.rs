@@ -115,7 +115,8 @@ pub(super) fn chain_atoms(draft: &Draft<'_>, a: usize, b: usize) -> Option<[u32;
 
 /// Whether two residues are near enough for a bond along the chain.
 pub(super) fn is_chain_bond(a: &Picked, b: &Picked) -> bool {
-    let atom = |residue: &Picked, name| residue.atoms.iter().find(|atom| atom.name == name).map(|atom| atom.position);
+    let atom =
+        |residue: &Picked, name: &str| residue.atoms.iter().find(|atom| atom.name == name).map(|atom| atom.position);
     CHAIN_BONDS.iter().any(|(end, start, longest)| match (atom(a, end), atom(b, start)) {
         (Some(end), Some(start)) => (end - start).norm() <= *longest,
         _ => false,

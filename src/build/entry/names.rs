@@ -152,8 +152,7 @@ pub(super) fn rename_atoms(residue: &StandardResidue, atoms: &mut [EntryAtom]) -
         let of_cap = CAPS.iter().find(|(cap, other, _)| *cap == residue.name && other == name);
         let standard = residue.aliases.get(name).map(String::as_str).or(of_cap.map(|(_, _, standard)| *standard));
         let Some(standard) = standard else { continue };
-        let location = atoms[index].location;
-        if !atoms.iter().any(|atom| atom.name == standard && atom.location == location) {
+        if !atoms.iter().any(|atom| atom.name == standard) {
             atoms[index].name = standard.to_owned();
             changed += 1;
         }
