@@ -6,6 +6,7 @@ Both programs count residues, atoms, alternative locations that are left out, ga
 chains and atoms of assemblies. The rules for locations and disulfide bonds are those of md, written here a second time.
 """
 
+import bz2
 import collections
 import json
 import pathlib
@@ -118,7 +119,11 @@ def gaps(structure):
 
 
 def expected(path):
-    structure = gemmi.read_structure(str(path), merge_chain_parts=True)
+    if path.suffix == ".bz2":
+        structure = gemmi.read_pdb_string(bz2.decompress(path.read_bytes()))
+        structure.merge_chain_parts()
+    else:
+        structure = gemmi.read_structure(str(path), merge_chain_parts=True)
     structure.setup_entities()
     if not str(path).endswith((".cif", ".cif.gz")):
         structure.assign_label_seq_id()
