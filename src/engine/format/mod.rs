@@ -37,7 +37,7 @@ pub use compressed::read;
 pub use coordinates::{Coordinates, Label, LeftOut};
 pub use gromacs::{AtomRestraint, RestraintShape, write_gro};
 pub use known::{read_coordinates, read_models, read_position_restraints, read_topology, read_topology_with};
-pub use mmcif::write_mmcif;
+pub use mmcif::{Value, Word, Words, is_mmcif, write_mmcif};
 pub use names::{Names, read_names, take_names};
 pub use options::TopologyOptions;
 pub use order::check_order;

@@ -1,11 +1,13 @@
 //! PDBx/mmCIF files, with positions and names of atoms and residues. Each file lists the names of its columns.
 //!
 //! The syntax is that of CIF 1.1 (International Tables for Crystallography G, chapter 2.2; [`token`]). The items are
-//! those of the PDBx/mmCIF dictionary of the wwPDB. This module uses `_atom_site`, `_cell` and `_struct.title`.
+//! those of the PDBx/mmCIF dictionary of the wwPDB. This module uses `_atom_site`, `_cell` and `_struct.title`. [`Words`] is for readers of other items.
 
 mod read;
 mod token;
 mod write;
 
-pub(super) use read::{is_mmcif, read, read_models};
+pub use read::is_mmcif;
+pub(super) use read::{read, read_models};
+pub use token::{Value, Word, Words};
 pub use write::write_mmcif;

@@ -29,7 +29,7 @@ const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "lab
 
 /// Whether a file with these first bytes is a PDBx/mmCIF file. Such a file has a block that begins with a tag or a
 /// loop.
-pub(in crate::format) fn is_mmcif(beginning: &[u8]) -> bool {
+pub fn is_mmcif(beginning: &[u8]) -> bool {
     let mut words = Words::new(without_mark(beginning));
     matches!(words.next(), Some(Ok(Word::Block)))
         && matches!(words.next(), Some(Ok(Word::Loop | Word::Tag(_) | Word::Block)))

@@ -1,11 +1,13 @@
 //! Words of a CIF file: blocks, loops, tags and values.
 
-use super::read::Parsed;
 use crate::error::Problem;
+
+/// Result of a parsing step.
+type Parsed<T> = std::result::Result<T, Problem>;
 
 /// A word of a CIF file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word<'a> {
+pub enum Word<'a> {
     /// `data_NAME`
     Block,
     /// `loop_`
@@ -20,23 +22,24 @@ pub(super) enum Word<'a> {
 
 /// A word as written, but without its quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Value<'a> {
-    pub(super) text: &'a [u8],
+pub struct Value<'a> {
+    /// the text, in the encoding of the file
+    pub text: &'a [u8],
     /// whether the word is quoted; a quoted `?` or `.` is ordinary text
     is_quoted: bool,
     /// 1-based line number
-    pub(super) line: usize,
+    pub line: usize,
 }
 
 impl<'a> Value<'a> {
     /// Returns the text of the value. Returns `None` for `?` (unknown) and `.` (does not apply).
-    pub(super) fn known(&self) -> Option<&'a [u8]> {
+    pub fn known(&self) -> Option<&'a [u8]> {
         (self.is_quoted || !matches!(self.text, b"?" | b".")).then_some(self.text)
     }
 }
 
 /// Iterator over the words of a file. The iterator ends after an error.
-pub(super) struct Words<'a> {
+pub struct Words<'a> {
     bytes: &'a [u8],
     at: usize,
     /// 1-based number of the line with byte `at`
@@ -44,7 +47,8 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    /// The words of a text, from its beginning.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, line: 1 }
     }
 

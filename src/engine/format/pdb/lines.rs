@@ -20,7 +20,7 @@ const POINT: usize = 4;
 
 /// Returns the record name of a line and the line from its record name on. The name is in capitals and padded to six
 /// columns. Blanks before a known record name are skipped.
-pub(super) fn record(line: &[u8]) -> ([u8; 6], &[u8]) {
+pub fn record(line: &[u8]) -> ([u8; 6], &[u8]) {
     let found = name(line);
     if found[0] != b' ' && found[0] != b'\t' {
         return (found, line);
@@ -31,7 +31,7 @@ pub(super) fn record(line: &[u8]) -> ([u8; 6], &[u8]) {
 }
 
 /// Whether the format has a record of this name.
-pub(super) fn is_known(name: &[u8; 6]) -> bool {
+pub fn is_known(name: &[u8; 6]) -> bool {
     RECORDS.contains(&name)
 }
 
@@ -51,7 +51,7 @@ fn name(line: &[u8]) -> [u8; 6] {
 /// An atom record. A serial number of more than five digits or a residue number of more than four digits may shift
 /// the columns that follow. The decimal points of the coordinates show whether these columns are shifted.
 #[derive(Clone, Copy)]
-pub(super) struct AtomLine<'a> {
+pub struct AtomLine<'a> {
     line: &'a [u8],
     /// number of columns by which the atom name is shifted
     serial: usize,
@@ -60,7 +60,8 @@ pub(super) struct AtomLine<'a> {
 }
 
 impl<'a> AtomLine<'a> {
-    pub(super) fn new(line: &'a [u8]) -> Self {
+    /// Finds the columns of an atom record, which begins with its record name.
+    pub fn new(line: &'a [u8]) -> Self {
         let still = Self { line, serial: 0, moved: 0 };
         if has_points(line, 0) {
             return still;
@@ -79,57 +80,67 @@ impl<'a> AtomLine<'a> {
     }
 
     /// Whether the decimal points of all three coordinates are in their columns.
-    pub(super) fn has_points(&self) -> bool {
+    pub fn has_points(&self) -> bool {
         has_points(self.line, self.moved)
     }
 
     /// Returns x, y and z in Å; a coordinate that is not a number is `None`.
-    pub(super) fn coordinates(&self) -> [Option<f64>; 3] {
+    pub fn coordinates(&self) -> [Option<f64>; 3] {
         COORDINATES.map(|start| number(self.line, start + self.moved..start + self.moved + COORDINATE))
     }
 
     /// Returns the serial number as text.
-    pub(super) fn serial_number(&self) -> &'a str {
+    pub fn serial_number(&self) -> &'a str {
         text(self.line, 6..11 + self.serial)
     }
 
     /// Returns the atom name.
-    pub(super) fn name(&self) -> &'a str {
+    pub fn name(&self) -> &'a str {
         text(self.line, 12 + self.serial..16 + self.serial)
     }
 
     /// Returns the element symbol.
-    pub(super) fn symbol(&self) -> &'a str {
+    pub fn symbol(&self) -> &'a str {
         text(self.line, 76 + self.moved..78 + self.moved)
     }
 
     /// Returns the identifier of the chain; empty if there is none.
-    pub(super) fn chain(&self) -> &'a str {
+    pub fn chain(&self) -> &'a str {
         text(self.line, 21 + self.serial..22 + self.serial)
     }
 
     /// Returns the name of the segment, which is an extension of the format; empty if there is none.
-    pub(super) fn segment(&self) -> &'a str {
+    pub fn segment(&self) -> &'a str {
         text(self.line, 72 + self.moved..76 + self.moved)
     }
 
     /// Returns chain, number and insertion code of the residue as one text.
-    pub(super) fn residue(&self) -> &'a [u8] {
+    pub fn residue(&self) -> &'a [u8] {
         self.line.get(21 + self.serial..27 + self.moved).unwrap_or_default()
     }
 
     /// Returns the residue name.
-    pub(super) fn residue_name(&self) -> &'a [u8] {
+    pub fn residue_name(&self) -> &'a [u8] {
         self.line.get(17 + self.serial..21 + self.serial).unwrap_or_default()
     }
 
     /// Returns the residue number as text.
-    pub(super) fn residue_number(&self) -> &'a [u8] {
+    pub fn residue_number(&self) -> &'a [u8] {
         self.line.get(22 + self.serial..26 + self.moved).unwrap_or_default()
     }
 
+    /// Returns the insertion code of the residue; empty if there is none.
+    pub fn insertion_code(&self) -> &'a str {
+        text(self.line, 26 + self.moved..27 + self.moved)
+    }
+
+    /// Returns the occupancy; `None` if it is not a number.
+    pub fn occupancy(&self) -> Option<f64> {
+        number(self.line, 54 + self.moved..60 + self.moved)
+    }
+
     /// Returns the identifier of the alternative location; empty if there is none.
-    pub(super) fn location(&self) -> &'a [u8] {
+    pub fn location(&self) -> &'a [u8] {
         self.line.get(16 + self.serial..17 + self.serial).unwrap_or_default().trim_ascii()
     }
 }
@@ -141,12 +152,12 @@ fn has_points(line: &[u8], moved: usize) -> bool {
 }
 
 /// Returns the text in the given columns, 0-based; empty if the line is shorter or the text is not ASCII.
-pub(super) fn text(line: &[u8], columns: std::ops::Range<usize>) -> &str {
+pub fn text(line: &[u8], columns: std::ops::Range<usize>) -> &str {
     let found = line.get(columns.start..columns.end.min(line.len())).unwrap_or_default();
     std::str::from_utf8(found).unwrap_or_default().trim()
 }
 
 /// Returns the finite number in the given columns; `None` if there is none.
-pub(super) fn number(line: &[u8], columns: std::ops::Range<usize>) -> Option<f64> {
+pub fn number(line: &[u8], columns: std::ops::Range<usize>) -> Option<f64> {
     text(line, columns).parse().ok().filter(|value: &f64| value.is_finite())
 }

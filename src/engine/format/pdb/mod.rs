@@ -2,10 +2,10 @@
 //!
 //! Each line is a record. Its first six columns hold the record name, and its values are in fixed columns (format
 //! 3.3, wwPDB). This module uses the records `ATOM`, `HETATM`, `TER`, `CRYST1`, `MODEL`, `ENDMDL` and `TITLE`, and
-//! `CONECT` if bonds are requested.
+//! `CONECT` if bonds are requested. [`lines`] finds the records and their columns, also for readers of other records.
 
 mod bonds;
-mod lines;
+pub mod lines;
 mod models;
 mod read;
 mod write;

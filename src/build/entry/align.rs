@@ -1,0 +1,174 @@
+//! Alignment of observed residues with the sequence of their chain.
+//!
+//! If the residue numbers of a chain minus one offset are positions of the sequence with the same names, these are the
+//! positions. Otherwise the alignment has the highest score over all observed residues in order (S. B. Needleman and
+//! C. D. Wunsch, J. Mol. Biol. 48, 443 (1970)), with costs of gaps that are low where the chain is broken.
+
+use super::names::standard;
+
+/// Maximum product of the numbers of residues that are aligned, which bounds time and memory (64 MiB).
+const MOST_PAIRS: usize = 16 << 20;
+
+/// Scores of the alignment. Only their order matters: matches outweigh gaps at breaks, and a gap where the chain is
+/// not broken costs more than a few wrong matches.
+const MATCH: i32 = 4;
+const MISMATCH: i32 = -4;
+const GAP_AT_BREAK: i32 = 1;
+const GAP: i32 = 12;
+const UNALIGNED: i32 = 6;
+/// Score of an alignment that is impossible.
+const NONE: i32 = i32::MIN / 2;
+
+/// A residue with atoms, in the order of the chain.
+pub(super) struct Observed<'a> {
+    pub(super) name: &'a str,
+    pub(super) number: i32,
+    pub(super) has_code: bool,
+    /// whether the residue is not bonded to the one before
+    pub(super) is_after_break: bool,
+}
+
+/// Returns the position in the sequence of each observed residue, `None` for residues that are not in the sequence.
+/// Returns `None` if the two are too long to compare.
+pub(super) fn align(sequence: &[&str], observed: &[Observed<'_>]) -> Option<Vec<Option<usize>>> {
+    if sequence.len().saturating_mul(observed.len()) > MOST_PAIRS {
+        return None;
+    }
+    let sequence: Vec<&str> = sequence.iter().map(|name| comparable(name)).collect();
+    let names: Vec<&str> = observed.iter().map(|residue| comparable(residue.name)).collect();
+    let of_numbers = by_numbers(&sequence, &names, observed);
+    Some(of_numbers.unwrap_or_else(|| by_score(&sequence, &names, observed)))
+}
+
+/// Name of a residue for comparisons. Sequences may have other names of standard residues, and names of nucleotides
+/// of DNA and RNA may be the same.
+fn comparable(name: &str) -> &str {
+    let name = standard(name, &[]).map_or(name, |standard| standard.name.as_str());
+    match name {
+        "DA" => "A",
+        "DC" => "C",
+        "DG" => "G",
+        name => name,
+    }
+}
+
+/// Whether two names in sequences stand for the same residue.
+pub(super) fn is_same(a: &str, b: &str) -> bool {
+    comparable(a) == comparable(b)
+}
+
+/// Positions that follow from residue numbers and one offset. Of several possible offsets, the one with which the
+/// sequence begins at number 1 is taken, or else the first.
+fn by_numbers(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Option<Vec<Option<usize>>> {
+    let [first, .., last] = observed else { return None };
+    let ascends = observed.windows(2).all(|pair| pair[0].number < pair[1].number);
+    let span = usize::try_from(i64::from(last.number) - i64::from(first.number)).ok()?;
+    if !ascends || observed.iter().any(|residue| residue.has_code) || span >= sequence.len() {
+        return None;
+    }
+    let steps: Vec<usize> =
+        observed.iter().map(|residue| (i64::from(residue.number) - i64::from(first.number)) as usize).collect();
+    let fits = |start: &usize| steps.iter().zip(names).all(|(step, name)| sequence[start + step] == *name);
+    let mut starts = (0..sequence.len() - span).filter(fits);
+    let numbered = usize::try_from(first.number - 1).ok();
+    let found = starts.next()?;
+    let start =
+        if numbered == Some(found) { found } else { starts.find(|&start| numbered == Some(start)).unwrap_or(found) };
+    Some(steps.iter().map(|step| Some(start + step)).collect())
+}
+
+/// Positions with the highest score.
+fn by_score(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Vec<Option<usize>> {
+    let length = sequence.len();
+    if length == 0 || names.is_empty() {
+        return vec![None; names.len()];
+    }
+    // column j + 1 holds the best score of alignments whose last aligned position is j; column 0 is for none
+    let columns = length + 1;
+    let mut scores = vec![NONE; columns];
+    scores[0] = 0;
+    // column before the aligned position; `u32::MAX` for a residue that is not aligned
+    let mut before = vec![u32::MAX; columns * names.len()];
+    for (i, name) in names.iter().enumerate() {
+        let (gap, jump) = match i {
+            0 => (0, None),
+            _ => {
+                let jump = i64::from(observed[i].number) - i64::from(observed[i - 1].number);
+                (if observed[i].is_after_break { GAP_AT_BREAK } else { GAP }, usize::try_from(jump).ok())
+            }
+        };
+        let mut next: Vec<i32> = scores.iter().map(|score| (score - UNALIGNED).max(NONE)).collect();
+        // best column before column - 1, which leaves a gap
+        let mut best = 0;
+        for column in 1..columns {
+            if column >= 2 && scores[column - 2] > scores[best] {
+                best = column - 2;
+            }
+            let mut from = (scores[column - 1], column - 1);
+            let with_gap = scores[best] - if best == 0 { 0 } else { gap };
+            if column >= 2 && with_gap > from.0 {
+                from = (with_gap, best);
+            }
+            // a gap that agrees with the residue numbers costs nothing at a break
+            if let Some(old) =
+                jump.filter(|&jump| jump > 1 && jump < column && observed[i].is_after_break).map(|jump| column - jump)
+                && scores[old] >= from.0
+            {
+                from = (scores[old], old);
+            }
+            let score = from.0 + if sequence[column - 1] == *name { MATCH } else { MISMATCH };
+            if score > next[column] {
+                next[column] = score;
+                before[i * columns + column] = from.1 as u32;
+            }
+        }
+        scores = next;
+    }
+    let mut column = (0..columns).max_by_key(|&column| (scores[column], std::cmp::Reverse(column))).unwrap_or(0);
+    let mut found = vec![None; names.len()];
+    for i in (0..names.len()).rev() {
+        let from = before[i * columns + column];
+        if from != u32::MAX {
+            found[i] = Some(column - 1);
+            column = from as usize;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aligned(sequence: &str, observed: &[(&'static str, i32, bool)]) -> Vec<Option<usize>> {
+        let residue = |&(name, number, is_after_break): &(&'static str, i32, bool)| Observed {
+            name,
+            number,
+            has_code: false,
+            is_after_break,
+        };
+        let observed: Vec<Observed<'_>> = observed.iter().map(residue).collect();
+        align(&sequence.split(' ').collect::<Vec<_>>(), &observed).unwrap()
+    }
+
+    #[test]
+    fn numbers_decide_where_they_can() {
+        let sequence = "GLY GLY GLY ALA GLY GLY";
+        assert_eq!(aligned(sequence, &[("GLY", 2, false), ("GLY", 3, false)]), [Some(1), Some(2)]);
+        assert_eq!(aligned(sequence, &[("GLY", 103, true), ("ALA", 104, false)]), [Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn breaks_decide_where_numbers_do_not() {
+        // the numbers do not leave room for the missing residues
+        let found = aligned("MET ALA SER GLY GLY LYS", &[("ALA", 1, false), ("GLY", 2, true), ("LYS", 3, false)]);
+        assert_eq!(found, [Some(1), Some(4), Some(5)]);
+        // a residue that is not in the sequence stays unaligned
+        let found =
+            aligned("ALA SER GLY", &[("ACE", 0, false), ("ALA", 1, false), ("SER", 1, false), ("GLY", 2, false)]);
+        assert_eq!(found, [None, Some(0), Some(1), Some(2)]);
+        // a mutation is a mismatch
+        let found = aligned("ALA SER GLY", &[("ALA", 1, false), ("THR", 2, false), ("GLY", 3, false)]);
+        assert_eq!(found, [Some(0), Some(1), Some(2)]);
+    }
+}

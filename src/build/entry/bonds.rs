@@ -1,0 +1,215 @@
+//! Bonds of a structure: within standard residues, along chains, between cysteines, and those that the file states.
+
+use std::collections::{HashMap, HashSet};
+
+use super::choose::Picked;
+use super::clean::Draft;
+use super::decision::{Decision, Subject};
+use super::disulfide::find_disulfides;
+use super::links::Places;
+use super::metals::is_metal;
+use super::model::LinkKind;
+
+/// Atom names at the end of a residue and at the beginning of the next, with the longest bond in nm. The limits are
+/// 1.5 times the usual lengths of a peptide bond (0.1341 nm) and of an O3'–P bond (0.16 nm), as in the function
+/// `are_connected` of Gemmi 0.7 (`gemmi/polyheur.hpp`).
+const CHAIN_BONDS: [(&str, &str, f64); 2] = [("C", "N", 1.5 * 0.1341), ("O3'", "P", 1.5 * 0.16)];
+
+/// Longest stated covalent bond in nm. Longer links are errors of the file or contacts. OpenMM 8 takes disulfide bonds
+/// up to this length (`Topology.createDisulfideBonds`).
+const LONGEST_STATED: f64 = 0.3;
+
+/// Maximum number of bonds of an atom that a file may list in one direction; atoms of molecules have fewer.
+const MOST_PARTNERS: usize = 16;
+
+/// A residue whose bonds are unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// index of the residue
+    pub residue: u32,
+    /// number of its atoms that have no bond
+    pub unbonded: usize,
+    /// what to do about it
+    pub help: String,
+}
+
+/// Bonds that were found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) bonds: Vec<[u32; 2]>,
+    pub(super) disulfides: Vec<[u32; 2]>,
+    pub(super) unsupported: Vec<Unsupported>,
+}
+
+/// Bonds, each once.
+#[derive(Default)]
+struct Bonds {
+    bonds: Vec<[u32; 2]>,
+    seen: HashSet<[u32; 2]>,
+}
+
+impl Bonds {
+    /// Adds a bond, and returns whether it is new.
+    fn add(&mut self, a: u32, b: u32) -> bool {
+        let pair = [a.min(b), a.max(b)];
+        let is_new = a != b && self.seen.insert(pair);
+        if is_new {
+            self.bonds.push(pair);
+        }
+        is_new
+    }
+}
+
+/// Finds all bonds.
+pub(super) fn find_bonds(draft: &Draft<'_>, decisions: &mut Vec<Decision>) -> Found {
+    let mut bonds = Bonds::default();
+    within_residues(draft, &mut bonds);
+    along_chains(draft, &mut bonds, decisions);
+    let places = Places::new(draft);
+    let disulfides = find_disulfides(draft, &places, decisions);
+    for [a, b] in &disulfides {
+        bonds.add(*a, *b);
+    }
+    stated(draft, &places, &mut bonds, decisions);
+    let unsupported = unsupported(draft, &bonds.bonds);
+    bonds.bonds.sort_unstable();
+    Found { bonds: bonds.bonds, disulfides, unsupported }
+}
+
+/// Adds the bonds of standard residues, and of the components that the file describes.
+fn within_residues(draft: &Draft<'_>, bonds: &mut Bonds) {
+    let mut components: HashMap<[&str; 2], Vec<&str>> = HashMap::new();
+    for bond in &draft.entry.component_bonds {
+        let partners = components.entry([&bond.residue, &bond.atoms[0]]).or_default();
+        if partners.len() < MOST_PARTNERS {
+            partners.push(&bond.atoms[1]);
+        }
+    }
+    for index in 0..draft.copies.len() {
+        let atoms = draft.structure.residue_atoms(index);
+        let names: HashMap<&str, u32> =
+            atoms.map(|atom| (draft.structure.atoms[atom].name.as_str(), atom as u32)).collect();
+        let source = draft.source(index);
+        let mut add = |a: &str, b: &str| {
+            if let (Some(&a), Some(&b)) = (names.get(a), names.get(b)) {
+                bonds.add(a, b);
+            }
+        };
+        match source.standard {
+            Some(standard) => standard.bonds.iter().for_each(|[a, b]| add(a, b)),
+            None => {
+                for a in names.keys() {
+                    let partners = components.get(&[source.given.as_str(), a]).into_iter().flatten();
+                    partners.for_each(|b| add(a, b));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the atoms that would join two consecutive residues of a chain.
+pub(super) fn chain_atoms(draft: &Draft<'_>, a: usize, b: usize) -> Option<[u32; 2]> {
+    let atoms = |&(end, start, _): &(&str, &str, f64)| Some([draft.atom(a, end)?, draft.atom(b, start)?]);
+    CHAIN_BONDS.iter().find_map(atoms)
+}
+
+/// Whether two residues are near enough for a bond along the chain.
+pub(super) fn is_chain_bond(a: &Picked, b: &Picked) -> bool {
+    let atom =
+        |residue: &Picked, name: &str| residue.atoms.iter().find(|atom| atom.name == name).map(|atom| atom.position);
+    CHAIN_BONDS.iter().any(|(end, start, longest)| match (atom(a, end), atom(b, start)) {
+        (Some(end), Some(start)) => (end - start).norm() <= *longest,
+        _ => false,
+    })
+}
+
+/// Adds the bonds between consecutive residues of polymers, unless residues are missing between them.
+fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
+    for polymer in draft.polymers() {
+        for pair in polymer.windows(2) {
+            let (a, b) = (pair[0], pair[1]);
+            let follows = match (draft.source(a).position, draft.source(b).position) {
+                (Some(a), Some(b)) => a + 1 == b,
+                _ => true,
+            };
+            let Some([end, start]) = chain_atoms(draft, a, b) else { continue };
+            let is_near = is_chain_bond_of(draft, a, b);
+            if is_near && follows {
+                bonds.add(end, start);
+            } else if is_near != follows {
+                let place = format!("{} and {}", draft.structure.residue_label(a), draft.structure.residue_label(b));
+                let distance = draft.distance(end, start);
+                let why = match follows {
+                    true => format!("the distance of {distance:.3} nm is too long for a bond"),
+                    false => format!(
+                        "residues of the sequence are missing between them, although they are {distance:.3} nm apart"
+                    ),
+                };
+                decisions.push(Decision::new(Subject::Bonds, place, "no bond along the chain", why));
+            }
+        }
+    }
+}
+
+fn is_chain_bond_of(draft: &Draft<'_>, a: usize, b: usize) -> bool {
+    CHAIN_BONDS.iter().any(|(end, start, longest)| match (draft.atom(a, end), draft.atom(b, start)) {
+        (Some(end), Some(start)) => draft.distance(end, start) <= *longest,
+        _ => false,
+    })
+}
+
+/// Adds the covalent bonds that the file states. Connections between atoms of standard residues are not taken, because
+/// the table has their bonds.
+fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
+    let residues = draft.structure.residue_of_atoms();
+    let label = |atom: u32| {
+        let residue = draft.structure.residue_label(residues[atom as usize] as usize);
+        format!("{} of {residue}", draft.structure.atoms[atom as usize].name)
+    };
+    for link in &draft.entry.links {
+        if !matches!(link.kind, LinkKind::Covalent | LinkKind::Connection) {
+            continue;
+        }
+        for [a, b] in places.pairs(&link.ends) {
+            let is_standard = [a, b].map(|atom| draft.source(residues[atom as usize] as usize).standard.is_some());
+            let has_metal = [a, b].iter().any(|&atom| is_metal(draft.structure.atoms[atom as usize].element));
+            let is_of_table = link.kind == LinkKind::Connection && is_standard == [true; 2];
+            if is_of_table || has_metal || bonds.seen.contains(&[a, b]) {
+                continue;
+            }
+            let distance = draft.distance(a, b);
+            let place = format!("{} and {}", label(a), label(b));
+            let mut say =
+                |what: &str, why: String| decisions.push(Decision::new(Subject::Bonds, place.clone(), what, why));
+            if link.is_symmetry {
+                say("left out a bond", "the file states it between symmetry copies of a crystal".to_owned());
+            } else if distance > LONGEST_STATED {
+                say("left out a bond", format!("the file states it, but the distance is {distance:.3} nm"));
+            } else if bonds.add(a, b) && residues[a as usize] != residues[b as usize] {
+                say("made a bond", format!("the file states it; the distance is {distance:.3} nm"));
+            }
+        }
+    }
+}
+
+/// Returns the residues that are not standard and have atoms without bonds. A single atom needs no bond.
+fn unsupported(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Unsupported> {
+    let mut is_bonded = vec![false; draft.positions.len()];
+    bonds.iter().flatten().for_each(|&atom| is_bonded[atom as usize] = true);
+    let mut found = vec![];
+    for index in 0..draft.copies.len() {
+        let atoms = draft.structure.residue_atoms(index);
+        if draft.source(index).standard.is_some() || atoms.len() == 1 {
+            continue;
+        }
+        let unbonded = atoms.filter(|&atom| !is_bonded[atom]).count();
+        if unbonded > 0 {
+            let name = &draft.structure.residues[index].name;
+            let help = format!(
+                "give the bonds of {name} by CONECT records or _chem_comp_bond, or drop the residue; a force field with parameters of {name} is needed, too"
+            );
+            found.push(Unsupported { residue: index as u32, unbonded, help });
+        }
+    }
+    found
+}

@@ -1,0 +1,279 @@
+//! Choice of the residues, alternative locations and names that are taken from an entry.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use md_engine::vec3::Vec3;
+
+use super::clean::Options;
+use super::decision::{Decision, Subject};
+use super::model::{Entry, EntryAtom, EntryResidue};
+use super::names::{ion, rename_atoms, standard};
+use super::table::{ResidueKind, StandardResidue};
+
+/// Atomic number of selenium, and of sulfur.
+const SELENIUM: u8 = 34;
+const SULFUR: u8 = 16;
+
+/// A residue that is taken, at one location.
+#[derive(Clone, Debug)]
+pub(super) struct Picked {
+    /// index of the chain in the entry
+    pub(super) chain: usize,
+    pub(super) unit: u32,
+    pub(super) name: String,
+    /// name in the file
+    pub(super) given: String,
+    pub(super) number: i32,
+    pub(super) insertion_code: Option<char>,
+    pub(super) is_polymer: bool,
+    pub(super) standard: Option<&'static StandardResidue>,
+    pub(super) position: Option<usize>,
+    pub(super) atoms: Vec<PickedAtom>,
+}
+
+/// An atom that is taken.
+#[derive(Clone, Debug)]
+pub(super) struct PickedAtom {
+    pub(super) name: String,
+    pub(super) element: u8,
+    pub(super) position: Vec3,
+}
+
+/// Residues that were taken, with the decisions about them.
+#[derive(Default)]
+pub(super) struct Choice {
+    pub(super) residues: Vec<Picked>,
+    pub(super) decisions: Vec<Decision>,
+    /// number of atoms at alternative locations that were left out
+    pub(super) left_out: usize,
+    /// numbers of residues by old and new name, which are one decision for each pair of names
+    renamed: BTreeMap<(String, String), usize>,
+    /// numbers of dropped residues by name
+    dropped: BTreeMap<String, usize>,
+    renamed_atoms: usize,
+    deuterium: usize,
+    waters: usize,
+}
+
+/// Chooses residues, locations and names.
+pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
+    let mut choice = Choice::default();
+    for (index, chain) in entry.chains.iter().enumerate() {
+        let is_same_site = |a: &EntryResidue, b: &EntryResidue| {
+            let has_locations = |residue: &EntryResidue| residue.atoms.iter().all(|atom| atom.location.is_some());
+            (a.number, a.insertion_code) == (b.number, b.insertion_code)
+                && a.is_polymer == b.is_polymer
+                && a.name != b.name
+                && has_locations(a)
+                && has_locations(b)
+        };
+        for kinds in chain.residues.chunk_by(is_same_site) {
+            choice.site(entry, index, kinds, options);
+        }
+    }
+    choice.summarise(options);
+    choice
+}
+
+/// Name of a residue in messages.
+pub(super) fn label(name: &str, number: i32, code: Option<char>, chain: &str) -> String {
+    let code = code.map(String::from).unwrap_or_default();
+    if chain.is_empty() { format!("{name} {number}{code}") } else { format!("{name} {number}{code} of chain {chain}") }
+}
+
+/// Locations of a residue with their summed occupancies, best first: the highest occupancy, then the first letter.
+fn locations(atoms: &[EntryAtom]) -> Vec<(char, f64)> {
+    let mut sums: BTreeMap<char, f64> = BTreeMap::new();
+    for atom in atoms {
+        if let Some(location) = atom.location {
+            *sums.entry(location).or_default() += atom.occupancy;
+        }
+    }
+    let mut sums: Vec<(char, f64)> = sums.into_iter().collect();
+    sums.sort_by(|a, b| rounded(b.1).cmp(&rounded(a.1)).then(a.0.cmp(&b.0)));
+    sums
+}
+
+/// Occupancy in units of 0.0001. Occupancies have two or three decimals, so that sums that differ by rounding errors
+/// only are equal.
+fn rounded(occupancy: f64) -> i64 {
+    (occupancy * 1e4).round() as i64
+}
+
+impl Choice {
+    /// Takes one of the residues that occupy the same site; most sites have only one.
+    fn site(&mut self, entry: &Entry, chain: usize, kinds: &[EntryResidue], options: &Options) {
+        let best = |residue: &EntryResidue| locations(&residue.atoms).first().copied().unwrap_or((' ', 0.0));
+        let order = |a: &&EntryResidue, b: &&EntryResidue| {
+            let (a, b) = (best(a), best(b));
+            rounded(b.1).cmp(&rounded(a.1)).then(a.0.cmp(&b.0))
+        };
+        let Some(taken) = kinds.iter().min_by(order) else { return };
+        if kinds.len() > 1 {
+            let others: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
+            self.left_out += kinds.iter().map(|kind| kind.atoms.len()).sum::<usize>() - taken.atoms.len();
+            self.decisions.push(Decision::new(
+                Subject::Location,
+                label(&taken.name, taken.number, taken.insertion_code, &entry.chains[chain].id),
+                format!("took {} of the residues {} at this site", taken.name, others.join(", ")),
+                "its summed occupancy is the highest, or its letter is the first of equal ones",
+            ));
+        }
+        let found = standard(&taken.name, &taken.atoms);
+        let is_water = found.is_some_and(|standard| standard.kind == ResidueKind::Water);
+        let is_kept = if is_water { options.waters } else { options.hetero || taken.is_polymer };
+        self.waters += usize::from(is_water);
+        if !is_kept {
+            if !is_water {
+                *self.dropped.entry(taken.name.clone()).or_default() += 1;
+            }
+            return;
+        }
+        let picked = self.residue(entry, chain, taken, found);
+        self.residues.push(picked);
+    }
+
+    fn residue(
+        &mut self,
+        entry: &Entry,
+        chain: usize,
+        residue: &EntryResidue,
+        found: Option<&'static StandardResidue>,
+    ) -> Picked {
+        let place = label(&residue.name, residue.number, residue.insertion_code, &entry.chains[chain].id);
+        let mut atoms = residue.atoms.clone();
+        for atom in atoms.iter_mut().filter(|atom| atom.is_deuterium) {
+            if let Some(rest) = atom.name.strip_prefix('D') {
+                atom.name = format!("H{rest}");
+            }
+            self.deuterium += 1;
+        }
+        let mut atoms = self.location(atoms, &place);
+        let is_ion = atoms.len() == 1;
+        let (mut name, mut found) = (residue.name.clone(), found);
+        if let Some(ion) = ion(&name).filter(|_| is_ion && found.is_none()) {
+            name = ion.to_owned();
+        }
+        if name == "MSE" {
+            found = self.selenomethionine(&mut atoms, &place);
+        }
+        if let Some(standard) = found {
+            self.renamed_atoms += rename_atoms(standard, &mut atoms);
+            name = standard.name.clone();
+        }
+        if name != residue.name && residue.name != "MSE" {
+            *self.renamed.entry((residue.name.clone(), name.clone())).or_default() += 1;
+        }
+        if residue.is_polymer && found.is_none() {
+            let parent = entry.modified.iter().find(|modified| modified.name == residue.name);
+            let parent = parent.map(|modified| format!(", a modified {}", modified.parent)).unwrap_or_default();
+            let why = "md changes only residues that differ from a standard residue by an element";
+            self.decisions.push(Decision::new(Subject::Modified, place, format!("kept {name}{parent}"), why));
+        }
+        let picked = |atom: EntryAtom| PickedAtom { name: atom.name, element: atom.element, position: atom.position };
+        Picked {
+            chain,
+            unit: residue.unit,
+            name,
+            given: residue.name.clone(),
+            number: residue.number,
+            insertion_code: residue.insertion_code,
+            is_polymer: residue.is_polymer,
+            standard: found,
+            position: residue.position,
+            atoms: atoms.into_iter().map(picked).collect(),
+        }
+    }
+
+    /// Returns the atoms at the best location. A heavy atom that the location lacks is taken from the next best one.
+    fn location(&mut self, atoms: Vec<EntryAtom>, place: &str) -> Vec<EntryAtom> {
+        let order = locations(&atoms);
+        let ranks: HashMap<char, usize> = order.iter().enumerate().map(|(rank, (letter, _))| (*letter, rank)).collect();
+        let rank = |atom: &EntryAtom| atom.location.and_then(|letter| ranks.get(&letter).copied()).unwrap_or(0);
+        let mut by_rank: Vec<usize> = (0..atoms.len()).collect();
+        by_rank.sort_by_key(|&index| rank(&atoms[index]));
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut is_taken = vec![false; atoms.len()];
+        let mut filled = 0;
+        for index in by_rank {
+            let atom = &atoms[index];
+            let is_other = rank(atom) > 0;
+            if (!is_other || atom.element != 1) && seen.insert(&atom.name) {
+                is_taken[index] = true;
+                filled += usize::from(is_other);
+            }
+        }
+        let left_out = is_taken.iter().filter(|taken| !**taken).count();
+        let is_repeated = |(index, atom): (usize, &EntryAtom)| !is_taken[index] && rank(atom) == 0;
+        let repeated = atoms.iter().enumerate().filter(|&entry| is_repeated(entry)).count();
+        self.left_out += left_out;
+        if repeated > 0 {
+            let what = format!("left out {repeated} atoms whose names are repeated");
+            self.decisions.push(Decision::new(
+                Subject::Location,
+                place,
+                what,
+                "atoms of a residue have different names",
+            ));
+        }
+        if let [(best, occupancy), others @ ..] = &order[..] {
+            let letters: Vec<String> = others.iter().map(|(letter, sum)| format!("{letter} ({sum:.2})")).collect();
+            let more = if filled > 0 {
+                format!(", and {filled} atoms that it lacks from other locations")
+            } else {
+                String::new()
+            };
+            let why = match letters.is_empty() {
+                true => "it is the only location".to_owned(),
+                false => format!("its summed occupancy is {occupancy:.2}, others: {}", letters.join(", ")),
+            };
+            let what = format!("took the alternative location {best}{more}");
+            self.decisions.push(Decision::new(Subject::Location, place, what, why));
+        }
+        atoms.into_iter().zip(is_taken).filter(|(_, taken)| *taken).map(|(atom, _)| atom).collect()
+    }
+
+    /// Replaces selenomethionine by methionine.
+    fn selenomethionine(&mut self, atoms: &mut [EntryAtom], place: &str) -> Option<&'static StandardResidue> {
+        for atom in atoms.iter_mut().filter(|atom| atom.element == SELENIUM || atom.name == "SE") {
+            (atom.name, atom.element) = ("SD".to_owned(), SULFUR);
+        }
+        let why = "selenium replaces sulfur for the solution of crystal structures; force fields have no MSE";
+        self.decisions.push(Decision::new(
+            Subject::Modified,
+            place,
+            "replaced MSE by MET, with SD in place of SE",
+            why,
+        ));
+        standard("MET", &[])
+    }
+
+    /// Adds the decisions that concern many residues.
+    fn summarise(&mut self, options: &Options) {
+        let mut say = |subject, what: String, why: &str| {
+            self.decisions.push(Decision::new(subject, "the whole entry", what, why));
+        };
+        if self.waters > 0 {
+            let verb = if options.waters { "kept" } else { "dropped" };
+            say(Subject::Selection, format!("{verb} {} waters", self.waters), "the option for waters says so");
+        }
+        for (name, count) in &self.dropped {
+            say(Subject::Selection, format!("dropped {count} residues {name}"), "the option for hetero groups says so");
+        }
+        for ((old, new), count) in &self.renamed {
+            say(
+                Subject::Names,
+                format!("renamed {count} residues {old} to {new}"),
+                "PDB files, version 3, use this name",
+            );
+        }
+        if self.renamed_atoms > 0 {
+            let what = format!("renamed {} atoms", self.renamed_atoms);
+            say(Subject::Names, what, "PDB files, version 3, use other names");
+        }
+        if self.deuterium > 0 {
+            let what = format!("replaced {} deuterium atoms by hydrogen", self.deuterium);
+            say(Subject::Names, what, "deuterium is an isotope of hydrogen");
+        }
+    }
+}

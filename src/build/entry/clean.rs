@@ -1,0 +1,206 @@
+//! From an entry to a clean structure.
+
+use md_engine::error::Problem;
+use md_engine::vec3::Vec3;
+
+use super::assembly::{Built, Copied, build};
+use super::bonds::{Unsupported, find_bonds};
+use super::choose::{Picked, PickedAtom, choose};
+use super::decision::{Decision, Subject};
+use super::gaps::{Gap, find_gaps, place_residues};
+use super::metals::{MetalSite, find_sites};
+use super::model::Entry;
+use super::table::ResidueKind;
+use crate::structure::{Atom, Residue, Structure};
+
+/// Choices of the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// identifier of the assembly to build; `None` for the atoms of the file
+    pub assembly: Option<String>,
+    /// whether waters are kept
+    pub waters: bool,
+    /// whether residues that are neither water nor part of a polymer are kept
+    pub hetero: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { assembly: None, waters: true, hetero: true }
+    }
+}
+
+/// A clean structure, with all decisions that led to it and with what is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cleaned {
+    /// the structure
+    pub structure: Structure,
+    /// position of each atom in nm
+    pub positions: Vec<Vec3>,
+    /// what is known of each residue in addition to its name
+    pub residues: Vec<ResidueInfo>,
+    /// decisions, for the log
+    pub decisions: Vec<Decision>,
+    /// residues of the sequences that have no atoms
+    pub gaps: Vec<Gap>,
+    /// heavy atoms that standard residues lack
+    pub missing_atoms: Vec<MissingAtoms>,
+    /// sulfur atoms of each disulfide bond
+    pub disulfides: Vec<[u32; 2]>,
+    /// metals with the atoms that coordinate them
+    pub metal_sites: Vec<MetalSite>,
+    /// residues whose bonds are unknown
+    pub unsupported: Vec<Unsupported>,
+    /// number of atoms at alternative locations that were left out, before copies of an assembly are made
+    pub left_out: usize,
+}
+
+/// Properties of a residue in addition to its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResidueInfo {
+    /// kind of a standard residue; `None` for other residues
+    pub kind: Option<ResidueKind>,
+    /// whether the residue belongs to a polymer
+    pub is_polymer: bool,
+    /// name in the file, which may state the protonation, as `HIP` does
+    pub given_name: String,
+    /// position in the sequence of the chain; `None` if unknown
+    pub position: Option<usize>,
+}
+
+/// Heavy atoms that a residue lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingAtoms {
+    /// index of the residue
+    pub residue: u32,
+    /// names of the atoms
+    pub names: Vec<String>,
+}
+
+/// A structure without bonds, with the origin of its residues.
+pub(super) struct Draft<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) picked: &'a [Picked],
+    pub(super) copies: Vec<Copied>,
+    /// number of operators of the assembly
+    pub(super) operators: usize,
+    pub(super) structure: Structure,
+    pub(super) positions: Vec<Vec3>,
+}
+
+impl<'a> Draft<'a> {
+    /// Puts the copies of an assembly one after another.
+    fn new(entry: &'a Entry, picked: &'a [Picked], Built { chains, operators, copies }: Built) -> Self {
+        let mut structure = Structure { chains, ..Structure::default() };
+        let mut positions = vec![];
+        for copy in &copies {
+            let source = &picked[copy.residue];
+            structure.residues.push(Residue {
+                name: source.name.clone(),
+                number: source.number,
+                insertion_code: source.insertion_code,
+                chain: copy.chain as u32,
+                first: structure.atoms.len() as u32,
+            });
+            let atom = |atom: &PickedAtom| Atom { name: atom.name.clone(), element: atom.element };
+            structure.atoms.extend(source.atoms.iter().map(atom));
+            positions.extend(source.atoms.iter().map(|atom| operators[copy.operator].apply(atom.position)));
+        }
+        Self { entry, picked, copies, operators: operators.len(), structure, positions }
+    }
+
+    /// The residue of the entry from which residue `index` of the structure was made.
+    pub(super) fn source(&self, index: usize) -> &Picked {
+        &self.picked[self.copies[index].residue]
+    }
+
+    /// Returns the atom of a residue with this name.
+    pub(super) fn atom(&self, residue: usize, name: &str) -> Option<u32> {
+        let mut atoms = self.structure.residue_atoms(residue);
+        atoms.find(|&atom| self.structure.atoms[atom].name == name).map(|atom| atom as u32)
+    }
+
+    /// Distance of two atoms in nm.
+    pub(super) fn distance(&self, a: u32, b: u32) -> f64 {
+        (self.positions[a as usize] - self.positions[b as usize]).norm()
+    }
+
+    /// Residues of polymers that follow each other in a chain.
+    pub(super) fn polymers(&self) -> Vec<Vec<usize>> {
+        let residues = (0..self.copies.len()).filter(|&index| self.source(index).is_polymer);
+        let residues: Vec<usize> = residues.collect();
+        let chain = |index: usize| self.structure.residues[index].chain;
+        residues.chunk_by(|&a, &b| chain(a) == chain(b)).map(<[usize]>::to_vec).collect()
+    }
+}
+
+/// Makes a clean structure from an entry. The structure passes [`Structure::check`].
+pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
+    let mut choice = choose(entry, options);
+    let mut decisions = vec![];
+    if entry.models > 1 {
+        let what = format!("took model {} of {}", entry.model, entry.models);
+        let why = "one model is simulated; the first unless another is asked for";
+        decisions.push(Decision::new(Subject::Model, "the whole entry", what, why));
+    }
+    decisions.append(&mut choice.decisions);
+    if choice.residues.is_empty() {
+        return Err(Problem::new("no atoms are left").help("keep waters or hetero groups"));
+    }
+    place_residues(entry, &mut choice.residues, &mut decisions);
+    let built = build(entry, &choice.residues, options.assembly.as_deref(), &mut decisions)?;
+    if built.copies.is_empty() {
+        let problem = Problem::new("the assembly has no atoms");
+        return Err(problem.help("keep waters or hetero groups, or choose another assembly"));
+    }
+    let draft = Draft::new(entry, &choice.residues, built);
+    let found = find_bonds(&draft, &mut decisions);
+    let metal_sites = find_sites(&draft, &mut decisions);
+    let gaps = find_gaps(&draft, &found.bonds);
+    let missing_atoms = missing_atoms(&draft);
+    let info = |index| {
+        let source = draft.source(index);
+        let kind = source.standard.map(|standard| standard.kind);
+        ResidueInfo { kind, is_polymer: source.is_polymer, given_name: source.given.clone(), position: source.position }
+    };
+    let residues = (0..draft.copies.len()).map(info).collect();
+    let Draft { mut structure, positions, .. } = draft;
+    structure.bonds = found.bonds;
+    structure.check()?;
+    Ok(Cleaned {
+        structure,
+        positions,
+        residues,
+        decisions,
+        gaps,
+        missing_atoms,
+        disulfides: found.disulfides,
+        metal_sites,
+        unsupported: found.unsupported,
+        left_out: choice.left_out,
+    })
+}
+
+/// Returns the heavy atoms that standard residues lack. The first nucleotide of a chain needs no phosphate. The last
+/// amino acid of a chain has the atom OXT.
+fn missing_atoms(draft: &Draft<'_>) -> Vec<MissingAtoms> {
+    let polymers = draft.polymers();
+    let firsts: Vec<usize> = polymers.iter().filter_map(|residues| residues.first().copied()).collect();
+    let lasts: Vec<usize> = polymers.iter().filter_map(|residues| residues.last().copied()).collect();
+    let mut missing = vec![];
+    for index in 0..draft.copies.len() {
+        let source = draft.source(index);
+        let Some(standard) = source.standard else { continue };
+        let has = |name: &str| source.atoms.iter().any(|atom| atom.name == name);
+        let has_no_phosphate = firsts.binary_search(&index).is_ok() && !has("P");
+        let needs = |name: &&str| !has_no_phosphate || !matches!(*name, "P" | "OP1" | "OP2");
+        let needs_end = lasts.binary_search(&index).is_ok() && standard.has("OXT") && !has("OXT");
+        let end = needs_end.then_some("OXT");
+        let names = standard.heavy_atoms().filter(needs).filter(|name| !has(name)).chain(end);
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        if !names.is_empty() {
+            missing.push(MissingAtoms { residue: index as u32, names });
+        }
+    }
+    missing
+}

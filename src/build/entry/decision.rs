@@ -1,0 +1,56 @@
+//! Decisions that were made for the user.
+
+use std::fmt::{Display, Formatter, Result};
+
+/// Subject of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// choice of a model
+    Model,
+    /// choice of an alternative location
+    Location,
+    /// residues that were kept or dropped
+    Selection,
+    /// names of residues and atoms that were changed
+    Names,
+    /// modified residues
+    Modified,
+    /// assembly that was built
+    Assembly,
+    /// bonds that were made or left out
+    Bonds,
+    /// sequence of a chain
+    Sequence,
+    /// coordination of a metal
+    Metal,
+}
+
+/// A decision in plain language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// subject of the decision
+    pub subject: Subject,
+    /// what was done, e.g. `took the alternative location A`
+    pub what: String,
+    /// where it was done, e.g. `SER 12 of chain A`
+    pub place: String,
+    /// reason of the decision
+    pub why: String,
+}
+
+impl Decision {
+    pub(super) fn new(
+        subject: Subject,
+        place: impl Into<String>,
+        what: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
+        Self { subject, what: what.into(), place: place.into(), why: why.into() }
+    }
+}
+
+impl Display for Decision {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}: {} ({})", self.place, self.what, self.why)
+    }
+}

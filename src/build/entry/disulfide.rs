@@ -1,0 +1,82 @@
+//! Disulfide bonds between cysteines, by statement of the file or by distance.
+
+use std::collections::HashSet;
+
+use super::clean::Draft;
+use super::decision::{Decision, Subject};
+use super::links::Places;
+use super::model::LinkKind;
+use super::near::Grid;
+
+/// Range in nm of the distances at which two sulfur atoms are taken as bonded. The length of the bond is 0.203 nm
+/// (R. A. Engh and R. Huber, Acta Cryst. A47, 392 (1991)). The range leaves room for coordinate errors and excludes
+/// sulfur atoms in contact, whose distance is 0.36 nm (A. Bondi, J. Phys. Chem. 68, 441 (1964)).
+const BONDED: [f64; 2] = [0.18, 0.25];
+
+/// Longest disulfide bond in nm that the file may state; the cutoff of `Topology.createDisulfideBonds` of OpenMM 8.
+const LONGEST_STATED: f64 = 0.3;
+
+/// Returns the pairs of sulfur atoms that are bonded. Pairs that the file states come first, then pairs by distance,
+/// nearest first. Each sulfur atom is bonded once, and has no hydrogen.
+pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions: &mut Vec<Decision>) -> Vec<[u32; 2]> {
+    let free = free_sulfurs(draft);
+    let mut taken: HashSet<u32> = HashSet::new();
+    let mut found: HashSet<[u32; 2]> = HashSet::new();
+    let residues = draft.structure.residue_of_atoms();
+    let label = |atom: u32| draft.structure.residue_label(residues[atom as usize] as usize);
+    let mut say = |pair: [u32; 2], what: &str, why: String| {
+        let place = format!("{} and {}", label(pair[0]), label(pair[1]));
+        decisions.push(Decision::new(Subject::Bonds, place, what, why));
+    };
+    for link in draft.entry.links.iter().filter(|link| link.kind == LinkKind::Disulfide) {
+        for pair in places.pairs(&link.ends) {
+            let distance = draft.distance(pair[0], pair[1]);
+            let refusal = if link.is_symmetry {
+                Some("it is between symmetry copies of a crystal".to_owned())
+            } else if distance > LONGEST_STATED {
+                Some(format!("the distance is {distance:.3} nm"))
+            } else if pair.iter().any(|atom| free.binary_search(atom).is_err()) {
+                Some("a sulfur atom has a hydrogen, or is not of a cysteine".to_owned())
+            } else if pair.iter().any(|atom| taken.contains(atom)) {
+                (!found.contains(&pair)).then(|| "a sulfur atom has another disulfide bond".to_owned())
+            } else {
+                taken.extend(pair);
+                found.insert(pair);
+                say(pair, "made a disulfide bond", format!("the file states it; the distance is {distance:.3} nm"));
+                None
+            };
+            if let Some(why) = refusal {
+                say(pair, "left out a disulfide bond that the file states", why);
+            }
+        }
+    }
+    let grid = Grid::new(&draft.positions, free.iter().copied(), BONDED[1]);
+    let around = |&atom: &u32| {
+        let pair = move |(distance, other)| (distance, [atom, other]);
+        grid.around(atom).into_iter().filter(move |(_, other)| *other > atom).map(pair)
+    };
+    let mut near: Vec<(f64, [u32; 2])> =
+        free.iter().flat_map(around).filter(|(distance, _)| *distance >= BONDED[0]).collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for (distance, pair) in near {
+        if pair.iter().all(|atom| !taken.contains(atom)) {
+            taken.extend(pair);
+            found.insert(pair);
+            say(
+                pair,
+                "made a disulfide bond",
+                format!("the sulfur atoms are {distance:.3} nm apart and have no hydrogen"),
+            );
+        }
+    }
+    let mut found: Vec<[u32; 2]> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+/// Returns the sulfur atoms of cysteines without a hydrogen, in ascending order.
+fn free_sulfurs(draft: &Draft<'_>) -> Vec<u32> {
+    let cysteines = (0..draft.copies.len()).filter(|&index| draft.structure.residues[index].name == "CYS");
+    let sulfur = |index| draft.atom(index, "SG").filter(|_| draft.atom(index, "HG").is_none());
+    cysteines.filter_map(sulfur).collect()
+}

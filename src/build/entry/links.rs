@@ -1,0 +1,60 @@
+//! Atoms of the clean structure at the addresses of an entry.
+
+use std::collections::{HashMap, HashSet};
+
+use super::clean::Draft;
+use super::model::Address;
+
+/// Key of a residue: operator of the assembly, chain, number, insertion code and name in the file.
+type Key<'a> = (usize, &'a str, i32, Option<char>, &'a str);
+
+/// Residues and atoms at each address.
+pub(super) struct Places<'a> {
+    draft: &'a Draft<'a>,
+    residues: HashMap<Key<'a>, usize>,
+    /// atom by residue and name
+    atoms: HashMap<(usize, &'a str), u32>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(draft: &'a Draft<'a>) -> Self {
+        let mut places = Self { draft, residues: HashMap::new(), atoms: HashMap::new() };
+        if draft.entry.links.is_empty() {
+            return places;
+        }
+        for (index, copy) in draft.copies.iter().enumerate() {
+            let picked = &draft.picked[copy.residue];
+            let chain = draft.entry.chains[picked.chain].id.as_str();
+            let key = (copy.operator, chain, picked.number, picked.insertion_code, picked.given.as_str());
+            places.residues.entry(key).or_insert(index);
+            for atom in draft.structure.residue_atoms(index) {
+                places.atoms.insert((index, draft.structure.atoms[atom].name.as_str()), atom as u32);
+            }
+        }
+        places
+    }
+
+    /// Returns the atom at an address in the copy that an operator makes; `None` if it was not taken.
+    fn atom(&self, operator: usize, address: &Address) -> Option<u32> {
+        let Address { chain, residue, number, insertion_code, atom } = address;
+        let index = *self.residues.get(&(operator, chain.as_str(), *number, *insertion_code, residue.as_str()))?;
+        let standard = self.draft.source(index).standard;
+        let alias = standard.and_then(|standard| standard.aliases.get(atom)).map(String::as_str);
+        let selenium = (residue == "MSE" && atom == "SE").then_some("SD");
+        let names = [Some(atom.as_str()), selenium, alias].into_iter().flatten();
+        { names }.find_map(|name| self.atoms.get(&(index, name)).copied())
+    }
+
+    /// Returns the pairs of atoms at two addresses, one in each copy of an assembly. A pair appears once.
+    pub(super) fn pairs(&self, ends: &[Address; 2]) -> Vec<[u32; 2]> {
+        let operators = 0..self.draft.operators;
+        let pair = |operator| {
+            let (a, b) = (self.atom(operator, &ends[0])?, self.atom(operator, &ends[1])?);
+            (a != b).then(|| [a.min(b), a.max(b)])
+        };
+        let found: HashSet<[u32; 2]> = operators.filter_map(pair).collect();
+        let mut found: Vec<[u32; 2]> = found.into_iter().collect();
+        found.sort_unstable();
+        found
+    }
+}

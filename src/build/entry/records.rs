@@ -1,0 +1,181 @@
+//! Collection of atom records into chains and residues, for both file formats.
+
+use std::collections::{HashMap, HashSet};
+
+use md_engine::error::Problem;
+use md_engine::format::element;
+use md_engine::units::{ANGSTROM, FARTHEST};
+use md_engine::vec3::{Vec3, vec3};
+
+use super::model::{Chain, Entry, EntryAtom, EntryResidue};
+use super::names::standard;
+use super::table::ResidueKind;
+
+/// Maximum number of residues of one number and insertion code that are searched for the residue of an atom. Sites
+/// that are occupied by several kinds of residues have two or three of them.
+const MOST_KINDS: usize = 16;
+
+/// Atom names that show that a residue belongs to a polymer: the backbone of amino acids, and that of nucleotides.
+const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["C3'", "C4'", "C5'"]];
+
+/// An atom record.
+pub(super) struct AtomRecord<'a> {
+    /// identifier of the chain
+    pub(super) chain: &'a str,
+    /// name of the unit, see [`Entry::units`]
+    pub(super) unit: &'a str,
+    pub(super) residue: &'a str,
+    pub(super) number: i32,
+    pub(super) insertion_code: Option<char>,
+    pub(super) is_hetero: bool,
+    /// whether the record is in a part of the chain that may be its polymer
+    pub(super) may_be_polymer: bool,
+    /// index into the sequence of the chain, if the file states it
+    pub(super) position: Option<usize>,
+    pub(super) atom: EntryAtom,
+}
+
+/// Place of an atom in an entry: chain, residue of the chain, and atom of the residue.
+pub(super) type Place = [usize; 3];
+
+/// An entry that is being read.
+#[derive(Default)]
+pub(super) struct Collector {
+    pub(super) entry: Entry,
+    /// last chain with each identifier
+    chains: HashMap<String, usize>,
+    units: HashMap<String, u32>,
+    /// names and locations of the atoms in the residue that was begun last
+    seen: HashSet<(String, Option<char>)>,
+    /// chain of the residue that was begun last
+    last: usize,
+}
+
+impl Collector {
+    /// Index of the last chain with an identifier. The chain is added if there is none.
+    pub(super) fn chain(&mut self, id: &str) -> usize {
+        match self.chains.get(id) {
+            Some(&index) => index,
+            None => self.begin_chain(id),
+        }
+    }
+
+    /// Adds a chain, to which the records that follow belong if they have this identifier.
+    pub(super) fn begin_chain(&mut self, id: &str) -> usize {
+        let index = self.entry.chains.len();
+        self.entry.chains.push(Chain { id: id.to_owned(), ..Chain::default() });
+        self.chains.insert(id.to_owned(), index);
+        index
+    }
+
+    /// Adds an atom and returns its place.
+    pub(super) fn add(&mut self, record: AtomRecord<'_>) -> Place {
+        let chain = self.chain(record.chain);
+        let residue = self.residue_of(chain, &record).unwrap_or_else(|| self.begin_residue(chain, &record));
+        let atoms = &mut self.entry.chains[chain].residues[residue].atoms;
+        if chain == self.last {
+            self.seen.insert((record.atom.name.clone(), record.atom.location));
+        }
+        atoms.push(record.atom);
+        [chain, residue, atoms.len() - 1]
+    }
+
+    /// Returns the residue to which an atom belongs, if it has been begun. An atom with the name of the first atom of
+    /// a residue begins another residue of the same number, as in files that number all waters alike.
+    fn residue_of(&self, chain: usize, record: &AtomRecord<'_>) -> Option<usize> {
+        let residues = &self.entry.chains[chain].residues;
+        let place = (record.number, record.insertion_code);
+        let same = residues.iter().enumerate().rev().take(MOST_KINDS);
+        let found = same
+            .take_while(|(_, residue)| (residue.number, residue.insertion_code) == place)
+            .find(|(_, residue)| residue.name == record.residue)?;
+        let is_last = chain == self.last && found.0 + 1 == residues.len();
+        let is_first_atom = found.1.atoms.first().is_some_and(|first| first.name == record.atom.name);
+        let again = is_first_atom && is_last && self.seen.contains(&(record.atom.name.clone(), record.atom.location));
+        (!again).then_some(found.0)
+    }
+
+    fn begin_residue(&mut self, chain: usize, record: &AtomRecord<'_>) -> usize {
+        let count = self.units.len() as u32;
+        let unit = match self.units.get(record.unit) {
+            Some(&unit) => unit,
+            None => {
+                self.units.insert(record.unit.to_owned(), count);
+                self.entry.units.push(record.unit.to_owned());
+                count
+            }
+        };
+        self.seen.clear();
+        self.last = chain;
+        let residues = &mut self.entry.chains[chain].residues;
+        residues.push(EntryResidue {
+            name: record.residue.to_owned(),
+            number: record.number,
+            insertion_code: record.insertion_code,
+            is_hetero: record.is_hetero,
+            is_polymer: record.may_be_polymer,
+            unit,
+            position: record.position,
+            atoms: vec![],
+        });
+        residues.len() - 1
+    }
+
+    /// Returns the complete entry. A residue that may belong to the polymer does so if it is a standard residue of
+    /// polymers, or a residue of the sequence, or has the atoms of a backbone.
+    pub(super) fn finish(mut self) -> Entry {
+        for chain in &mut self.entry.chains {
+            let sequence: HashSet<&str> = chain.sequence.iter().map(|position| position.name.as_str()).collect();
+            for residue in &mut chain.residues {
+                residue.is_polymer = residue.is_polymer && is_polymer(residue, &sequence);
+                let is_known = residue.position.is_some_and(|position| position < chain.sequence.len());
+                residue.position = residue.position.filter(|_| is_known && residue.is_polymer);
+            }
+        }
+        self.entry.chains.retain(|chain| !chain.residues.is_empty());
+        self.entry
+    }
+}
+
+fn is_polymer(residue: &EntryResidue, sequence: &HashSet<&str>) -> bool {
+    match standard(&residue.name, &residue.atoms).map(|standard| standard.kind) {
+        Some(ResidueKind::Water) => false,
+        Some(_) => true,
+        None => {
+            let names: HashSet<&str> = residue.atoms.iter().map(|atom| atom.name.as_str()).collect();
+            let has = |backbone: &&[&str]| backbone.iter().all(|atom| names.contains(atom));
+            sequence.contains(residue.name.as_str()) || BACKBONES.iter().any(has)
+        }
+    }
+}
+
+/// Returns a position in nm from coordinates in Å.
+pub(super) fn position([x, y, z]: [Option<f64>; 3]) -> Result<Vec3, Problem> {
+    let (Some(x), Some(y), Some(z)) = (x, y, z) else {
+        let problem = Problem::new("the atom has no coordinates x, y and z");
+        return Err(problem.help("perhaps the line is cut off, or its columns are shifted"));
+    };
+    let position = vec3(x, y, z) * ANGSTROM;
+    if position.norm() <= FARTHEST {
+        return Ok(position);
+    }
+    Err(Problem::new(format!("the atom at {x} {y} {z} Å is farther than 1 mm from the origin"))
+        .help("the file is damaged"))
+}
+
+/// Returns the atomic number, and whether the atom is deuterium. An element that the file does not state follows from
+/// the names of the atom and of its residue.
+pub(super) fn element_of(symbol: &str, name: &str, residue: &str) -> (u8, bool) {
+    let letters = symbol.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
+    if letters.eq_ignore_ascii_case("D") {
+        return (1, true);
+    }
+    let stated = element::number(letters);
+    let found = if stated == 0 { element::of_names(name, residue) } else { stated };
+    (found, false)
+}
+
+/// Returns the only character of a text; `None` if the text is empty.
+pub(super) fn code(text: &str) -> Option<char> {
+    text.chars().next()
+}

@@ -1,0 +1,125 @@
+//! Bonds: disulfides, links, ligands, nucleic acids, and metals.
+
+use super::*;
+
+fn cysteine(chain: char, number: i32, slot: f64, sulfur: [f64; 3]) -> String {
+    let line = Line { name: "SG", residue: "CYS", chain, number, at: sulfur, ..Line::default() };
+    format!("{}{}", amino_acid("CYS", chain, number, slot), line.text())
+}
+
+/// SSBOND record of two cysteines of chain A; the second symmetry operator is given.
+fn ssbond(first: i32, second: i32, symmetry: &str) -> String {
+    format!("SSBOND   1 CYS A {first:>4}    CYS A {second:>4}                          1555 {symmetry:>6}  2.04\n")
+}
+
+#[test]
+fn disulfides_are_found_by_distance_each_sulfur_once() {
+    let text = [
+        cysteine('A', 1, 0.0, [0.0, 5.0, 0.0]),
+        cysteine('A', 5, 10.0, [2.4, 5.0, 0.0]),
+        cysteine('A', 9, 20.0, [4.4, 5.0, 0.0]),
+        cysteine('A', 13, 30.0, [9.0, 5.0, 0.0]),
+    ]
+    .concat();
+    let found = cleaned(&text);
+    // 0.20 nm between the second and third is nearer than 0.24 nm between the first and second
+    assert_eq!(found.disulfides.len(), 1);
+    assert!(found.bond_names().contains(&"1:SG 2:SG".to_owned()));
+    let said = found.said(Subject::Bonds).join("\n");
+    assert!(
+        said.contains("CYS 5 of chain A and CYS 9 of chain A: made a disulfide bond (the sulfur atoms are 0.200 nm")
+    );
+}
+
+#[test]
+fn hydrogens_and_contacts_exclude_disulfides() {
+    let pair =
+        |distance: f64| [cysteine('A', 1, 0.0, [0.0, 5.0, 0.0]), cysteine('A', 5, 10.0, [distance, 5.0, 0.0])].concat();
+    for (distance, count) in [(1.79, 0), (1.81, 1), (2.49, 1), (2.51, 0)] {
+        assert_eq!(cleaned(&pair(distance)).disulfides.len(), count, "{distance}");
+    }
+    let hydrogen = Line { name: "HG", residue: "CYS", number: 5, at: [3.0, 6.0, 0.0], ..Line::default() }.text();
+    assert_eq!(cleaned(&format!("{}{hydrogen}", pair(2.04))).disulfides.len(), 0);
+}
+
+#[test]
+fn stated_disulfides_may_be_longer_but_not_by_symmetry() {
+    let pair = [cysteine('A', 1, 0.0, [0.0, 5.0, 0.0]), cysteine('A', 5, 10.0, [2.8, 5.0, 0.0])].concat();
+    let with = |symmetry: &str| cleaned(&format!("{}{pair}", ssbond(1, 5, symmetry)));
+    assert_eq!(with("1555").disulfides.len(), 1);
+    let symmetric = with("3655");
+    assert_eq!(symmetric.disulfides.len(), 0);
+    assert!(symmetric.said(Subject::Bonds).join("\n").contains("it is between symmetry copies of a crystal"));
+}
+
+#[test]
+fn links_join_residues() {
+    let sugar = |name, at| Line { is_hetero: true, name, residue: "NAG", number: 301, at, ..Line::default() }.text();
+    let text = [
+        "LINK         ND2 ASN A   1                 C1  NAG A 301     1555   1555  1.44\n".to_owned(),
+        amino_acid("ASN", 'A', 1, 0.0),
+        Line { name: "ND2", residue: "ASN", at: [2.0, 4.0, 0.0], ..Line::default() }.text(),
+        "TER\n".to_owned(),
+        sugar("C1", [2.0, 5.44, 0.0]),
+        sugar("O5", [3.2, 6.0, 0.0]),
+    ]
+    .concat();
+    let found = cleaned(&text);
+    assert!(found.bond_names().contains(&"0:ND2 1:C1".to_owned()));
+    assert_eq!((found.unsupported.len(), found.unsupported[0].unbonded), (1, 1));
+    assert!(found.unsupported[0].help.contains("bonds of NAG"));
+}
+
+#[test]
+fn connections_give_the_bonds_of_ligands() {
+    let line = |serial, name, x| {
+        Line { is_hetero: true, serial, name, residue: "LIG", number: 9, at: [x, 9.0, 0.0], ..Line::default() }.text()
+    };
+    let ligand = [line(21, "C1", 0.0), line(22, "C2", 1.5), line(23, "O1", 2.7)].concat();
+    let connections = "CONECT   21   22\nCONECT   22   21   23\nCONECT   23   22\n";
+    let found = cleaned(&format!("{}TER\n{ligand}{connections}", amino_acid("ALA", 'A', 1, 0.0)));
+    assert_eq!(found.bond_names()[found.structure.bonds.len() - 2..], ["1:C1 1:C2", "1:C2 1:O1"]);
+    assert_eq!(found.unsupported, []);
+    let alone = cleaned(&ligand);
+    assert_eq!(alone.unsupported[0].unbonded, 3);
+}
+
+#[test]
+fn nucleotides_are_joined() {
+    let line = |name, number, x| Line { name, residue: "U", number, at: [x, 0.0, 0.0], ..Line::default() }.text();
+    let text =
+        [line("C3'", 1, 0.0), line("O3'", 1, 1.4), line("P", 2, 3.0), line("OP1", 2, 4.4), line("P", 3, 6.0)].concat();
+    assert_eq!(cleaned(&text).bond_names(), ["0:C3' 0:O3'", "0:O3' 1:P", "1:P 1:OP1"]);
+}
+
+#[test]
+fn zinc_sites_are_said() {
+    let zinc = Line {
+        is_hetero: true,
+        name: "ZN",
+        residue: "ZN",
+        number: 99,
+        at: [2.3, 5.0, 0.0],
+        element: "ZN",
+        ..Line::default()
+    };
+    let text = [
+        cysteine('A', 1, 0.0, [0.0, 5.0, 0.0]),
+        cysteine('A', 5, 10.0, [4.7, 5.0, 0.0]),
+        cysteine('A', 9, 20.0, [2.3, 8.0, 0.0]),
+        "TER\n".to_owned(),
+        zinc.text(),
+    ]
+    .concat();
+    let found = cleaned(&text);
+    assert_eq!(found.metal_sites.len(), 1);
+    let distances: Vec<f64> =
+        found.metal_sites[0].donors.iter().map(|(_, distance)| (distance * 1e3).round()).collect();
+    assert_eq!(distances, [230.0, 240.0]);
+    assert!(!found.bond_names().iter().any(|bond| bond.contains("ZN")));
+    let said = found.said(Subject::Metal).join("\n");
+    assert!(
+        said.contains("ZN of ZN 99 of chain A: coordinated by SG of CYS 1 of chain A (0.230 nm), SG of CYS 5"),
+        "{said}"
+    );
+}

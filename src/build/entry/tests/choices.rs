@@ -1,0 +1,179 @@
+//! Models, alternative locations, insertion codes, modified residues, and residues that are dropped.
+
+use md_engine::vec3::vec3;
+
+use super::*;
+
+#[test]
+fn locations_with_the_highest_occupancy_are_taken() {
+    let line = |name, location, occupancy, x| {
+        Line { name, residue: "SER", location, occupancy, at: [x, 0.0, 0.0], ..Line::default() }.text()
+    };
+    let text = [
+        line("CA", ' ', 1.0, 0.0),
+        line("CB", 'A', 0.35, 1.0),
+        line("CB", 'B', 0.65, 2.0),
+        line("OG", 'A', 0.35, 3.0),
+        line("OG", 'B', 0.65, 4.0),
+        line("N", 'A', 0.35, 5.0),
+    ]
+    .concat();
+    let found = cleaned(&text);
+    assert_eq!(found.atom_names(), ["CA", "CB", "OG", "N"]);
+    assert_eq!(found.positions[1], vec3(2.0, 0.0, 0.0) * 0.1);
+    assert_eq!(found.positions[3], vec3(5.0, 0.0, 0.0) * 0.1);
+    assert_eq!(found.left_out, 2);
+    assert_eq!(
+        found.said(Subject::Location),
+        [
+            "SER 1 of chain A: took the alternative location B, and 1 atoms that it lacks from other locations (its summed \
+          occupancy is 1.30, others: A (1.05))"
+        ]
+    );
+    // equal occupancies: the first letter, wherever it stands
+    let equal = [line("CA", ' ', 1.0, 0.0), line("CB", 'B', 0.5, 1.0), line("CB", 'A', 0.5, 2.0)].concat();
+    assert_eq!(cleaned(&equal).positions[1], vec3(2.0, 0.0, 0.0) * 0.1);
+    // thirds that differ only by rounding are equal
+    let thirds = [line("CB", 'C', 0.33, 1.0), line("CB", 'A', 0.33, 2.0), line("CB", 'B', 0.33, 3.0)].concat();
+    assert_eq!(cleaned(&thirds).positions[0], vec3(2.0, 0.0, 0.0) * 0.1);
+}
+
+#[test]
+fn one_of_several_residues_at_a_site_is_taken() {
+    let line =
+        |residue, location, occupancy, name| Line { name, residue, location, occupancy, ..Line::default() }.text();
+    // the lines of both residues alternate, as in PDB files
+    let text = [
+        line("PRO", 'A', 0.6, "N"),
+        line("SER", 'B', 0.4, "N"),
+        line("PRO", 'A', 0.6, "CA"),
+        line("SER", 'B', 0.4, "CA"),
+    ]
+    .concat();
+    let found = cleaned(&text);
+    assert_eq!((found.names(), found.left_out), (vec!["PRO"], 2));
+    assert!(found.said(Subject::Location)[0].contains("took PRO of the residues PRO, SER at this site"));
+    let tie = text.replace("0.60", "0.40");
+    assert_eq!(cleaned(&tie).names(), ["PRO"]);
+    assert_eq!(cleaned(&text.replace("0.40", "0.70")).names(), ["SER"]);
+}
+
+#[test]
+fn insertion_codes_and_negative_numbers_are_kept() {
+    let line = |number, code| Line { number, code, ..Line::default() }.text();
+    let text = [line(-2, ' '), line(0, ' '), line(52, ' '), line(52, 'A'), line(52, 'B')].concat();
+    let found = cleaned(&text);
+    let labels: Vec<String> = (0..5).map(|index| found.structure.residue_label(index)).collect();
+    let expected = ["-2", "0", "52", "52A", "52B"].map(|number| format!("ALA {number} of chain A"));
+    assert_eq!(labels, expected);
+}
+
+#[test]
+fn waters_of_one_number_are_different_residues() {
+    let water = |x: f64| {
+        let line = |name, x| Line { name, residue: "HOH", at: [x, 0.0, 0.0], ..Line::default() }.text();
+        [line("O", x), line("H1", x + 0.9), line("H2", x - 0.9)].concat()
+    };
+    let found = cleaned(&[water(0.0), water(5.0), water(10.0)].concat());
+    assert_eq!(found.names(), ["HOH"; 3]);
+    assert_eq!(found.structure.bonds.len(), 6);
+}
+
+#[test]
+fn models_are_counted_and_one_is_read() {
+    let model = |number: i32, x: f64| {
+        let line = Line { at: [x, 0.0, 0.0], ..Line::default() }.text();
+        format!("MODEL     {number:>4}\n{line}ENDMDL\n")
+    };
+    let text = [model(1, 1.0), model(2, 2.0), model(5, 3.0)].concat();
+    let entry = entry_of(&text);
+    assert_eq!((entry.models, entry.model), (3, 1));
+    assert!(cleaned(&text).said(Subject::Model)[0].contains("took model 1 of 3"));
+    let fifth = parse(text.as_bytes(), Some(5)).unwrap();
+    assert_eq!((fifth.models, fifth.model), (3, 5));
+    assert_eq!(fifth.chains[0].residues[0].atoms[0].position, vec3(3.0, 0.0, 0.0) * 0.1);
+    let problem = parse(text.as_bytes(), Some(4)).unwrap_err();
+    assert_eq!(problem.message, "the file has no model 4 with atoms");
+    // models with the same number are not mixed
+    let same = [model(1, 1.0), model(1, 2.0)].concat();
+    assert_eq!(entry_of(&same).chains[0].residues[0].atoms.len(), 1);
+    // frames that END separates
+    let line = Line::default().text();
+    assert_eq!(entry_of(&format!("{line}END\n{line}END\n")).models, 2);
+}
+
+#[test]
+fn selenomethionine_becomes_methionine() {
+    let line = |name, element| Line { is_hetero: true, name, residue: "MSE", element, ..Line::default() }.text();
+    let text = [line("N", "N"), line("CA", "C"), line("C", "C"), line("SE", "SE"), line("CE", "C")].concat();
+    let found = cleaned(&text);
+    assert_eq!(found.names(), ["MET"]);
+    assert_eq!(found.atom_names()[3], "SD");
+    assert_eq!(found.structure.atoms[3].element, 16);
+    assert!(found.residues[0].is_polymer && found.residues[0].given_name == "MSE");
+    assert!(found.bond_names().contains(&"0:SD 0:CE".to_owned()), "{:?}", found.bond_names());
+    assert_eq!(found.said(Subject::Modified).len(), 1);
+}
+
+#[test]
+fn other_modified_residues_are_listed_and_kept() {
+    let modres = "MODRES 1ABC SEP A    1  SER  PHOSPHOSERINE\n";
+    let text = format!("{modres}{}", amino_acid("SEP", 'A', 1, 0.0).replace("ATOM  ", "HETATM"));
+    let found = cleaned(&text);
+    assert_eq!(found.names(), ["SEP"]);
+    assert!(found.said(Subject::Modified)[0].starts_with("SEP 1 of chain A: kept SEP, a modified SER"));
+    assert_eq!(found.unsupported.len(), 1);
+}
+
+#[test]
+fn deuterium_is_hydrogen() {
+    let line =
+        |name, location, occupancy, element| Line { name, location, occupancy, element, ..Line::default() }.text();
+    let text = [line("N", ' ', 1.0, "N"), line("H", 'A', 0.3, "H"), line("D", 'B', 0.7, "D")].concat();
+    let found = cleaned(&text);
+    assert_eq!(found.atom_names(), ["N", "H"]);
+    assert_eq!(found.structure.atoms[1].element, 1);
+    assert!(found.said(Subject::Names)[0].contains("replaced 1 deuterium atoms"));
+    assert_eq!(found.bond_names(), ["0:N 0:H"]);
+}
+
+#[test]
+fn waters_and_hetero_groups_are_kept_or_dropped() {
+    let water = Line { is_hetero: true, name: "O", residue: "HOH", number: 201, ..Line::default() }.text();
+    let ion = Line { is_hetero: true, name: "SOD", residue: "SOD", number: 202, ..Line::default() }.text();
+    let text = format!("{}TER\n{water}{ion}", chain_of(&[("ALA", 1, 0.0), ("GLY", 2, 1.0)]));
+    let names = |waters, hetero| {
+        let found = cleaned_with(&text, &Options { waters, hetero, assembly: None });
+        (found.names().join(" "), found.said(Subject::Selection).join("; "))
+    };
+    assert_eq!(names(true, true).0, "ALA GLY HOH NA");
+    let (kept, said) = names(false, true);
+    assert_eq!(kept, "ALA GLY NA");
+    assert!(said.contains("dropped 1 waters"), "{said}");
+    let (kept, said) = names(true, false);
+    assert_eq!(kept, "ALA GLY HOH");
+    assert!(said.contains("dropped 1 residues SOD"), "{said}");
+}
+
+#[test]
+fn chains_without_identifiers_end_at_ter() {
+    let text = format!("{}TER\n{}", amino_acid("ALA", ' ', 1, 0.0), amino_acid("ALA", ' ', 2, 9.0));
+    let found = cleaned(&text);
+    assert_eq!(found.structure.chains, ["", ""]);
+    // each chain has an end
+    assert!(found.missing_atoms.iter().all(|missing| missing.names == ["OXT"]), "{:?}", found.missing_atoms);
+    assert_eq!(found.missing_atoms.len(), 2);
+}
+
+#[test]
+fn faults_name_their_line() {
+    let line = Line::default().text();
+    let problem = parse(format!("{line}{}", line.replace("   0.000   0.000", "   0.0x0   0.000")).as_bytes(), None);
+    assert_eq!(problem.unwrap_err().line, Some(2));
+    let problem = parse(line.replace("   1    ", "   x    ").as_bytes(), None).unwrap_err();
+    assert_eq!((problem.line, problem.message.as_str()), (Some(1), "`x` is not a residue number"));
+    assert!(parse(b"HEADER\nTITLE     NOTHING\n", None).unwrap_err().message.contains("no atoms"));
+    assert!(parse(b"hello\n", None).unwrap_err().message.contains("neither a PDB nor"));
+    let missing = super::super::read(std::path::Path::new("no-such-entry.pdb"), None);
+    assert_eq!(missing.unwrap_err().exit_code(), 2);
+}

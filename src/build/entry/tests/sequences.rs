@@ -1,0 +1,88 @@
+//! Sequences, missing residues and missing atoms.
+
+use super::*;
+use crate::entry::{Gap, GapPlace};
+
+/// SEQRES records of chain A.
+fn sequence(names: &str) -> String {
+    let names: Vec<&str> = names.split(' ').collect();
+    let line =
+        |(index, row): (usize, &[&str])| format!("SEQRES {:>3} A {:>4}  {}\n", index + 1, names.len(), row.join(" "));
+    names.chunks(13).enumerate().map(line).collect()
+}
+
+fn gap(place: GapPlace, names: &[&str]) -> Gap {
+    let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+    Gap { chain: 0, place, count: Some(names.len()), names }
+}
+
+#[test]
+fn missing_residues_are_found() {
+    let observed = chain_of(&[("ALA", 2, 0.0), ("SER", 3, 1.0), ("ALA", 6, 3.0)]);
+    let found = cleaned(&format!("{}{observed}", sequence("MET ALA SER GLY LYS ALA VAL VAL")));
+    let expected = [
+        gap(GapPlace::Start { before: 0 }, &["MET"]),
+        gap(GapPlace::Inner { after: 1, before: 2 }, &["GLY", "LYS"]),
+        gap(GapPlace::End { after: 2 }, &["VAL", "VAL"]),
+    ];
+    assert_eq!(found.gaps, expected);
+    let positions: Vec<Option<usize>> = found.residues.iter().map(|residue| residue.position).collect();
+    assert_eq!(positions, [Some(1), Some(2), Some(5)]);
+    assert!(found.bond_names().contains(&"0:C 1:N".to_owned()));
+    assert!(!found.bond_names().contains(&"1:C 2:N".to_owned()));
+}
+
+#[test]
+fn numbers_of_another_numbering_are_aligned() {
+    // numbering as in a protease: the numbers jump where no residue is missing, and insertion codes occur
+    let observed = [
+        amino_acid("ALA", 'A', 16, 0.0),
+        amino_acid("SER", 'A', 20, 1.0),
+        amino_acid("GLY", 'A', 20, 2.0).replace("A  20 ", "A  20A"),
+        amino_acid("LYS", 'A', 21, 5.0),
+    ]
+    .concat();
+    let found = cleaned(&format!("{}{observed}", sequence("MET ALA SER GLY THR THR LYS")));
+    let expected =
+        [gap(GapPlace::Start { before: 0 }, &["MET"]), gap(GapPlace::Inner { after: 2, before: 3 }, &["THR", "THR"])];
+    assert_eq!(found.gaps, expected);
+}
+
+#[test]
+fn breaks_without_a_sequence_are_gaps_of_unknown_residues() {
+    let found = cleaned(&chain_of(&[("ALA", 1, 0.0), ("SER", 2, 1.0), ("ALA", 8, 4.0), ("ALA", 9, 7.0)]));
+    let unknown =
+        |after, before, count| Gap { chain: 0, place: GapPlace::Inner { after, before }, count, names: vec![] };
+    assert_eq!(found.gaps, [unknown(1, 2, Some(5)), unknown(2, 3, None)]);
+    assert_eq!(found.said(Subject::Bonds).len(), 2);
+}
+
+#[test]
+fn mutations_are_said() {
+    let observed = chain_of(&[("ALA", 1, 0.0), ("THR", 2, 1.0), ("GLY", 3, 2.0)]);
+    let found = cleaned(&format!("{}{observed}", sequence("ALA SER GLY")));
+    assert_eq!(found.gaps, []);
+    assert!(found.said(Subject::Sequence)[0].contains("1 residues differ from the sequence, 0 are not in it"));
+}
+
+#[test]
+fn missing_atoms_are_listed() {
+    let found = cleaned(&chain_of(&[("LYS", 1, 0.0), ("GLY", 2, 1.0), ("SER", 3, 2.0)]));
+    let missing: Vec<(u32, String)> =
+        found.missing_atoms.iter().map(|missing| (missing.residue, missing.names.join(" "))).collect();
+    assert_eq!(missing, [(0, "CD CE CG NZ".to_owned()), (2, "OG OXT".to_owned())]);
+}
+
+#[test]
+fn the_first_nucleotide_needs_no_phosphate() {
+    let nucleotide = |number: i32, names: &[&str]| -> String {
+        let line = |name: &&str| Line { name, residue: "DT", number, ..Line::default() }.text();
+        names.iter().map(line).collect()
+    };
+    let nucleoside =
+        ["O5'", "C5'", "C4'", "O4'", "C3'", "O3'", "C2'", "C1'", "N1", "C2", "O2", "N3", "C4", "O4", "C5", "C7", "C6"];
+    let found = cleaned(&[nucleotide(1, &nucleoside), nucleotide(2, &nucleoside)].concat());
+    let missing: Vec<(u32, String)> =
+        found.missing_atoms.iter().map(|missing| (missing.residue, missing.names.join(" "))).collect();
+    assert_eq!(missing, [(1, "OP1 OP2 P".to_owned())]);
+}
