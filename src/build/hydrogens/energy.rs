@@ -1,8 +1,8 @@
 //! Energy of a hydrogen among the atoms around it: Coulomb terms of polar atoms, and a repulsion.
 //!
-//! The energy only orders possible places of polar hydrogens, before any force field is chosen. Charges are therefore
-//! rough values for kinds of atoms: they are the rounded charges of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179
-//! (1995), doi:10.1021/ja00124a002).
+//! The energy only orders possible positions of polar hydrogens, before any force field is chosen. Charges are therefore
+//! rough: a polar hydrogen has 0.4 e, and the heavy atoms of a group have the charges of the table in [`charge_of`], with
+//! which N–H, C=O, water and hydroxyl groups are neutral, and ionic groups have their charge.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,9 @@ use crate::structure::Structure;
 
 /// Charge of a hydrogen that is bonded to N, O or S, in e.
 pub(super) const POLAR_HYDROGEN: f64 = 0.4;
-/// Charges of atoms in e by atomic number: N, O, S, F, Cl, Br, I, then ions of metals.
-const CHARGES: [(u8, f64); 17] = [
-    (7, -0.5),
-    (8, -0.6),
-    (16, -0.3),
-    (9, -0.3),
+/// Charges of halogens and ions in e, by atomic number.
+const IONS: [(u8, f64); 14] = [
+    (9, -0.2),
     (17, -1.0),
     (35, -1.0),
     (53, -1.0),
@@ -33,12 +30,10 @@ const CHARGES: [(u8, f64); 17] = [
     (29, 2.0),
     (30, 2.0),
 ];
-/// Charge of a carbon of a carbonyl or carboxyl group, in e.
-const CARBONYL: f64 = 0.6;
 /// Relative permittivity within the structure.
 const PERMITTIVITY: f64 = 4.0;
 /// Distance up to which atoms count, nm.
-const REACH: f64 = 0.8;
+const REACH: f64 = 0.6;
 /// Distances of a hydrogen to a heavy atom and to a hydrogen at which the repulsion is 1 kJ/mol, nm. Sums of the radii of
 /// a polar hydrogen and other atoms in hydrogen bonds and contacts.
 const CONTACT: f64 = 0.22;
@@ -73,11 +68,11 @@ pub(super) struct Excluded<'a> {
 }
 
 impl Surroundings {
-    /// Collects the heavy atoms of a structure.
-    pub(super) fn new(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Self {
+    /// Collects the heavy atoms of a structure. `wanted` has the hydrogens of each atom.
+    pub(super) fn new(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>], wanted: &[Vec<String>]) -> Self {
         let mut surroundings = Surroundings { sources: vec![], cubes: HashMap::new() };
         for (atom, &position) in positions.iter().enumerate() {
-            let charge = charge_of(structure, bonded, atom);
+            let charge = charge_of(structure, bonded, atom, wanted);
             surroundings.add(Source { position, charge, is_hydrogen: false, atom });
         }
         surroundings
@@ -151,13 +146,28 @@ impl Surroundings {
 }
 
 /// Charge of a heavy atom in e.
-fn charge_of(structure: &Structure, bonded: &[Vec<u32>], atom: usize) -> f64 {
-    let element = structure.atoms[atom].element;
-    if element == 6 {
-        let is_terminal_oxygen =
-            |&other: &u32| structure.atoms[other as usize].element == 8 && bonded[other as usize].len() == 1;
-        let carbonyl = bonded[atom].len() == 3 && bonded[atom].iter().any(is_terminal_oxygen);
-        return if carbonyl { CARBONYL } else { 0.0 };
+fn charge_of(structure: &Structure, bonded: &[Vec<u32>], atom: usize, wanted: &[Vec<String>]) -> f64 {
+    let element = |atom: u32| structure.atoms[atom as usize].element;
+    let hydrogens = |atom: u32| wanted[atom as usize].len();
+    // an oxygen with one bond
+    let is_end = |&other: &u32| element(other) == 8 && bonded[other as usize].len() == 1 && hydrogens(other) == 0;
+    let count = |of: usize, test: &dyn Fn(&u32) -> bool| bonded[of].iter().filter(|other| test(other)).count();
+    let number = wanted[atom].len() as f64;
+    match structure.atoms[atom].element {
+        6 if count(atom, &is_end) > 0 => 0.6,
+        6 if count(atom, &|&other| element(other) == 7) == 3 => 1.0,
+        6 if count(atom, &|&other| element(other) == 8 && hydrogens(other) == 1) > 0 => 0.2,
+        7 if bonded[atom].len() + wanted[atom].len() == 4 => 1.0 - 0.4 * number,
+        7 if bonded[atom].len() == 3 => 0.0,
+        7 => -0.4 * number.max(1.0),
+        8 => match bonded[atom].as_slice() {
+            [] => -0.8,
+            [only] if number == 0.0 && count(*only as usize, &is_end) > 1 => -0.8,
+            [_] => -0.6,
+            _ => -0.4,
+        },
+        15 => 1.4,
+        16 => -0.4 * number.max(0.5),
+        other => IONS.iter().find(|(number, _)| *number == other).map_or(0.0, |(_, charge)| *charge),
     }
-    CHARGES.iter().find(|(number, _)| *number == element).map_or(0.0, |(_, charge)| *charge)
 }

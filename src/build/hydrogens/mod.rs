@@ -71,7 +71,7 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     let open: Vec<u32> = undecided.iter().map(|&k| choices[k].residue as u32).collect();
     let residue_of = structure.residue_of_atoms();
     let (mut added, mut rotors) = (vec![], vec![]);
-    let mut surroundings = Surroundings::new(&structure, &positions, &heavy.bonded);
+    let mut surroundings = Surroundings::new(&structure, &positions, &heavy.bonded, &wanted);
     for (parent, names) in wanted.iter().enumerate().filter(|(_, names)| !names.is_empty()) {
         let center = heavy.center(parent, &wanted);
         let is_open = center.element == 7 && names == &["HE2"] && open.binary_search(&residue_of[parent]).is_ok();

@@ -16,7 +16,7 @@ const ACCEPTORS: usize = 4;
 const REACH: f64 = 0.35;
 /// Number of orientations about the first hydrogen of a water.
 const TURNS: usize = 12;
-/// Directions of the first hydrogen of a water without acceptors.
+/// Directions of the first hydrogen of a water that are tried in addition to those of acceptors.
 const DIRECTIONS: [[f64; 3]; 6] =
     [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]];
 
@@ -42,10 +42,8 @@ impl Rotor<'_> {
             Place::Water { length, angle } => {
                 let acceptors = surroundings.acceptors(self.position, REACH, self.parent);
                 let toward = |to: Vec3| (to - self.position) * (1.0 / (to - self.position).norm().max(1e-9));
-                let mut directions: Vec<Vec3> = acceptors.into_iter().take(ACCEPTORS).map(toward).collect();
-                if directions.is_empty() {
-                    directions = DIRECTIONS.map(Vec3::from).to_vec();
-                }
+                let acceptors = acceptors.into_iter().take(ACCEPTORS).map(toward);
+                let directions: Vec<Vec3> = acceptors.chain(DIRECTIONS.map(Vec3::from)).collect();
                 directions.iter().flat_map(|&first| self.waters(first, *length, *angle)).collect()
             }
         }
