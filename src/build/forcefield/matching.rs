@@ -2,8 +2,8 @@
 //!
 //! Templates without patches are tried first, then templates with patches of single residues, then patches of several
 //! bonded residues, and at last templates of whole molecules. If templates of a residue differ, OpenMM refuses the
-//! structure, while md uses the template with the fewest patches: thymidine of CHARMM36 is deoxygenated thymine, but also
-//! deoxygenated and methylated uracil.
+//! structure, while md uses the template with the fewest patches. For example, thymidine of CHARMM36 is deoxygenated
+//! thymine, but also deoxygenated and methylated uracil.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -14,7 +14,7 @@ use super::template::{Composition, Template};
 
 /// Largest number of patches that may be applied to a template.
 const MOST_PATCHES: usize = 64;
-/// Largest number of templates that combinations of patches may give. CHARMM36 has about 20000.
+/// Largest number of combinations of templates and patches that are tried.
 const MOST_COMBINATIONS: usize = 1_000_000;
 
 /// Name of a patch that may be applied to a template, and the index of the residue of the patch.
