@@ -1,5 +1,7 @@
 //! Detection of equilibration in a correlated series, and averages of what follows.
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
 use crate::compute::Autocorrelation;
@@ -13,29 +15,49 @@ const LONG_ORIGINS: usize = 20;
 /// Number of lags (in rows) at which noise does not end the sum of correlations, as in pymbar.
 const LEAST_LAGS: usize = 3;
 
+/// Number of lags whose correlations are computed one by one. Most series of energies decorrelate within these lags.
+/// For other series a transform gives the correlations of all lags.
+const DIRECT_LAGS: usize = 64;
+
 /// Statistical inefficiency g = 1 + 2 Σ (1 − t/N) C(t) of a series, with its normalised autocorrelation C: the number
 /// of correlated samples that count as one (Chodera, Swope, Pitera, Seok & Dill, J. Chem. Theory Comput. 3, 26
 /// (2007), doi:10.1021/ct0502864). The sum ends where C becomes zero. At least 1; 1 for a constant series.
 pub fn inefficiency(values: &[f64]) -> f64 {
+    inefficiency_by(values, || Autocorrelation::new(values.len()))
+}
+
+/// [`inefficiency`] of a series. `plan` returns a plan of transforms of the series or of longer ones.
+fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f64 {
     let count = values.len();
     let mean = values.iter().sum::<f64>() / count as f64;
     let largest = values.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let deviations: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let squares = product_at(&deviations, 0);
     if squares <= count as f64 * (f64::EPSILON * largest).powi(2) {
         return 1.0;
     }
-    let mut sums = vec![0.0; count];
-    Autocorrelation::new(count).add(values.iter().map(|value| value - mean), &mut sums);
-    let variance = sums[0] / count as f64;
+    let variance = squares / count as f64;
     let mut sum = 1.0;
-    for lag in 1..count.saturating_sub(1) {
-        let correlation = sums[lag] / ((count - lag) as f64 * variance);
-        if correlation <= 0.0 && lag > LEAST_LAGS {
-            break;
-        }
-        sum += 2.0 * correlation * (1.0 - lag as f64 / count as f64);
+    // adds the term of a lag; false at the lag at which the sum ends
+    let mut add = |lag: usize, product: f64| {
+        let correlation = product / ((count - lag) as f64 * variance);
+        let ends = correlation <= 0.0 && lag > LEAST_LAGS;
+        sum += if ends { 0.0 } else { 2.0 * correlation * (1.0 - lag as f64 / count as f64) };
+        !ends
+    };
+    let lags = count.saturating_sub(1);
+    let goes_on = (1..lags.min(DIRECT_LAGS)).all(|lag| add(lag, product_at(&deviations, lag)));
+    if goes_on && lags > DIRECT_LAGS {
+        let mut products = vec![0.0; count];
+        plan().add(deviations.iter().copied(), &mut products);
+        let _ends = (DIRECT_LAGS..lags).find(|&lag| !add(lag, products[lag]));
     }
     sum.max(1.0)
+}
+
+/// Σ x(t) x(t + lag) of a series x.
+fn product_at(series: &[f64], lag: usize) -> f64 {
+    series.iter().zip(&series[lag..]).map(|(a, b)| a * b).sum()
 }
 
 /// Averages of a series after equilibration.
@@ -81,8 +103,10 @@ impl Equilibrated {
     fn among(values: &[f64], starts: impl Iterator<Item = usize>) -> Self {
         let count = values.len();
         let starts: Vec<usize> = starts.collect();
+        let plan = OnceLock::new();
         let number = |&start: &usize| {
-            let inefficiency = inefficiency(&values[start..]);
+            let shared = || plan.get_or_init(|| Autocorrelation::new(count)).clone();
+            let inefficiency = inefficiency_by(&values[start..], shared);
             ((count - start + 1) as f64 / inefficiency, start, inefficiency)
         };
         let found = starts.par_iter().map(number).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
@@ -105,6 +129,19 @@ mod tests {
         let alternating: Vec<f64> = (0..50).map(|i| f64::from(i % 2)).collect();
         assert_eq!(inefficiency(&alternating), 1.0);
         assert_eq!(inefficiency(&[300.1; 20]), 1.0);
+    }
+
+    /// The correlations of a line of 1000 values stay positive up to lag 290, beyond the lags that are computed one by
+    /// one: x(t) = t − 499.5, Σ x(t) x(t+k) = Σ (t − 499.5)(t + k − 499.5).
+    #[test]
+    fn slow_series_are_transformed() {
+        let line: Vec<f64> = (0..1000).map(f64::from).collect();
+        let product =
+            |lag: usize| -> f64 { (0..1000 - lag).map(|t| (t as f64 - 499.5) * ((t + lag) as f64 - 499.5)).sum() };
+        let correlation = |lag: usize| product(lag) / (product(0) / 1000.0) / (1000 - lag) as f64;
+        let ends = (1..1000).find(|&lag| correlation(lag) <= 0.0).unwrap();
+        let expected = 1.0 + 2.0 * (1..ends).map(|lag| correlation(lag) * (1.0 - lag as f64 / 1000.0)).sum::<f64>();
+        assert!(ends > 2 * DIRECT_LAGS && (inefficiency(&line) - expected).abs() < 1e-9 * expected);
     }
 
     /// After 20 rows the series alternates between 0 and 1, so that all 100 other rows are uncorrelated: their mean is

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::num_complex::Complex;
 
-/// Plan of autocorrelations of series of one length.
+/// Plan of autocorrelations of series up to a length.
 ///
 /// A series is padded with zeros to twice its length, transformed, and the inverse transform of the squared spectrum is
 /// Σ_t x(t) x(t+k) (the Wiener–Khinchin theorem), with O(n log n) operations for all lags k.
@@ -32,7 +32,7 @@ impl Clone for Autocorrelation {
 }
 
 impl Autocorrelation {
-    /// Plans series of `length` values.
+    /// Plans series of up to `length` values.
     pub fn new(length: usize) -> Self {
         let size = (2 * length).next_power_of_two().max(2);
         let mut planner = RealFftPlanner::new();
@@ -52,10 +52,10 @@ impl Autocorrelation {
     ///
     /// # Panics
     ///
-    /// If the series does not have the planned length, or `sums` is longer.
+    /// If the series is longer than planned, or `sums` is longer than the series.
     pub fn add(&mut self, series: impl ExactSizeIterator<Item = f64>, sums: &mut [f64]) {
-        assert!(series.len() == self.length && sums.len() <= self.length, "a series of the planned length");
-        self.padded[self.length..].fill(0.0);
+        assert!(series.len() <= self.length && sums.len() <= series.len(), "a series of up to the planned length");
+        self.padded[series.len()..].fill(0.0);
         self.padded.iter_mut().zip(series).for_each(|(to, from)| *to = from);
         let work = &mut self.work[..self.forward.get_scratch_len()];
         self.forward.process_with_scratch(&mut self.padded, &mut self.spectrum, work).expect("planned lengths");
@@ -74,11 +74,14 @@ mod tests {
     #[test]
     fn sums_over_all_lags() {
         let series: Vec<f64> = (0..37).map(|t| f64::from(t * t % 11) - 4.5).collect();
-        let mut sums = vec![1.0; 37];
-        Autocorrelation::new(37).add(series.iter().copied(), &mut sums);
-        for (lag, sum) in sums.iter().enumerate() {
-            let expected: f64 = (0..37 - lag).map(|t| series[t] * series[t + lag]).sum();
-            assert!((sum - 1.0 - expected).abs() < 1e-10, "{lag}: {sum} {expected}");
+        let mut plan = Autocorrelation::new(37);
+        for length in [37, 20, 37] {
+            let mut sums = vec![1.0; length];
+            plan.add(series[..length].iter().copied(), &mut sums);
+            for (lag, sum) in sums.iter().enumerate() {
+                let expected: f64 = (0..length - lag).map(|t| series[t] * series[t + lag]).sum();
+                assert!((sum - 1.0 - expected).abs() < 1e-10, "{lag}: {sum} {expected}");
+            }
         }
     }
 }
