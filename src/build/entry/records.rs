@@ -45,10 +45,6 @@ pub(super) struct Collector {
     /// last chain with each identifier
     chains: HashMap<String, usize>,
     units: HashMap<String, u32>,
-    /// names and locations of the atoms in the residue that was begun last
-    seen: HashSet<(String, Option<char>)>,
-    /// chain of the residue that was begun last
-    last: usize,
 }
 
 impl Collector {
@@ -73,15 +69,12 @@ impl Collector {
         let chain = self.chain(record.chain);
         let residue = self.residue_of(chain, &record).unwrap_or_else(|| self.begin_residue(chain, &record));
         let atoms = &mut self.entry.chains[chain].residues[residue].atoms;
-        if chain == self.last {
-            self.seen.insert((record.atom.name.clone(), record.atom.location));
-        }
         atoms.push(record.atom);
         [chain, residue, atoms.len() - 1]
     }
 
-    /// Returns the residue to which an atom belongs, if it has been begun. An atom with the name of the first atom of
-    /// a residue begins another residue of the same number, as in files that number all waters alike.
+    /// Returns the residue to which an atom belongs, if it has been begun. An atom with name and location of the first
+    /// atom of a residue begins another residue of the same number, as in files that number all waters alike.
     fn residue_of(&self, chain: usize, record: &AtomRecord<'_>) -> Option<usize> {
         let residues = &self.entry.chains[chain].residues;
         let place = (record.number, record.insertion_code);
@@ -89,9 +82,9 @@ impl Collector {
         let found = same
             .take_while(|(_, residue)| (residue.number, residue.insertion_code) == place)
             .find(|(_, residue)| residue.name == record.residue)?;
-        let is_last = chain == self.last && found.0 + 1 == residues.len();
-        let is_first_atom = found.1.atoms.first().is_some_and(|first| first.name == record.atom.name);
-        let again = is_first_atom && is_last && self.seen.contains(&(record.atom.name.clone(), record.atom.location));
+        let first = found.1.atoms.first();
+        let again =
+            first.is_some_and(|first| (&first.name, first.location) == (&record.atom.name, record.atom.location));
         (!again).then_some(found.0)
     }
 
@@ -105,8 +98,6 @@ impl Collector {
                 count
             }
         };
-        self.seen.clear();
-        self.last = chain;
         let residues = &mut self.entry.chains[chain].residues;
         residues.push(EntryResidue {
             name: record.residue.to_owned(),

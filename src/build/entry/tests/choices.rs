@@ -77,6 +77,10 @@ fn waters_of_one_number_are_different_residues() {
     let found = cleaned(&[water(0.0), water(5.0), water(10.0)].concat());
     assert_eq!(found.names(), ["HOH"; 3]);
     assert_eq!(found.structure.bonds.len(), 6);
+    // another chain between residues of the same number
+    let other = Line { chain: 'B', ..Line::default() }.text();
+    let names = [Line::default().text(), other, Line::default().text()].concat();
+    assert_eq!(cleaned(&names).names(), ["ALA"; 3]);
 }
 
 #[test]
