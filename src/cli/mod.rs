@@ -2,6 +2,7 @@
 
 mod analyze;
 mod bench;
+mod build;
 mod check;
 mod completions;
 mod convert;
@@ -71,6 +72,7 @@ enum Command {
     Verify(verify::Verify),
     Report(report::Report),
     Repair(outputs::Repair),
+    Build(build::Build),
     New(new::New),
     Import(import::Import),
     Completions(completions::Completions),
@@ -96,6 +98,7 @@ pub fn main() -> ExitCode {
             ended => ended.map(|_| ()),
         },
         Command::Analyze(command) => command.execute(),
+        Command::Build(command) => command.execute(),
         Command::Convert(command) => command.execute(),
         Command::Select(command) => command.execute(),
         Command::Demux(command) => command.execute(),

@@ -23,6 +23,10 @@ pub enum Subject {
     Sequence,
     /// coordination of a metal
     Metal,
+    /// protonation of a residue
+    Protonation,
+    /// cell, water and ions
+    Solvent,
 }
 
 /// A decision in plain language.

@@ -33,6 +33,22 @@ pub struct Protonation {
     pub given: Vec<(usize, String)>,
 }
 
+/// Returns the variant that a residue name states, as `HID` and CHARMM's `HSD` do. `None` for other names.
+pub fn variant_of_name(name: &str) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 9] = [
+        ("HID", "HID"),
+        ("HIE", "HIE"),
+        ("HIP", "HIP"),
+        ("HSD", "HID"),
+        ("HSE", "HIE"),
+        ("HSP", "HIP"),
+        ("ASH", "ASH"),
+        ("GLH", "GLH"),
+        ("LYN", "LYN"),
+    ];
+    NAMES.iter().find(|(alias, _)| *alias == name).map(|(_, variant)| *variant)
+}
+
 /// A structure with all hydrogens.
 #[derive(Clone, Debug)]
 pub struct Hydrogenated {

@@ -34,10 +34,8 @@ pub struct Choice {
 /// Reason for a variant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
-    /// the user named the variant
+    /// the user or the file named the variant
     Given,
-    /// the residue has the name of a variant in the input
-    Named,
     /// the sulfur is bonded to another sulfur
     Disulfide,
     /// the residue has no other variant to which the pH leads
@@ -72,7 +70,7 @@ pub(super) fn choose(
                 let problem = Problem::new(format!("{} has no variant {name}", structure.residue_label(index)));
                 return Err(problem.help(format!("its variants are {}", entry.variants.join(", "))));
             }
-            (None, Some(name)) => (name, Reason::Named),
+            (None, Some(name)) => (name, Reason::Given),
             (None, None) => by_environment(structure, bonded, index, entry, settings.ph),
         };
         choices.push(Choice { residue: index, variant: variant.to_owned(), reason });

@@ -9,9 +9,6 @@ use md_engine::format::xml::Document;
 
 /// The table, compressed with xz.
 const PACKED: &[u8] = include_bytes!("../data/hydrogens.xml.xz");
-/// Names of variants in CHARMM, and the names of the same variants in the table.
-const ALIASES: [(&str, &str); 4] = [("HSD", "HID"), ("HSE", "HIE"), ("HSP", "HIP"), ("LSN", "LYN")];
-
 /// A hydrogen of a residue.
 #[derive(Clone, Debug)]
 pub(super) struct Hydrogen {
@@ -73,7 +70,7 @@ impl Table {
         if let Some(entry) = self.0.get(name) {
             return Some((entry, None));
         }
-        let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+        let name = super::variant_of_name(name).unwrap_or(name);
         self.0.values().find_map(|entry| {
             let variant = entry.variants.iter().find(|variant| *variant == name)?;
             Some((entry, Some(variant.as_str())))

@@ -1,0 +1,189 @@
+//! From an entry to a system: [`build`] takes the steps in order, and notes every decision.
+//!
+//! A structure that lacks atoms which cannot be placed is refused: loops that are missing within a chain, heavy atoms of
+//! residues, and residues without bonds. The one heavy atom that is added is OXT, with which a chain of amino acids ends.
+
+mod end;
+mod solvate;
+mod water;
+
+use md_engine::cell::PeriodicCell;
+use md_engine::error::{Problem, Result};
+use md_engine::system::{BoxKind, CellHint, Description};
+use md_engine::vec3::Vec3;
+use md_engine::virtual_sites;
+
+use crate::entry::{self, Cleaned, Decision, Entry, GapPlace, Subject};
+use crate::hydrogens::{self, Choice, Protonation, Reason};
+use crate::solvent::{CellPlan, Shape};
+use crate::structure::Structure;
+use water::Model;
+pub use water::{field_names, water_names};
+
+/// Number of faults that an error lists.
+const LISTED: usize = 8;
+
+/// A residue as a user names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResidueName {
+    /// identifier of the chain; empty for a structure without chains
+    pub chain: String,
+    /// number of the residue
+    pub number: i32,
+    /// insertion code
+    pub insertion_code: Option<char>,
+}
+
+/// Settings of [`build`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// what is taken from the entry
+    pub entry: entry::Options,
+    /// force fields: names of [`field_names`], or files
+    pub fields: Vec<String>,
+    /// water model, one of [`water_names`]
+    pub water: String,
+    /// pH of the solution
+    pub ph: f64,
+    /// variants of residues that are given
+    pub variants: Vec<(ResidueName, String)>,
+    /// cell that is filled with water; `None` for a system without cell and added water
+    pub cell: Option<CellPlan>,
+    /// concentration of NaCl in addition to the ions that neutralise the solute, mol/L
+    pub salt: f64,
+    /// seed of the random numbers that place ions
+    pub seed: u64,
+}
+
+/// A system that was built.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// all atoms, with residues and chains
+    pub structure: Structure,
+    /// positions in nm
+    pub positions: Vec<Vec3>,
+    /// periodic cell; `None` without one
+    pub cell: Option<PeriodicCell>,
+    /// terms of the energy
+    pub description: Description,
+    /// numbers of waters that were added, cations and anions
+    pub added: Added,
+    /// decisions in the order in which they were made
+    pub decisions: Vec<Decision>,
+}
+
+/// Numbers of molecules that were added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// waters
+    pub waters: usize,
+    /// sodium ions
+    pub cations: usize,
+    /// chloride ions
+    pub anions: usize,
+}
+
+/// Builds a system from an entry.
+pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
+    let model = Model::read(&settings.fields, &settings.water)?;
+    let mut cleaned = entry::clean(entry, &settings.entry)?;
+    end::add_oxt(&mut cleaned);
+    refuse_missing(&cleaned)?;
+    let given = variants(&cleaned, &settings.variants)?;
+    let protonation = Protonation { ph: settings.ph, given };
+    let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
+    let mut decisions = cleaned.decisions;
+    decisions.extend(hydrogenated.choices.iter().map(|choice| protonated(&hydrogenated.structure, choice)));
+    let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
+    let (mut cell, mut added) = (None, Added::default());
+    solvate::add_sites(&mut structure, &mut positions, model.sites);
+    if let Some(plan) = &settings.cell {
+        let solvated = solvate::solvate(structure, positions, plan, &model, (settings.salt, settings.seed))?;
+        (structure, positions, cell, added) =
+            (solvated.structure, solvated.positions, Some(solvated.cell), solvated.added);
+        decisions.extend(solvated.decisions);
+    }
+    let mut description = model.field.describe(&structure)?;
+    description.topology.title = entry.title.chars().filter(|c| !c.is_control()).take(80).collect();
+    description.cell_hint = CellHint { kind: box_kind(settings.cell.as_ref()), angle_degrees: None };
+    for site in &description.topology.virtual_sites {
+        positions[site.site as usize] = virtual_sites::position(&site.construction, |atom| positions[atom as usize]);
+    }
+    Ok(Built { structure, positions, cell, description, added, decisions })
+}
+
+fn box_kind(plan: Option<&CellPlan>) -> BoxKind {
+    match plan.map(|plan| plan.shape) {
+        None => BoxKind::None,
+        Some(Shape::Cube | Shape::Rectangular) => BoxKind::Rectangular,
+        Some(Shape::Octahedron) => BoxKind::TruncatedOctahedron,
+        Some(Shape::Dodecahedron) => BoxKind::Triclinic,
+    }
+}
+
+/// Refuses a structure that lacks atoms.
+fn refuse_missing(cleaned: &Cleaned) -> Result<()> {
+    let label = |residue: u32| cleaned.structure.residue_label(residue as usize);
+    let inner = cleaned.gaps.iter().filter_map(|gap| match gap.place {
+        GapPlace::Inner { after, before } => {
+            let count = gap.count.map_or("residues are".to_owned(), |count| format!("{count} residues are"));
+            Some(format!("{count} missing between {} and {}", label(after), label(before)))
+        }
+        GapPlace::Start { .. } | GapPlace::End { .. } => None,
+    });
+    let atoms = cleaned.missing_atoms.iter();
+    let atoms = atoms.map(|missing| format!("{} lacks {}", label(missing.residue), missing.names.join(", ")));
+    let unknown = cleaned.unsupported.iter().map(|found| format!("the bonds of {} are unknown", label(found.residue)));
+    let faults: Vec<String> = inner.chain(atoms).chain(unknown).collect();
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let more = faults.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let message = format!("the structure is not complete: {}{more}", faults[..faults.len().min(LISTED)].join("; "));
+    let help = "md build adds hydrogens and OXT only: complete the structure with another program, for example PDBFixer, \
+                or leave out other molecules with --drop";
+    Err(Problem::new(message).help(help).into())
+}
+
+/// Returns the index and the variant of residues: those that the user gives, and those that the file names.
+fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(usize, String)>> {
+    let structure = &cleaned.structure;
+    let mut found = vec![];
+    for (name, variant) in given {
+        let is_named = |residue: &&crate::structure::Residue| {
+            let chain = &structure.chains[residue.chain as usize];
+            (chain, residue.number, residue.insertion_code) == (&name.chain, name.number, name.insertion_code)
+        };
+        let Some(index) = structure.residues.iter().position(|residue| is_named(&residue)) else {
+            let problem = Problem::new(format!("there is no residue {} in chain {:?}", name.number, name.chain));
+            return Err(problem.help("--variant names a residue as CHAIN:NUMBER=VARIANT").into());
+        };
+        found.push((index, variant.clone()));
+    }
+    for (index, info) in cleaned.residues.iter().enumerate() {
+        let named =
+            hydrogens::variant_of_name(&info.given_name).filter(|_| info.given_name != structure.residues[index].name);
+        if let Some(variant) = named.filter(|_| found.iter().all(|(other, _)| *other != index)) {
+            found.push((index, variant.to_owned()));
+        }
+    }
+    Ok(found)
+}
+
+/// The decision about the protonation of a residue.
+fn protonated(structure: &Structure, choice: &Choice) -> Decision {
+    let why = match choice.reason {
+        Reason::Given => "it was asked for, or the file has this name".to_owned(),
+        Reason::Disulfide => "its sulfur is bonded to another sulfur".to_owned(),
+        Reason::Usual => "no other variant is likely".to_owned(),
+        Reason::Pka(pka) => format!("its pKa in water is {pka}"),
+        Reason::Tautomer(energy) => {
+            format!(
+                "it is neutral at this pH, and its hydrogen has an energy {energy:.1} kJ/mol lower on this nitrogen"
+            )
+        }
+    };
+    let place = structure.residue_label(choice.residue);
+    Decision { subject: Subject::Protonation, what: format!("is {}", choice.variant), place, why }
+}

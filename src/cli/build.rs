@@ -1,0 +1,336 @@
+//! `md build`: makes a system from an entry of the Protein Data Bank.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum, value_parser};
+use md_build::entry::Options;
+use md_build::solvent::{CellPlan, Shape, Size};
+use md_build::{Built, ResidueName, Settings, build, field_names, water_names};
+
+use crate::convert::write_topology;
+use crate::error::{Error, Problem, Result};
+use crate::format::{Coordinates, write_mmcif, write_pdb, write_rst7};
+use crate::observe::replace::replace_synced;
+use crate::units::Dimension;
+
+/// Names of the files that are written.
+const COORDINATES: &str = "system.rst7";
+const INPUT: &str = "input.toml";
+const LOG: &str = "build.log";
+const DECISIONS: &str = "build.json";
+/// Topologies: the first format that can express the system is written.
+const TOPOLOGIES: [&str; 2] = ["system.prmtop", "system.top"];
+/// Largest number of atoms of a PDB file, whose serial numbers have five digits; larger systems are written as PDBx/mmCIF.
+const PDB_ATOMS: usize = 99_999;
+
+/// Shape of the periodic cell.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CellShape {
+    /// cube
+    Cube,
+    /// rectangular box
+    Rectangular,
+    /// truncated octahedron
+    Octahedron,
+    /// rhombic dodecahedron
+    Dodecahedron,
+}
+
+/// Build a system from a PDB or PDBx/mmCIF entry: hydrogens, water, ions, force field, input file
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  md build 1ubq.cif -o ubq && md run ubq/input.toml
+  md build complex.pdb --forcefield amber19 --water opc --salt '0.15 M' --padding '1.2 nm' -o complex
+  md build 4hhb.cif --assembly 1 --variant A:58=HID --drop-hetero --dry-run -o haemoglobin")]
+pub(super) struct Build {
+    /// PDB or PDBx/mmCIF file, which may be compressed
+    entry: PathBuf,
+    /// Folder for topology, coordinates, input file and log; must not exist
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+    #[arg(long, value_name = "NAME|FILE", default_value = "amber14", value_delimiter = ',', help = field_help())]
+    forcefield: Vec<String>,
+    #[arg(long, value_name = "MODEL", default_value = "tip3p", help = water_help())]
+    water: String,
+    /// Shape of the cell
+    #[arg(long, value_enum, default_value = "dodecahedron")]
+    shape: CellShape,
+    /// Distance between the solute and the faces of the cell
+    #[arg(long, value_name = "LENGTH", default_value = "1 nm")]
+    padding: String,
+    /// Turn the solute so that the cell becomes smaller
+    #[arg(long)]
+    orient: bool,
+    /// Make no cell, and add no water and no ions
+    #[arg(long, conflicts_with_all = ["shape", "padding", "orient", "salt"])]
+    vacuum: bool,
+    /// Concentration of NaCl, in addition to the ions that make the system neutral
+    #[arg(long, value_name = "CONCENTRATION", default_value = "0 M")]
+    salt: String,
+    /// pH at which residues are protonated
+    #[arg(long, value_name = "PH", default_value_t = 7.0)]
+    ph: f64,
+    /// Protonation of a residue, for example A:48=HID
+    #[arg(long = "variant", value_name = "CHAIN:NUMBER=NAME")]
+    variants: Vec<String>,
+    /// Leave out the waters of the entry
+    #[arg(long)]
+    drop_waters: bool,
+    /// Leave out molecules of the entry that are neither water nor part of a chain
+    #[arg(long)]
+    drop_hetero: bool,
+    /// Build this biological assembly of the entry
+    #[arg(long, value_name = "ID")]
+    assembly: Option<String>,
+    /// Take this model of the entry; default: the first
+    #[arg(long, value_name = "NUMBER")]
+    model: Option<i32>,
+    /// Seed of the random numbers that place ions
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64))]
+    seed: u64,
+    /// List the decisions, and write no files
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn field_help() -> String {
+    let names: Vec<&str> = field_names().collect();
+    format!("Force fields: {}, or files in OpenMM's XML format, separated by commas", names.join(", "))
+}
+
+fn water_help() -> String {
+    let names: Vec<&str> = water_names().collect();
+    format!("Water model: {}", names.join(", "))
+}
+
+impl Build {
+    pub(super) fn execute(&self) -> Result<()> {
+        let settings = self.settings()?;
+        if !self.dry_run && self.output.exists() {
+            let problem = Problem::new("the folder already exists").in_file(&self.output);
+            return Err(problem.help("choose another folder with -o, or remove this one").into());
+        }
+        let entry = md_build::entry::read(&self.entry, self.model)?;
+        let built = build(&entry, &settings).map_err(|error| in_file(error, &self.entry))?;
+        let log = log(&built);
+        if self.dry_run {
+            return super::print(&log);
+        }
+        std::fs::create_dir_all(&self.output).map_err(|error| Error::io(&self.output, error))?;
+        let topology = write_files(&built, &self.output)?;
+        let input = input(&built, topology);
+        write_text(&self.output.join(INPUT), &input)?;
+        write_text(&self.output.join(LOG), &log)?;
+        write_text(&self.output.join(DECISIONS), &decisions(&built))?;
+        let input = self.output.join(INPUT);
+        super::print(&format!(
+            "{log}\nwritten      {}\nnext         md run {}\n",
+            self.output.display(),
+            input.display()
+        ))
+    }
+
+    fn settings(&self) -> Result<Settings> {
+        let shape = match self.shape {
+            CellShape::Cube => Shape::Cube,
+            CellShape::Rectangular => Shape::Rectangular,
+            CellShape::Octahedron => Shape::Octahedron,
+            CellShape::Dodecahedron => Shape::Dodecahedron,
+        };
+        let padding = Dimension::Length.parse(&self.padding)?;
+        let plan = CellPlan { shape, size: Size::Padding(padding), orient: self.orient };
+        if !self.ph.is_finite() {
+            return Err(Problem::new("the pH is not a number").help("for example --ph 7.4").into());
+        }
+        Ok(Settings {
+            entry: Options { assembly: self.assembly.clone(), waters: !self.drop_waters, hetero: !self.drop_hetero },
+            fields: self.forcefield.clone(),
+            water: self.water.clone(),
+            ph: self.ph,
+            variants: self.variants.iter().map(|text| variant(text)).collect::<Result<_>>()?,
+            cell: (!self.vacuum).then_some(plan),
+            salt: concentration(&self.salt)?,
+            seed: self.seed,
+        })
+    }
+}
+
+/// Names the file in problems that do not name one.
+fn in_file(error: Error, path: &Path) -> Error {
+    match error {
+        Error::Input(problems) => Error::Input(
+            problems
+                .into_iter()
+                .map(|problem| if problem.file.is_none() { problem.in_file(path) } else { problem })
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+/// Reads a residue and its variant, as in `A:48=HID` or `A:48B=HID`.
+fn variant(text: &str) -> Result<(ResidueName, String)> {
+    let parts = || {
+        let (residue, variant) = text.split_once('=')?;
+        let (chain, number) = residue.rsplit_once(':').unwrap_or(("", residue));
+        let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let insertion_code = number[digits.len()..].chars().next();
+        let name = ResidueName { chain: chain.to_owned(), number: digits.parse().ok()?, insertion_code };
+        Some((name, variant.to_owned()))
+    };
+    let problem = || Problem::new(format!("--variant {text:?}")).help("write CHAIN:NUMBER=NAME, for example A:48=HID");
+    Ok(parts().ok_or_else(problem)?)
+}
+
+/// Reads a concentration in mol/L.
+fn concentration(text: &str) -> Result<f64> {
+    let (number, unit) = text.trim().split_once(' ').unwrap_or((text, ""));
+    let factor = match unit.trim() {
+        "M" | "mol/L" => Some(1.0),
+        "mM" | "mmol/L" => Some(1e-3),
+        _ => None,
+    };
+    let value: Option<f64> = number.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
+    let problem = || Problem::new(format!("--salt {text:?}")).help("write a concentration, for example \"0.15 M\"");
+    Ok(factor.zip(value).map(|(factor, value)| factor * value).ok_or_else(problem)?)
+}
+
+/// Writes topology, coordinates and a structure with all names. Returns the name of the topology.
+fn write_files(built: &Built, folder: &Path) -> Result<&'static str> {
+    let Built { positions, cell, description, .. } = built;
+    let mut refusal = None;
+    let mut written = None;
+    for name in TOPOLOGIES {
+        match write_topology(description, cell.as_ref(), &folder.join(name)) {
+            Ok(()) => {
+                written = Some(name);
+                break;
+            }
+            Err(error) => refusal = Some(error),
+        }
+    }
+    let Some(topology) = written else {
+        return Err(refusal.unwrap_or_else(|| Error::Internal("no format of topologies".to_owned())));
+    };
+    let title = &description.topology.title;
+    let coordinates =
+        Coordinates { title: title.clone(), positions: positions.clone(), cell: *cell, ..Coordinates::default() };
+    replace_synced(&folder.join(COORDINATES), |out| write_rst7(&coordinates, out))?;
+    let (atoms, cell) = (0..positions.len(), cell.as_ref());
+    if positions.len() <= PDB_ATOMS {
+        replace_synced(&folder.join("system.pdb"), |out| {
+            write_pdb(&description.topology, positions, cell, title, out)
+        })?;
+    } else {
+        let path = folder.join("system.cif");
+        replace_synced(&path, |out| write_mmcif(&description.topology, atoms, positions, cell, title, out))?;
+    }
+    Ok(topology)
+}
+
+fn write_text(path: &Path, text: &str) -> Result<()> {
+    replace_synced(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// Returns the log: what was built, and every decision with its reason.
+fn log(built: &Built) -> String {
+    let Built { structure, added, decisions, .. } = built;
+    let mut text = format!(
+        "system       {} atoms, {} residues; added {} waters, {} sodium and {} chloride ions\n",
+        structure.atoms.len(),
+        structure.residues.len(),
+        added.waters,
+        added.cations,
+        added.anions
+    );
+    for decision in decisions {
+        text += &format!("{decision}\n");
+    }
+    text
+}
+
+/// Returns the decisions as JSON.
+fn decisions(built: &Built) -> String {
+    let list = built.decisions.iter().map(|decision| {
+        serde_json::json!({
+            "subject": format!("{:?}", decision.subject).to_lowercase(),
+            "what": decision.what,
+            "where": decision.place,
+            "why": decision.why,
+        })
+    });
+    let content = serde_json::json!({
+        "version": crate::VERSION,
+        "atoms": built.structure.atoms.len(),
+        "waters": built.added.waters,
+        "cations": built.added.cations,
+        "anions": built.added.anions,
+        "decisions": list.collect::<Vec<_>>(),
+    });
+    format!("{content:#}\n")
+}
+
+/// Returns an input file with a protocol for the system.
+fn input(built: &Built, topology: &str) -> String {
+    let is_periodic = built.cell.is_some();
+    let forces =
+        if is_periodic { "electrostatics = \"pme\"" } else { "cutoff         = \"none\"\nelectrostatics = \"plain\"" };
+    let has_protein = built.structure.atoms.iter().any(|atom| atom.name == "CA" && atom.element == 6);
+    let equilibration = match (is_periodic, has_protein) {
+        (true, true) => {
+            "[[stage]]\npreset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints\n"
+        }
+        (true, false) => HEAT_IN_CELL,
+        (false, _) => HEAT,
+    };
+    let barostat = if is_periodic {
+        "barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }\n"
+    } else {
+        ""
+    };
+    format!(
+        "# Written by `md build`; {LOG} has the decisions. `md check` describes the run, `md help KEY` explains a key.\n\n\
+         [system]\ntopology    = \"{topology}\"\ncoordinates = \"{COORDINATES}\"\n\n\
+         [forces]\n{forces}\nconstraints    = \"h-bonds\"\n\n\
+         [output]\ntrajectory = {{ every = \"10 ps\" }}\nenergies   = {{ every = \"1 ps\" }}\n\n\
+         {equilibration}\n\
+         [[stage]]\nname       = \"production\"\nkind       = \"dynamics\"\nduration   = \"1 ns\"\ntimestep   = \"2 fs\"\n\
+         thermostat = {{ kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }}\n{barostat}"
+    )
+}
+
+/// Stages before production, in a cell without protein.
+const HEAT_IN_CELL: &str = "[[stage]]
+name = \"minimize\"
+kind = \"minimize\"
+
+[[stage]]
+name       = \"heat\"
+kind       = \"dynamics\"
+duration   = \"50 ps\"
+timestep   = \"2 fs\"
+velocities = \"generate\"
+thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }
+
+[[stage]]
+name       = \"density\"
+kind       = \"dynamics\"
+duration   = \"100 ps\"
+timestep   = \"2 fs\"
+thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }
+barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"2 ps\" }
+";
+/// Stages before production without a cell.
+const HEAT: &str = "[[stage]]
+name = \"minimize\"
+kind = \"minimize\"
+
+[[stage]]
+name       = \"heat\"
+kind       = \"dynamics\"
+duration   = \"50 ps\"
+timestep   = \"1 fs\"
+velocities = \"generate\"
+thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"5 1/ps\" }
+";
