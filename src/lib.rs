@@ -8,8 +8,8 @@
 //!
 //! A lower layer never imports a higher layer. The test `tests/tidy` reads the `use` lines and fails if a layer
 //! breaks this rule. The modules up to [`context`] are the package `md-engine` in `src/engine`, except `xtc`, which is
-//! the package `md-xtc` in `src/xtc`; all other modules are in this package. The table lists the layers, from the
-//! lowest to the highest:
+//! the package `md-xtc` in `src/xtc`. The modules from `structure` to `pipeline` are the package `md-build` in
+//! `src/build`. All other modules are in this package. The table lists the layers, from the lowest to the highest:
 //!
 //! | modules | purpose |
 //! |---|---|
@@ -23,6 +23,9 @@
 //! | [`prepare`](mod@prepare) | one call that makes a system and its initial state from a description, which is read from files or built by a program ([`system::System::builder`]) |
 //! | [`backend`] | computation of forces and steps: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device, whose forces always come from valid pair lists |
+//! | `structure` | chains, residues, atoms and bonds without a force field |
+//! | `entry` `forcefield` `hydrogens` `solvent` | entries of the Protein Data Bank; force fields in OpenMM's format, whose templates give a structure its terms; hydrogens and protonation; cell, water and ions |
+//! | `pipeline` | `md build`: these steps in order, with all decisions |
 //! | [`observe`] | everything a run writes |
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints; its folders have an order of their own (`plan` `control` `minimize` `dynamics` `engine` `check` `checkpoint` `output` `session` `replicas`) |
 //! | [`config`] | the input file: from text to a checked [`run::Plan`], or to a list of all problems |

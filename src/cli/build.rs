@@ -21,7 +21,8 @@ const LOG: &str = "build.log";
 const DECISIONS: &str = "build.json";
 /// Topologies: the first format that can express the system is written.
 const TOPOLOGIES: [&str; 2] = ["system.prmtop", "system.top"];
-/// Largest number of atoms of a PDB file, whose serial numbers have five digits; larger systems are written as PDBx/mmCIF.
+/// Largest number of atoms of a PDB file, whose serial numbers have five digits; larger systems are written as
+/// PDBx/mmCIF.
 const PDB_ATOMS: usize = 99_999;
 
 /// Shape of the periodic cell.

@@ -1,5 +1,5 @@
-//! The commands of "A first run" in order, with shorter stages. What they print is what the page shows, apart from
-//! numbers; a line "..." on the page stands for any lines.
+//! The commands of "A first run" in order, with shorter stages, and those of "From a structure to a system". What they
+//! print is what the page shows, apart from numbers; a line "..." on the page stands for any lines.
 
 use std::path::Path;
 
@@ -72,19 +72,16 @@ fn shorten(from: &Path, to: &Path) {
     std::fs::write(to.join("input.toml"), short).unwrap();
 }
 
-#[test]
-fn a_first_run_goes_as_the_page_says() {
-    let folder = tempfile::tempdir().unwrap();
-    let inputs = "inputs/helix-gromacs";
-    shorten(&Path::new(env!("CARGO_MANIFEST_DIR")).join(inputs), &folder.path().join(inputs));
-    let commands = commands(&page("first-run.md"));
-    assert!(commands.len() >= 5, "{commands:?}");
+/// Runs the commands of a page in a folder, at least `least`, and compares what they print with the page.
+fn run_page(name: &str, folder: &Path, least: usize) {
+    let commands = commands(&page(name));
+    assert!(commands.len() >= least, "{commands:?}");
     for (command, shown) in commands {
         let words: Vec<String> = words(&command);
         let Some(arguments) = words.strip_prefix(&["md".to_owned()]) else {
             panic!("{command} is not run by this test")
         };
-        let output = md(folder.path()).args(arguments).output().unwrap();
+        let output = md(folder).args(arguments).output().unwrap();
         let printed = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
         assert!(output.status.success(), "{command}: {printed}");
         let [printed, shown] =
@@ -96,10 +93,27 @@ fn a_first_run_goes_as_the_page_says() {
             shown.join("\n")
         );
     }
+}
+
+#[test]
+fn a_first_run_goes_as_the_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = "inputs/helix-gromacs";
+    shorten(&Path::new(env!("CARGO_MANIFEST_DIR")).join(inputs), &folder.path().join(inputs));
+    run_page("first-run.md", folder.path(), 5);
     for file in ["rmsd.png", "hbonds.csv", "inputs/helix-gromacs/out/report.html"] {
         assert!(folder.path().join(file).exists(), "{file}");
     }
     assert_eq!(masked("energy -9.5e4 kJ/mol, 10 of 20. 3 x 4"), "energy # kJ/mol, # of #. # x #");
+}
+
+#[test]
+fn a_system_is_built_as_the_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = "inputs/ubiquitin/1ubi.pdb.xz";
+    std::fs::create_dir_all(folder.path().join("inputs/ubiquitin")).unwrap();
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(entry), folder.path().join(entry)).unwrap();
+    run_page("build.md", folder.path(), 1);
 }
 
 /// Words of a command line; words in quotes may have blanks.

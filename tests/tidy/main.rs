@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Layers of modules from the bottom up. A module uses only modules of its own row and of the rows above it in this
 /// list.
-const LAYERS: [&[&str]; 19] = [
+const LAYERS: [&[&str]; 20] = [
     &["arrays", "units", "error", "memory", "team", "ranks"],
     &["vec3", "cell", "rng", "superpose", "xtc"],
     &["simd"],
@@ -21,7 +21,8 @@ const LAYERS: [&[&str]; 19] = [
     &["backend"],
     &["context"],
     &["structure"],
-    &["forcefield"],
+    &["entry", "forcefield", "hydrogens", "solvent"],
+    &["pipeline"],
     &["observe"],
     &["run"],
     &["config"],

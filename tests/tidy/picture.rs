@@ -24,10 +24,10 @@ const STYLE: &str = "  <style>
   </style>
 ";
 
-/// Draws each layer as a row of modules, the highest layer at the top. Modules of the engine's package have a color of
-/// their own.
+/// Draws each layer as a row of modules, the highest layer at the top. Modules of other packages than `md` have a color
+/// of their own.
 fn drawn() -> String {
-    let highest_of_engine = layer("context").expect("the engine's highest module");
+    let highest_of_others = layer("pipeline").expect("the highest module of another package");
     let height = LAYERS.len() * ROW + 44;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Layers of \
@@ -39,7 +39,7 @@ fn drawn() -> String {
         let gaps = 10 * (modules.len() - 1);
         let mut left = (WIDTH - widths.iter().sum::<usize>() - gaps) / 2;
         for (name, width) in modules.iter().zip(widths) {
-            let class = if level <= highest_of_engine { " class=\"engine\"" } else { "" };
+            let class = if level <= highest_of_others { " class=\"engine\"" } else { "" };
             let (middle, base) = (left + width / 2, top + 19);
             writeln!(
                 svg,
@@ -53,7 +53,7 @@ fn drawn() -> String {
     let base = height - 18;
     svg += &format!(
         "  <text class=\"note\" x=\"10\" y=\"{base}\">A module uses only modules of its own row and of the rows below. Blue: \
-         the package md-engine with md-xtc.</text>\n</svg>\n"
+         the packages md-engine, md-xtc and md-build.</text>\n</svg>\n"
     );
     svg
 }

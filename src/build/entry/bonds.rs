@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::choose::Picked;
-use super::clean::Draft;
 use super::decision::{Decision, Subject};
 use super::disulfide::find_disulfides;
+use super::draft::Draft;
 use super::links::Places;
 use super::metals::is_metal;
 use super::model::LinkKind;
@@ -29,7 +29,7 @@ pub struct Unsupported {
     pub residue: u32,
     /// number of its atoms that have no bond
     pub unbonded: usize,
-    /// what to do about it
+    /// advice for the user
     pub help: String,
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use md_engine::vec3::Vec3;
 
-use super::clean::Options;
 use super::decision::{Decision, Subject};
 use super::model::{Entry, EntryAtom, EntryResidue};
 use super::names::{ion, rename_atoms, standard};
+use super::options::Options;
 use super::table::{ResidueKind, StandardResidue};
 
 /// Atomic number of selenium, and of sulfur.
@@ -79,6 +79,11 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
 pub(super) fn label(name: &str, number: i32, code: Option<char>, chain: &str) -> String {
     let code = code.map(String::from).unwrap_or_default();
     if chain.is_empty() { format!("{name} {number}{code}") } else { format!("{name} {number}{code} of chain {chain}") }
+}
+
+/// A number of things in words.
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Locations of a residue with their summed occupancies, best first: the highest occupancy, then the first letter.
@@ -254,25 +259,28 @@ impl Choice {
             self.decisions.push(Decision::new(subject, "the whole entry", what, why));
         };
         if self.waters > 0 {
-            let verb = if options.waters { "kept" } else { "dropped" };
-            say(Subject::Selection, format!("{verb} {} waters", self.waters), "the option for waters says so");
+            let (verb, why) = match options.waters {
+                true => ("kept", "waters of an entry are kept unless they are dropped on request"),
+                false => ("dropped", "this was asked for"),
+            };
+            say(Subject::Selection, format!("{verb} {}", counted(self.waters, "water")), why);
         }
         for (name, count) in &self.dropped {
-            say(Subject::Selection, format!("dropped {count} residues {name}"), "the option for hetero groups says so");
+            say(Subject::Selection, format!("dropped {} {name}", counted(*count, "residue")), "this was asked for");
         }
         for ((old, new), count) in &self.renamed {
             say(
                 Subject::Names,
-                format!("renamed {count} residues {old} to {new}"),
+                format!("renamed {} {old} to {new}", counted(*count, "residue")),
                 "PDB files, version 3, use this name",
             );
         }
         if self.renamed_atoms > 0 {
-            let what = format!("renamed {} atoms", self.renamed_atoms);
+            let what = format!("renamed {}", counted(self.renamed_atoms, "atom"));
             say(Subject::Names, what, "PDB files, version 3, use other names");
         }
         if self.deuterium > 0 {
-            let what = format!("replaced {} deuterium atoms by hydrogen", self.deuterium);
+            let what = format!("replaced {} of deuterium by hydrogen", counted(self.deuterium, "atom"));
             say(Subject::Names, what, "deuterium is an isotope of hydrogen");
         }
     }

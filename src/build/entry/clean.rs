@@ -1,34 +1,19 @@
-//! From an entry to a clean structure.
+//! The cleaning of an entry, which gives a structure.
 
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
-use super::assembly::{Built, Copied, build};
+use super::assembly::build;
 use super::bonds::{Unsupported, find_bonds};
-use super::choose::{Picked, PickedAtom, choose};
+use super::choose::choose;
 use super::decision::{Decision, Subject};
+use super::draft::Draft;
 use super::gaps::{Gap, find_gaps, place_residues};
 use super::metals::{MetalSite, find_sites};
 use super::model::Entry;
+use super::options::Options;
 use super::table::ResidueKind;
-use crate::structure::{Atom, Residue, Structure};
-
-/// Choices of the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// identifier of the assembly to build; `None` for the atoms of the file
-    pub assembly: Option<String>,
-    /// whether waters are kept
-    pub waters: bool,
-    /// whether residues that are neither water nor part of a polymer are kept
-    pub hetero: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { assembly: None, waters: true, hetero: true }
-    }
-}
+use crate::structure::Structure;
 
 /// A clean structure, with all decisions that led to it and with what is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,7 +22,7 @@ pub struct Cleaned {
     pub structure: Structure,
     /// position of each atom in nm
     pub positions: Vec<Vec3>,
-    /// what is known of each residue in addition to its name
+    /// properties of each residue in addition to its name
     pub residues: Vec<ResidueInfo>,
     /// decisions, for the log
     pub decisions: Vec<Decision>,
@@ -75,63 +60,6 @@ pub struct MissingAtoms {
     pub residue: u32,
     /// names of the atoms
     pub names: Vec<String>,
-}
-
-/// A structure without bonds, with the origin of its residues.
-pub(super) struct Draft<'a> {
-    pub(super) entry: &'a Entry,
-    pub(super) picked: &'a [Picked],
-    pub(super) copies: Vec<Copied>,
-    /// number of operators of the assembly
-    pub(super) operators: usize,
-    pub(super) structure: Structure,
-    pub(super) positions: Vec<Vec3>,
-}
-
-impl<'a> Draft<'a> {
-    /// Puts the copies of an assembly one after another.
-    fn new(entry: &'a Entry, picked: &'a [Picked], Built { chains, operators, copies }: Built) -> Self {
-        let mut structure = Structure { chains, ..Structure::default() };
-        let mut positions = vec![];
-        for copy in &copies {
-            let source = &picked[copy.residue];
-            structure.residues.push(Residue {
-                name: source.name.clone(),
-                number: source.number,
-                insertion_code: source.insertion_code,
-                chain: copy.chain as u32,
-                first: structure.atoms.len() as u32,
-            });
-            let atom = |atom: &PickedAtom| Atom { name: atom.name.clone(), element: atom.element };
-            structure.atoms.extend(source.atoms.iter().map(atom));
-            positions.extend(source.atoms.iter().map(|atom| operators[copy.operator].apply(atom.position)));
-        }
-        Self { entry, picked, copies, operators: operators.len(), structure, positions }
-    }
-
-    /// The residue of the entry from which residue `index` of the structure was made.
-    pub(super) fn source(&self, index: usize) -> &Picked {
-        &self.picked[self.copies[index].residue]
-    }
-
-    /// Returns the atom of a residue with this name.
-    pub(super) fn atom(&self, residue: usize, name: &str) -> Option<u32> {
-        let mut atoms = self.structure.residue_atoms(residue);
-        atoms.find(|&atom| self.structure.atoms[atom].name == name).map(|atom| atom as u32)
-    }
-
-    /// Distance of two atoms in nm.
-    pub(super) fn distance(&self, a: u32, b: u32) -> f64 {
-        (self.positions[a as usize] - self.positions[b as usize]).norm()
-    }
-
-    /// Residues of polymers that follow each other in a chain.
-    pub(super) fn polymers(&self) -> Vec<Vec<usize>> {
-        let residues = (0..self.copies.len()).filter(|&index| self.source(index).is_polymer);
-        let residues: Vec<usize> = residues.collect();
-        let chain = |index: usize| self.structure.residues[index].chain;
-        residues.chunk_by(|&a, &b| chain(a) == chain(b)).map(<[usize]>::to_vec).collect()
-    }
 }
 
 /// Makes a clean structure from an entry. The structure passes [`Structure::check`].

@@ -34,9 +34,9 @@ pub enum Subject {
 pub struct Decision {
     /// subject of the decision
     pub subject: Subject,
-    /// what was done, e.g. `took the alternative location A`
+    /// result of the decision, e.g. `took the alternative location A`
     pub what: String,
-    /// where it was done, e.g. `SER 12 of chain A`
+    /// place in the structure, e.g. `SER 12 of chain A`
     pub place: String,
     /// reason of the decision
     pub why: String,

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::clean::Draft;
 use super::decision::{Decision, Subject};
+use super::draft::Draft;
 use super::links::Places;
 use super::model::LinkKind;
 use super::near::Grid;

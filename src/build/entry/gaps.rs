@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::align::{Observed, align};
 use super::bonds::{chain_atoms, is_chain_bond};
 use super::choose::Picked;
-use super::clean::Draft;
 use super::decision::{Decision, Subject};
+use super::draft::Draft;
 use super::model::Entry;
 
 /// Residues that have no atoms.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::clean::Draft;
+use super::draft::Draft;
 use super::model::Address;
 
 /// Key of a residue: operator of the assembly, chain, number, insertion code and name in the file.

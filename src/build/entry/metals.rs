@@ -1,7 +1,7 @@
 //! Coordination of metals, which is reported and is not a bond.
 
-use super::clean::Draft;
 use super::decision::{Decision, Subject};
+use super::draft::Draft;
 use super::near::Grid;
 
 /// Maximum distance in nm of an atom that coordinates a metal. Distances in proteins are 0.20–0.24 nm (M. M. Harding,

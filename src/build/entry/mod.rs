@@ -23,6 +23,7 @@ mod cif;
 mod clean;
 mod decision;
 mod disulfide;
+mod draft;
 mod gaps;
 mod links;
 mod metals;
@@ -30,6 +31,7 @@ mod mmcif;
 mod model;
 mod names;
 mod near;
+mod options;
 mod pdb;
 mod records;
 mod table;
@@ -43,7 +45,7 @@ use md_engine::error::{Error, Problem};
 use md_engine::format::{self, is_mmcif, pdb::is_pdb};
 
 pub use bonds::Unsupported;
-pub use clean::{Cleaned, MissingAtoms, Options, ResidueInfo, clean};
+pub use clean::{Cleaned, MissingAtoms, ResidueInfo, clean};
 pub use decision::{Decision, Subject};
 pub use gaps::{Gap, GapPlace};
 pub use metals::MetalSite;
@@ -51,6 +53,7 @@ pub use model::{
     Address, Assembly, Chain, ComponentBond, Entry, EntryAtom, EntryResidue, Generator, Link, LinkKind, Modified,
     Operator, SequencePosition,
 };
+pub use options::Options;
 pub use table::{ResidueKind, StandardResidue, standard_residue};
 
 /// Reads an entry from a PDB or PDBx/mmCIF file, which may be compressed. `model` is the number of the model in the

@@ -7,7 +7,7 @@
 use super::model::EntryAtom;
 use super::table::{StandardResidue, standard_name, standard_residue};
 
-/// Other names of amino acids, nucleotides and waters.
+/// Aliases of amino acids, nucleotides and waters.
 const RESIDUES: [(&str, &str); 63] = [
     // protonation states
     ("ASPP", "ASP"),
@@ -109,7 +109,7 @@ const IONS: [(&str, &str); 27] = [
     ("CAD", "CD"),
 ];
 
-/// Other names of atoms in the caps of peptides.
+/// Aliases of atoms in the caps of peptides.
 const CAPS: [(&str, &str, &str); 8] = [
     ("ACE", "HH31", "H1"),
     ("ACE", "HH32", "H2"),

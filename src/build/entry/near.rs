@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use md_engine::vec3::Vec3;
 
-/// Maximum number of atoms in a cell of the grid. A cube with an edge of 0.3 nm has room for about three heavy atoms, so
-/// that only damaged files have more; the limit bounds the time of a search in such files.
+/// Maximum number of atoms in a cell of the grid. A cube with an edge of 0.3 nm has room for about three heavy atoms,
+/// so that only damaged files have more; the limit bounds the time of a search in such files.
 const MOST: usize = 64;
 
 /// A grid of cells with the atoms in each.
@@ -34,8 +34,8 @@ impl<'a> Grid<'a> {
         [position.x, position.y, position.z].map(|x| (x / self.edge).floor() as i64)
     }
 
-    /// Returns the atoms within the radius of an atom, with their distances in nm, nearest first. The atom itself is not
-    /// among them.
+    /// Returns the atoms within the radius of an atom, with their distances in nm, nearest first. The atom itself is
+    /// not among them.
     pub(super) fn around(&self, atom: u32) -> Vec<(f64, u32)> {
         let center = self.positions[atom as usize];
         let [x, y, z] = self.cell(center);

@@ -1,8 +1,8 @@
 //! Energy of a hydrogen among the atoms around it: Coulomb terms of polar atoms, and a repulsion.
 //!
-//! The energy only orders possible positions of polar hydrogens, before any force field is chosen. Charges are therefore
-//! rough: a polar hydrogen has 0.4 e, and the heavy atoms of a group have the charges of the table in [`charge_of`], with
-//! which N–H, C=O, water and hydroxyl groups are neutral, and ionic groups have their charge.
+//! The energy only orders possible positions of polar hydrogens, before any force field is chosen. Charges are
+//! therefore rough: a polar hydrogen has 0.4 e, and the heavy atoms of a group have the charges of the table in
+//! [`charge_of`], with which N–H, C=O, water and hydroxyl groups are neutral, and ionic groups have their charge.
 
 use std::collections::HashMap;
 
@@ -34,8 +34,8 @@ const IONS: [(u8, f64); 14] = [
 const PERMITTIVITY: f64 = 4.0;
 /// Distance up to which atoms count, nm.
 const REACH: f64 = 0.6;
-/// Distances of a hydrogen to a heavy atom and to a hydrogen at which the repulsion is 1 kJ/mol, nm. Sums of the radii of
-/// a polar hydrogen and other atoms in hydrogen bonds and contacts.
+/// Distances of a hydrogen to a heavy atom and to a hydrogen at which the repulsion is 1 kJ/mol, nm. Sums of the radii
+/// of a polar hydrogen and other atoms in hydrogen bonds and contacts.
 const CONTACT: f64 = 0.22;
 const CONTACT_OF_HYDROGENS: f64 = 0.18;
 

@@ -1,7 +1,8 @@
 //! Places of hydrogens that follow from the heavy atoms.
 //!
-//! Tetrahedral atoms have ideal angles, acos(−1/3); planar atoms have hydrogens in the plane of their neighbours, at equal
-//! angles. Bond lengths are those of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995), doi:10.1021/ja00124a002).
+//! Tetrahedral atoms have ideal angles, acos(−1/3); planar atoms have hydrogens in the plane of their neighbours, at
+//! equal angles. Bond lengths are those of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
+//! doi:10.1021/ja00124a002).
 
 use std::f64::consts::PI;
 
@@ -84,8 +85,8 @@ fn unit(v: Vec3) -> Vec3 {
     if norm > 1e-9 { v * (1.0 / norm) } else { vec3(1.0, 0.0, 0.0) }
 }
 
-/// Returns two unit vectors that are perpendicular to a unit vector and to each other. The first is in the plane of `axis`
-/// and `toward`.
+/// Returns two unit vectors that are perpendicular to a unit vector and to each other. The first is in the plane of
+/// `axis` and `toward`.
 pub(super) fn perpendicular(axis: Vec3, toward: Vec3) -> [Vec3; 2] {
     let side = toward - axis * axis.dot(toward);
     let first = if side.norm() > 1e-6 {
@@ -143,8 +144,8 @@ impl Center {
         (0..count).map(place).collect()
     }
 
-    /// Hydrogens that turn about the bond to the only neighbour. Planar atoms have hydrogens in the plane of the neighbour;
-    /// other atoms are staggered, except that hydroxyl, thiol and ammonium groups turn freely.
+    /// Hydrogens that turn about the bond to the only neighbour. Planar atoms have hydrogens in the plane of the
+    /// neighbour; other atoms are staggered, except that hydroxyl, thiol and ammonium groups turn freely.
     fn turn(&self, neighbour: Vec3, count: usize) -> Turn {
         let axis = unit(self.position - neighbour);
         let beyond = self.beyond.unwrap_or(neighbour + vec3(0.0, 0.0, 1.0));

@@ -1,8 +1,8 @@
 //! Hydrogens of a structure: which ones there are at a pH, and their positions.
 //!
-//! A table lists the hydrogens of each residue, and the variants of residues that differ in protonation. Hydrogens whose
-//! positions follow from the heavy atoms are placed first. Hydrogens that can turn about a bond, and those of water, then
-//! take the positions with the lowest energy among those that the bond allows.
+//! A table lists the hydrogens of each residue, and the variants of residues that differ in protonation. Hydrogens
+//! whose positions follow from the heavy atoms are placed first. Hydrogens that can turn about a bond, and those of
+//! water, then take the positions with the lowest energy among those that the bond allows.
 
 mod energy;
 mod geometry;
@@ -127,8 +127,8 @@ struct Heavy<'a> {
 }
 
 impl Heavy<'_> {
-    /// Whether the bonds of an atom lie in a plane: carbon with three bonds, and nitrogen with three bonds beside such a
-    /// carbon. `wanted` has the hydrogens of all atoms.
+    /// Whether the bonds of an atom lie in a plane: carbon with three bonds, and nitrogen with three bonds beside such
+    /// a carbon. `wanted` has the hydrogens of all atoms.
     fn is_planar(&self, atom: usize, wanted: &[Vec<String>]) -> bool {
         let three = |atom: usize| self.bonded[atom].len() + wanted[atom].len() == 3;
         let element = |atom: usize| self.structure.atoms[atom].element;
@@ -224,8 +224,8 @@ fn with_hydrogens(structure: &Structure, positions: &[Vec3], added: Vec<Added>) 
     assembled(structure, atoms, structure.bonds.iter().copied().chain(to_hydrogens), &old)
 }
 
-/// Returns a structure with the residues of another one, and the given atoms with their residues. `old` has the numbers of
-/// the atoms that `bonds` use.
+/// Returns a structure with the residues of another one, and the given atoms with their residues. `old` has the numbers
+/// of the atoms that `bonds` use.
 fn assembled(
     of: &Structure,
     atoms: Vec<(Atom, Vec3, u32)>,

@@ -2,8 +2,8 @@
 //!
 //! Asp, Glu, His and Lys are protonated below their pKa, for which the model values of PROPKA are used (Olsson,
 //! Søndergaard, Rostkowski & Jensen, J. Chem. Theory Comput. 7, 525 (2011), doi:10.1021/ct100578z): shifts by the
-//! environment are not computed. Cys is protonated unless it is part of a disulfide. Neutral His has its hydrogen on the
-//! nitrogen where the energy is lower.
+//! environment are not computed. Cys is protonated unless it is part of a disulfide. Neutral His has its hydrogen on
+//! the nitrogen where the energy is lower.
 
 use md_engine::error::Problem;
 
@@ -11,8 +11,8 @@ use super::Protonation;
 use super::table::{Entry, Table};
 use crate::structure::Structure;
 
-/// Residues that are protonated below a pKa: name of the residue, protonated variant, other variant, pKa. Neutral His has
-/// two variants, between which the energy decides.
+/// Residues that are protonated below a pKa: name of the residue, protonated variant, other variant, pKa. Neutral His
+/// has two variants, between which the energy decides.
 const TITRATABLE: [(&str, &str, &str, f64); 4] = [
     ("ASP", "ASH", "ASP", 3.80),
     ("GLU", "GLH", "GLU", 4.50),

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::*;
 
-/// Distance from Modeller's position within which a hydrogen is whose position follows from the heavy atoms, nm: the bar of
-/// positions in crystals of neutron diffraction.
+/// Distance from Modeller's position within which a hydrogen is whose position follows from the heavy atoms, nm: the
+/// bar of positions in crystals of neutron diffraction.
 const NEAR: f64 = 0.02;
 /// Share of these hydrogens: heavy atoms of a structure are not exactly where their bonds have no strain.
 const SHARE: f64 = 0.95;

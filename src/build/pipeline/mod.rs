@@ -1,7 +1,8 @@
-//! From an entry to a system: [`build`] takes the steps in order, and notes every decision.
+//! The steps from an entry to a system, in order: [`build`] takes them and notes every decision.
 //!
-//! A structure that lacks atoms which cannot be placed is refused: loops that are missing within a chain, heavy atoms of
-//! residues, and residues without bonds. The one heavy atom that is added is OXT, with which a chain of amino acids ends.
+//! A structure that lacks atoms which cannot be placed is refused: loops that are missing within a chain, heavy atoms
+//! of residues, and residues without bonds. The one heavy atom that is added is OXT, with which a chain of amino acids
+//! ends.
 
 mod end;
 mod solvate;
@@ -37,7 +38,7 @@ pub struct ResidueName {
 /// Settings of [`build`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// what is taken from the entry
+    /// contents of the entry that are taken
     pub entry: entry::Options,
     /// force fields: names of [`field_names`], or files
     pub fields: Vec<String>,
@@ -142,7 +143,7 @@ fn refuse_missing(cleaned: &Cleaned) -> Result<()> {
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let message = format!("the structure is not complete: {}{more}", faults[..faults.len().min(LISTED)].join("; "));
     let help = "md build adds hydrogens and OXT only: complete the structure with another program, for example PDBFixer, \
-                or leave out other molecules with --drop";
+                or leave out other molecules with --drop-hetero";
     Err(Problem::new(message).help(help).into())
 }
 

@@ -96,8 +96,8 @@ fn new_chain(structure: &mut Structure) -> u32 {
     structure.chains.len() as u32 - 1
 }
 
-/// Adds the extra site of each water that a structure has, if the water model has four sites. The positions of the sites are
-/// computed later.
+/// Adds the extra site of each water that a structure has, if the water model has four sites. The positions of the
+/// sites are computed later.
 pub(super) fn add_sites(structure: &mut Structure, positions: &mut Vec<Vec3>, sites: usize) {
     if sites < 4 {
         return;

@@ -1,0 +1,65 @@
+//! A structure while it is made from an entry: atoms without bonds, with the origin of each residue.
+
+use md_engine::vec3::Vec3;
+
+use super::assembly::{Built, Copied};
+use super::choose::{Picked, PickedAtom};
+use super::model::Entry;
+use crate::structure::{Atom, Residue, Structure};
+
+/// A structure without bonds, with the origin of its residues.
+pub(super) struct Draft<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) picked: &'a [Picked],
+    pub(super) copies: Vec<Copied>,
+    /// number of operators of the assembly
+    pub(super) operators: usize,
+    pub(super) structure: Structure,
+    pub(super) positions: Vec<Vec3>,
+}
+
+impl<'a> Draft<'a> {
+    /// Puts the copies of an assembly one after another.
+    pub(super) fn new(entry: &'a Entry, picked: &'a [Picked], Built { chains, operators, copies }: Built) -> Self {
+        let mut structure = Structure { chains, ..Structure::default() };
+        let mut positions = vec![];
+        for copy in &copies {
+            let source = &picked[copy.residue];
+            structure.residues.push(Residue {
+                name: source.name.clone(),
+                number: source.number,
+                insertion_code: source.insertion_code,
+                chain: copy.chain as u32,
+                first: structure.atoms.len() as u32,
+            });
+            let atom = |atom: &PickedAtom| Atom { name: atom.name.clone(), element: atom.element };
+            structure.atoms.extend(source.atoms.iter().map(atom));
+            positions.extend(source.atoms.iter().map(|atom| operators[copy.operator].apply(atom.position)));
+        }
+        Self { entry, picked, copies, operators: operators.len(), structure, positions }
+    }
+
+    /// The residue of the entry from which residue `index` of the structure was made.
+    pub(super) fn source(&self, index: usize) -> &Picked {
+        &self.picked[self.copies[index].residue]
+    }
+
+    /// Returns the atom of a residue with this name.
+    pub(super) fn atom(&self, residue: usize, name: &str) -> Option<u32> {
+        let mut atoms = self.structure.residue_atoms(residue);
+        atoms.find(|&atom| self.structure.atoms[atom].name == name).map(|atom| atom as u32)
+    }
+
+    /// Distance of two atoms in nm.
+    pub(super) fn distance(&self, a: u32, b: u32) -> f64 {
+        (self.positions[a as usize] - self.positions[b as usize]).norm()
+    }
+
+    /// Residues of polymers that follow each other in a chain.
+    pub(super) fn polymers(&self) -> Vec<Vec<usize>> {
+        let residues = (0..self.copies.len()).filter(|&index| self.source(index).is_polymer);
+        let residues: Vec<usize> = residues.collect();
+        let chain = |index: usize| self.structure.residues[index].chain;
+        residues.chunk_by(|&a, &b| chain(a) == chain(b)).map(<[usize]>::to_vec).collect()
+    }
+}

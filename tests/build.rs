@@ -1,0 +1,99 @@
+//! `md build` with ubiquitin: the files that it writes can be run, and bad wishes are refused with a reason.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+/// The entry 1UBI: 76 residues and 81 waters, with all heavy atoms.
+fn entry() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/ubiquitin/1ubi.pdb.xz")
+}
+
+fn md(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("md").unwrap();
+    command.current_dir(folder).env_remove("MD_SIMD").env("NO_COLOR", "1").env("CUDA_VISIBLE_DEVICES", "");
+    command
+}
+
+/// Output of a command that must succeed.
+fn done(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let printed = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    assert!(output.status.success(), "{printed}");
+    printed
+}
+
+/// Message of a command that must end with exit code 2, on one line.
+fn refused(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    let words: Vec<&str> = message.split_whitespace().filter(|word| !matches!(*word, "│" | "×")).collect();
+    words.join(" ")
+}
+
+#[test]
+fn a_built_system_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = done(md(folder.path()).arg("build").arg(entry()).args(["-o", "ubi"]));
+    assert!(printed.contains("kept 81 waters") && printed.contains("HIS 68 of chain A"), "{printed}");
+    let check = done(md(folder.path()).args(["check", "ubi/input.toml"]));
+    assert!(check.contains("net charge 0 e") && check.contains("angles 60.00 60.00 90.00"), "{check}");
+    // the force check compares the first step of each stage with the reference
+    done(md(folder.path()).args(["run", "ubi/input.toml", "--steps", "5", "--quiet"]));
+    let log = std::fs::read_to_string(folder.path().join("ubi/out/run.log")).unwrap();
+    assert!(log.contains("force check against double precision"), "{log}");
+    let json = std::fs::read_to_string(folder.path().join("ubi/build.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(json["decisions"].as_array().unwrap().len() > 20 && json["cations"] == json["anions"], "{json}");
+}
+
+#[test]
+fn the_same_wishes_give_the_same_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = |to: &str, more: &[&str]| {
+        let wishes = ["--forcefield", "amber19", "--water", "opc", "--shape", "octahedron", "--salt", "0.15 M"];
+        done(md(folder.path()).arg("build").arg(entry()).args(["-o", to]).args(wishes).args(more));
+        let file = |name: &str| std::fs::read(folder.path().join(to).join(name)).unwrap();
+        ["system.pdb", "system.rst7", "build.json"].map(file)
+    };
+    let (first, second, other) = (build("a", &[]), build("b", &[]), build("c", &["--seed", "2"]));
+    assert!(first == second && first[0] != other[0]);
+    let check = done(md(folder.path()).args(["check", "a/input.toml"]));
+    assert!(check.contains("net charge 0 e") && check.contains("virtual sites"), "{check}");
+}
+
+#[test]
+fn wishes_that_cannot_be_met_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = |more: &[&str]| refused(md(folder.path()).arg("build").arg(entry()).args(["-o", "x"]).args(more));
+    assert!(build(&["--water", "tip9p"]).contains("the models are tip3p"));
+    assert!(build(&["--forcefield", "charmm36", "--water", "opc"]).contains("use --water tip3p"));
+    assert!(build(&["--variant", "A:68=HIX"]).contains("its variants are HID, HIE, HIP"));
+    assert!(build(&["--variant", "B:68=HID"]).contains("no residue 68 in chain \"B\""));
+    assert!(build(&["--salt", "0.15"]).contains("write a concentration"));
+    assert!(build(&["--padding", "1 kg"]).contains("1 kg"));
+    assert!(build(&["--assembly", "7"]).contains('7'));
+    std::fs::create_dir(folder.path().join("x")).unwrap();
+    assert!(build(&[]).contains("the folder already exists"));
+}
+
+#[test]
+fn missing_atoms_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    let packed = std::fs::File::open(entry()).unwrap();
+    std::io::Read::read_to_string(&mut lzma_rust2::XzReader::new(packed, true), &mut text).unwrap();
+    let lacks = |line: &&str| !line.contains(" CG  LEU A   8 ");
+    let lines: Vec<&str> = text.lines().filter(lacks).collect();
+    std::fs::write(folder.path().join("cut.pdb"), lines.join("\n")).unwrap();
+    let message = refused(md(folder.path()).args(["build", "cut.pdb", "-o", "x"]));
+    assert!(message.contains("LEU 8 of chain A lacks CG") && message.contains("cut.pdb"), "{message}");
+    assert!(!folder.path().join("x").exists());
+    // a histidine with two hydrogens is charged, which a chloride ion counters
+    let printed =
+        done(md(folder.path()).arg("build").arg(entry()).args(["-o", "y", "--variant", "A:68=HIP", "--dry-run"]));
+    assert!(printed.contains("0 sodium and 1 chloride ions") && !folder.path().join("y").exists(), "{printed}");
+}
