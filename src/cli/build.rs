@@ -139,7 +139,8 @@ impl Build {
             CellShape::Octahedron => Shape::Octahedron,
             CellShape::Dodecahedron => Shape::Dodecahedron,
         };
-        let padding = Dimension::Length.parse(&self.padding)?;
+        let named = |problem: Problem| Problem { message: format!("--padding: {}", problem.message), ..problem };
+        let padding = Dimension::Length.parse(&self.padding).map_err(named)?;
         let plan = CellPlan { shape, size: Size::Padding(padding), orient: self.orient };
         if !self.ph.is_finite() {
             return Err(Problem::new("the pH is not a number").help("for example --ph 7.4").into());
