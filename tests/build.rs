@@ -47,7 +47,7 @@ fn a_built_system_runs() {
     assert!(log.contains("force check against double precision"), "{log}");
     let json = std::fs::read_to_string(folder.path().join("ubi/build.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert!(json["decisions"].as_array().unwrap().len() > 20 && json["cations"] == json["anions"], "{json}");
+    assert!(json["decisions"].as_array().unwrap().len() >= 6 && json["cations"] == json["anions"], "{json}");
 }
 
 #[test]

@@ -8,6 +8,8 @@ mod end;
 mod solvate;
 mod water;
 
+use std::collections::BTreeMap;
+
 use md_engine::cell::PeriodicCell;
 use md_engine::error::{Problem, Result};
 use md_engine::system::{BoxKind, CellHint, Description};
@@ -17,7 +19,7 @@ use md_engine::virtual_sites;
 use crate::entry::{self, Cleaned, Decision, Entry, GapPlace, Subject};
 use crate::hydrogens::{self, Choice, Protonation, Reason};
 use crate::solvent::{CellPlan, Shape};
-use crate::structure::Structure;
+use crate::structure::{Residue, Structure};
 use water::Model;
 pub use water::{field_names, water_names};
 
@@ -94,7 +96,7 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let protonation = Protonation { ph: settings.ph, given };
     let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
     let mut decisions = cleaned.decisions;
-    decisions.extend(hydrogenated.choices.iter().map(|choice| protonated(&hydrogenated.structure, choice)));
+    decisions.extend(protonations(&hydrogenated.structure, &hydrogenated.choices, settings.ph));
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
     let (mut cell, mut added) = (None, Added::default());
     solvate::add_sites(&mut structure, &mut positions, model.sites);
@@ -152,11 +154,11 @@ fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(u
     let structure = &cleaned.structure;
     let mut found = vec![];
     for (name, variant) in given {
-        let is_named = |residue: &&crate::structure::Residue| {
+        let is_named = |residue: &Residue| {
             let chain = &structure.chains[residue.chain as usize];
             (chain, residue.number, residue.insertion_code) == (&name.chain, name.number, name.insertion_code)
         };
-        let Some(index) = structure.residues.iter().position(|residue| is_named(&residue)) else {
+        let Some(index) = structure.residues.iter().position(is_named) else {
             let problem = Problem::new(format!("there is no residue {} in chain {:?}", name.number, name.chain));
             return Err(problem.help("--variant names a residue as CHAIN:NUMBER=VARIANT").into());
         };
@@ -172,19 +174,41 @@ fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(u
     Ok(found)
 }
 
-/// The decision about the protonation of a residue.
-fn protonated(structure: &Structure, choice: &Choice) -> Decision {
-    let why = match choice.reason {
+/// Decisions about the protonation of residues. Residues of a kind that are protonated as usual are one decision.
+fn protonations(structure: &Structure, choices: &[Choice], ph: f64) -> Vec<Decision> {
+    let name = |choice: &Choice| structure.residues[choice.residue].name.as_str();
+    let is_usual =
+        |choice: &&Choice| choice.variant == name(choice) && matches!(choice.reason, Reason::Usual | Reason::Pka(_));
+    let (usual, others): (Vec<&Choice>, Vec<&Choice>) = choices.iter().partition(is_usual);
+    let mut kinds: BTreeMap<&str, (usize, Reason)> = BTreeMap::new();
+    for choice in usual {
+        kinds.entry(name(choice)).or_insert((0, choice.reason)).0 += 1;
+    }
+    let of_kind = kinds.into_iter().map(|(name, (count, reason))| Decision {
+        subject: Subject::Protonation,
+        what: format!("{count} of {name} are protonated as usual at pH {ph}"),
+        place: "the whole structure".to_owned(),
+        why: why(reason),
+    });
+    let of_residue = others.into_iter().map(|choice| Decision {
+        subject: Subject::Protonation,
+        what: format!("is {}", choice.variant),
+        place: structure.residue_label(choice.residue),
+        why: why(choice.reason),
+    });
+    of_kind.chain(of_residue).collect()
+}
+
+/// The reason of a protonation in words.
+fn why(reason: Reason) -> String {
+    match reason {
         Reason::Given => "it was asked for, or the file has this name".to_owned(),
         Reason::Disulfide => "its sulfur is bonded to another sulfur".to_owned(),
-        Reason::Usual => "no other variant is likely".to_owned(),
-        Reason::Pka(pka) => format!("its pKa in water is {pka}"),
-        Reason::Tautomer(energy) => {
-            format!(
-                "it is neutral at this pH, and its hydrogen has an energy {energy:.1} kJ/mol lower on this nitrogen"
-            )
-        }
-    };
-    let place = structure.residue_label(choice.residue);
-    Decision { subject: Subject::Protonation, what: format!("is {}", choice.variant), place, why }
+        Reason::Usual => "no other form is likely".to_owned(),
+        Reason::Pka(pka) => format!("the pKa in water is {pka}"),
+        Reason::Tautomer(energy) => format!(
+            "it is neutral at this pH, and its hydrogen has the lower energy on this nitrogen, by {energy:.0} kJ/mol in a \
+             rough model"
+        ),
+    }
 }

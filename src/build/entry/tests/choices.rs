@@ -137,7 +137,7 @@ fn deuterium_is_hydrogen() {
     let found = cleaned(&text);
     assert_eq!(found.atom_names(), ["N", "H"]);
     assert_eq!(found.structure.atoms[1].element, 1);
-    assert!(found.said(Subject::Names)[0].contains("replaced 1 deuterium atoms"));
+    assert!(found.said(Subject::Names)[0].contains("replaced 1 atom of deuterium"));
     assert_eq!(found.bond_names(), ["0:N 0:H"]);
 }
 
@@ -153,10 +153,10 @@ fn waters_and_hetero_groups_are_kept_or_dropped() {
     assert_eq!(names(true, true).0, "ALA GLY HOH NA");
     let (kept, said) = names(false, true);
     assert_eq!(kept, "ALA GLY NA");
-    assert!(said.contains("dropped 1 waters"), "{said}");
+    assert!(said.contains("dropped 1 water ("), "{said}");
     let (kept, said) = names(true, false);
     assert_eq!(kept, "ALA GLY HOH");
-    assert!(said.contains("dropped 1 residues SOD"), "{said}");
+    assert!(said.contains("dropped 1 residue SOD"), "{said}");
 }
 
 #[test]

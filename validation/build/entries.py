@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Builds every entry below some folders with `md build`, and compares the energies with OpenMM.
+
+  python3 validation/build/entries.py FOLDER... [--md target/release/md] [--atoms 6000] [--forcefield amber14]
+
+Each PDB and PDBx/mmCIF file is built in vacuum without hetero groups. For systems of up to --atoms atoms, the potential
+energy of `md energy` in double precision is compared with that of OpenMM's ForceField.createSystem (Reference platform, no
+cutoff) for the same force field and the positions in system.pdb. Prints a line for each file, and a table of the reasons of
+refusals. Ends with 1 if an energy differs by more than 1e-6 or the program ends abnormally. Needs the package openmm.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+TOLERANCE = 1e-6  # relative, as in the issue of force fields: rounding of double precision is 1e-12
+ENDINGS = re.compile(r"\.(pdb|ent|cif|mmcif)(\.gz|\.bz2|\.xz)?$")
+FIELDS = {
+    "amber14": ["amber14-all.xml", "amber14/tip3p.xml"],
+    "amber19": ["amber19-all.xml", "amber14/tip3p.xml"],
+    "charmm36": ["charmm36_2024.xml", "charmm36_2024/water.xml"],
+}
+REASONS = {
+    "missing between": "a loop is missing",
+    "lacks": "heavy atoms are missing",
+    "bonds of": "the bonds of a molecule are unknown",
+    "no template": "no template of the force field matches",
+    "neither a PDB": "not an entry",
+    "no atoms": "no atoms",
+}
+
+
+def energy(folder, field):
+    """Potential energy with OpenMM, kJ/mol."""
+    from openmm import Context, Platform, VerletIntegrator, unit
+    from openmm.app import ForceField, NoCutoff, PDBFile
+
+    pdb = PDBFile(str(folder / "system.pdb"))
+    system = ForceField(*FIELDS[field]).createSystem(pdb.topology, nonbondedMethod=NoCutoff, constraints=None)
+    context = Context(system, VerletIntegrator(0.001), Platform.getPlatformByName("Reference"))
+    context.setPositions(pdb.positions)
+    return context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole)
+
+
+def attempt(md, path, folder, options):
+    """Returns the outcome of a file in words, the category of a refusal, and whether all is well."""
+    shutil.rmtree(folder, ignore_errors=True)
+    started = time.monotonic()
+    wishes = ["--vacuum", "--drop-hetero", "--forcefield", options.forcefield, "-o", folder]
+    done = subprocess.run([md, "build", path, *wishes], capture_output=True, text=True)
+    seconds = time.monotonic() - started
+    if done.returncode != 0:
+        words = " ".join(re.sub(r"[│×]", " ", done.stderr).split())
+        reason = next((reason for key, reason in REASONS.items() if key in words), "other")
+        return f"refused, {reason}: {words[:160]}", reason, done.returncode == 2
+    atoms = json.loads((folder / "build.json").read_text())["atoms"]
+    if atoms > options.atoms:
+        return f"built, {atoms} atoms, {seconds:.1f} s; not compared", "built", True
+    settings = ['system.coordinates="system.pdb"', 'run.precision="double"', 'forces.lj_modifier="none"']
+    settings = [word for setting in settings for word in ("--set", setting)]
+    subprocess.run([md, "energy", folder / "input.toml", "--json", folder / "energy.json", *settings], check=True, capture_output=True)
+    ours = json.loads((folder / "energy.json").read_text())["energies"]["potential"]
+    try:
+        theirs = energy(folder, options.forcefield)
+    except Exception as error:  # noqa: BLE001, the reason is printed
+        return f"built, {atoms} atoms, {seconds:.1f} s; OpenMM: {str(error)[:100]}", "built", True
+    off = abs(ours - theirs) / max(abs(theirs), 1.0)
+    return f"built, {atoms} atoms, {seconds:.1f} s; energy off by {off:.0e}", "built", off <= TOLERANCE
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=pathlib.Path)
+    parser.add_argument("--md", type=pathlib.Path, default=pathlib.Path("target/release/md"))
+    parser.add_argument("--atoms", type=int, default=6000)
+    parser.add_argument("--forcefield", choices=FIELDS, default="amber14")
+    options = parser.parse_args()
+    out = pathlib.Path(__file__).resolve().parent / "out"
+    out.mkdir(exist_ok=True)
+    files = sorted(path for folder in options.folders for path in folder.rglob("*") if ENDINGS.search(path.name))
+    counts, good = collections.Counter(), True
+    for path in files:
+        words, category, holds = attempt(options.md.resolve(), path, out / "system", options)
+        counts[category] += 1
+        good &= holds
+        print(f"{'' if holds else 'FAILED '}{path.name}: {words}", flush=True)
+    for category, count in counts.most_common():
+        print(f"{count:5} {category}")
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
