@@ -50,7 +50,11 @@ fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f6
     if goes_on && lags > DIRECT_LAGS {
         let mut products = vec![0.0; count];
         plan().add(deviations.iter().copied(), &mut products);
-        let _ends = (DIRECT_LAGS..lags).find(|&lag| !add(lag, products[lag]));
+        for lag in DIRECT_LAGS..lags {
+            if !add(lag, products[lag]) {
+                break;
+            }
+        }
     }
     sum.max(1.0)
 }

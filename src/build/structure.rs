@@ -48,6 +48,11 @@ impl Structure {
         self.residues[index].first as usize..end
     }
 
+    /// Returns the atom of residue `index` with this name.
+    pub fn atom_named(&self, index: usize, name: &str) -> Option<usize> {
+        self.residue_atoms(index).find(|&atom| self.atoms[atom].name == name)
+    }
+
     /// Residue of each atom.
     pub fn residue_of_atoms(&self) -> Vec<u32> {
         let residues = 0..self.residues.len();
@@ -92,6 +97,17 @@ impl Structure {
             None => Ok(()),
         }
     }
+}
+
+/// Bonded atoms of each atom, ascending.
+pub(crate) fn neighbours(atoms: usize, bonds: &[[u32; 2]]) -> Vec<Vec<u32>> {
+    let mut neighbours = vec![vec![]; atoms];
+    for &[a, b] in bonds {
+        neighbours[a as usize].push(b);
+        neighbours[b as usize].push(a);
+    }
+    neighbours.iter_mut().for_each(|list| list.sort_unstable());
+    neighbours
 }
 
 #[cfg(test)]

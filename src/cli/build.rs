@@ -280,11 +280,9 @@ fn input(built: &Built, topology: &str) -> String {
         if is_periodic { "electrostatics = \"pme\"" } else { "cutoff         = \"none\"\nelectrostatics = \"plain\"" };
     let has_protein = built.structure.atoms.iter().any(|atom| atom.name == "CA" && atom.element == 6);
     let equilibration = match (is_periodic, has_protein) {
-        (true, true) => {
-            "[[stage]]\npreset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints\n"
-        }
-        (true, false) => HEAT_IN_CELL,
-        (false, _) => HEAT,
+        (true, true) => PRESET.to_owned(),
+        (true, false) => [MINIMIZE, HEAT_IN_CELL].concat(),
+        (false, _) => [MINIMIZE, HEAT].concat(),
     };
     let barostat = if is_periodic {
         "barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }\n"
@@ -302,12 +300,18 @@ fn input(built: &Built, topology: &str) -> String {
     )
 }
 
-/// Stages before production, in a cell without protein.
-const HEAT_IN_CELL: &str = "[[stage]]
+/// Stages before production in a cell with a protein.
+const PRESET: &str = "[[stage]]
+preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
+";
+/// First stage of a system without protein.
+const MINIMIZE: &str = "[[stage]]
 name = \"minimize\"
 kind = \"minimize\"
 
-[[stage]]
+";
+/// Stages before production in a cell without protein, after [`MINIMIZE`].
+const HEAT_IN_CELL: &str = "[[stage]]
 name       = \"heat\"
 kind       = \"dynamics\"
 duration   = \"50 ps\"
@@ -323,12 +327,8 @@ timestep   = \"2 fs\"
 thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }
 barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"2 ps\" }
 ";
-/// Stages before production without a cell.
+/// Stages before production without a cell, after [`MINIMIZE`].
 const HEAT: &str = "[[stage]]
-name = \"minimize\"
-kind = \"minimize\"
-
-[[stage]]
 name       = \"heat\"
 kind       = \"dynamics\"
 duration   = \"50 ps\"

@@ -133,7 +133,7 @@ fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
                 _ => true,
             };
             let Some([end, start]) = chain_atoms(draft, a, b) else { continue };
-            let is_near = is_chain_bond_of(draft, a, b);
+            let is_near = is_chain_bond(draft.source(a), draft.source(b));
             if is_near && follows {
                 bonds.add(end, start);
             } else if is_near != follows {
@@ -149,13 +149,6 @@ fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
             }
         }
     }
-}
-
-fn is_chain_bond_of(draft: &Draft<'_>, a: usize, b: usize) -> bool {
-    CHAIN_BONDS.iter().any(|(end, start, longest)| match (draft.atom(a, end), draft.atom(b, start)) {
-        (Some(end), Some(start)) => draft.distance(end, start) <= *longest,
-        _ => false,
-    })
 }
 
 /// Adds the covalent bonds that the file states. Connections between atoms of standard residues are not taken, because

@@ -46,8 +46,7 @@ impl<'a> Draft<'a> {
 
     /// Returns the atom of a residue with this name.
     pub(super) fn atom(&self, residue: usize, name: &str) -> Option<u32> {
-        let mut atoms = self.structure.residue_atoms(residue);
-        atoms.find(|&atom| self.structure.atoms[atom].name == name).map(|atom| atom as u32)
+        self.structure.atom_named(residue, name).map(|atom| atom as u32)
     }
 
     /// Distance of two atoms in nm.

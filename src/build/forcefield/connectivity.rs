@@ -13,17 +13,6 @@ pub(super) struct Connectivity {
     pub(super) chains: Vec<[u32; 5]>,
 }
 
-/// Bonded atoms of each atom, ascending.
-pub(super) fn neighbours(atoms: usize, bonds: &[[u32; 2]]) -> Vec<Vec<u32>> {
-    let mut neighbours = vec![vec![]; atoms];
-    for &[a, b] in bonds {
-        neighbours[a as usize].push(b);
-        neighbours[b as usize].push(a);
-    }
-    neighbours.iter_mut().for_each(|list| list.sort_unstable());
-    neighbours
-}
-
 impl Connectivity {
     pub(super) fn new(bonds: &[[u32; 2]], neighbours: &[Vec<u32>]) -> Self {
         let mut found = Self::default();
@@ -67,6 +56,7 @@ fn one_direction(mut chain: [u32; 5]) -> [u32; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::structure::neighbours;
 
     #[test]
     fn groups_of_a_branched_ring() {

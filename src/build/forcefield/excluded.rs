@@ -74,9 +74,9 @@ fn linked(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Vec<Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::connectivity::neighbours;
     use super::super::template::Placement;
     use super::*;
+    use crate::structure::neighbours;
 
     #[test]
     fn sites_share_the_exclusions_of_their_atom() {

@@ -5,9 +5,9 @@ use md_engine::error::{Error, Result};
 use super::ForceField;
 use super::assignment::{AssignedAtom, Assignment};
 use super::atom_types::Kind;
-use super::connectivity::{Connectivity, neighbours};
+use super::connectivity::Connectivity;
 use super::matching;
-use crate::structure::Structure;
+use crate::structure::{Structure, neighbours};
 
 /// A structure whose atoms have types.
 pub(super) struct Typed<'a> {

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use md_engine::error::{Problem, Result};
 use md_engine::vec3::Vec3;
 
-use crate::structure::{Atom, Residue, Structure};
+use crate::structure::{Atom, Residue, Structure, neighbours};
 use energy::{Excluded, Surroundings};
 use geometry::{Center, Place};
 pub use protonation::{Choice, Reason};
@@ -79,7 +79,11 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     }
     let table = Table::read()?;
     let (structure, positions) = without_hydrogens(structure, positions, &table);
-    let heavy = Heavy { structure: &structure, positions: &positions, bonded: neighbours(&structure) };
+    let heavy = Heavy {
+        structure: &structure,
+        positions: &positions,
+        bonded: neighbours(structure.atoms.len(), &structure.bonds),
+    };
     let mut choices = protonation::choose(&structure, &heavy.bonded, &table, settings)?;
     let wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
     let undecided: Vec<usize> =
@@ -161,8 +165,7 @@ impl Heavy<'_> {
     fn tautomer(&self, surroundings: &mut Surroundings, choice: &mut Choice, wanted: &[Vec<String>]) -> Result<Added> {
         let mut found = vec![];
         for (nitrogen, hydrogen, variant) in [("NE2", "HE2", "HIE"), ("ND1", "HD1", "HID")] {
-            let mut atoms = self.structure.residue_atoms(choice.residue);
-            let Some(parent) = atoms.find(|&atom| self.structure.atoms[atom].name == nitrogen) else {
+            let Some(parent) = self.structure.atom_named(choice.residue, nitrogen) else {
                 let label = self.structure.residue_label(choice.residue);
                 return Err(Problem::new(format!("{label} lacks its atom {nitrogen}")).into());
             };
@@ -181,17 +184,6 @@ impl Heavy<'_> {
         surroundings.add_hydrogen(hydrogen.parent, 7, hydrogen.position);
         Ok(hydrogen)
     }
-}
-
-/// Atoms that are bonded to each atom, in ascending order.
-fn neighbours(structure: &Structure) -> Vec<Vec<u32>> {
-    let mut bonded = vec![vec![]; structure.atoms.len()];
-    for &[a, b] in &structure.bonds {
-        bonded[a as usize].push(b);
-        bonded[b as usize].push(a);
-    }
-    bonded.iter_mut().for_each(|list| list.sort_unstable());
-    bonded
 }
 
 /// Returns the structure without the hydrogens of the residues in the table.

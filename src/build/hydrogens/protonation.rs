@@ -105,7 +105,7 @@ pub(super) fn is_undecided(structure: &Structure, choice: &Choice) -> bool {
         && matches!(choice.reason, Reason::Pka(_))
 }
 
-/// Returns the names of the hydrogens of each atom.
+/// Returns the names of the hydrogens of each atom. The residues of `choices` ascend.
 pub(super) fn hydrogens(
     structure: &Structure,
     bonded: &[Vec<u32>],
@@ -116,15 +116,15 @@ pub(super) fn hydrogens(
     let residue_of = structure.residue_of_atoms();
     for (index, residue) in structure.residues.iter().enumerate() {
         let Some((entry, _)) = table.find(&residue.name) else { continue };
-        let variant = choices.iter().find(|choice| choice.residue == index).map(|choice| choice.variant.as_str());
+        let choice = choices.binary_search_by_key(&index, |choice| choice.residue);
+        let variant = choice.ok().map(|choice| choices[choice].variant.as_str());
         for hydrogen in &entry.hydrogens {
             let in_variant =
                 hydrogen.variants.is_empty() || hydrogen.variants.iter().any(|name| Some(name.as_str()) == variant);
             if !in_variant {
                 continue;
             }
-            let parent = structure.residue_atoms(index).find(|&atom| structure.atoms[atom].name == hydrogen.parent);
-            let Some(parent) = parent else {
+            let Some(parent) = structure.atom_named(index, &hydrogen.parent) else {
                 if hydrogen.is_terminal {
                     continue;
                 }

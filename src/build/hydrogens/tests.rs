@@ -47,7 +47,7 @@ const NEUTRAL: Protonation = Protonation { ph: 7.0, given: vec![] };
 
 /// Position of an atom by residue and name.
 fn position_of(structure: &Structure, positions: &[Vec3], residue: usize, name: &str) -> Option<Vec3> {
-    structure.residue_atoms(residue).find(|&atom| structure.atoms[atom].name == name).map(|atom| positions[atom])
+    structure.atom_named(residue, name).map(|atom| positions[atom])
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
     let found = add(&structure, &positions, &Protonation { ph: 7.0, given }).unwrap();
     assert_eq!(found.structure.atoms.len(), structure.atoms.len());
     assert!(found.structure.check().is_ok() && found.unknown.is_empty());
-    let bonded = neighbours(&structure);
+    let bonded = neighbours(structure.atoms.len(), &structure.bonds);
     let (mut count, mut near, mut turning) = (0, 0, 0);
     for residue in 0..structure.residues.len() {
         for atom in structure.residue_atoms(residue).filter(|&atom| structure.atoms[atom].element == 1) {
@@ -147,7 +147,8 @@ fn variants_follow_ph_bonds_and_wishes() {
     let variant = |name: &str, ph: f64, bonds: &[[u32; 2]], given: &[(usize, String)]| {
         let (structure, _) = residue(name, &[("SG", 16, [0.0; 3]), ("SG", 16, [0.2, 0.0, 0.0])], bonds);
         let settings = Protonation { ph, given: given.to_vec() };
-        let choices = protonation::choose(&structure, &neighbours(&structure), &table, &settings)?;
+        let choices =
+            protonation::choose(&structure, &neighbours(structure.atoms.len(), &structure.bonds), &table, &settings)?;
         Ok::<_, Problem>(choices.first().map(|choice| choice.variant.clone()))
     };
     let at = |name: &str, ph: f64| variant(name, ph, &[], &[]).unwrap().unwrap();

@@ -16,10 +16,7 @@ pub(super) fn add_oxt(cleaned: &mut Cleaned) {
     let lacking: Vec<u32> =
         cleaned.missing_atoms.iter().filter(|missing| missing.names == [OXT]).map(|m| m.residue).collect();
     for residue in lacking {
-        let atom = |name: &str| {
-            let mut atoms = cleaned.structure.residue_atoms(residue as usize);
-            atoms.find(|&atom| cleaned.structure.atoms[atom].name == name)
-        };
+        let atom = |name: &str| cleaned.structure.atom_named(residue as usize, name);
         let (Some(alpha), Some(carbon), Some(oxygen)) = (atom("CA"), atom("C"), atom("O")) else { continue };
         let end = cleaned.structure.residue_atoms(residue as usize).end;
         let place = opposite(&cleaned.positions, carbon, [alpha, oxygen]);
