@@ -1,11 +1,13 @@
 //! `md-build`: from a molecular structure to a system that can be simulated.
 //!
 //! [`structure`] holds chains, residues, atoms and bonds, independent of any force field. [`entry`] reads entries of
-//! the Protein Data Bank and makes structures of them. [`hydrogens`] adds hydrogens. [`solvent`] makes a periodic cell
+//! the Protein Data Bank and makes structures of them. Atoms that are missing are rebuilt from
+//! templates, then [`hydrogens`] adds hydrogens. [`solvent`] makes a periodic cell
 //! around a solute and fills it with water and ions. [`forcefield`] reads the force-field files of OpenMM, finds the
 //! template of each residue, and makes a [`Description`](md_engine::system::Description) with all terms of the energy.
 //! [`build`] takes all these steps.
 
+mod complete;
 pub mod entry;
 pub mod forcefield;
 pub mod hydrogens;
@@ -13,4 +15,5 @@ mod pipeline;
 pub mod solvent;
 pub mod structure;
 
+pub use complete::Caps;
 pub use pipeline::{Added, Built, ResidueName, Settings, build, field_names, water_names};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum, value_parser};
 use md_build::entry::Options;
 use md_build::solvent::{CellPlan, Shape, Size};
-use md_build::{Built, ResidueName, Settings, build, field_names, water_names};
+use md_build::{Built, Caps, ResidueName, Settings, build, field_names, water_names};
 
 use crate::convert::write_topology;
 use crate::error::{Error, Problem, Result};
@@ -75,6 +75,12 @@ pub(super) struct Build {
     /// Protonation of a residue, for example A:48=HID
     #[arg(long = "variant", value_name = "CHAIN:NUMBER=NAME")]
     variants: Vec<String>,
+    /// Cap both sides of residues that are missing within a chain; without caps they are refused
+    #[arg(long, value_name = "ACE,NME", value_parser = ["ACE,NME"])]
+    cap: Option<String>,
+    /// Cap the ends of chains of amino acids as well
+    #[arg(long, requires = "cap")]
+    cap_ends: bool,
     /// Leave out the waters of the entry
     #[arg(long)]
     drop_waters: bool,
@@ -147,6 +153,11 @@ impl Build {
         }
         Ok(Settings {
             entry: Options { assembly: self.assembly.clone(), waters: !self.drop_waters, hetero: !self.drop_hetero },
+            caps: match (&self.cap, self.cap_ends) {
+                (None, _) => Caps::None,
+                (Some(_), false) => Caps::Gaps,
+                (Some(_), true) => Caps::GapsAndEnds,
+            },
             fields: self.forcefield.clone(),
             water: self.water.clone(),
             ph: self.ph,

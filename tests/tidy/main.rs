@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Layers of modules from the bottom up. A module uses only modules of its own row and of the rows above it in this
 /// list.
-const LAYERS: [&[&str]; 20] = [
+const LAYERS: [&[&str]; 21] = [
     &["arrays", "units", "error", "memory", "team", "ranks"],
     &["vec3", "cell", "rng", "superpose", "xtc"],
     &["simd"],
@@ -22,6 +22,7 @@ const LAYERS: [&[&str]; 20] = [
     &["context"],
     &["structure"],
     &["entry", "forcefield", "hydrogens", "solvent"],
+    &["complete"],
     &["pipeline"],
     &["observe"],
     &["run"],

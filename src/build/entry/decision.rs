@@ -19,6 +19,8 @@ pub enum Subject {
     Assembly,
     /// bonds that were made or left out
     Bonds,
+    /// atoms that were added or removed at ends, gaps and in residues that were not complete
+    Completion,
     /// sequence of a chain
     Sequence,
     /// coordination of a metal

@@ -22,6 +22,13 @@ pub struct Gap {
     pub names: Vec<String>,
 }
 
+impl Gap {
+    /// Whether the gap is within a chain and before this residue.
+    pub(crate) fn is_before(&self, residue: usize) -> bool {
+        matches!(self.place, GapPlace::Inner { before, .. } if before as usize == residue)
+    }
+}
+
 /// Place of missing residues, with the indices of the residues beside them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapPlace {

@@ -1,10 +1,8 @@
 //! The steps from an entry to a system, in order: [`build`] takes them and notes every decision.
 //!
-//! A structure that lacks atoms which cannot be placed is refused: loops that are missing within a chain, heavy atoms
-//! of residues, and residues without bonds. The one heavy atom that is added is OXT, with which a chain of amino acids
-//! ends.
+//! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are missing
+//! within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
-mod end;
 mod solvate;
 mod water;
 
@@ -16,15 +14,13 @@ use md_engine::system::{BoxKind, CellHint, Description};
 use md_engine::vec3::Vec3;
 use md_engine::virtual_sites;
 
-use crate::entry::{self, Cleaned, Decision, Entry, GapPlace, Subject};
+use crate::complete::{Caps, complete};
+use crate::entry::{self, Cleaned, Decision, Entry, Subject};
 use crate::hydrogens::{self, Choice, Protonation, Reason};
 use crate::solvent::{CellPlan, Shape};
 use crate::structure::{Residue, Structure};
 use water::Model;
 pub use water::{field_names, water_names};
-
-/// Number of faults that an error lists.
-const LISTED: usize = 8;
 
 /// A residue as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +38,8 @@ pub struct ResidueName {
 pub struct Settings {
     /// contents of the entry that are taken
     pub entry: entry::Options,
+    /// ends of chains of amino acids that get caps
+    pub caps: Caps,
     /// force fields: names of [`field_names`], or files
     pub fields: Vec<String>,
     /// water model, one of [`water_names`]
@@ -90,8 +88,7 @@ pub struct Added {
 pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let model = Model::read(&settings.fields, &settings.water)?;
     let mut cleaned = entry::clean(entry, &settings.entry)?;
-    end::add_oxt(&mut cleaned);
-    refuse_missing(&cleaned)?;
+    complete(&mut cleaned, settings.caps)?;
     let given = variants(&cleaned, &settings.variants)?;
     let protonation = Protonation { ph: settings.ph, given };
     let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
@@ -122,31 +119,6 @@ fn box_kind(plan: Option<&CellPlan>) -> BoxKind {
         Some(Shape::Octahedron) => BoxKind::TruncatedOctahedron,
         Some(Shape::Dodecahedron) => BoxKind::Triclinic,
     }
-}
-
-/// Refuses a structure that lacks atoms.
-fn refuse_missing(cleaned: &Cleaned) -> Result<()> {
-    let label = |residue: u32| cleaned.structure.residue_label(residue as usize);
-    let inner = cleaned.gaps.iter().filter_map(|gap| match gap.place {
-        GapPlace::Inner { after, before } => {
-            let count = gap.count.map_or("residues are".to_owned(), |count| format!("{count} residues are"));
-            Some(format!("{count} missing between {} and {}", label(after), label(before)))
-        }
-        GapPlace::Start { .. } | GapPlace::End { .. } => None,
-    });
-    let atoms = cleaned.missing_atoms.iter();
-    let atoms = atoms.map(|missing| format!("{} lacks {}", label(missing.residue), missing.names.join(", ")));
-    let unknown = cleaned.unsupported.iter().map(|found| format!("the bonds of {} are unknown", label(found.residue)));
-    let faults: Vec<String> = inner.chain(atoms).chain(unknown).collect();
-    if faults.is_empty() {
-        return Ok(());
-    }
-    let more = faults.len().saturating_sub(LISTED);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let message = format!("the structure is not complete: {}{more}", faults[..faults.len().min(LISTED)].join("; "));
-    let help = "md build adds hydrogens and OXT only: complete the structure with another program, for example PDBFixer, \
-                or leave out other molecules with --drop-hetero";
-    Err(Problem::new(message).help(help).into())
 }
 
 /// Returns the index and the variant of residues: those that the user gives, and those that the file names.

@@ -1,0 +1,212 @@
+//! Caps of chains of amino acids: acetyl (ACE) before the first residue of a piece and N-methyl (NME) after the last.
+//!
+//! Bond lengths and angles are those of peptides (Engh & Huber, Acta Cryst. A47, 392 (1991),
+//! doi:10.1107/S0108767391001071). Peptide bonds are trans.
+
+use std::collections::BTreeSet;
+use std::f64::consts::PI;
+
+use md_engine::vec3::Vec3;
+
+use super::edit::{Edit, NewAtom, NewResidue};
+use super::geometry::{opposite, placed};
+use super::surroundings::CLASH;
+use crate::entry::{Cleaned, Decision, GapPlace, ResidueKind, Subject};
+use crate::structure::neighbours;
+
+/// Lengths of the bonds C–N, C=O, CA–C and N–CA, nm.
+const PEPTIDE: f64 = 0.1329;
+const CARBONYL: f64 = 0.1231;
+const CARBON: f64 = 0.1525;
+const NITROGEN: f64 = 0.1458;
+/// Angles C–N–CA and CA–C–N, rad (121.7° and 116.2°).
+const AT_NITROGEN: f64 = 2.124_065_699_677;
+const AT_CARBON: f64 = 2.028_072_590_817;
+/// Number of torsions about the bond N–CA that are tried for an acetyl group.
+const TURNS: usize = 36;
+
+/// Ends of chains of amino acids that get caps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caps {
+    /// no caps: residues that are missing within a chain are refused
+    #[default]
+    None,
+    /// both sides of missing residues within a chain
+    Gaps,
+    /// both sides of missing residues, and both ends of each chain
+    GapsAndEnds,
+}
+
+/// Residues that get ACE, and residues that get NME.
+#[derive(Default)]
+struct Ends {
+    acetyl: BTreeSet<usize>,
+    methyl: BTreeSet<usize>,
+}
+
+/// Adds caps and removes the gaps that they close. Returns the reasons why caps cannot be added.
+pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
+    if caps == Caps::None {
+        return vec![];
+    }
+    let ends = ends(cleaned, caps);
+    let mut edit = Edit::default();
+    let mut faults = vec![];
+    for &residue in &ends.methyl {
+        match methyl(cleaned, residue) {
+            Ok(cap) => drop(edit.after.insert(residue, cap)),
+            Err(reason) => faults.push(format!("NME after {} {reason}", cleaned.structure.residue_label(residue))),
+        }
+        edit.removed.extend(cleaned.structure.atom_named(residue, "OXT"));
+    }
+    let methyls: Vec<Vec3> = edit.after.values().flat_map(|cap| cap.atoms.iter().map(|atom| atom.position)).collect();
+    for &residue in &ends.acetyl {
+        match acetyl(cleaned, residue, &methyls) {
+            Ok(cap) => drop(edit.before.insert(residue, cap)),
+            Err(reason) => faults.push(format!("ACE before {} {reason}", cleaned.structure.residue_label(residue))),
+        }
+    }
+    if !faults.is_empty() {
+        return faults;
+    }
+    let all = edit
+        .before
+        .iter()
+        .map(|(at, new)| (at, "before", new))
+        .chain(edit.after.iter().map(|(at, new)| (at, "after", new)));
+    for (&residue, side, new) in all {
+        cleaned.decisions.push(Decision {
+            subject: Subject::Completion,
+            what: format!("added the cap {} {side} it", new.name),
+            place: cleaned.structure.residue_label(residue),
+            why: "caps were asked for".to_owned(),
+        });
+    }
+    let is_open = |place: GapPlace| match place {
+        GapPlace::Inner { after, before } => {
+            !ends.methyl.contains(&(after as usize)) || !ends.acetyl.contains(&(before as usize))
+        }
+        _ => true,
+    };
+    cleaned.gaps.retain(|gap| is_open(gap.place));
+    for missing in cleaned.missing_atoms.iter_mut().filter(|m| ends.methyl.contains(&(m.residue as usize))) {
+        missing.names.retain(|name| name != "OXT");
+    }
+    cleaned.missing_atoms.retain(|missing| !missing.names.is_empty());
+    edit.apply(cleaned);
+    vec![]
+}
+
+/// Finds the residues that get caps: amino acids with the atoms of a backbone.
+fn ends(cleaned: &Cleaned, caps: Caps) -> Ends {
+    let structure = &cleaned.structure;
+    let is_link = |residue: usize| {
+        let is_polymer = cleaned.residues[residue].is_polymer;
+        let is_amino = cleaned.residues[residue].kind == Some(ResidueKind::Protein);
+        is_polymer && is_amino && ["N", "CA", "C"].iter().all(|name| structure.atom_named(residue, name).is_some())
+    };
+    let mut ends = Ends::default();
+    for gap in &cleaned.gaps {
+        if let GapPlace::Inner { after, before } = gap.place
+            && is_link(after as usize)
+            && is_link(before as usize)
+        {
+            ends.methyl.insert(after as usize);
+            ends.acetyl.insert(before as usize);
+        }
+    }
+    if caps == Caps::GapsAndEnds {
+        let bonded = neighbours(structure.atoms.len(), &structure.bonds);
+        let residue_of = structure.residue_of_atoms();
+        let is_free = |residue: usize, name: &str| {
+            let is_other = |&atom: &u32| residue_of[atom as usize] as usize != residue;
+            structure.atom_named(residue, name).is_some_and(|atom| !bonded[atom].iter().any(is_other))
+        };
+        let links: Vec<usize> = (0..structure.residues.len()).filter(|&residue| is_link(residue)).collect();
+        ends.acetyl.extend(links.iter().filter(|&&residue| is_free(residue, "N")));
+        ends.methyl.extend(links.iter().filter(|&&residue| is_free(residue, "C")));
+    }
+    ends
+}
+
+/// Smallest distance of some positions to heavy atoms of the structure, nm. Atoms with these names in residue `near` do
+/// not count, because bonds or angles fix their distances.
+fn room(cleaned: &Cleaned, places: &[Vec3], near: usize, names: &[&str]) -> f64 {
+    let Cleaned { structure, positions, .. } = cleaned;
+    let own = structure.residue_atoms(near);
+    let counts = |&atom: &usize| {
+        let is_near = own.contains(&atom) && names.contains(&structure.atoms[atom].name.as_str());
+        !is_near && structure.atoms[atom].element != 1
+    };
+    let others = (0..positions.len()).filter(counts).map(|atom| positions[atom]);
+    nearest(places, others)
+}
+
+/// Smallest distance between two sets of positions, nm.
+fn nearest(places: &[Vec3], others: impl Iterator<Item = Vec3>) -> f64 {
+    let distances = others.flat_map(|other| places.iter().map(move |place| (*place - other).norm()));
+    distances.fold(f64::INFINITY, f64::min)
+}
+
+fn clash_of(distance: f64) -> Result<(), String> {
+    match distance < CLASH {
+        true => Err(format!("clashes with other atoms ({distance:.2} nm)")),
+        false => Ok(()),
+    }
+}
+
+/// Returns the positions of atoms of a residue.
+fn backbone<const N: usize>(cleaned: &Cleaned, residue: usize, names: [&str; N]) -> Result<[Vec3; N], String> {
+    let mut found = [Vec3::default(); N];
+    for (place, name) in found.iter_mut().zip(names) {
+        let atom = cleaned.structure.atom_named(residue, name);
+        *place = cleaned.positions[atom.ok_or_else(|| format!("needs its atom {name}"))?];
+    }
+    Ok(found)
+}
+
+fn new_residue(name: &'static str, number: i32, atoms: [(&str, Vec3); 3]) -> NewResidue {
+    let atoms = atoms.map(|(name, position)| NewAtom { name: name.to_owned(), position });
+    NewResidue { name, number, atoms: atoms.into() }
+}
+
+/// An acetyl group on N, with the torsion about N–CA that leaves most room among all atoms and `others`. In proline the
+/// ring fixes this torsion.
+fn acetyl(cleaned: &Cleaned, residue: usize, others: &[Vec3]) -> Result<NewResidue, String> {
+    let [nitrogen, alpha, end] = backbone(cleaned, residue, ["N", "CA", "C"])?;
+    let carbons: Vec<Vec3> = match backbone(cleaned, residue, ["CD", "N"]) {
+        Ok([delta, _]) if cleaned.structure.residues[residue].name == "PRO" => {
+            vec![opposite(nitrogen, [alpha, delta], PEPTIDE)]
+        }
+        _ => {
+            let turn =
+                |k: usize| placed([end, alpha, nitrogen], PEPTIDE, AT_NITROGEN, 2.0 * PI * k as f64 / TURNS as f64);
+            (0..TURNS).map(turn).collect()
+        }
+    };
+    let mut best: Option<(f64, [Vec3; 3])> = None;
+    for carbon in carbons {
+        let methyl = placed([alpha, nitrogen, carbon], CARBON, AT_CARBON, PI);
+        let places = [carbon, opposite(carbon, [nitrogen, methyl], CARBONYL), methyl];
+        let distance =
+            room(cleaned, &places, residue, &["N", "CA", "CD"]).min(nearest(&places, others.iter().copied()));
+        if best.is_none_or(|(most, _)| distance > most) {
+            best = Some((distance, places));
+        }
+    }
+    let (distance, [carbon, oxygen, methyl]) = best.ok_or("has no place")?;
+    clash_of(distance)?;
+    let number = cleaned.structure.residues[residue].number.saturating_sub(1);
+    Ok(new_residue("ACE", number, [("CH3", methyl), ("C", carbon), ("O", oxygen)]))
+}
+
+/// An N-methyl group on C, opposite to CA and O.
+fn methyl(cleaned: &Cleaned, residue: usize) -> Result<NewResidue, String> {
+    let [alpha, carbon, oxygen] = backbone(cleaned, residue, ["CA", "C", "O"])?;
+    let nitrogen = opposite(carbon, [alpha, oxygen], PEPTIDE);
+    let methyl = placed([alpha, carbon, nitrogen], NITROGEN, AT_NITROGEN, PI);
+    clash_of(room(cleaned, &[nitrogen, methyl], residue, &["CA", "C", "O", "OXT"]))?;
+    let number = cleaned.structure.residues[residue].number.saturating_add(1);
+    let atoms = [("N", nitrogen), ("C", methyl)].map(|(name, position)| NewAtom { name: name.to_owned(), position });
+    Ok(NewResidue { name: "NME", number, atoms: atoms.into() })
+}

@@ -1,0 +1,97 @@
+//! Places of atoms that follow from other atoms. All functions are defined for atoms that coincide or lie on a line.
+
+use md_engine::vec3::{Vec3, vec3};
+
+/// Returns a unit vector in the direction of `v`, or along x if `v` is zero.
+pub(super) fn unit(v: Vec3) -> Vec3 {
+    let norm = v.norm();
+    if norm > 1e-9 { v * (1.0 / norm) } else { vec3(1.0, 0.0, 0.0) }
+}
+
+/// An orthonormal frame with an origin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    origin: Vec3,
+    axes: [Vec3; 3],
+}
+
+impl Frame {
+    /// The frame whose first axis points to `toward`, and whose second axis is on the side of `side`.
+    pub(super) fn new(origin: Vec3, toward: Vec3, side: Vec3) -> Self {
+        let first = unit(toward - origin);
+        let across = (side - origin) - first * first.dot(side - origin);
+        let helper = if first.x.abs() < 0.9 { vec3(1.0, 0.0, 0.0) } else { vec3(0.0, 1.0, 0.0) };
+        let second = if across.norm() > 1e-6 { unit(across) } else { unit(helper - first * first.dot(helper)) };
+        Self { origin, axes: [first, second, first.cross(second)] }
+    }
+
+    /// The frame whose first axis halves the angle between two other atoms. If frames are matched whose angles differ,
+    /// both atoms deviate alike.
+    pub(super) fn between(origin: Vec3, a: Vec3, b: Vec3) -> Self {
+        let (u, v) = (unit(a - origin), unit(b - origin));
+        Self::new(origin, origin + u + v, a)
+    }
+
+    /// Moves a position from this frame to another one.
+    pub(super) fn moved(&self, to: &Self, position: Vec3) -> Vec3 {
+        let offset = position - self.origin;
+        let [x, y, z] = self.axes.map(|axis| axis.dot(offset));
+        to.origin + to.axes[0] * x + to.axes[1] * y + to.axes[2] * z
+    }
+}
+
+/// Position of an atom at the distance `length` (nm) from `c`, with the angle `angle` at `c` to `b`, and the torsion
+/// `torsion` about b–c to `a`. Angles are in rad.
+pub(super) fn placed([a, b, c]: [Vec3; 3], length: f64, angle: f64, torsion: f64) -> Vec3 {
+    let Frame { axes: [along, side, other], .. } = Frame::new(c, b, c + (a - b));
+    let across = side * torsion.cos() + other * -torsion.sin();
+    c + (along * angle.cos() + across * angle.sin()) * length
+}
+
+/// Angle at `b`, rad.
+pub(super) fn angle(a: Vec3, b: Vec3, c: Vec3) -> f64 {
+    unit(a - b).dot(unit(c - b)).clamp(-1.0, 1.0).acos()
+}
+
+/// Torsion of four atoms, rad, with the sign of IUPAC.
+pub(super) fn torsion([a, b, c, d]: [Vec3; 4]) -> f64 {
+    let axis = unit(c - b);
+    let (u, v) = (a - b, d - c);
+    let (u, v) = (u - axis * axis.dot(u), v - axis * axis.dot(v));
+    axis.dot(u.cross(v)).atan2(u.dot(v))
+}
+
+/// Position at the distance `length` (nm) from `center`, in the plane of three atoms and away from the other two.
+pub(super) fn opposite(center: Vec3, others: [Vec3; 2], length: f64) -> Vec3 {
+    let sum = unit(others[0] - center) + unit(others[1] - center);
+    center - unit(sum) * length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn torsions_have_the_sign_of_iupac() {
+        // looking along b-c, turning a clockwise by 90 degrees covers d: +90 degrees
+        let [a, b, c] = [vec3(0.0, 1.0, 0.0), vec3(0.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0)];
+        let d = vec3(-1.0, 0.0, 1.0);
+        assert!((torsion([a, b, c, d]).to_degrees() - 90.0).abs() < 1e-9);
+        for degrees in [-170.0f64, -60.0, 0.0, 35.0, 90.0, 179.0] {
+            let d = placed([a, b, c], 0.15, 1.9, degrees.to_radians());
+            assert!((torsion([a, b, c, d]).to_degrees() - degrees).abs() < 1e-6, "{degrees}");
+            assert!((angle(b, c, d) - 1.9).abs() < 1e-9 && ((d - c).norm() - 0.15).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn frames_keep_distances_and_handedness() {
+        let from = Frame::between(vec3(1.0, 0.0, 0.0), vec3(2.0, 0.5, 0.0), vec3(1.0, 1.0, 1.0));
+        let to = Frame::between(vec3(0.0, 3.0, 1.0), vec3(0.0, 3.0, 2.0), vec3(1.0, 3.5, 1.0));
+        let points = [[0.1, 0.2, 0.3], [1.0, -1.0, 0.5], [0.0, 2.0, 0.0], [0.3, 0.3, -0.9]].map(Vec3::from);
+        let moved = points.map(|point| from.moved(&to, point));
+        let volume = |p: [Vec3; 4]| (p[1] - p[0]).dot((p[2] - p[0]).cross(p[3] - p[0]));
+        assert!((volume(points) - volume(moved)).abs() < 1e-12);
+        assert!(((points[0] - points[1]).norm() - (moved[0] - moved[1]).norm()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,279 @@
+//! Missing heavy atoms of standard residues.
+
+use std::f64::consts::PI;
+
+use md_engine::vec3::Vec3;
+
+use super::edit::{Edit, NewAtom};
+use super::geometry::{opposite, torsion};
+use super::growth::{Axis, Growth, Places, cut, grow};
+use super::ideal::{Ideal, ideal};
+use super::surroundings::{CLASH, Room, Surroundings};
+use crate::entry::{Cleaned, Decision, MissingAtoms, Subject};
+
+/// Atoms without which a residue cannot be placed: backbones of amino acids and of nucleotides.
+const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["P", "O5'", "C5'", "C4'", "C3'", "O3'"]];
+/// Atoms from which residues grow.
+const ROOTS: [&str; 2] = ["CA", "C3'"];
+/// Length of the bond C=O of the backbone, nm (Engh & Huber, Acta Cryst. A47, 392 (1991),
+/// doi:10.1107/S0108767391001071).
+const CARBONYL: f64 = 0.1231;
+/// Torsions about bonds between tetrahedral atoms, rad: gauche and trans.
+const STAGGERED: [f64; 3] = [-PI / 3.0, PI, PI / 3.0];
+/// Number of torsions about bonds of planar atoms that are tried.
+const TURNS: usize = 12;
+/// Deviations from these torsions that are tried if an atom is nearer than [`TIGHT`], rad.
+const DEVIATIONS: [f64; 4] = [-PI / 18.0, PI / 18.0, -PI / 9.0, PI / 9.0];
+const TIGHT: f64 = 0.3;
+/// Rounds in which each torsion deviates once.
+const ROUNDS: usize = 2;
+/// Atoms that define the torsions of side chains, after N, CA and CB (IUPAC-IUB, Biochemistry 9, 3471 (1970),
+/// doi:10.1021/bi00820a001).
+const SIDE_CHAINS: [(&str, &[&str]); 17] = [
+    ("ARG", &["CG", "CD", "NE", "CZ"]),
+    ("ASN", &["CG", "OD1"]),
+    ("ASP", &["CG", "OD1"]),
+    ("CYS", &["SG"]),
+    ("GLN", &["CG", "CD", "OE1"]),
+    ("GLU", &["CG", "CD", "OE1"]),
+    ("HIS", &["CG", "ND1"]),
+    ("ILE", &["CG1", "CD1"]),
+    ("LEU", &["CG", "CD1"]),
+    ("LYS", &["CG", "CD", "CE", "NZ"]),
+    ("MET", &["CG", "SD", "CE"]),
+    ("PHE", &["CG", "CD1"]),
+    ("SER", &["OG"]),
+    ("THR", &["OG1"]),
+    ("TRP", &["CG", "CD1"]),
+    ("TYR", &["CG", "CD1"]),
+    ("VAL", &["CG1"]),
+];
+
+/// A residue that is being rebuilt.
+struct Rebuilding<'a> {
+    ideal: &'a Ideal,
+    /// positions of known atoms
+    start: Places,
+    /// atoms that are placed
+    grown: Vec<usize>,
+    surroundings: Surroundings<'a>,
+}
+
+/// A conformation that was found.
+struct Found {
+    torsions: Vec<f64>,
+    places: Places,
+    room: Room,
+}
+
+/// Rebuilds the missing atoms of standard residues, those with the fewest missing atoms first. OXT is left to
+/// [`super::oxt`]. Returns the reasons why residues cannot be rebuilt.
+pub(super) fn rebuild(cleaned: &mut Cleaned) -> Vec<String> {
+    let mut missing: Vec<MissingAtoms> = cleaned.missing_atoms.clone();
+    missing.sort_by_key(|missing| missing.names.len());
+    let mut faults = vec![];
+    let mut waters = vec![];
+    for MissingAtoms { residue, names } in missing {
+        let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| *name != "OXT").collect();
+        if names.is_empty() {
+            continue;
+        }
+        match rebuild_residue(cleaned, residue as usize, &names) {
+            Ok(clashing) => waters.extend(clashing),
+            Err(reason) => {
+                let label = cleaned.structure.residue_label(residue as usize);
+                faults.push(format!("{label} lacks {}, {reason}", names.join(", ")));
+            }
+        }
+    }
+    if faults.is_empty() {
+        remove_waters(cleaned, &waters);
+    }
+    faults
+}
+
+/// Rebuilds a residue. Returns the positions of waters that clash with it.
+fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Result<Vec<Vec3>, String> {
+    let name = cleaned.structure.residues[residue].name.clone();
+    let ideal = ideal(&name).ok_or("of which md has no template")?;
+    let is_wanted = |name: &str| names.contains(&name) || cleaned.structure.atom_named(residue, name).is_some();
+    let ideal = &ideal.restricted(&name, is_wanted);
+    let backbone = BACKBONES.iter().find_map(|atoms| names.iter().find(|name| atoms.contains(*name)));
+    if let Some(atom) = backbone {
+        return Err(format!("and without {atom} of the backbone it cannot be placed"));
+    }
+    let own: Vec<Option<usize>> = ideal.names.iter().map(|name| cleaned.structure.atom_named(residue, name)).collect();
+    let mut start: Places = own.iter().map(|atom| atom.map(|atom| cleaned.positions[atom])).collect();
+    let root = ROOTS.iter().find_map(|name| ideal.index(name)).ok_or("which is no link of a chain")?;
+    let center = start[root].ok_or("which has no place")?;
+    carbonyl(cleaned, residue, ideal, &own, &mut start);
+    let cut = cut(ideal, &mut start, root);
+    let grown = (0..own.len()).filter(|&atom| own[atom].is_none() || cut.contains(&atom)).collect();
+    let surroundings = Surroundings::new(cleaned, residue, ideal, &own, center);
+    let rebuilding = Rebuilding { ideal, start, grown, surroundings };
+    let mut found = rebuilding.best(true)?;
+    let mut waters = vec![];
+    if found.room.has_clash() {
+        found = rebuilding.best(false)?;
+        waters = rebuilding.surroundings.waters(&found.places, &rebuilding.grown);
+    }
+    if let Some((distance, atom)) = found.room.nearest.filter(|_| found.room.has_clash()) {
+        let residues = cleaned.structure.residue_of_atoms();
+        let other = cleaned.structure.residue_label(residues[atom] as usize);
+        return Err(format!("and all its conformations clash with {other} ({distance:.2} nm)"));
+    }
+    let waters = waters.into_iter().map(|atom| cleaned.positions[atom]).collect();
+    let (decision, edit) = rebuilding.result(&found, &own, cleaned, residue);
+    cleaned.decisions.push(decision);
+    for (&atom, place) in own.iter().zip(&found.places) {
+        if let (Some(atom), Some(place)) = (atom, place) {
+            cleaned.positions[atom] = *place;
+        }
+    }
+    for missing in cleaned.missing_atoms.iter_mut().filter(|missing| missing.residue as usize == residue) {
+        missing.names.retain(|name| name == "OXT");
+    }
+    cleaned.missing_atoms.retain(|missing| !missing.names.is_empty());
+    edit.apply(cleaned);
+    Ok(waters)
+}
+
+/// Places the oxygen of the backbone opposite to CA and the third atom that is bonded to C, if there is one.
+fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
+    let [Some(alpha), Some(carbon), Some(oxygen)] = ["CA", "C", "O"].map(|name| ideal.index(name)) else { return };
+    let (Some(alpha), Some(center), None) = (own[alpha], own[carbon], start[oxygen]) else { return };
+    let other = |&[a, b]: &[u32; 2]| match (a as usize == center, b as usize == center) {
+        (true, _) => Some(b as usize),
+        (_, true) => Some(a as usize),
+        _ => None,
+    };
+    let third = cleaned.structure.bonds.iter().filter_map(other).find(|&atom| atom != alpha);
+    let third = third.or_else(|| cleaned.structure.atom_named(residue, "OXT"));
+    if let Some(third) = third {
+        let at = |atom: usize| cleaned.positions[atom];
+        start[oxygen] = Some(opposite(at(center), [at(alpha), at(third)], CARBONYL));
+    }
+}
+
+impl Rebuilding<'_> {
+    /// Torsions that are tried about an axis.
+    fn candidates(&self, axis: Axis) -> Vec<f64> {
+        let [_, outer, near, _] = axis.atoms;
+        if self.ideal.is_planar(outer) || self.ideal.is_planar(near) {
+            return (0..TURNS).map(|k| 2.0 * PI * k as f64 / TURNS as f64).collect();
+        }
+        STAGGERED.to_vec()
+    }
+
+    fn with(&self, torsions: Vec<f64>, places: Places, with_waters: bool) -> Found {
+        let room = self.surroundings.room(&places, &self.grown, with_waters);
+        Found { torsions, places, room }
+    }
+
+    /// The conformation with the lowest score; the first of several.
+    fn best(&self, with_waters: bool) -> Result<Found, String> {
+        let mut best: Option<Found> = None;
+        let mut open: Vec<Vec<f64>> = vec![vec![]];
+        while let Some(torsions) = open.pop() {
+            let mut places = self.start.clone();
+            match grow(self.ideal, &mut places, &torsions) {
+                Growth::Complete => {
+                    let found = self.with(torsions, places, with_waters);
+                    if best.as_ref().is_none_or(|best| found.room.score < best.room.score) {
+                        best = Some(found);
+                    }
+                }
+                Growth::Open(axis) => {
+                    let longer = |torsion: f64| torsions.iter().copied().chain([torsion]).collect();
+                    open.extend(self.candidates(axis).into_iter().rev().map(longer));
+                }
+                Growth::Stuck => return Err("and the atoms that it has do not fix its place".to_owned()),
+            }
+        }
+        let best = best.ok_or("and it has no conformation")?;
+        Ok(self.refined(best, with_waters))
+    }
+
+    /// Turns bonds a little where atoms are near.
+    fn refined(&self, mut best: Found, with_waters: bool) -> Found {
+        for _ in 0..ROUNDS {
+            if best.room.nearest.is_none_or(|(distance, _)| distance > TIGHT) {
+                break;
+            }
+            for turned in 0..best.torsions.len() {
+                for deviation in DEVIATIONS {
+                    let mut torsions = best.torsions.clone();
+                    torsions[turned] += deviation;
+                    let mut places = self.start.clone();
+                    if grow(self.ideal, &mut places, &torsions) != Growth::Complete {
+                        continue;
+                    }
+                    let found = self.with(torsions, places, with_waters);
+                    if found.room.score < best.room.score {
+                        best = found;
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// The decision about a conformation, and the atoms that it adds.
+    fn result(&self, found: &Found, own: &[Option<usize>], cleaned: &Cleaned, residue: usize) -> (Decision, Edit) {
+        let named = |is_new: bool| -> Vec<&str> {
+            let atoms = self.grown.iter().filter(|&&atom| own[atom].is_none() == is_new);
+            atoms.map(|&atom| self.ideal.names[atom].as_str()).collect()
+        };
+        let (new, moved) = (named(true), named(false));
+        let mut why = vec!["the entry lacks these atoms".to_owned()];
+        if !moved.is_empty() {
+            why.push(format!("{} beyond them placed again", moved.join(", ")));
+        }
+        why.extend(self.rotamer(found, &cleaned.structure.residues[residue].name));
+        why.extend(found.room.nearest.map(|(distance, _)| format!("nearest other atom {distance:.2} nm")));
+        let decision = Decision {
+            subject: Subject::Completion,
+            what: format!("rebuilt {}", new.join(", ")),
+            place: cleaned.structure.residue_label(residue),
+            why: why.join("; "),
+        };
+        let added =
+            self.grown.iter().filter(|&&atom| own[atom].is_none()).filter_map(|&atom| {
+                Some(NewAtom { name: self.ideal.names[atom].clone(), position: found.places[atom]? })
+            });
+        let mut edit = Edit::default();
+        edit.added.insert(residue, added.collect());
+        (decision, edit)
+    }
+
+    /// Torsions of the side chain in words, if some were chosen.
+    fn rotamer(&self, found: &Found, name: &str) -> Option<String> {
+        let (_, ends) = SIDE_CHAINS.iter().find(|(residue, _)| *residue == name)?;
+        let path: Vec<&str> = ["N", "CA", "CB"].into_iter().chain(ends.iter().copied()).collect();
+        let places: Vec<Vec3> = path.iter().map(|name| found.places[self.ideal.index(name)?]).collect::<Option<_>>()?;
+        let degrees = |at: &[Vec3]| torsion([at[0], at[1], at[2], at[3]]).to_degrees().round() as i32;
+        let chi: Vec<String> = places.windows(4).map(|at| degrees(at).to_string()).collect();
+        (!found.torsions.is_empty()).then(|| format!("rotamer {}", chi.join(" ")))
+    }
+}
+
+/// Removes the waters at these positions.
+fn remove_waters(cleaned: &mut Cleaned, waters: &[Vec3]) {
+    let mut edit = Edit::default();
+    for residue in 0..cleaned.structure.residues.len() {
+        let atoms = cleaned.structure.residue_atoms(residue);
+        if !atoms.clone().any(|atom| waters.contains(&cleaned.positions[atom])) {
+            continue;
+        }
+        edit.removed.extend(atoms);
+        cleaned.decisions.push(Decision {
+            subject: Subject::Completion,
+            what: "removed this water".to_owned(),
+            place: cleaned.structure.residue_label(residue),
+            why: format!("it was within {CLASH} nm of atoms that were rebuilt"),
+        });
+    }
+    if !edit.removed.is_empty() {
+        edit.apply(cleaned);
+    }
+}

@@ -1,0 +1,47 @@
+//! The phosphate before the first nucleoside of a chain.
+
+use super::edit::Edit;
+use crate::entry::{Cleaned, Decision, ResidueKind, Subject};
+use crate::structure::neighbours;
+
+/// Atoms of a phosphate.
+const PHOSPHATE: [&str; 4] = ["P", "OP1", "OP2", "OP3"];
+
+/// Removes phosphates that are bonded to one nucleoside only, which begin a chain. The chain then begins with the
+/// hydroxyl group of O5', for which every force field of nucleic acids has a template.
+pub(super) fn remove_first(cleaned: &mut Cleaned) {
+    let structure = &cleaned.structure;
+    let bonded = neighbours(structure.atoms.len(), &structure.bonds);
+    let residue_of = structure.residue_of_atoms();
+    let mut edit = Edit::default();
+    let nucleotides =
+        (0..structure.residues.len()).filter(|&at| cleaned.residues[at].kind == Some(ResidueKind::Nucleic));
+    for residue in nucleotides {
+        let first = structure.atom_named(residue, "P").filter(|_| structure.atom_named(residue, "O5'").is_some());
+        let Some(phosphorus) = first else { continue };
+        let is_inner = |&atom: &u32| residue_of[atom as usize] as usize != residue;
+        let is_after_gap = cleaned.gaps.iter().any(|gap| gap.is_before(residue));
+        if bonded[phosphorus].iter().any(is_inner) || is_after_gap {
+            continue;
+        }
+        let found = PHOSPHATE.iter().filter_map(|name| Some((*name, structure.atom_named(residue, name)?)));
+        let (names, atoms): (Vec<&str>, Vec<usize>) = found.unzip();
+        let of_phosphate = |&atom: &u32| structure.atoms[atom as usize].element == 1;
+        let hydrogens = atoms.iter().flat_map(|&atom| bonded[atom].iter().filter(|atom| of_phosphate(atom)));
+        edit.removed.extend(hydrogens.map(|&atom| atom as usize));
+        edit.removed.extend(&atoms);
+        cleaned.missing_atoms.iter_mut().filter(|missing| missing.residue as usize == residue).for_each(|missing| {
+            missing.names.retain(|name| !PHOSPHATE.contains(&name.as_str()));
+        });
+        cleaned.decisions.push(Decision {
+            subject: Subject::Completion,
+            what: format!("removed {} of the 5' phosphate", names.join(", ")),
+            place: structure.residue_label(residue),
+            why: "md build begins nucleic acids with the hydroxyl group of O5', as force fields of AMBER do".to_owned(),
+        });
+    }
+    cleaned.missing_atoms.retain(|missing| !missing.names.is_empty());
+    if !edit.removed.is_empty() {
+        edit.apply(cleaned);
+    }
+}

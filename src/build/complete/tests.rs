@@ -1,0 +1,240 @@
+//! Ubiquitin without some of its atoms: what is rebuilt is compared with the crystal structure 1UBI.
+
+use std::path::Path;
+
+use md_engine::vec3::Vec3;
+use proptest::prelude::*;
+
+use super::*;
+use crate::entry::{Entry, Options, Subject, clean, read, standard_residue};
+use crate::structure::{Structure, neighbours};
+
+/// Largest deviation of a bond from the crystal, nm. Bonds of ideal residues deviate from those of Engh & Huber (1991)
+/// by up to 0.004 nm, and those of the crystal by 0.002 nm.
+const LENGTH: f64 = 0.006;
+/// Largest deviation of an angle from the crystal, degrees: three standard deviations of the angles of side chains,
+/// which are up to 3 degrees (Engh & Huber, 1991).
+const ANGLE: f64 = 9.0;
+/// Atoms of the backbone, which are never removed here.
+const BACKBONE: [&str; 5] = ["N", "CA", "C", "O", "OXT"];
+
+fn ubiquitin() -> Entry {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../inputs/ubiquitin/1ubi.pdb.xz");
+    read(&path, None).unwrap()
+}
+
+/// Ubiquitin without the atoms for which `is_removed` is true, by index and name of the residue and name of the atom.
+fn without(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
+    let mut entry = ubiquitin();
+    for (index, residue) in entry.chains[0].residues.iter_mut().enumerate() {
+        residue.atoms.retain(|atom| !is_removed(index, &atom.name));
+    }
+    clean(&entry, &Options::default()).unwrap()
+}
+
+fn completed(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
+    let mut cleaned = without(is_removed);
+    complete(&mut cleaned, Caps::None).unwrap_or_else(|problem| panic!("{problem:?}"));
+    check(&cleaned);
+    cleaned
+}
+
+/// Heavy atoms of standard residues are complete and bonded, no bond is broken, and no other atoms clash.
+fn check(cleaned: &Cleaned) {
+    let Cleaned { structure, positions, .. } = cleaned;
+    structure.check().unwrap();
+    assert!(cleaned.missing_atoms.is_empty());
+    assert_eq!([positions.len(), cleaned.residues.len()], [structure.atoms.len(), structure.residues.len()]);
+    for (index, residue) in structure.residues.iter().enumerate() {
+        let standard = standard_residue(&residue.name).unwrap();
+        assert!(standard.heavy_atoms().all(|name| structure.atom_named(index, name).is_some()), "{residue:?}");
+        let is_bonded = |[a, b]: &[String; 2]| {
+            let [a, b] = [a, b].map(|name| structure.atom_named(index, name).map(|atom| atom as u32));
+            a.zip(b).is_none_or(|(a, b)| structure.bonds.contains(&[a, b]) || structure.bonds.contains(&[b, a]))
+        };
+        assert!(standard.bonds.iter().all(is_bonded), "{residue:?}");
+    }
+    let bonded = neighbours(structure.atoms.len(), &structure.bonds);
+    for a in 0..positions.len() {
+        for b in 0..a {
+            let distance = (positions[a] - positions[b]).norm();
+            let [u, v] = [a, b].map(|atom| &structure.atoms[atom].name);
+            let label = structure.residue_label(structure.residue_of_atoms()[a] as usize);
+            if bonded[a].contains(&(b as u32)) {
+                // bonds of heavy atoms are 0.12 to 0.185 nm long, and 0.203 nm between sulfur atoms
+                assert!((0.115..0.205).contains(&distance), "{u} {v} of {label}: {distance}");
+            } else if !bonded[a].iter().any(|atom| bonded[b].contains(atom)) {
+                assert!(distance > 0.2, "{u} {v} of {label}: {distance}");
+            }
+        }
+    }
+}
+
+/// Compares bonds, angles and chirality in a residue with those of the crystal.
+fn compare(found: &Cleaned, crystal: &Cleaned, index: usize) {
+    let names: Vec<&str> = standard_residue(&crystal.structure.residues[index].name).unwrap().heavy_atoms().collect();
+    let label = crystal.structure.residue_label(index);
+    let bonded = neighbours(crystal.structure.atoms.len(), &crystal.structure.bonds);
+    let both = |name: &str| [found, crystal].map(|of| of.positions[of.structure.atom_named(index, name).unwrap()]);
+    let name_of = |atom: &u32| crystal.structure.atoms[*atom as usize].name.as_str();
+    for name in &names {
+        let atom = crystal.structure.atom_named(index, name).unwrap();
+        let around: Vec<&str> = bonded[atom].iter().map(name_of).filter(|other| names.contains(other)).collect();
+        let around: Vec<&str> = if *name == "C" || *name == "N" { vec![] } else { around };
+        let center = both(name);
+        let toward = |name: &&str| [0, 1].map(|k| both(name)[k] - center[k]);
+        let bonds: Vec<[Vec3; 2]> = around.iter().map(toward).collect();
+        for (bond, other) in bonds.iter().zip(&around) {
+            let lengths = bond.map(Vec3::norm);
+            assert!((lengths[0] - lengths[1]).abs() < LENGTH, "{name}-{other} of {label}: {lengths:?}");
+        }
+        let pairs = (0..bonds.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        for (a, b) in pairs {
+            let angles = [0, 1].map(|k| geometry::angle(bonds[a][k], Vec3::default(), bonds[b][k]).to_degrees());
+            let atoms = format!("{}-{name}-{}", around[a], around[b]);
+            assert!((angles[0] - angles[1]).abs() < ANGLE, "{atoms} of {label}: {angles:?}");
+        }
+        if let [a, b, c] = bonds[..] {
+            let volume = |k: usize| geometry::unit(a[k]).dot(geometry::unit(b[k]).cross(geometry::unit(c[k])));
+            // planar centers have a volume of zero, and tetrahedral ones of 0.77
+            assert!((volume(0) - volume(1)).abs() < 0.3, "{name} of {label}: {} {}", volume(0), volume(1));
+        }
+    }
+}
+
+#[test]
+fn side_chains_have_the_geometry_of_the_crystal() {
+    let crystal = without(|_, _| false);
+    let mut kinds = std::collections::BTreeSet::new();
+    for index in 0..76 {
+        let name = &crystal.structure.residues[index].name;
+        if name == "GLY" || !kinds.insert(name.clone()) {
+            continue;
+        }
+        for kept in [&BACKBONE[..], &["N", "CA", "C", "O", "OXT", "CB"]] {
+            let found = completed(|residue, atom| residue == index && !kept.contains(&atom));
+            compare(&found, &crystal, index);
+            let said = found.decisions.iter().filter(|decision| decision.subject == Subject::Completion);
+            let said: Vec<String> = said.map(ToString::to_string).collect();
+            let label = crystal.structure.residue_label(index);
+            assert!(name == "ALA" || said[0].starts_with(&format!("{label}: rebuilt ")), "{said:?}");
+        }
+    }
+    assert_eq!(kinds.len(), 17, "ubiquitin has no CYS and no TRP: {kinds:?}");
+}
+
+#[test]
+fn oxygens_of_the_backbone_are_opposite() {
+    let crystal = without(|_, _| false);
+    let found = completed(|residue, atom| matches!(residue, 20 | 75) && atom == "O");
+    for index in [20, 75] {
+        let at = |of: &Cleaned, name: &str| of.positions[of.structure.atom_named(index, name).unwrap()];
+        // 0.02 nm is the deviation by the largest angle above at a distance of 0.123 nm
+        assert!((at(&found, "O") - at(&crystal, "O")).norm() < 0.02, "{index}");
+    }
+}
+
+#[test]
+fn a_hole_in_a_side_chain_is_closed() {
+    let crystal = without(|_, _| false);
+    let found = completed(|residue, atom| residue == 7 && atom == "CG");
+    compare(&found, &crystal, 7);
+    let moved = |name: &str| {
+        let at = |of: &Cleaned| of.positions[of.structure.atom_named(7, name).unwrap()];
+        (at(&found) - at(&crystal)).norm()
+    };
+    assert_eq!(["CB", "CD1", "CD2"].map(moved), [0.0; 3]);
+    assert!(moved("CG") < 0.01, "{}", moved("CG"));
+    // beyond a hole in a chain of atoms, atoms are placed again
+    let found = completed(|residue, atom| residue == 5 && atom == "CG");
+    assert!(found.decisions.iter().any(|said| said.to_string().contains("CD, CE, NZ beyond them placed again")));
+    compare(&found, &crystal, 5);
+}
+
+#[test]
+fn waters_in_the_way_are_removed() {
+    let mut entry = ubiquitin();
+    let chain = &mut entry.chains[0].residues;
+    let beta = chain[27].atoms.iter().find(|atom| atom.name == "CB").unwrap().position;
+    assert_eq!(chain[27].name, "ALA");
+    chain[27].atoms.retain(|atom| atom.name != "CB");
+    let water = entry.chains.iter_mut().flat_map(|chain| &mut chain.residues).find(|residue| residue.name == "HOH");
+    let water = water.unwrap();
+    let number = water.number;
+    water.atoms[0].position = beta;
+    let mut cleaned = clean(&entry, &Options::default()).unwrap();
+    let waters = |of: &Structure| of.residues.iter().filter(|residue| residue.name == "HOH").count();
+    let before = waters(&cleaned.structure);
+    complete(&mut cleaned, Caps::None).unwrap();
+    check(&cleaned);
+    assert_eq!(waters(&cleaned.structure), before - 1);
+    let said = format!("HOH {number} of chain A: removed this water");
+    assert!(cleaned.decisions.iter().any(|decision| decision.to_string().starts_with(&said)));
+}
+
+#[test]
+fn residues_without_a_backbone_are_refused() {
+    let refusal = |is_removed: fn(usize, &str) -> bool| {
+        let problem = complete(&mut without(is_removed), Caps::None).unwrap_err();
+        format!("{} / {}", problem.message, problem.help.unwrap_or_default())
+    };
+    let message = refusal(|residue, atom| residue == 5 && matches!(atom, "CA" | "NZ"));
+    assert!(message.contains("LYS 6 of chain A lacks CA, NZ, and without CA of the backbone it cannot"), "{message}");
+    assert!(message.contains("PDBFixer"), "{message}");
+    let message = refusal(|residue, _| (20..24).contains(&residue));
+    assert!(message.contains("4 residues are missing between THR 20 of chain A and ASN 25 of chain A"), "{message}");
+    assert!(message.contains("--cap ACE,NME"), "{message}");
+}
+
+/// Distance and angle of three atoms, given by residue and name.
+fn measured(of: &Cleaned, atoms: [(usize, &str); 3]) -> [f64; 2] {
+    let [a, b, c] = atoms.map(|(residue, name)| of.positions[of.structure.atom_named(residue, name).unwrap()]);
+    [(b - c).norm(), geometry::angle(a, b, c).to_degrees()]
+}
+
+#[test]
+fn gaps_are_capped() {
+    for (gap, caps) in [(20..24, Caps::Gaps), (30..31, Caps::Gaps), (36..37, Caps::GapsAndEnds)] {
+        let mut cleaned = without(|residue, _| gap.contains(&residue));
+        complete(&mut cleaned, caps).unwrap_or_else(|problem| panic!("{problem:?}"));
+        check(&cleaned);
+        assert!(cleaned.gaps.is_empty());
+        let names: Vec<&str> = cleaned.structure.residues.iter().map(|residue| residue.name.as_str()).collect();
+        let after = names.iter().position(|name| *name == "NME").unwrap();
+        assert_eq!(names[after + 1], "ACE");
+        assert_eq!(after, gap.start + usize::from(caps == Caps::GapsAndEnds));
+        if caps == Caps::GapsAndEnds {
+            let polymer: Vec<&&str> = names.iter().filter(|name| **name != "HOH").collect();
+            assert_eq!([polymer[0], polymer[polymer.len() - 1]], [&"ACE", &"NME"]);
+        }
+        // lengths and angles of peptides of Engh & Huber (1991); those at atoms of the crystal deviate from them
+        let near = |atoms, [length, angle]: [f64; 2]| {
+            let [found, at] = measured(&cleaned, atoms);
+            assert!((found - length).abs() < 1e-6 && (at - angle).abs() < 4.0, "{atoms:?}: {found} {at}");
+        };
+        near([(after - 1, "CA"), (after - 1, "C"), (after, "N")], [0.1329, 116.2]);
+        near([(after - 1, "C"), (after, "N"), (after, "C")], [0.1458, 121.7]);
+        near([(after + 2, "N"), (after + 1, "C"), (after + 1, "CH3")], [0.1525, 116.2]);
+        near([(after + 2, "CA"), (after + 2, "N"), (after + 1, "C")], [0.1329, 121.7]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_atoms_of_side_chains_can_be_missing(
+        residues in prop::collection::btree_map(0usize..76, any::<u16>(), 1..4)
+    ) {
+        let crystal = without(|_, _| false);
+        let side = |residue: usize, atom: &str| {
+            let names = standard_residue(&crystal.structure.residues[residue].name).unwrap().heavy_atoms();
+            names.filter(|name| !BACKBONE.contains(name)).position(|name| name == atom)
+        };
+        let is_removed = |residue: usize, atom: &str| {
+            let bits = residues.get(&residue).copied().unwrap_or(0);
+            residue < 76 && side(residue, atom).is_some_and(|at| bits >> at & 1 == 1)
+        };
+        completed(is_removed);
+    }
+}
