@@ -80,18 +80,59 @@ fn wishes_that_cannot_be_met_are_refused() {
     assert!(build(&[]).contains("the folder already exists"));
 }
 
-#[test]
-fn missing_atoms_are_named() {
-    let folder = tempfile::tempdir().unwrap();
+/// Writes the lines of 1UBI that are kept to a file `cut.pdb`.
+fn cut(folder: &Path, is_kept: impl Fn(&str) -> bool) {
     let mut text = String::new();
     let packed = std::fs::File::open(entry()).unwrap();
     std::io::Read::read_to_string(&mut lzma_rust2::XzReader::new(packed, true), &mut text).unwrap();
-    let lacks = |line: &&str| !line.contains(" CG  LEU A   8 ");
-    let lines: Vec<&str> = text.lines().filter(lacks).collect();
-    std::fs::write(folder.path().join("cut.pdb"), lines.join("\n")).unwrap();
-    let message = refused(md(folder.path()).args(["build", "cut.pdb", "-o", "x"]));
-    assert!(message.contains("LEU 8 of chain A lacks CG") && message.contains("cut.pdb"), "{message}");
-    assert!(!folder.path().join("x").exists());
+    let lines: Vec<&str> = text.lines().filter(|line| is_kept(line)).collect();
+    std::fs::write(folder.join("cut.pdb"), lines.join("\n")).unwrap();
+}
+
+#[test]
+fn missing_atoms_are_rebuilt_or_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let lacks = |line: &str, residue: &str, atoms: &[&str]| {
+        line.starts_with("ATOM") && &line[17..26] == residue && atoms.contains(&line[12..16].trim())
+    };
+    cut(folder.path(), |line| !lacks(line, "LYS A  11", &["CG", "CD", "CE", "NZ"]));
+    let build = |more: &[&str]| {
+        let mut command = md(folder.path());
+        command.args(["build", "cut.pdb", "-o", "x", "--dry-run"]).args(more);
+        command
+    };
+    let printed = done(&mut build(&[]));
+    assert!(printed.contains("LYS 11 of chain A: rebuilt CG, CD, CE, NZ (the entry lacks"), "{printed}");
+    assert!(printed.contains("rotamer") && printed.contains("nearest other atom 0."), "{printed}");
+    cut(folder.path(), |line| !lacks(line, "LEU A   8", &["CA"]));
+    let message = refused(&mut build(&[]));
+    assert!(message.contains("LEU 8 of chain A lacks CA") && message.contains("cut.pdb"), "{message}");
+    assert!(message.contains("remove them from the file"), "{message}");
+}
+
+#[test]
+fn gaps_are_refused_or_capped() {
+    let folder = tempfile::tempdir().unwrap();
+    let number = |line: &str| line[22..26].trim().parse::<i32>().unwrap();
+    cut(folder.path(), |line| !line.starts_with("ATOM") || !(21..=24).contains(&number(line)));
+    let build = || {
+        let mut command = md(folder.path());
+        command.args(["build", "cut.pdb", "-o", "x"]);
+        command
+    };
+    let message = refused(&mut build());
+    assert!(message.contains("4 residues are missing between SER 20 of chain A and ASN 25 of chain A"), "{message}");
+    assert!(message.contains("--cap ACE,NME") && !folder.path().join("x").exists(), "{message}");
+    let printed = done(build().args(["--cap", "ACE,NME"]));
+    assert!(printed.contains("ASN 25 of chain A: added the cap ACE before it"), "{printed}");
+    assert!(printed.contains("SER 20 of chain A: added the cap NME after it"), "{printed}");
+    // the force check compares the first step of each stage with the reference
+    done(md(folder.path()).args(["run", "x/input.toml", "--steps", "5", "--quiet"]));
+}
+
+#[test]
+fn charged_residues_get_ions() {
+    let folder = tempfile::tempdir().unwrap();
     // a histidine with two hydrogens is charged, which a chloride ion counters
     let printed =
         done(md(folder.path()).arg("build").arg(entry()).args(["-o", "y", "--variant", "A:68=HIP", "--dry-run"]));

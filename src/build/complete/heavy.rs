@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use md_engine::vec3::Vec3;
 
 use super::edit::{Edit, NewAtom};
-use super::geometry::{opposite, torsion};
+use super::geometry::{opposite, torsion, unit};
 use super::growth::{Axis, Growth, Places, cut, grow};
 use super::ideal::{Ideal, ideal};
 use super::surroundings::{CLASH, Room, Surroundings};
@@ -18,6 +18,10 @@ const ROOTS: [&str; 2] = ["CA", "C3'"];
 /// Length of the bond C=O of the backbone, nm (Engh & Huber, Acta Cryst. A47, 392 (1991),
 /// doi:10.1107/S0108767391001071).
 const CARBONYL: f64 = 0.1231;
+/// Length of the bonds P–OP1 and P–OP2, nm, and the angle between them, rad (119.6°; Gelbin et al., J. Am. Chem. Soc.
+/// 118, 519 (1996), doi:10.1021/ja9528846).
+const PHOSPHORYL: f64 = 0.1485;
+const BETWEEN_OXYGENS: f64 = 2.087_413_785;
 /// Torsions about bonds between tetrahedral atoms, rad: gauche and trans.
 const STAGGERED: [f64; 3] = [-PI / 3.0, PI, PI / 3.0];
 /// Number of torsions about bonds of planar atoms that are tried.
@@ -107,6 +111,7 @@ fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Res
     let root = ROOTS.iter().find_map(|name| ideal.index(name)).ok_or("which is no link of a chain")?;
     let center = start[root].ok_or("which has no place")?;
     carbonyl(cleaned, residue, ideal, &own, &mut start);
+    phosphate(cleaned, residue, ideal, &own, &mut start);
     let cut = cut(ideal, &mut start, root);
     let grown = (0..own.len()).filter(|&atom| own[atom].is_none() || cut.contains(&atom)).collect();
     let surroundings = Surroundings::new(cleaned, residue, ideal, &own, center);
@@ -138,20 +143,48 @@ fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Res
     Ok(waters)
 }
 
-/// Places the oxygen of the backbone opposite to CA and the third atom that is bonded to C, if there is one.
-fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
-    let [Some(alpha), Some(carbon), Some(oxygen)] = ["CA", "C", "O"].map(|name| ideal.index(name)) else { return };
-    let (Some(alpha), Some(center), None) = (own[alpha], own[carbon], start[oxygen]) else { return };
+/// Position of an atom of another residue that is bonded to the atom `center`, or of OXT.
+fn linked(cleaned: &Cleaned, residue: usize, center: usize) -> Option<Vec3> {
+    let own = cleaned.structure.residue_atoms(residue);
     let other = |&[a, b]: &[u32; 2]| match (a as usize == center, b as usize == center) {
         (true, _) => Some(b as usize),
         (_, true) => Some(a as usize),
         _ => None,
     };
-    let third = cleaned.structure.bonds.iter().filter_map(other).find(|&atom| atom != alpha);
-    let third = third.or_else(|| cleaned.structure.atom_named(residue, "OXT"));
-    if let Some(third) = third {
-        let at = |atom: usize| cleaned.positions[atom];
-        start[oxygen] = Some(opposite(at(center), [at(alpha), at(third)], CARBONYL));
+    let outside = cleaned.structure.bonds.iter().filter_map(other).find(|atom| !own.contains(atom));
+    let third = outside.or_else(|| cleaned.structure.atom_named(residue, "OXT"));
+    third.map(|atom| cleaned.positions[atom])
+}
+
+/// Places the oxygen of the backbone opposite to CA and the third atom that is bonded to C, if there is one.
+fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
+    let [Some(alpha), Some(carbon), Some(oxygen)] = ["CA", "C", "O"].map(|name| ideal.index(name)) else { return };
+    let (Some(alpha), Some(at), Some(center), None) = (start[alpha], start[carbon], own[carbon], start[oxygen]) else {
+        return;
+    };
+    if let Some(third) = linked(cleaned, residue, center) {
+        start[oxygen] = Some(opposite(at, [alpha, third], CARBONYL));
+    }
+}
+
+/// Places both oxygens of a phosphate that joins two nucleotides. OP1 is on the side of the vector product of
+/// the bonds to O3' of the nucleotide before and to O5'.
+fn phosphate(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
+    let [Some(atom), Some(ester), Some(first), Some(second)] = ["P", "O5'", "OP1", "OP2"].map(|name| ideal.index(name))
+    else {
+        return;
+    };
+    let (Some(center), Some(ester), Some(at), None, None) =
+        (own[atom], start[ester], start[atom], start[first], start[second])
+    else {
+        return;
+    };
+    if let Some(other) = linked(cleaned, residue, center) {
+        let (u, v) = (unit(ester - at), unit(other - at));
+        let (away, side) = (unit((u + v) * -1.0), unit(v.cross(u)));
+        let (sin, cos) = (0.5 * BETWEEN_OXYGENS).sin_cos();
+        start[first] = Some(at + (away * cos + side * sin) * PHOSPHORYL);
+        start[second] = Some(at + (away * cos - side * sin) * PHOSPHORYL);
     }
 }
 

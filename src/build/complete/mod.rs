@@ -26,14 +26,24 @@ pub use caps::Caps;
 /// Number of faults that an error lists.
 const LISTED: usize = 8;
 
+/// Advice for residues that are missing within a chain, with and without caps.
+const GAP_HELP: &str =
+    "cap both sides of missing amino acids with --cap ACE,NME, or model the loop with another program";
+const CAP_HELP: &str = "caps need amino acids and room: remove the residues beside the gap from the file, or model the loop \
+                        with another program";
+/// Advice for residues that cannot be rebuilt.
+const RESIDUE_HELP: &str =
+    "complete these residues with another program, for example PDBFixer, or remove them from the file";
+/// Advice for residues whose bonds are unknown.
+const BOND_HELP: &str =
+    "give the bonds by CONECT records or _chem_comp_bond, or leave out other molecules with --drop-hetero";
+
 /// Completes a structure, or says what it lacks.
 pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem> {
     phosphate::remove_first(cleaned);
-    let mut faults = heavy::rebuild(cleaned);
-    if faults.is_empty() {
-        faults.extend(caps::cap(cleaned, caps));
-        oxt::add_oxt(cleaned);
-    }
+    let residues = heavy::rebuild(cleaned);
+    let capped = if residues.is_empty() { caps::cap(cleaned, caps) } else { vec![] };
+    oxt::add_oxt(cleaned);
     let label = |residue: u32| cleaned.structure.residue_label(residue as usize);
     let gaps = cleaned.gaps.iter().filter_map(|gap| match gap.place {
         GapPlace::Inner { after, before } => {
@@ -48,19 +58,14 @@ pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem>
     let gaps: Vec<String> = gaps.collect();
     let unknown = cleaned.unsupported.iter().map(|found| format!("the bonds of {} are unknown", label(found.residue)));
     let unknown: Vec<String> = unknown.collect();
-    let mut help = vec![];
-    if !gaps.is_empty() {
-        help.push("cap the sides of missing amino acids with --cap ACE,NME, or model the loop with another program");
-    }
-    if !faults.is_empty() {
-        help.push("complete these residues with another program, for example PDBFixer, or remove them from the file");
-    }
-    if !unknown.is_empty() {
-        help.push(
-            "give the bonds by CONECT records or _chem_comp_bond, or leave out other molecules with --drop-hetero",
-        );
-    }
-    let faults: Vec<String> = gaps.into_iter().chain(faults).chain(unknown).collect();
+    let helps = [
+        (!gaps.is_empty() && caps == Caps::None, GAP_HELP),
+        (!gaps.is_empty() && caps != Caps::None, CAP_HELP),
+        (!residues.is_empty(), RESIDUE_HELP),
+        (!unknown.is_empty(), BOND_HELP),
+    ];
+    let help: Vec<&str> = helps.iter().filter(|(applies, _)| *applies).map(|(_, help)| *help).collect();
+    let faults: Vec<String> = gaps.into_iter().chain(capped).chain(residues).chain(unknown).collect();
     if faults.is_empty() {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use md_engine::vec3::Vec3;
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::{Entry, Options, Subject, clean, read, standard_residue};
+use crate::entry::{Entry, Options, Subject, clean, parse, read, standard_residue};
 use crate::structure::{Structure, neighbours};
 
 /// Largest deviation of a bond from the crystal, nm. Bonds of ideal residues deviate from those of Engh & Huber (1991)
@@ -29,6 +29,7 @@ fn without(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     for (index, residue) in entry.chains[0].residues.iter_mut().enumerate() {
         residue.atoms.retain(|atom| !is_removed(index, &atom.name));
     }
+    entry.chains[0].residues.retain(|residue| !residue.atoms.is_empty());
     clean(&entry, &Options::default()).unwrap()
 }
 
@@ -47,7 +48,9 @@ fn check(cleaned: &Cleaned) {
     assert_eq!([positions.len(), cleaned.residues.len()], [structure.atoms.len(), structure.residues.len()]);
     for (index, residue) in structure.residues.iter().enumerate() {
         let standard = standard_residue(&residue.name).unwrap();
-        assert!(standard.heavy_atoms().all(|name| structure.atom_named(index, name).is_some()), "{residue:?}");
+        let is_there = |name: &str| structure.atom_named(index, name).is_some();
+        let is_needed = |name: &&str| index > 0 || !matches!(*name, "P" | "OP1" | "OP2");
+        assert!(standard.heavy_atoms().filter(is_needed).all(is_there), "{residue:?}");
         let is_bonded = |[a, b]: &[String; 2]| {
             let [a, b] = [a, b].map(|name| structure.atom_named(index, name).map(|atom| atom as u32));
             a.zip(b).is_none_or(|(a, b)| structure.bonds.contains(&[a, b]) || structure.bonds.contains(&[b, a]))
@@ -55,11 +58,15 @@ fn check(cleaned: &Cleaned) {
         assert!(standard.bonds.iter().all(is_bonded), "{residue:?}");
     }
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);
+    let residues = structure.residue_of_atoms();
     for a in 0..positions.len() {
+        let label = structure.residue_label(residues[a] as usize);
         for b in 0..a {
             let distance = (positions[a] - positions[b]).norm();
+            if distance > 0.25 {
+                continue;
+            }
             let [u, v] = [a, b].map(|atom| &structure.atoms[atom].name);
-            let label = structure.residue_label(structure.residue_of_atoms()[a] as usize);
             if bonded[a].contains(&(b as u32)) {
                 // bonds of heavy atoms are 0.12 to 0.185 nm long, and 0.203 nm between sulfur atoms
                 assert!((0.115..0.205).contains(&distance), "{u} {v} of {label}: {distance}");
@@ -72,7 +79,8 @@ fn check(cleaned: &Cleaned) {
 
 /// Compares bonds, angles and chirality in a residue with those of the crystal.
 fn compare(found: &Cleaned, crystal: &Cleaned, index: usize) {
-    let names: Vec<&str> = standard_residue(&crystal.structure.residues[index].name).unwrap().heavy_atoms().collect();
+    let names = standard_residue(&crystal.structure.residues[index].name).unwrap().heavy_atoms();
+    let names: Vec<&str> = names.filter(|name| crystal.structure.atom_named(index, name).is_some()).collect();
     let label = crystal.structure.residue_label(index);
     let bonded = neighbours(crystal.structure.atoms.len(), &crystal.structure.bonds);
     let both = |name: &str| [found, crystal].map(|of| of.positions[of.structure.atom_named(index, name).unwrap()]);
@@ -182,8 +190,16 @@ fn residues_without_a_backbone_are_refused() {
     assert!(message.contains("LYS 6 of chain A lacks CA, NZ, and without CA of the backbone it cannot"), "{message}");
     assert!(message.contains("PDBFixer"), "{message}");
     let message = refusal(|residue, _| (20..24).contains(&residue));
-    assert!(message.contains("4 residues are missing between THR 20 of chain A and ASN 25 of chain A"), "{message}");
+    assert!(message.contains("4 residues are missing between SER 20 of chain A and ASN 25 of chain A"), "{message}");
     assert!(message.contains("--cap ACE,NME"), "{message}");
+}
+
+#[test]
+fn caps_without_room_are_refused() {
+    // the caps of a gap of one residue in a helix have no room
+    let problem = complete(&mut without(|residue, _| residue == 30), Caps::Gaps).unwrap_err();
+    assert!(problem.message.contains("ACE before ASP 32 of chain A clashes with other atoms"), "{problem:?}");
+    assert!(problem.help.as_ref().is_some_and(|help| help.contains("remove the residues beside")), "{problem:?}");
 }
 
 /// Distance and angle of three atoms, given by residue and name.
@@ -194,7 +210,7 @@ fn measured(of: &Cleaned, atoms: [(usize, &str); 3]) -> [f64; 2] {
 
 #[test]
 fn gaps_are_capped() {
-    for (gap, caps) in [(20..24, Caps::Gaps), (30..31, Caps::Gaps), (36..37, Caps::GapsAndEnds)] {
+    for (gap, caps) in [(20..24, Caps::Gaps), (29..32, Caps::Gaps), (35..39, Caps::GapsAndEnds)] {
         let mut cleaned = without(|residue, _| gap.contains(&residue));
         complete(&mut cleaned, caps).unwrap_or_else(|problem| panic!("{problem:?}"));
         check(&cleaned);
@@ -217,6 +233,55 @@ fn gaps_are_capped() {
         near([(after + 2, "N"), (after + 1, "C"), (after + 1, "CH3")], [0.1525, 116.2]);
         near([(after + 2, "CA"), (after + 2, "N"), (after + 1, "C")], [0.1329, 121.7]);
     }
+}
+
+/// Nucleotides DG 1, DC 2 and DG 3 of the entry 1PFE, without the atoms for which `is_removed` is true.
+fn dna(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
+    let mut entry = parse(include_bytes!("../tests/1pfe.pdb"), None).unwrap();
+    for (index, residue) in entry.chains[0].residues.iter_mut().enumerate() {
+        residue.atoms.retain(|atom| !is_removed(index, &atom.name));
+    }
+    entry.chains[0].residues.retain(|residue| !residue.atoms.is_empty());
+    clean(&entry, &Options::default()).unwrap()
+}
+
+#[test]
+fn bases_and_sugars_have_the_geometry_of_the_crystal() {
+    let crystal = dna(|_, _| false);
+    let base = |name: &str| name.len() <= 2 && name != "P";
+    let sugar = |name: &str| base(name) || matches!(name, "C1'" | "C2'" | "O4'");
+    let oxygens = |name: &str| matches!(name, "OP1" | "OP2");
+    let parts: [&dyn Fn(&str) -> bool; 4] = [&base, &sugar, &oxygens, &|name| name == "OP2"];
+    for index in 0..3 {
+        for part in parts {
+            let mut found = dna(|residue, name| residue == index && part(name));
+            complete(&mut found, Caps::None).unwrap_or_else(|problem| panic!("{problem:?}"));
+            check(&found);
+            compare(&found, &crystal, index);
+        }
+    }
+    let mut found = dna(|residue, name| residue == 1 && matches!(name, "OP1" | "OP2"));
+    complete(&mut found, Caps::None).unwrap();
+    for name in ["OP1", "OP2"] {
+        let at = |of: &Cleaned| of.positions[of.structure.atom_named(1, name).unwrap()];
+        // 0.025 nm is the deviation by the largest angle above at a distance of 0.1485 nm
+        assert!((at(&found) - at(&crystal)).norm() < 0.025, "{name}");
+    }
+}
+
+#[test]
+fn phosphates_before_chains_are_removed() {
+    let mut found = dna(|residue, name| residue == 0 || (residue == 1 && name == "OP2"));
+    complete(&mut found, Caps::None).unwrap_or_else(|problem| panic!("{problem:?}"));
+    let has = |residue: usize, name: &str| found.structure.atom_named(residue, name).is_some();
+    assert_eq!(["P", "OP1", "OP2"].map(|name| has(0, name)), [false; 3]);
+    assert_eq!(["P", "OP1", "OP2"].map(|name| has(1, name)), [true; 3]);
+    let said: Vec<String> = found.decisions.iter().map(ToString::to_string).collect();
+    assert!(
+        said.iter().any(|said| said.starts_with("DC 2 of chain A: removed P, OP1 of the 5' phosphate")),
+        "{said:?}"
+    );
+    found.structure.check().unwrap();
 }
 
 proptest! {
