@@ -31,9 +31,9 @@ pub enum Caps {
     /// no caps: residues that are missing within a chain are refused
     #[default]
     None,
-    /// both sides of missing residues within a chain
+    /// caps beside missing residues within a chain
     Gaps,
-    /// both sides of missing residues, and both ends of each chain
+    /// caps beside missing residues, and at the ends of each chain
     GapsAndEnds,
 }
 

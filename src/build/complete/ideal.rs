@@ -73,7 +73,8 @@ fn read_table() -> HashMap<&'static str, Ideal> {
     table
 }
 
-/// Numbers of bonds from an atom to all atoms, without the bonds that `is_open` refuses; `usize::MAX` if there is no way.
+/// Numbers of bonds from an atom to all atoms, without the bonds that `is_open` refuses; `usize::MAX` if there is no
+/// way.
 fn steps_from(start: usize, bonded: &[Vec<usize>], is_open: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut steps = vec![usize::MAX; bonded.len()];
     steps[start] = 0;

@@ -1,7 +1,7 @@
 //! The steps from an entry to a system, in order: [`build`] takes them and notes every decision.
 //!
-//! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are missing
-//! within a chain and not capped, residues that cannot be placed, and residues without bonds.
+//! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are
+//! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
 mod solvate;
 mod water;
