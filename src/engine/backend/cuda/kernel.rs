@@ -84,4 +84,8 @@ kernels! {
     Momentum = "momentum",
     RemoveMomentum = "remove_momentum",
     StopMotion = "stop_motion",
+    StretchMolecules = "stretch_molecules",
+    LargestDeviation = "largest_deviation",
+    KeepForces = "keep_forces",
+    PowerOfChange = "power_of_change",
 }

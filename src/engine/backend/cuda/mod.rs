@@ -54,22 +54,24 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod virtual_sites;
+mod volume;
 mod volume_terms;
 
 use super::{
     Backend, Energies, Evaluation, Feature, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
-    unsupported,
+    unsupported, volume_move,
 };
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
+use crate::ensemble::barostat::{BoxScaling, Relaxation};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::restraint::{Restraining, RestraintProgress, Restraints};
-use crate::system::{Coupling, State, System};
+use crate::system::{Coupling, State, System, TrialMoves};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
@@ -80,6 +82,7 @@ use replay::StepRequest;
 use shared::Pointer;
 use std::cell::{Cell, RefCell};
 use sums::Sums;
+use volume::VolumeTrials;
 use volume_terms::VolumeTerms;
 
 pub use cache::Programs;
@@ -142,6 +145,7 @@ pub struct Cuda<D> {
     /// steps requested since the last search
     step_requests: Vec<StepRequest>,
     restraints: Restraining,
+    trials: VolumeTrials,
 }
 
 impl<D: Device> Cuda<D> {
@@ -177,8 +181,9 @@ impl<D: Device> Cuda<D> {
             searches: 0,
             step_requests: vec![],
             restraints: Restraining::default(),
+            trials: VolumeTrials::new(system.topology.molecules()),
         };
-        cuda.arguments.trace_times_volume = 3.0 * cuda.volume_terms.virial(1.0);
+        cuda.arguments.virial_times_volume = cuda.volume_terms.virial(1.0);
         Ok(cuda)
     }
 
@@ -238,12 +243,24 @@ impl<D: Device> Cuda<D> {
     }
 }
 
-fn coupling(status: &Status) -> Coupling {
+fn coupling(status: &Status, trials: [TrialMoves; 3]) -> Coupling {
     let Status { barostat_work, pending_scaling, pending_rescaling, .. } = *status;
     let thermostat_work = status.thermostat_work + status.refreshment_work as f64 / SUM_SCALE;
     let pending_rescaling = if pending_rescaling == 0.0 { vec![] } else { vec![pending_rescaling] };
-    let pending_scaling = Vec3::splat(pending_scaling);
-    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Coupling::default() }
+    let pending_scaling = Vec3::from(pending_scaling);
+    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, trials, ..Coupling::default() }
+}
+
+/// Converts the parameters of a barostat for the kernels.
+fn on_device(scaling: &BoxScaling) -> layout::BoxScaling {
+    let extents = scaling.coupling.extents();
+    let relaxation = |extent: usize| {
+        let Relaxation { rate, pressure, thermal, noise, stochastic } = scaling.relaxations[extent];
+        let directions = extents.get(extent).map_or(0, |directions| directions.len() as u32);
+        layout::Relaxation { rate, pressure, thermal, noise, stochastic: stochastic.into(), directions }
+    };
+    let relaxations = std::array::from_fn(relaxation);
+    layout::BoxScaling { relaxations, surface_tension: scaling.surface_tension }
 }
 
 impl<D: Device> Cuda<D> {
@@ -267,7 +284,7 @@ impl<D: Device> Backend for Cuda<D> {
         let a = &self.arguments;
         let Coupling { thermostat_work, barostat_work, pending_scaling, ref pending_rescaling, .. } = state.coupling;
         let pending_rescaling = pending_rescaling.first().copied().unwrap_or_default();
-        let pending_scaling = pending_scaling.x;
+        let pending_scaling = pending_scaling.to_array();
         let work = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
         let no_fault = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..work };
         write(&self.device, a.status, &[no_fault])?;
@@ -275,6 +292,7 @@ impl<D: Device> Backend for Cuda<D> {
         write(&self.device, a.old, &state.positions)?;
         write(&self.device, a.velocities, &state.velocities)?;
         write(&self.device, a.cell, &[lattice::lattice(state.cell.as_ref())])?;
+        self.trials.moves = state.coupling.trials;
         self.last_good.clone_from(&state.positions);
         virtual_sites::place_first(&self.device, a, &mut self.last_good)?;
         (self.pending, self.packed) = (None, false);
@@ -285,7 +303,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn download(&self, state: &mut State) -> Result<()> {
-        state.coupling = coupling(&sums::check(&self.device, &self.arguments)?);
+        state.coupling = coupling(&sums::check(&self.device, &self.arguments)?, self.trials.moves);
         self.read_state(state)
     }
 
@@ -411,16 +429,17 @@ impl<D: Device> Backend for Cuda<D> {
         if self.cell.get().is_none() {
             return Ok(());
         }
-        if box_scaling.coupling != PressureCoupling::Isotropic {
-            return Err(unsupported(Feature::DirectionalBarostat));
-        }
         self.amend_last_request(|asked| asked.box_scaling = Some(box_scaling));
-        let Relaxation { rate, pressure, thermal, noise, stochastic } = box_scaling.relaxations[0];
-        let stochastic = u32::from(stochastic);
-        let box_scaling = layout::BoxScaling { rate, pressure, thermal, noise, stochastic, unused: 0 };
         self.cell_is_old.set(true);
         self.packed = false;
-        steps::scale_box(&self.device, &Arguments { box_scaling, ..self.arguments })
+        steps::scale_box(&self.device, &Arguments { box_scaling: on_device(&box_scaling), ..self.arguments })
+    }
+
+    fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
+        volume_move::try_volume(self, trial, workload, lists)?;
+        // the caller prunes next, which clears the forces on the device, so the next step computes them again
+        self.pending = Some(workload.virial);
+        Ok(())
     }
 
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {
@@ -432,7 +451,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn coupling(&self) -> Result<Coupling> {
-        Ok(coupling(&read_one(&self.device, self.arguments.status)?))
+        Ok(coupling(&read_one(&self.device, self.arguments.status)?, self.trials.moves))
     }
 
     fn remove_com_motion(&mut self) -> Result<()> {

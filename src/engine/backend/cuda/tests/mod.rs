@@ -10,6 +10,7 @@ pub(crate) mod motion;
 pub(crate) mod refreshment;
 mod restraints;
 mod terms;
+mod volume;
 
 use super::Cuda;
 use super::device::read;
