@@ -98,10 +98,8 @@ pub const GPU: Platform = Platform {
         Feature::Barostat(BarostatKind::MonteCarlo),
         Feature::DirectionalBarostat,
         Feature::MultipleTimeSteps,
-        Feature::Restraints,
         Feature::LjPme,
         Feature::Ions1264,
-        Feature::ExternalForces,
         Feature::DoublePrecision,
     ],
 };

@@ -338,6 +338,11 @@ shared! {
         /// Σ E/k of each set whose force constant k changes with time, nm²
         restraint_slopes: Pointer<i64>,
         restraint_work: Pointer<RestraintWork>,
+        // forces that the host computes: atoms, their positions followed by one element whose x is 1 if the host must
+        // not compute forces, and their forces followed by the three rows of the virial
+        host_atoms: Pointer<u32>,
+        host_positions: Pointer<Vec3>,
+        host_forces: Pointer<Vec3>,
         // update groups
         free_atoms: Pointer<u32>,
         waters: Pointer<SettleWater>,
@@ -431,6 +436,9 @@ shared! {
         packs_ahead: u32,
         /// 1 if the work of constraint forces is added to the work of refreshments
         refreshed: u32,
+        /// number of atoms whose positions the host needs for the forces that it computes
+        host_atom_count: u32,
+        unused: u32,
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! `kernels/` holds the device code, with file names like those of the modules of the CPU backend. `layout` holds the
 //! structures that host and device share. Steps without output are captured as a CUDA graph and replayed. The host
-//! waits for the device only when it reads a result. Start reading at [`Cuda`], then `steps`.
+//! waits for the device only when it reads a result, or when it computes forces. Start reading at [`Cuda`], then `steps`.
 //!
 //! Thermostats and barostats do not synchronise host and device. The host draws their random numbers in advance, or
 //! the integration kernel draws them. Kinetic energies, virial and cell stay on the device. Pair lists whose lifetime
@@ -23,6 +23,8 @@
 //!   refreshment after the scaling adds one kernel less than the scaling
 //! - +1 in the step after a rescaling of velocities, or after a scaling by a barostat
 //! - +2 for the removal of center-of-mass motion (1 without a cell)
+//! - +2 for restraints of collective variables and external forces, which the host computes; in such steps host and
+//!   device wait for each other (see `host_forces`)
 //!
 //! With velocity rescaling every ten steps a step has 7.4 kernels on average. With a barostat in addition it has 7.6.
 //! PME runs concurrently with pairs and bonded terms; its short kernels have priority.
@@ -36,6 +38,7 @@ mod compiler;
 mod device;
 pub(crate) mod emulator;
 mod gpu;
+mod host_forces;
 mod integration;
 mod kernel;
 mod lattice;
@@ -57,8 +60,8 @@ mod virtual_sites;
 mod volume_terms;
 
 use super::{
-    Backend, Energies, Evaluation, Feature, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
-    unsupported,
+    Backend, Energies, Evaluation, ExternalForce, Feature, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload,
+    host, unsupported,
 };
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
@@ -74,6 +77,7 @@ use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
 use device::{Timing, allocate, copy, read, read_one, write};
+use host_forces::HostForces;
 use layout::{Arguments, Lattice, NO_ATOM, SUM_SCALE, Status};
 use list_lifetime::ListLifetime;
 use replay::StepRequest;
@@ -142,6 +146,7 @@ pub struct Cuda<D> {
     /// steps requested since the last search
     step_requests: Vec<StepRequest>,
     restraints: Restraining,
+    host_forces: HostForces,
 }
 
 impl<D: Device> Cuda<D> {
@@ -177,6 +182,7 @@ impl<D: Device> Cuda<D> {
             searches: 0,
             step_requests: vec![],
             restraints: Restraining::default(),
+            host_forces: HostForces::default(),
         };
         cuda.arguments.trace_times_volume = 3.0 * cuda.volume_terms.virial(1.0);
         Ok(cuda)
@@ -210,6 +216,7 @@ impl<D: Device> Cuda<D> {
         if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
             self.volume_terms.add(volume, &mut energies, &mut virial);
         }
+        self.host_forces.add_energies(&mut energies);
         self.evaluation.energies = energies;
         self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
         Ok(())
@@ -325,7 +332,8 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
         loop {
-            if !must_know && !self.list_lifetime.is_check_due() {
+            // the host computes forces only for steps that the device makes
+            if !must_know && !self.computes_on_host() && !self.list_lifetime.is_check_due() {
                 return Ok(false);
             }
             lists::check_displacements(&self.device, &self.arguments)?;
@@ -368,6 +376,7 @@ impl<D: Device> Backend for Cuda<D> {
             return Err(unsupported(Feature::MultipleTimeSteps));
         }
         self.restraints.set_time(workload.restraint_time);
+        self.compute_host_forces()?;
         if !workload.energy {
             self.pending = Some(workload.virial);
             (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);
@@ -385,6 +394,11 @@ impl<D: Device> Backend for Cuda<D> {
         }
         self.evaluate(&sums, workload)?;
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
+    }
+
+    fn add_external_force(&mut self, force: Box<dyn ExternalForce>) -> Result<()> {
+        self.host_forces.push(force);
+        self.set_host_atoms()
     }
 
     fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
