@@ -21,7 +21,7 @@ use super::Cuda;
 use super::device::{Device, allocate, give_back, over, read, store, write};
 use super::kernel::Kernel;
 use super::layout::Arguments;
-use crate::backend::{Energies, External, ExternalForce};
+use crate::backend::{Backend, Energies, External, ExternalForce};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::restraint::Restraining;
