@@ -74,7 +74,7 @@ impl HostForces {
 impl<D: Device> Cuda<D> {
     /// Whether the host computes some of the forces.
     pub(super) fn computes_on_host(&self) -> bool {
-        self.arguments.host_atom_count > 0
+        self.arguments.host.count > 0
     }
 
     /// Determines the atoms that the host needs and allocates their arrays, after a change of restraints or external
@@ -87,12 +87,12 @@ impl<D: Device> Cuda<D> {
         host.positions.resize(all, Vec3::ZERO);
         host.forces.resize(all, Vec3::ZERO);
         (host.external_energy, host.restraint_energy) = (0.0, 0.0);
-        a.host_atom_count = 0;
-        give_back(device, [&mut a.host_atoms.0, &mut a.host_positions.0, &mut a.host_forces.0])?;
-        a.host_atoms = store(device, &host.atoms)?;
-        a.host_positions = allocate(device, used + 1)?;
-        a.host_forces = allocate(device, used + 3)?;
-        a.host_atom_count = used as u32;
+        a.host.count = 0;
+        give_back(device, [&mut a.host.atoms.0, &mut a.host.positions.0, &mut a.host.forces.0])?;
+        a.host.atoms = store(device, &host.atoms)?;
+        a.host.positions = allocate(device, used + 1)?;
+        a.host.forces = allocate(device, used + 3)?;
+        a.host.count = used as u32;
         self.epoch += 1;
         Ok(())
     }
@@ -109,15 +109,15 @@ impl<D: Device> Cuda<D> {
         exchanged.clear();
         exchanged.extend(atoms.iter().map(|&atom| forces[atom as usize]));
         exchanged.extend(virial.0.map(Vec3::from));
-        write(&self.device, self.arguments.host_forces, exchanged)
+        write(&self.device, self.arguments.host.forces, exchanged)
     }
 
     /// Reads the positions that the host needs. Returns an error if a step has failed.
     fn gather_positions(&mut self) -> Result<()> {
-        self.device.launch(over(Kernel::GatherPositions, self.arguments.host_atom_count), &self.arguments)?;
+        self.device.launch(over(Kernel::GatherPositions, self.arguments.host.count), &self.arguments)?;
         let HostForces { atoms, exchanged, positions, .. } = &mut self.host_forces;
         exchanged.resize(atoms.len() + 1, Vec3::ZERO);
-        read(&self.device, self.arguments.host_positions, exchanged)?;
+        read(&self.device, self.arguments.host.positions, exchanged)?;
         atoms.iter().zip(&*exchanged).for_each(|(&atom, &r)| positions[atom as usize] = r);
         if exchanged[atoms.len()].x == 0.0 {
             return Ok(());
@@ -130,5 +130,5 @@ impl<D: Device> Cuda<D> {
 /// Adds the forces that the host has computed, and their virial if `sums`.
 pub(super) fn add(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     let kernel = if sums { Kernel::AddHostForcesSums } else { Kernel::AddHostForces };
-    device.launch(over(kernel, a.host_atom_count), a)
+    device.launch(over(kernel, a.host.count), a)
 }

@@ -1,12 +1,16 @@
 //! Structures and constants shared by host and kernels. The C declarations are generated from the definitions here
 //! ([`declarations`]), with an assertion for every size and offset, so a mismatch is a compile error.
 
+mod host_forces;
+mod pairs;
 mod refreshment;
 mod restraints;
 mod sites;
 mod terms;
 mod transforms;
 
+pub(super) use host_forces::*;
+pub(super) use pairs::*;
 pub(super) use refreshment::*;
 pub(super) use restraints::*;
 pub(super) use sites::*;
@@ -248,39 +252,6 @@ shared! {
 }
 
 shared! {
-    /// A polynomial in c − r², where c is the center of its range of r² ([`crate::pair::Polynomial`]).
-    Smooth {
-        /// nm²
-        center: f32,
-        /// number of pairs of coefficients in `more`
-        more_pairs: u32,
-        /// c₀ to c₁₀
-        first: [f32; FIRST_TERMS],
-        /// [c₁₂, c₁₁], [c₁₄, c₁₃] and so on, stored in falling order
-        more: [f32; 8],
-    }
-}
-
-members!(Smooth);
-
-shared! {
-    /// A Lennard-Jones switch ([`crate::term::LjSwitch`]).
-    LjSwitch {
-        /// distance at which the switch begins, nm
-        from: f32,
-        /// potential switch: 1/(r_c − r₁), and 30/(r_c − r₁), 1/nm
-        inverse_width: f32,
-        slope: f32,
-        /// force switch, for α = 6 and 12: A/α, B/α and C/α
-        square: [f32; 2],
-        cube: [f32; 2],
-        shift: [f32; 2],
-    }
-}
-
-members!(LjSwitch);
-
-shared! {
     /// Arguments of all kernels, in addition to one number.
     Arguments {
         cell: Pointer<Lattice>,
@@ -338,11 +309,7 @@ shared! {
         /// Σ E/k of each set whose force constant k changes with time, nm²
         restraint_slopes: Pointer<i64>,
         restraint_work: Pointer<RestraintWork>,
-        // forces that the host computes: atoms, their positions followed by one element whose x is 1 if the host must
-        // not compute forces, and their forces followed by the three rows of the virial
-        host_atoms: Pointer<u32>,
-        host_positions: Pointer<Vec3>,
-        host_forces: Pointer<Vec3>,
+        host: ComputedOnHost,
         // update groups
         free_atoms: Pointer<u32>,
         waters: Pointer<SettleWater>,
@@ -436,9 +403,6 @@ shared! {
         packs_ahead: u32,
         /// 1 if the work of constraint forces is added to the work of refreshments
         refreshed: u32,
-        /// number of atoms whose positions the host needs for the forces that it computes
-        host_atom_count: u32,
-        unused: u32,
     }
 }
 
@@ -490,6 +454,7 @@ pub(super) fn declarations() -> String {
         RestrainedAtom::declaration(),
         RestraintSet::declaration(),
         RestraintWork::declaration(),
+        ComputedOnHost::declaration(),
         SettleWater::declaration(),
         ShakeCluster::declaration(),
         CoupledCluster::declaration(),

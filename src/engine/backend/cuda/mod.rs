@@ -3,11 +3,13 @@
 //!
 //! `kernels/` holds the device code, with file names like those of the modules of the CPU backend. `layout` holds the
 //! structures that host and device share. Steps without output are captured as a CUDA graph and replayed. The host
-//! waits for the device only when it reads a result, or when it computes forces. Start reading at [`Cuda`], then `steps`.
+//! waits for the device only when it reads a result, or when it computes forces itself. Start reading at [`Cuda`],
+//! then `steps`.
 //!
 //! Thermostats and barostats do not synchronise host and device. The host draws their random numbers in advance, or
 //! the integration kernel draws them. Kinetic energies, virial and cell stay on the device. Pair lists whose lifetime
-//! is limited by displacements do not synchronise host and device either, see `list_lifetime`.
+//! is limited by displacements do not synchronise host and device either, unless the host computes forces; see
+//! `list_lifetime`.
 //!
 //! Kernels per step with PME and without coupled constraints:
 //!

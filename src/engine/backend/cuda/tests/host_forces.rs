@@ -7,6 +7,7 @@ use crate::backend::cuda::emulator::device::Emulated;
 use crate::backend::{Backend, Evaluation, External, Leapfrog, Workload};
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, Relaxation};
+use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::restraint::{
     CollectiveRestraint, Group, Members, Potential, RestraintSample, Restraints, Superposed, Variable, Well,
@@ -26,6 +27,9 @@ const WORK: f64 = 1e-4;
 /// Largest difference of positions that a step adds, nm: the rounding error of the force on a hydrogen atom, 0.2
 /// kJ/mol/nm as derived in [`super::motion`], times dt²/m.
 const POSITION: f64 = 2e-7;
+/// Relative tolerance of lengths that the barostat scales twice. Its factors are 1 + rate · ΔP/3. A pressure of 10³
+/// kJ/mol/nm³ times the relative error of virials, 10⁻⁴ ([`super::motion`]), times the rate is 3·10⁻⁷ in each.
+const LENGTH: f64 = 1e-6;
 
 const HARMONIC: Well = Well {
     center: Some(0.1),
@@ -144,7 +148,7 @@ fn energies_forces_and_virial_are_those_of_the_host() {
     compare(&Sample::load("tip4pew").rigid(), &Restraints::default(), true);
 }
 
-/// A barostat without noise, which relaxes a thousandth of the pressure difference in a step.
+/// A barostat without noise. Its rate is so high that the virial of the restraints changes the cell visibly.
 const BAROSTAT: Relaxation = Relaxation { rate: 1e-5, pressure: 1.0, thermal: 1.0, noise: 0.0, stochastic: false };
 
 /// Makes the step with index `number` since the start of the stage, with a barostat after each third step.
@@ -189,10 +193,6 @@ fn compare_steps(sample: &Sample, external: bool, steps: u64) {
     assert!((edge - expected).abs() <= LENGTH * expected, "an edge of {edge} against {expected} nm");
     assert!(ours.cell.is_none() || (without - expected).abs() > 10.0 * LENGTH * expected, "{without} {expected}");
 }
-
-/// Relative tolerance of lengths that the barostat scales twice. Its factors are 1 + rate · ΔP/3. A pressure of 10³
-/// kJ/mol/nm³ times the relative error of virials, 10⁻⁴ ([`super::motion`]), times the rate is 3·10⁻⁷ in each.
-const LENGTH: f64 = 1e-6;
 
 #[test]
 fn pulling_without_a_cell_does_the_work_of_the_host() {
@@ -284,7 +284,7 @@ fn lists_that_expire_do_not_change_the_work() {
 fn forces_are_not_computed_for_a_step_that_the_device_does_not_make() {
     let (sample, restraints, lists) = drifting();
     let mut cuda = exact(&sample, &restraints, &lists);
-    let mut unchecked = || -> crate::error::Result<()> {
+    let mut unchecked = || -> Result<()> {
         for _ in 0..20 {
             cuda.forces(Workload::FORCES)?;
             cuda.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() }, None)?;
