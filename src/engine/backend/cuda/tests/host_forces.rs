@@ -102,7 +102,7 @@ fn added<B: Backend>(mut backend: B, load: impl FnOnce(&mut B)) -> (Evaluation, 
     load(&mut backend);
     backend.forces(EVERYTHING).expect("forces");
     let mut loaded = backend.evaluation().clone();
-    loaded.forces.iter_mut().zip(&free.forces).for_each(|(force, free)| *force = *force - *free);
+    loaded.forces.iter_mut().zip(&free.forces).for_each(|(force, free)| *force -= *free);
     loaded.virial += free.virial.scaled(-1.0);
     (loaded, backend.restraining().expect("restraints").samples().to_vec())
 }
