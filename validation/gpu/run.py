@@ -127,6 +127,11 @@ LANGEVIN = 'thermostat = { kind = "langevin", temperature = "300 K", friction = 
 BAROSTAT = 'barostat = { kind = "c-rescale", pressure = "1 bar", coupling_time = "2 ps" }'
 RELEASED = 'position_restraints = { select = "resid 1", force_constant = [["0 ps", "2000 kJ/mol/nm^2"], ["0.7 ps", "0 kJ/mol/nm^2"]] }'
 
+UMBRELLA = """restraints = [
+    { kind = "torsion", groups = ["index 4", "index 6", "index 8", "index 14"], at = "-60 deg", force_constant = "200 kJ/mol/rad^2" },
+    { kind = "distance", groups = ["resid 1", "resid 3"], force_constant = "2000 kJ/mol/nm^2", rate = "0.2 nm/ps" },
+]"""
+
 
 def run(md, source, where, device, *options):
     return command([md, "run", source, "--quiet", "--output-dir", where, "--device", device, *options], accept=(0, 3))
@@ -136,7 +141,7 @@ def summary(where):
     return json.loads((where / "summary.json").read_text())
 
 
-SANITIZED = {"peptide-ff19sb": f"{THERMOSTAT}\n{BAROSTAT}\n{RELEASED}", "tip4pew": f"{LANGEVIN}\n{BAROSTAT}"}
+SANITIZED = {"peptide-ff19sb": f"{THERMOSTAT}\n{BAROSTAT}\n{RELEASED}\n{UMBRELLA}", "tip4pew": f"{LANGEVIN}\n{BAROSTAT}"}
 
 
 def sanitizers(report, md, device):
@@ -178,6 +183,12 @@ BITS = {
     "langevin dynamics": ("octahedron", 'constraints = "h-bonds"', f"{LANGEVIN}\n{BAROSTAT}"),
     "virtual sites": ("tip4pew", "", f"{LANGEVIN}\n{BAROSTAT}"),
     "restraints that are released": ("peptide-ff19sb", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{RELEASED}"),
+    "umbrella and pulling": ("peptide-ff19sb", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{BAROSTAT}\n{UMBRELLA}"),
+    "pulling, lists by displacement": (
+        "peptide-ff19sb",
+        'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }',
+        f"{LANGEVIN}\n{RELEASED}\n{UMBRELLA}",
+    ),
 }
 
 

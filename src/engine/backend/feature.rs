@@ -96,10 +96,8 @@ pub const GPU: Platform = Platform {
         Feature::Thermostat(ThermostatKind::Andersen),
         Feature::TemperatureGroups,
         Feature::MultipleTimeSteps,
-        Feature::Restraints,
         Feature::LjPme,
         Feature::Ions1264,
-        Feature::ExternalForces,
         Feature::DoublePrecision,
     ],
 };

@@ -66,7 +66,7 @@ impl<D: Device> Cuda<D> {
         if !kinetic {
             return Ok(Kinetic::default());
         }
-        let sums = Sums::read(device, a)?;
+        let sums = Sums::read(&self.device, &self.arguments)?;
         self.check()?;
         self.note_restraint_work()?;
         let kinetic = Kinetic {

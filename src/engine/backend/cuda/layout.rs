@@ -2,6 +2,8 @@
 //! ([`declarations`]), with an assertion for every size and offset, so a mismatch is a compile error.
 
 mod couplings;
+mod host_forces;
+mod pairs;
 mod refreshment;
 mod restraints;
 mod sites;
@@ -9,13 +11,15 @@ mod terms;
 mod transforms;
 
 pub(super) use couplings::*;
+pub(super) use host_forces::*;
+pub(super) use pairs::*;
 pub(super) use refreshment::*;
 pub(super) use restraints::*;
 pub(super) use sites::*;
 pub(super) use terms::*;
 pub(super) use transforms::*;
 
-use super::shared::{Element, Member, Pointer, members, shared};
+use super::shared::{Element, Member, Pointer, shared};
 use crate::ensemble::barostat::LARGEST_CHANGE;
 use crate::ensemble::motion::LINEAR;
 use crate::pair::FIRST_TERMS;
@@ -225,39 +229,6 @@ shared! {
 }
 
 shared! {
-    /// A polynomial in c − r², where c is the center of its range of r² ([`crate::pair::Polynomial`]).
-    Smooth {
-        /// nm²
-        center: f32,
-        /// number of pairs of coefficients in `more`
-        more_pairs: u32,
-        /// c₀ to c₁₀
-        first: [f32; FIRST_TERMS],
-        /// [c₁₂, c₁₁], [c₁₄, c₁₃] and so on, stored in falling order
-        more: [f32; 8],
-    }
-}
-
-members!(Smooth);
-
-shared! {
-    /// A Lennard-Jones switch ([`crate::term::LjSwitch`]).
-    LjSwitch {
-        /// distance at which the switch begins, nm
-        from: f32,
-        /// potential switch: 1/(r_c − r₁), and 30/(r_c − r₁), 1/nm
-        inverse_width: f32,
-        slope: f32,
-        /// force switch, for α = 6 and 12: A/α, B/α and C/α
-        square: [f32; 2],
-        cube: [f32; 2],
-        shift: [f32; 2],
-    }
-}
-
-members!(LjSwitch);
-
-shared! {
     /// Arguments of all kernels, in addition to one number.
     Arguments {
         cell: Pointer<Lattice>,
@@ -315,6 +286,7 @@ shared! {
         /// Σ E/k of each set whose force constant k changes with time, nm²
         restraint_slopes: Pointer<i64>,
         restraint_work: Pointer<RestraintWork>,
+        host: ComputedOnHost,
         // update groups
         free_atoms: Pointer<u32>,
         waters: Pointer<SettleWater>,
@@ -463,6 +435,7 @@ pub(super) fn declarations() -> String {
         RestrainedAtom::declaration(),
         RestraintSet::declaration(),
         RestraintWork::declaration(),
+        ComputedOnHost::declaration(),
         SettleWater::declaration(),
         ShakeCluster::declaration(),
         CoupledCluster::declaration(),

@@ -3,11 +3,13 @@
 //!
 //! `kernels/` holds the device code, with file names like those of the modules of the CPU backend. `layout` holds the
 //! structures that host and device share. Steps without output are captured as a CUDA graph and replayed. The host
-//! waits for the device only when it reads a result. Start reading at [`Cuda`], then `steps`.
+//! waits for the device only when it reads a result, or when it computes forces itself. Start reading at [`Cuda`],
+//! then `steps`.
 //!
 //! Thermostats and barostats do not synchronise host and device. The host draws their random numbers in advance, or
 //! the integration kernel draws them. Kinetic energies, virial and cell stay on the device. Pair lists whose lifetime
-//! is limited by displacements do not synchronise host and device either, see `list_lifetime`.
+//! is limited by displacements do not synchronise host and device either, unless the host computes forces; see
+//! `list_lifetime`.
 //!
 //! Kernels per step with PME and without coupled constraints:
 //!
@@ -23,6 +25,8 @@
 //!   refreshment after the scaling adds one kernel less than the scaling
 //! - +1 in the step after a rescaling of velocities, or after a scaling by a barostat
 //! - +2 for the removal of center-of-mass motion (1 without a cell)
+//! - +2 for restraints of collective variables and external forces, which the host computes; in such steps host and
+//!   device wait for each other (see `host_forces`)
 //!
 //! With velocity rescaling every ten steps a step has 7.4 kernels on average. With a barostat in addition it has 7.6.
 //! PME runs concurrently with pairs and bonded terms; its short kernels have priority.
@@ -36,6 +40,7 @@ mod compiler;
 mod device;
 pub(crate) mod emulator;
 mod gpu;
+mod host_forces;
 mod integration;
 mod kernel;
 mod lattice;
@@ -58,8 +63,8 @@ mod volume;
 mod volume_terms;
 
 use super::{
-    Backend, Energies, Evaluation, Feature, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
-    unsupported, volume_move,
+    Backend, Energies, Evaluation, ExternalForce, Feature, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload,
+    host, unsupported, volume_move,
 };
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, Relaxation};
@@ -76,6 +81,7 @@ use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
 use device::{Timing, allocate, copy, read, read_one, write};
+use host_forces::HostForces;
 use layout::{Arguments, Lattice, NO_ATOM, SUM_SCALE, Status};
 use list_lifetime::ListLifetime;
 use replay::StepRequest;
@@ -146,6 +152,7 @@ pub struct Cuda<D> {
     step_requests: Vec<StepRequest>,
     restraints: Restraining,
     trials: VolumeTrials,
+    host_forces: HostForces,
 }
 
 impl<D: Device> Cuda<D> {
@@ -182,6 +189,7 @@ impl<D: Device> Cuda<D> {
             step_requests: vec![],
             restraints: Restraining::default(),
             trials: VolumeTrials::new(system.topology.molecules()),
+            host_forces: HostForces::default(),
         };
         cuda.arguments.virial_times_volume = cuda.volume_terms.virial(1.0);
         Ok(cuda)
@@ -215,6 +223,7 @@ impl<D: Device> Cuda<D> {
         if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
             self.volume_terms.add(volume, &mut energies, &mut virial);
         }
+        self.host_forces.add_energies(&mut energies);
         self.evaluation.energies = energies;
         self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
         Ok(())
@@ -343,7 +352,8 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
         loop {
-            if !must_know && !self.list_lifetime.is_check_due() {
+            // the host computes forces only for steps that the device makes
+            if !must_know && !self.computes_on_host() && !self.list_lifetime.is_check_due() {
                 return Ok(false);
             }
             lists::check_displacements(&self.device, &self.arguments)?;
@@ -386,6 +396,7 @@ impl<D: Device> Backend for Cuda<D> {
             return Err(unsupported(Feature::MultipleTimeSteps));
         }
         self.restraints.set_time(workload.restraint_time);
+        self.compute_host_forces()?;
         if !workload.energy {
             self.pending = Some(workload.virial);
             (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);
@@ -403,6 +414,11 @@ impl<D: Device> Backend for Cuda<D> {
         }
         self.evaluate(&sums, workload)?;
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
+    }
+
+    fn add_external_force(&mut self, force: Box<dyn ExternalForce>) -> Result<()> {
+        self.host_forces.push(force);
+        self.set_host_atoms()
     }
 
     fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {

@@ -22,10 +22,11 @@ use std::mem::offset_of;
 pub(super) struct VolumeTrials {
     pub(super) moves: [TrialMoves; 3],
     molecules: Molecules,
-    /// positions, evaluation and restraint samples before the present move
+    /// positions, evaluation, restraint samples and forces of the host before the present move
     positions: Pointer<Vec3>,
     evaluation: Evaluation,
     restraints: Samples,
+    host_forces: Vec<Vec3>,
 }
 
 impl VolumeTrials {
@@ -36,6 +37,7 @@ impl VolumeTrials {
             positions: Pointer::new(0),
             evaluation: Evaluation::default(),
             restraints: Samples::default(),
+            host_forces: vec![],
         }
     }
 }
@@ -122,6 +124,7 @@ impl<D: Device> VolumeMoves for Cuda<D> {
         copy(device, a.volume_move.stretched, a.positions, atoms)?;
         std::mem::swap(&mut self.evaluation, &mut self.trials.evaluation);
         self.trials.restraints.clone_from(self.restraints.all_samples());
+        self.trials.host_forces = self.host_forces.written().to_vec();
         self.set_cell(cell)
     }
 
@@ -129,6 +132,7 @@ impl<D: Device> VolumeMoves for Cuda<D> {
         copy(&self.device, self.trials.positions, self.arguments.positions, self.masses.len())?;
         std::mem::swap(&mut self.evaluation, &mut self.trials.evaluation);
         self.restraints.restore(&self.trials.restraints);
+        write(&self.device, self.arguments.host.forces, &self.trials.host_forces)?;
         self.set_cell(cell)
     }
 

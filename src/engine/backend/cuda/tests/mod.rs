@@ -4,6 +4,7 @@ mod cell;
 mod clock;
 mod failures;
 mod forces;
+mod host_forces;
 mod lists;
 mod mesh;
 pub(crate) mod motion;

@@ -8,7 +8,7 @@ use crate::testing::Sample;
 use crate::vec3::vec3;
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
-const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
+pub(super) const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 /// Rounding error (nm) of positions of a few nm.
 const POSITION: f64 = 1e-12;
 /// Tolerance of an energy difference, relative to the sum of the absolute energies: the rounding of interactions in
@@ -19,7 +19,7 @@ const KINETIC: f64 = 1e-6;
 const STEP: f64 = 1e-6;
 
 /// A trial volume move along x and y, by a fifth of the largest change Δ.
-fn trial(threshold: f64) -> VolumeTrial {
+pub(super) fn trial(threshold: f64) -> VolumeTrial {
     VolumeTrial {
         extent: 1,
         directions: &[0, 1],
