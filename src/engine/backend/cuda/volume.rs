@@ -132,7 +132,9 @@ impl<D: Device> VolumeMoves for Cuda<D> {
         copy(&self.device, self.trials.positions, self.arguments.positions, self.masses.len())?;
         std::mem::swap(&mut self.evaluation, &mut self.trials.evaluation);
         self.restraints.restore(&self.trials.restraints);
-        write(&self.device, self.arguments.host.forces, &self.trials.host_forces)?;
+        if self.computes_on_host() {
+            write(&self.device, self.arguments.host.forces, &self.trials.host_forces)?;
+        }
         self.set_cell(cell)
     }
 
