@@ -36,7 +36,7 @@ struct Leapfrog {
             const double mass = a.masses[atom];
             velocity[k] = velocity[k] + change[k] * (1.0 / timestep);
             sums.after += 0.5 * mass * norm_squared(velocity[k]);
-            sums.cross += 0.5 * mass * dot(a.velocities[atom], velocity[k]);
+            sums.add_kinetic(a.velocities[atom], velocity[k], mass);
             center.end(velocity[k], mass);
             group.unconstrained[k] = group.unconstrained[k] + change[k];
             if (REFRESHED && N > 1) constraint_work += work_beyond_forces(a, atom, velocity[k], timestep);
@@ -85,18 +85,17 @@ extern "C" __global__ void advance_refreshed_sums(const Arguments a, const doubl
 // see `src/engine/ensemble/barostat.rs`.
 struct Scale {
     const Arguments& a;
-    double length, speed;
 
     template <class Kind>
     __device__ void operator()(const Kind& kind) {
         CenterMotion center = {};
         for (int k = 0; k < Kind::SIZE; ++k) center.add(a, kind[k]);
-        for (int k = 0; k < Kind::SIZE; ++k) center.scale(a, kind[k], length, speed);
+        for (int k = 0; k < Kind::SIZE; ++k) center.scale(a, kind[k]);
     }
 };
 
 extern "C" __global__ void scale(const Arguments a, const double) {
     if (halted(a)) return;
-    Scale work = {a, a.status->length_factor, a.status->velocity_factor};
+    Scale work = {a};
     visit_update_group(a, work);
 }

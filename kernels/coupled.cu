@@ -210,7 +210,7 @@ __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
         const u32 atom = a.coupled_atoms[i].atom;
         const Vec3<double> velocity = free_velocity(atom) + a.coupled_displacements[i] * (1.0 / timestep);
         sums.after += 0.5 * a.masses[atom] * norm_squared(velocity);
-        if (SUMS) sums.cross += 0.5 * a.masses[atom] * dot(a.velocities[atom], velocity);
+        if (SUMS) sums.add_kinetic(a.velocities[atom], velocity, a.masses[atom]);
         center.end(velocity, a.masses[atom]);
         if (REFRESHED) constraint_work += work_beyond_forces(a, atom, velocity, timestep);
         a.old[atom] = a.positions[atom];
@@ -252,6 +252,5 @@ extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_coupled(c
     CenterMotion center = {};
     solver.for_atoms([&](u32 i) { center.add(a, a.coupled_atoms[i].atom); });
     center = {block_sum(center.mass), block_sum(center.old), block_sum(center.moved), block_sum(center.momentum)};
-    const double length = a.status->length_factor, speed = a.status->velocity_factor;
-    solver.for_atoms([&](u32 i) { center.scale(a, a.coupled_atoms[i].atom, length, speed); });
+    solver.for_atoms([&](u32 i) { center.scale(a, a.coupled_atoms[i].atom); });
 }

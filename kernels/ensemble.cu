@@ -9,18 +9,19 @@ __device__ inline double rescaling_factor(const Rescaling& rescaling, double kin
     return copysign(sqrt(root * root + rescaling.across / kinetic), root);
 }
 
-// Returns the length scaling factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of
-// `Relaxation::length_factor`.
-__device__ inline double box_scaling_factor(const BoxScaling& box_scaling, double measured, double volume) {
-    const double x = 1.0 - box_scaling.rate * (box_scaling.pressure - measured - box_scaling.thermal / volume) +
-                     box_scaling.noise / sqrt(volume);
-    return cbrt(box_scaling.stochastic ? x * x : x);
+// Returns the length factor of an extent of the cell at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart
+// of `Relaxation::length_factor`.
+__device__ inline double length_factor(const Relaxation& relaxation, double measured, double volume) {
+    const double x = 1.0 - relaxation.rate * (relaxation.pressure - measured - relaxation.thermal / volume) +
+                     relaxation.noise / sqrt(volume);
+    const double extent = relaxation.stochastic ? x * x : x;
+    return relaxation.directions == 3 ? cbrt(extent) : relaxation.directions == 2 ? sqrt(extent) : extent;
 }
 
-// Returns half of the work (kJ/mol) of a length change against forces whose virial has the trace `trace`; the
-// counterpart of `ScaleFactors::half_potential_work`.
-__device__ inline double half_potential_work(double length_factor_ln, double trace) {
-    return -0.5 * trace * length_factor_ln;
+// Returns half of the work (kJ/mol) of the logarithmic length changes along x, y, z against forces whose virial has
+// the diagonal `virial`; the counterpart of `ScaleFactors::half_potential_work`.
+__device__ inline double half_potential_work(Vec3<double> changes, Vec3<double> virial) {
+    return -0.5 * dot(virial, changes);
 }
 
 // Rescales all velocities by the factor of the thermostat at the present kinetic energy, which is the kinetic energy
@@ -43,47 +44,68 @@ extern "C" __global__ void rescale_velocities(const Arguments a, const double li
     if (atom < a.atoms) a.velocities[atom] = a.velocities[atom] * factor;
 }
 
-__device__ inline double trace_of(const Arguments& a, u32 first) {
-    return sum_of(a, first) + sum_of(a, first + 3) + sum_of(a, first + 5);
-}
-
-// Returns the trace of the virial of the group centers for the last forces, kJ/mol, including the terms that depend
-// only on the volume.
-__device__ inline double virial_trace(const Arguments& a, double volume) {
-    return trace_of(a, SUM_VIRIAL) - sum_of(a, SUM_INTERNAL_VIRIAL) + a.trace_times_volume / volume;
+// Returns the diagonal of the virial of the group centers for the last forces, kJ/mol, including the terms that
+// depend only on the volume.
+__device__ inline Vec3<double> center_virial(const Arguments& a, double volume) {
+    const Vec3<double> atoms = vec3(sum_of(a, SUM_VIRIAL), sum_of(a, SUM_VIRIAL + 3), sum_of(a, SUM_VIRIAL + 5));
+    const double rest = a.virial_times_volume / volume;
+    return atoms - vector_of(a, SUM_INTERNAL_VIRIAL) + vec3(rest, rest, rest);
 }
 
 __device__ inline double volume_of(const Lattice& cell) {
     return cell.ax * cell.by * cell.cz;
 }
 
+// Computes the scale factors of a barostat step at a pressure (kJ/mol/nm³) along x, y, z; the counterpart of
+// `BoxScaling::factors`. Returns false if the barostat would tear the system apart.
+__device__ inline bool choose_factors(const Arguments& a, Vec3<double> measured) {
+    Status& status = *a.status;
+    const Lattice& cell = *a.cell;
+    const double along[3] = {measured.x, measured.y, measured.z};
+    u32 first = 0;
+    for (u32 extent = 0; extent < 3; ++extent) {
+        const Relaxation relaxation = a.box_scaling.relaxations[extent];
+        if (relaxation.directions == 0) continue;
+        double sum = 0.0;
+        for (u32 k = 0; k < relaxation.directions; ++k) sum += along[first + k];
+        const double pull = relaxation.directions == 2 ? a.box_scaling.surface_tension / cell.cz : 0.0;
+        status.pressure = sum / relaxation.directions + pull;
+        const double length = length_factor(relaxation, status.pressure, volume_of(cell));
+        for (u32 k = 0; k < relaxation.directions; ++k, ++first) {
+            status.length_factors[first] = length;
+            status.velocity_factors[first] = relaxation.stochastic ? 1.0 / length : 1.0;
+        }
+        // the comparison is false if `length` is NaN
+        if (!(fabs(length - 1.0) <= LARGEST_CHANGE)) return false;
+    }
+    return true;
+}
+
 // Makes the barostat step of the cell and adds its work; the kernels that scale atoms follow. For one thread.
 __device__ inline void scale_box(const Arguments& a) {
     Status& status = *a.status;
     Lattice& cell = *a.cell;
-    const double before = sum_of(a, SUM_CENTRE_BEFORE), after = sum_of(a, SUM_CENTRE_AFTER);
-    const double volume = volume_of(cell), trace = virial_trace(a, volume);
-    const double measured = (before + after + trace) / (3.0 * volume);
-    const double length = box_scaling_factor(a.box_scaling, measured, volume);
-    const double speed = a.box_scaling.stochastic ? 1.0 / length : 1.0;
-    status.pressure = measured;
-    status.length_factor = length;
-    status.velocity_factor = speed;
-    // the comparison is false if `length` is NaN
-    if (!(fabs(length - 1.0) <= LARGEST_CHANGE)) {
+    const double volume = volume_of(cell);
+    const Vec3<double> before = vector_of(a, SUM_CENTRE_BEFORE), after = vector_of(a, SUM_CENTRE_AFTER);
+    const Vec3<double> virial = center_virial(a, volume), one = vec3(1.0, 1.0, 1.0);
+    if (!choose_factors(a, (before + after + virial) * (1.0 / volume))) {
         status.stopped = STOPPED_BY_PRESSURE;
         return;
     }
-    status.kinetic_change = (speed * speed - 1.0) * after;
-    status.pending_scaling = log(length);
-    status.barostat_work += status.kinetic_change + (length - speed) * (after - sum_of(a, SUM_CENTRE_CROSS)) +
-                            half_potential_work(status.pending_scaling, trace);
-    cell.ax *= length;
-    cell.bx *= length;
-    cell.by *= length;
-    cell.cx *= length;
-    cell.cy *= length;
-    cell.cz *= length;
+    const Vec3<double> length = components(status.length_factors), speed = components(status.velocity_factors);
+    const Vec3<double> changes = vec3(log(length.x), log(length.y), log(length.z));
+    status.pending_scaling[0] = changes.x;
+    status.pending_scaling[1] = changes.y;
+    status.pending_scaling[2] = changes.z;
+    status.kinetic_change = dot(stretched(speed, speed) - one, after);
+    status.barostat_work += status.kinetic_change + dot(length - speed, after - vector_of(a, SUM_CENTRE_CROSS)) +
+                            half_potential_work(changes, virial);
+    cell.ax *= length.x;
+    cell.bx *= length.x;
+    cell.by *= length.y;
+    cell.cx *= length.x;
+    cell.cy *= length.y;
+    cell.cz *= length.z;
     if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
 }
 
@@ -92,14 +114,16 @@ __device__ inline void scale_box(const Arguments& a) {
 extern "C" __global__ void finish_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     Status& status = *a.status;
-    if (status.pending_scaling != 0.0)
-        status.barostat_work += half_potential_work(status.pending_scaling, virial_trace(a, volume_of(*a.cell)));
+    const Vec3<double> changes = components(status.pending_scaling);
+    if (norm_squared(changes) != 0.0)
+        status.barostat_work += half_potential_work(changes, center_virial(a, volume_of(*a.cell)));
     const double pending = status.pending_rescaling, forces = timestep * sum_of(a, SUM_POWER);
     // if velocities are refreshed, the work of constraint forces has been added already
     const double change = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE));
     const double constraints = a.refreshed ? 0.0 : change - forces;
     status.thermostat_work += 0.5 * pending * (forces - constraints / (1.0 - pending));
-    status.pending_scaling = status.pending_rescaling = status.kinetic_change = 0.0;
+    for (double& change : status.pending_scaling) change = 0.0;
+    status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
 // Computes the quantities that are derived from the rows of a cell, among them the reciprocal rows, whose lengths are
@@ -154,9 +178,7 @@ extern "C" __global__ void momentum(const Arguments a, const double) {
     const u32 atom = thread_number();
     const bool used = atom < a.atoms;
     const Vec3<double> p = used ? a.velocities[atom] * a.masses[atom] : vec3(0.0, 0.0, 0.0);
-    add_sum(a, SUM_MOMENTUM + 0, p.x);
-    add_sum(a, SUM_MOMENTUM + 1, p.y);
-    add_sum(a, SUM_MOMENTUM + 2, p.z);
+    add_vector(a, SUM_MOMENTUM, p);
 }
 
 // Removes the motion of the center of mass; `inverse_mass` is one over the mass of the whole system, 1/amu.
@@ -164,7 +186,7 @@ extern "C" __global__ void remove_momentum(const Arguments a, const double inver
     const u32 atom = thread_number();
     // virtual sites (mass zero) have no velocity of their own
     if (atom >= a.atoms || a.masses[atom] == 0.0 || halted(a)) return;
-    const Vec3<double> p = vec3(sum_of(a, SUM_MOMENTUM), sum_of(a, SUM_MOMENTUM + 1), sum_of(a, SUM_MOMENTUM + 2));
+    const Vec3<double> p = vector_of(a, SUM_MOMENTUM);
     a.velocities[atom] = a.velocities[atom] - p * inverse_mass;
 }
 

@@ -21,8 +21,11 @@ __device__ inline bool may_miss(double radius, double cutoff, double scale, doub
 
 // Marks the lists as expired if a pair may be missing because of the displacement of this atom.
 __device__ inline void check_displacement(const Arguments& a, const Lattice& cell, u32 atom, Vec3<double> r) {
-    const double scale = cell.periodic ? cell.ax / a.searched_cell->ax : 1.0;
-    const double squared = norm_squared(r - a.searched[atom] * scale);
+    const Lattice& then = *a.searched_cell;
+    const Vec3<double> stretch = cell.periodic ? vec3(cell.ax / then.ax, cell.by / then.by, cell.cz / then.cz)
+                                               : vec3(1.0, 1.0, 1.0);
+    const double scale = fmin(stretch.x, fmin(stretch.y, stretch.z));
+    const double squared = norm_squared(r - stretched(a.searched[atom], stretch));
     if (may_miss(double(a.outer_radius), a.cutoff, scale, squared)) atomicMax(&a.status->lists_expired, 1u);
 }
 

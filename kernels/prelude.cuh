@@ -24,6 +24,11 @@ template <class T>
 __device__ inline Vec3<T> vec3(T x, T y, T z) {
     return Vec3<T>{x, y, z};
 }
+// Returns the vector that is stored as an array.
+template <class T>
+__device__ inline Vec3<T> components(const T (&array)[3]) {
+    return vec3(array[0], array[1], array[2]);
+}
 template <class T>
 __device__ inline Vec3<T> operator+(Vec3<T> a, Vec3<T> b) {
     return vec3(a.x + b.x, a.y + b.y, a.z + b.z);
@@ -39,6 +44,11 @@ __device__ inline Vec3<T> operator-(Vec3<T> a) {
 template <class T>
 __device__ inline Vec3<T> operator*(Vec3<T> a, T factor) {
     return vec3(a.x * factor, a.y * factor, a.z * factor);
+}
+// Returns a vector whose components are the products of the components of `a` and of `factors`.
+template <class T>
+__device__ inline Vec3<T> stretched(Vec3<T> a, Vec3<T> factors) {
+    return vec3(a.x * factors.x, a.y * factors.y, a.z * factors.z);
 }
 template <class T>
 __device__ inline T dot(Vec3<T> a, Vec3<T> b) {
@@ -149,6 +159,18 @@ __device__ inline void add_sum(const Arguments& a, u32 which, double of_lane) {
 // Returns one of the sums, kJ/mol.
 __device__ inline double sum_of(const Arguments& a, u32 which) {
     return a.sums[which] * (1.0 / SUM_SCALE);
+}
+
+// Adds the components of a vector to three sums, the first of which is `first`. All lanes must call this function.
+__device__ inline void add_vector(const Arguments& a, u32 first, Vec3<double> of_lane) {
+    add_sum(a, first + 0, of_lane.x);
+    add_sum(a, first + 1, of_lane.y);
+    add_sum(a, first + 2, of_lane.z);
+}
+
+// Returns the vector of three sums, the first of which is `first`.
+__device__ inline Vec3<double> vector_of(const Arguments& a, u32 first) {
+    return vec3(sum_of(a, first), sum_of(a, first + 1), sum_of(a, first + 2));
 }
 
 // Symmetric tensor with the components xx, xy, xz, yy, yz, zz.

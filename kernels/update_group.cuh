@@ -92,7 +92,8 @@ __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& gr
 // Contribution of one update group to the sums over centers of mass.
 struct CenterSums {
     double mass, power;                 // group mass in amu; Σ v·F before the step in kJ/mol/ps
-    double moment;                      // Σ r·F relative to a reference point of the group, kJ/mol
+    // Σ r_α F_α along x, y, z, relative to a reference point of the group, kJ/mol
+    Vec3<double> moment;
     Vec3<double> lever, force;          // Σ m r relative to the reference point; Σ F
     Vec3<double> before, after;         // momentum of the group before and after the step
 
@@ -100,7 +101,7 @@ struct CenterSums {
     __device__ void start(Vec3<double> r, Vec3<double> velocity, Vec3<double> on_atom, double m) {
         mass += m;
         power += dot(velocity, on_atom);
-        moment += dot(r, on_atom);
+        moment = moment + stretched(r, on_atom);
         lever = lever + r * m;
         force = force + on_atom;
         before = before + velocity * m;
@@ -114,27 +115,36 @@ struct CenterSums {
 // Sums over an integration step, kJ/mol.
 struct StepSums {
     double before, after, cross;                        // kinetic energy of both half steps; Σ ½ m v(t−½dt)·v(t+½dt)
-    double center_before, center_after, center_cross;   // ½ P²/M of groups, likewise; ½ P(t−½dt)·P(t+½dt)/M
-    double internal_virial, power;                      // Σ (r−R)·F; Σ v(t−½dt)·F, kJ/mol/ps
+    double power;                                       // Σ v(t−½dt)·F, kJ/mol/ps
+    // along x, y, z: mean kinetic energy of both half steps; ½ P²/M of groups at both half steps; ½ P(t−½dt) P(t+½dt)/M;
+    // Σ (r−R) F
+    Vec3<double> along, center_before, center_after, center_cross, internal_virial;
     Tensor virial;                                      // virial of the constraint forces
 
     __device__ void add(const CenterSums& c) {
         const double half = 0.5 / c.mass;
-        center_before += half * norm_squared(c.before);
-        center_after += half * norm_squared(c.after);
-        center_cross += half * dot(c.before, c.after);
-        internal_virial += c.moment - dot(c.lever, c.force) * (1.0 / c.mass);
+        center_before = center_before + stretched(c.before, c.before) * half;
+        center_after = center_after + stretched(c.after, c.after) * half;
+        center_cross = center_cross + stretched(c.before, c.after) * half;
+        internal_virial = internal_virial + c.moment - stretched(c.lever, c.force) * (1.0 / c.mass);
         power += c.power;
+    }
+    // Adds an atom of mass `m` with its velocities at both half steps to the kinetic energies.
+    __device__ void add_kinetic(Vec3<double> earlier, Vec3<double> later, double m) {
+        const Vec3<double> twice = stretched(earlier, earlier) + stretched(later, later);
+        along = along + twice * (0.25 * m);
+        cross += 0.5 * m * dot(earlier, later);
     }
     // Adds to the sums of the device. All lanes of a warp must call this function.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_KINETIC_BEFORE, before);
         add_sum(a, SUM_KINETIC_AFTER, after);
         add_sum(a, SUM_KINETIC_CROSS, cross);
-        add_sum(a, SUM_CENTRE_BEFORE, center_before);
-        add_sum(a, SUM_CENTRE_AFTER, center_after);
-        add_sum(a, SUM_CENTRE_CROSS, center_cross);
-        add_sum(a, SUM_INTERNAL_VIRIAL, internal_virial);
+        add_vector(a, SUM_KINETIC_ALONG, along);
+        add_vector(a, SUM_CENTRE_BEFORE, center_before);
+        add_vector(a, SUM_CENTRE_AFTER, center_after);
+        add_vector(a, SUM_CENTRE_CROSS, center_cross);
+        add_vector(a, SUM_INTERNAL_VIRIAL, internal_virial);
         add_sum(a, SUM_POWER, power);
         add_tensor(a, SUM_CONSTRAINT_VIRIAL, virial);
     }
@@ -153,10 +163,13 @@ struct CenterMotion {
         moved = moved + (a.positions[atom] - a.old[atom]) * m;
         momentum = momentum + a.velocities[atom] * m;
     }
-    // Scales R(t) by `length` and V by `speed`, and changes the position of an atom at t + dt accordingly.
-    __device__ void scale(const Arguments& a, u32 atom, double length, double speed) const {
-        const double further = (length - 1.0) / mass, faster = (speed - 1.0) / mass;
-        a.positions[atom] = a.positions[atom] + old * further + moved * faster;
-        a.velocities[atom] = a.velocities[atom] + momentum * faster;
+    // Scales R(t) and V by the factors of the last barostat step, and changes the position of an atom at t + dt
+    // accordingly.
+    __device__ void scale(const Arguments& a, u32 atom) const {
+        const Vec3<double> one = vec3(1.0, 1.0, 1.0);
+        const Vec3<double> further = (components(a.status->length_factors) - one) * (1.0 / mass);
+        const Vec3<double> faster = (components(a.status->velocity_factors) - one) * (1.0 / mass);
+        a.positions[atom] = a.positions[atom] + stretched(old, further) + stretched(moved, faster);
+        a.velocities[atom] = a.velocities[atom] + stretched(momentum, faster);
     }
 };

@@ -74,15 +74,18 @@ impl<B: Backend + ?Sized> Context<B> {
         &mut self.backend
     }
 
-    /// Adds a user-defined force, which acts from the next force evaluation on. Returns an error on a GPU, which
-    /// supports no user-defined forces.
+    /// Adds a user-defined force, which acts from the next force evaluation on. With a GPU the force is computed on
+    /// the host, and the GPU waits for it in every step. Returns an error on several ranks, which support no
+    /// user-defined forces.
     pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
+        // the force must not act in earlier steps, which the device may still have to repeat
+        self.flush()?;
         self.backend.add_external_force(Box::new(force))
     }
 
     /// Sets the restraints of a stage, which act from the next evaluation on. `progress` is the state of the
     /// restraints from which a stage is resumed, and is empty at the start of a stage. Returns an error for
-    /// restraints of collective variables on a GPU.
+    /// restraints that the backend does not support.
     pub fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         self.backend.restrain(restraints, progress)
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Everything that awaits a GPU, in one command: parity, memory checks, drift, restarts, bits, ns/day.
+"""Everything that awaits a GPU, in one command: parity, memory checks, drift, restarts, bits, methods, ns/day.
 
   python3 validation/gpu/run.py [--md target/release/md] [--device cuda] [--only parity,speed] [--picoseconds 100]
 
@@ -125,7 +125,14 @@ timestep = "2 fs"
 THERMOSTAT = 'thermostat = { kind = "v-rescale", temperature = "300 K", coupling_time = "0.5 ps" }'
 LANGEVIN = 'thermostat = { kind = "langevin", temperature = "300 K", friction = "5 1/ps" }'
 BAROSTAT = 'barostat = { kind = "c-rescale", pressure = "1 bar", coupling_time = "2 ps" }'
+MEMBRANE = 'barostat = { kind = "c-rescale", coupling = "semi-isotropic", surface_tension = "20 mN/m", coupling_time = "2 ps" }'
+TRIALS = 'barostat = { kind = "monte-carlo", coupling = "anisotropic", every = 9 }'
 RELEASED = 'position_restraints = { select = "resid 1", force_constant = [["0 ps", "2000 kJ/mol/nm^2"], ["0.7 ps", "0 kJ/mol/nm^2"]] }'
+
+UMBRELLA = """restraints = [
+    { kind = "torsion", groups = ["index 4", "index 6", "index 8", "index 14"], at = "-60 deg", force_constant = "200 kJ/mol/rad^2" },
+    { kind = "distance", groups = ["resid 1", "resid 3"], force_constant = "2000 kJ/mol/nm^2", rate = "0.2 nm/ps" },
+]"""
 
 
 def run(md, source, where, device, *options):
@@ -136,7 +143,7 @@ def summary(where):
     return json.loads((where / "summary.json").read_text())
 
 
-SANITIZED = {"peptide-ff19sb": f"{THERMOSTAT}\n{BAROSTAT}\n{RELEASED}", "tip4pew": f"{LANGEVIN}\n{BAROSTAT}"}
+SANITIZED = {"peptide-ff19sb": f"{THERMOSTAT}\n{BAROSTAT}\n{RELEASED}\n{UMBRELLA}", "tip4pew": f"{LANGEVIN}\n{MEMBRANE}", "octahedron": f"{LANGEVIN}\n{TRIALS}"}
 
 
 def sanitizers(report, md, device):
@@ -177,7 +184,15 @@ BITS = {
     ),
     "langevin dynamics": ("octahedron", 'constraints = "h-bonds"', f"{LANGEVIN}\n{BAROSTAT}"),
     "virtual sites": ("tip4pew", "", f"{LANGEVIN}\n{BAROSTAT}"),
+    "semi-isotropic barostat": ("tip4pew", "", f"{THERMOSTAT}\n{MEMBRANE}"),
+    "Monte Carlo barostat": ("octahedron", 'constraints = "h-bonds"', f"{LANGEVIN}\n{TRIALS}"),
     "restraints that are released": ("peptide-ff19sb", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{RELEASED}"),
+    "umbrella and pulling": ("peptide-ff19sb", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{BAROSTAT}\n{UMBRELLA}"),
+    "pulling, lists by displacement": (
+        "peptide-ff19sb",
+        'constraints = "h-bonds"\nlist = { buffer = "0.1 nm" }',
+        f"{LANGEVIN}\n{RELEASED}\n{UMBRELLA}",
+    ),
 }
 
 
@@ -229,6 +244,61 @@ def drift(report, md, device, picoseconds):
     report.say("- the GPU's drift is to be no more than twice the standard error above the CPU's")
 
 
+# lines of a stage; all barostats have the same mean volume
+METHODS = {
+    "constant volume": "",
+    "c-rescale, isotropic": 'barostat = { kind = "c-rescale", coupling_time = "2 ps" }',
+    "c-rescale, semi-isotropic": 'barostat = { kind = "c-rescale", coupling = "semi-isotropic", coupling_time = "2 ps" }',
+    "c-rescale, anisotropic": 'barostat = { kind = "c-rescale", coupling = "anisotropic", coupling_time = "2 ps" }',
+    "Monte Carlo, isotropic, every 25": 'barostat = { kind = "monte-carlo", every = 25 }',
+    "Monte Carlo, anisotropic, every 25": 'barostat = { kind = "monte-carlo", coupling = "anisotropic", every = 25 }',
+    "umbrella of a distance": 'restraints = [{ kind = "distance", groups = ["resid 20 and name CA", "resid 100 and name CA"], force_constant = "1000 kJ/mol/nm^2" }]',
+}
+ERRORS = 4  # combined standard errors by which mean volumes may differ; four comparisons
+
+
+def methods(report, md, device):
+    """Cost of barostats and restraints, and the mean volume with each barostat."""
+    report.say("\n## Methods: speed, and mean volume of DHFR (100 ps, the first 20 ps left out)\n")
+    dhfr, root = ROOT / "inputs" / "dhfr", OUT / "methods"
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    run(md, dhfr / "input.toml", root / "start", device)
+    expected = None
+    for name, lines in METHODS.items():
+        source = root / f"{re.sub(r'[^a-zA-Z0-9]+', '-', name)}.toml"
+        source.write_text(f"""[system]
+topology = {quoted(dhfr / 'dhfr.prmtop.xz')}
+coordinates = {quoted(root / 'start' / 'final.rst7')}
+[forces]
+cutoff = "0.9 nm"
+constraints = "h-bonds"
+[output]
+trajectory = "none"
+energies = {{ every = "0.2 ps" }}
+[[stage]]
+name = "production"
+kind = "dynamics"
+duration = "100 ps"
+timestep = "2 fs"
+thermostat = {{ kind = "v-rescale", temperature = "300 K", coupling_time = "0.5 ps" }}
+{lines}
+""")
+        run(md, source, source.with_suffix(""), device)
+        with open(source.with_suffix("") / "energies.csv", newline="") as file:
+            volumes = np.array([float(row["volume (nm^3)"]) for row in csv.DictReader(file)])
+        means = np.array([block.mean() for block in np.array_split(volumes[len(volumes) // 5 :], 8)])
+        mean, error = means.mean(), means.std(ddof=1) / np.sqrt(len(means))
+        rate = summary(source.with_suffix(""))["ns_per_day_steady"]
+        words = f"{name}: {rate:.0f} ns/day, volume {mean:.3f} ± {error:.3f} nm³"
+        if "barostat" not in lines or expected is None:
+            expected = (mean, error) if "barostat" in lines else expected
+            report.say(f"- {words}")
+        else:
+            off = abs(mean - expected[0]) / np.hypot(error, expected[1])
+            report.check(off <= ERRORS, f"{words}, {off:.1f} errors from the isotropic barostat")
+
+
 def speed(report, md, device):
     report.say("\n## ns/day\n")
     options = ["--device", device, "--markdown", "--phases", "--json", OUT / "bench.json"]
@@ -239,7 +309,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--md", type=pathlib.Path, default=ROOT / "target" / "release" / "md")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--only", default="parity,sanitizers,bits,drift,speed")
+    parser.add_argument("--only", default="parity,sanitizers,bits,methods,drift,speed")
     parser.add_argument("--picoseconds", type=int, default=100)
     options = parser.parse_args()
     OUT.mkdir(exist_ok=True)
@@ -256,6 +326,7 @@ def main():
         "parity": lambda: parity(report, md, options.device),
         "sanitizers": lambda: sanitizers(report, md, options.device),
         "bits": lambda: bits(report, md, options.device),
+        "methods": lambda: methods(report, md, options.device),
         "drift": lambda: drift(report, md, options.device, options.picoseconds),
         "speed": lambda: speed(report, md, options.device),
     }

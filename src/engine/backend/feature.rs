@@ -95,13 +95,9 @@ pub const GPU: Platform = Platform {
         Feature::Thermostat(ThermostatKind::NoseHoover),
         Feature::Thermostat(ThermostatKind::Andersen),
         Feature::TemperatureGroups,
-        Feature::Barostat(BarostatKind::MonteCarlo),
-        Feature::DirectionalBarostat,
         Feature::MultipleTimeSteps,
-        Feature::Restraints,
         Feature::LjPme,
         Feature::Ions1264,
-        Feature::ExternalForces,
         Feature::DoublePrecision,
     ],
 };

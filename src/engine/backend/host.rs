@@ -7,7 +7,7 @@ use super::leapfrog::{Section, StepResult};
 use super::refresh::Refresh;
 use super::{
     Backend, Evaluation, External, ExternalForce, ForceField, Kinetic, Leapfrog, ListLevel, PairCounts, Phases,
-    Workload,
+    Workload, volume_move,
 };
 use crate::cell::PeriodicCell;
 use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
@@ -432,7 +432,7 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
-        self.try_stretch(trial, workload, lists)
+        volume_move::try_volume(self, trial, workload, lists)
     }
 
     fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {

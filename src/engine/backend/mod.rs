@@ -20,6 +20,7 @@ mod phases;
 mod potential;
 mod reference;
 mod refresh;
+mod volume_move;
 mod work;
 
 pub use cpu::{Cpu, CpuOptions};
@@ -134,8 +135,7 @@ pub struct Kinetic {
     pub before: f64,
     /// kinetic energy half a step after the time of the forces
     pub after: f64,
-    /// kinetic energy along x, y, z at the time of the forces; zero unless the virial is requested, and always zero
-    /// from a device that scales cells only isotropically
+    /// kinetic energy along x, y, z at the time of the forces; zero unless the virial is requested
     pub along: Vec3,
     /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,

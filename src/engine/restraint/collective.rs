@@ -167,6 +167,40 @@ impl Restraining {
     /// distance is so long that the minimum image is ambiguous.
     pub fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> Result<Applied> {
         let mut applied = Applied::default();
+        self.add_positions(cell, positions, forces, &mut applied);
+        self.add_collective(cell, positions, forces, &mut applied)?;
+        Ok(applied)
+    }
+
+    /// Adds only the forces of collective restraints, for a device that computes position restraints itself. Reads
+    /// and changes only elements of the atoms in [`Self::collective_atoms`]. Otherwise as [`Self::apply`].
+    pub fn apply_collective(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        forces: &mut [Vec3],
+    ) -> Result<Applied> {
+        let mut applied = Applied::default();
+        self.add_collective(cell, positions, forces, &mut applied)?;
+        Ok(applied)
+    }
+
+    /// Atoms whose positions determine the variables of collective restraints, in ascending order.
+    pub fn collective_atoms(&self) -> Vec<u32> {
+        let mut atoms: Vec<u32> =
+            self.restraints.collective.iter().flat_map(|restraint| restraint.variable.atoms()).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        atoms
+    }
+
+    fn add_positions(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        forces: &mut [Vec3],
+        applied: &mut Applied,
+    ) {
         for (restraints, slope) in self.restraints.positions.iter().zip(&mut self.samples.slopes) {
             let k = restraints.force_constant.at(self.time);
             let (half_squares, virial) = restraints.apply(k, cell, positions, forces);
@@ -174,6 +208,15 @@ impl Restraining {
             applied.positions += k * half_squares;
             applied.virial += virial;
         }
+    }
+
+    fn add_collective(
+        &mut self,
+        cell: Option<&PeriodicCell>,
+        positions: &[Vec3],
+        forces: &mut [Vec3],
+        applied: &mut Applied,
+    ) -> Result<()> {
         let running = self.progress.iter_mut().zip(&mut self.samples.collective);
         for (index, (restraint, (progress, sample))) in self.restraints.collective.iter().zip(running).enumerate() {
             let CollectiveRestraint { variable, potential } = restraint.as_ref();
@@ -195,7 +238,7 @@ impl Restraining {
             applied.collective += energy;
             *sample = RestraintSample { value: found.value, center, force, energy, work: sample.work };
         }
-        Ok(applied)
+        Ok(())
     }
 
     /// Work of all restraints in the stage at the time of the last step, kJ/mol.
@@ -216,6 +259,12 @@ impl Restraining {
             progress.work = Some(work + change(0.0, 0.5 * timestep));
             self.samples.work = work;
         }
+        self.book_collective_work(timestep);
+    }
+
+    /// Adds only the work of moving centers, for a device that adds the work of position restraints itself. Otherwise
+    /// as [`Self::book_work`].
+    pub fn book_collective_work(&mut self, timestep: f64) {
         let running = self.progress.iter_mut().zip(&mut self.samples.collective);
         for (restraint, (progress, sample)) in self.restraints.collective.iter().zip(running) {
             let Potential::Well(well) = restraint.potential else { continue };

@@ -262,10 +262,13 @@ impl Variable {
 
     /// Lattice images of the molecules of all groups at the start of a stage ([`Configuration::images`]).
     pub fn gather(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Image> {
-        match self {
-            Variable::Rmsd(superposed) => superposed.members.gather(cell, positions),
-            _ => self.groups().iter().flat_map(|group| group.members.gather(cell, positions)).collect(),
-        }
+        self.members().flat_map(|members| members.gather(cell, positions)).collect()
+    }
+
+    /// Atoms whose positions determine the variable, and the atoms around which molecules are gathered. An atom of
+    /// several groups is repeated.
+    pub fn atoms(&self) -> impl Iterator<Item = u32> + '_ {
+        self.members().flat_map(|members| members.atoms.iter().copied().chain(members.around))
     }
 
     /// Evaluates the variable.
@@ -334,6 +337,15 @@ impl Variable {
             }
             _ => unreachable!("a variable finds the slope of its own kind"),
         }
+    }
+
+    /// Atoms of all groups.
+    fn members(&self) -> impl Iterator<Item = &Members> {
+        let superposed = match self {
+            Variable::Rmsd(superposed) => Some(&superposed.members),
+            _ => None,
+        };
+        self.groups().iter().map(|group| &group.members).chain(superposed)
     }
 
     fn groups(&self) -> &[Group] {

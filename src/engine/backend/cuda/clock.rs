@@ -66,7 +66,11 @@ impl Clock {
 /// clusters count as update, and coupled constraints count as constraints.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
-        Kernel::Pack | Kernel::SpreadSites | Kernel::SpreadSitesSums => &mut phases.reduce,
+        Kernel::Pack
+        | Kernel::AddHostForces
+        | Kernel::AddHostForcesSums
+        | Kernel::SpreadSites
+        | Kernel::SpreadSitesSums => &mut phases.reduce,
         Kernel::Spread4 | Kernel::Spread5 | Kernel::Spread6 | Kernel::Spread8 | Kernel::ConvertGrid => {
             &mut phases.pme_spread
         }

@@ -125,6 +125,11 @@ pub(super) fn zeros<T: Element>(device: &impl Device, length: usize) -> Result<P
     Ok(pointer)
 }
 
+/// Frees those of `arrays` that are allocated, and sets their addresses to zero.
+pub(super) fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Result<()> {
+    arrays.into_iter().filter(|array| **array != 0).try_for_each(|array| device.free(std::mem::take(array)))
+}
+
 /// Fills an array with zeros.
 pub(super) fn clear<T: Element>(device: &impl Device, pointer: Pointer<T>, length: usize) -> Result<()> {
     device.clear(pointer.0, size_of::<T>() * length)

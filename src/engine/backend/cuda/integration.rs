@@ -4,7 +4,8 @@
 use super::Cuda;
 use super::device::{Device, Timing};
 use super::layout::{
-    self, Arguments, SUM_CONSTRAINT_VIRIAL, SUM_CONSTRAINT_WORK, SUM_KINETIC_AFTER, SUM_KINETIC_BEFORE,
+    self, Arguments, SUM_CONSTRAINT_VIRIAL, SUM_CONSTRAINT_WORK, SUM_KINETIC_AFTER, SUM_KINETIC_ALONG,
+    SUM_KINETIC_BEFORE,
 };
 use super::replay::StepRequest;
 use super::steps;
@@ -65,13 +66,13 @@ impl<D: Device> Cuda<D> {
         if !kinetic {
             return Ok(Kinetic::default());
         }
-        let sums = Sums::read(device, a)?;
+        let sums = Sums::read(&self.device, &self.arguments)?;
         self.check()?;
         self.note_restraint_work()?;
         let kinetic = Kinetic {
             before: sums.at(SUM_KINETIC_BEFORE),
             after: sums.at(SUM_KINETIC_AFTER),
-            along: Vec3::ZERO,
+            along: if virial { sums.vector(SUM_KINETIC_ALONG) } else { Vec3::ZERO },
             constraint_virial: if virial { sums.tensor(SUM_CONSTRAINT_VIRIAL) } else { Mat3::ZERO },
             of_groups: PerGroup::new(),
             constraint_work: sums.at(SUM_CONSTRAINT_WORK),

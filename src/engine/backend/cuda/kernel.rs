@@ -47,6 +47,9 @@ kernels! {
     PairPotentialSwitchSums = "pair_potential_switch_sums",
     SetForceConstants = "set_force_constants",
     BookRestraintWork = "book_restraint_work",
+    GatherPositions = "gather_positions",
+    AddHostForces = "add_host_forces",
+    AddHostForcesSums = "add_host_forces_sums",
     Spread4 = "spread4",
     Spread5 = "spread5",
     Spread6 = "spread6",
@@ -84,4 +87,8 @@ kernels! {
     Momentum = "momentum",
     RemoveMomentum = "remove_momentum",
     StopMotion = "stop_motion",
+    StretchMolecules = "stretch_molecules",
+    LargestDeviation = "largest_deviation",
+    KeepForces = "keep_forces",
+    PowerOfChange = "power_of_change",
 }

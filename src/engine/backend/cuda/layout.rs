@@ -1,19 +1,25 @@
 //! Structures and constants shared by host and kernels. The C declarations are generated from the definitions here
 //! ([`declarations`]), with an assertion for every size and offset, so a mismatch is a compile error.
 
+mod couplings;
+mod host_forces;
+mod pairs;
 mod refreshment;
 mod restraints;
 mod sites;
 mod terms;
 mod transforms;
 
+pub(super) use couplings::*;
+pub(super) use host_forces::*;
+pub(super) use pairs::*;
 pub(super) use refreshment::*;
 pub(super) use restraints::*;
 pub(super) use sites::*;
 pub(super) use terms::*;
 pub(super) use transforms::*;
 
-use super::shared::{Element, Member, Pointer, members, shared};
+use super::shared::{Element, Member, Pointer, shared};
 use crate::ensemble::barostat::LARGEST_CHANGE;
 use crate::ensemble::motion::LINEAR;
 use crate::pair::FIRST_TERMS;
@@ -66,7 +72,7 @@ pub(super) const GRID_SCALE: f32 = 67_108_864.0;
 /// Origins of blocks are multiples of this length (nm), so that their differences are exact in `f32`.
 pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
 /// Margin (nm) by which bounding boxes of blocks are enlarged, because coordinates up to 100 nm are rounded to `f32`.
-const BOUNDS_ROUNDING: f32 = 2e-5;
+pub(super) const BOUNDS_ROUNDING: f32 = 2e-5;
 /// Offset of empty slots from the origin (nm). It is beyond any cutoff, but its square is finite.
 const NOWHERE: f32 = 1e6;
 /// Maximum number of Newton iterations for a SHAKE cluster, as on the CPU.
@@ -130,18 +136,21 @@ pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
 pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
 pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
 pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
-/// kinetic energies of the centers of mass of update groups at both half steps, and ½ Σ M V(t−½dt)·V(t+½dt), kJ/mol
-pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_LJ + 6;
-pub(super) const SUM_CENTRE_AFTER: u32 = SUM_LJ + 7;
-pub(super) const SUM_CENTRE_CROSS: u32 = SUM_LJ + 8;
-/// Σ (r−R)·F over the atoms of all update groups with centers R, kJ/mol
-pub(super) const SUM_INTERNAL_VIRIAL: u32 = SUM_LJ + 9;
 /// Σ v(t−½dt)·F, kJ/mol/ps
-pub(super) const SUM_POWER: u32 = SUM_LJ + 10;
+pub(super) const SUM_POWER: u32 = SUM_LJ + 6;
 /// ½ Σ m v(t−½dt)·v(t+½dt), kJ/mol
-pub(super) const SUM_KINETIC_CROSS: u32 = SUM_LJ + 11;
+pub(super) const SUM_KINETIC_CROSS: u32 = SUM_LJ + 7;
+/// Mean kinetic energy of both half steps along x, y, z, kJ/mol.
+pub(super) const SUM_KINETIC_ALONG: u32 = SUM_LJ + 8;
+/// Along x, y, z, in kJ/mol: kinetic energies of the centers of mass of update groups at both half steps, and ½ Σ M
+/// V(t−½dt) V(t+½dt).
+pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_KINETIC_ALONG + 3;
+pub(super) const SUM_CENTRE_AFTER: u32 = SUM_CENTRE_BEFORE + 3;
+pub(super) const SUM_CENTRE_CROSS: u32 = SUM_CENTRE_AFTER + 3;
+/// Σ (r−R) F along x, y, z over the atoms of all update groups with centers R, kJ/mol.
+pub(super) const SUM_INTERNAL_VIRIAL: u32 = SUM_CENTRE_CROSS + 3;
 /// Virial tensors of six components each, in the order xx xy xz yy yz zz.
-pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 12;
+pub(super) const SUM_VIRIAL: u32 = SUM_INTERNAL_VIRIAL + 3;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Total momentum: three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
@@ -149,8 +158,10 @@ pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
 /// work of the constraint forces in one step, kJ/mol; used if a thermostat renews velocities
 pub(super) const SUM_CONSTRAINT_WORK: u32 = SUM_RESTRAINT_TORQUE + 3;
+/// Σ v·ΔF, with the change ΔF of the forces by a volume move, kJ/mol/ps
+pub(super) const SUM_POWER_OF_CHANGE: u32 = SUM_CONSTRAINT_WORK + 1;
 /// Number of sums.
-pub(super) const SUMS: u32 = SUM_CONSTRAINT_WORK + 1;
+pub(super) const SUMS: u32 = SUM_POWER_OF_CHANGE + 1;
 
 shared! {
     /// The periodic cell, and quantities that a kernel derives from its lattice vectors (rows).
@@ -188,17 +199,17 @@ shared! {
         lists_expired: u32,
         /// steps made since the last search
         steps: u32,
-        /// scaling factors of the last scaling by the barostat
-        length_factor: f64,
-        velocity_factor: f64,
-        /// pressure at the last scaling by the barostat, kJ/mol/nm³
+        /// scale factors along x, y, z of the last scaling by the barostat
+        length_factors: [f64; 3],
+        velocity_factors: [f64; 3],
+        /// pressure from which the last scale factor was computed, kJ/mol/nm³
         pressure: f64,
         /// kinetic energy that the barostat has added, kJ/mol; 0 after the next integration step
         kinetic_change: f64,
         /// work of the couplings, as in [`crate::system::Coupling`]
         thermostat_work: f64,
         barostat_work: f64,
-        pending_scaling: f64,
+        pending_scaling: [f64; 3],
         pending_rescaling: f64,
         /// parameters of the next velocity refreshment
         refreshment: Refreshment,
@@ -206,36 +217,6 @@ shared! {
         refreshment_work: i64,
     }
 }
-
-shared! {
-    /// Parameters of the velocity rescaling by a thermostat ([`crate::ensemble::rescaling::Rescaling`]).
-    Rescaling {
-        kept: f64,
-        /// √(kJ/mol)
-        along: f64,
-        /// kJ/mol
-        across: f64,
-    }
-}
-
-shared! {
-    /// Parameters of the scaling by a barostat ([`crate::ensemble::barostat::BoxScaling`]).
-    BoxScaling {
-        /// nm³ mol/kJ
-        rate: f64,
-        /// kJ/mol/nm³
-        pressure: f64,
-        /// kJ/mol
-        thermal: f64,
-        /// nm^(3/2)
-        noise: f64,
-        /// 1 if the square root of the volume relaxes (stochastic cell rescaling), otherwise 0
-        stochastic: u32,
-        unused: u32,
-    }
-}
-
-members!(Rescaling, BoxScaling);
 
 shared! {
     /// List lengths that only the device knows.
@@ -246,39 +227,6 @@ shared! {
         chunks: u32,
     }
 }
-
-shared! {
-    /// A polynomial in c − r², where c is the center of its range of r² ([`crate::pair::Polynomial`]).
-    Smooth {
-        /// nm²
-        center: f32,
-        /// number of pairs of coefficients in `more`
-        more_pairs: u32,
-        /// c₀ to c₁₀
-        first: [f32; FIRST_TERMS],
-        /// [c₁₂, c₁₁], [c₁₄, c₁₃] and so on, stored in falling order
-        more: [f32; 8],
-    }
-}
-
-members!(Smooth);
-
-shared! {
-    /// A Lennard-Jones switch ([`crate::term::LjSwitch`]).
-    LjSwitch {
-        /// distance at which the switch begins, nm
-        from: f32,
-        /// potential switch: 1/(r_c − r₁), and 30/(r_c − r₁), 1/nm
-        inverse_width: f32,
-        slope: f32,
-        /// force switch, for α = 6 and 12: A/α, B/α and C/α
-        square: [f32; 2],
-        cube: [f32; 2],
-        shift: [f32; 2],
-    }
-}
-
-members!(LjSwitch);
 
 shared! {
     /// Arguments of all kernels, in addition to one number.
@@ -338,6 +286,7 @@ shared! {
         /// Σ E/k of each set whose force constant k changes with time, nm²
         restraint_slopes: Pointer<i64>,
         restraint_work: Pointer<RestraintWork>,
+        host: ComputedOnHost,
         // update groups
         free_atoms: Pointer<u32>,
         waters: Pointer<SettleWater>,
@@ -381,9 +330,10 @@ shared! {
         constraint_tolerance: f64,
         rescaling: Rescaling,
         box_scaling: BoxScaling,
+        volume_move: VolumeMove,
         refreshment: Refreshment,
-        /// trace of the virial of the terms that only depend on the volume, times the volume, kJ nm³/mol
-        trace_times_volume: f64,
+        /// each diagonal element of the virial of the terms that only depend on the volume, times the volume, kJ nm³/mol
+        virial_times_volume: f64,
         /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
         cutoff: f64,
         /// Ewald parameter α, 1/nm, in double precision, because rounding errors of many equal pairs would add up
@@ -452,10 +402,11 @@ pub(super) fn declarations() -> String {
     constants!("u32": RULE_GEOMETRIC RULE_LORENTZ_BERTHELOT RULE_TYPE_TABLE RULE_FORCE_SWITCH RULE_POTENTIAL_SWITCH);
     constants!("u32": BONDED_KINDS UPDATE_GROUP_KINDS);
     constants!("u32": KIND_CMAP KIND_PAIR14 KIND_EXCLUDED SUM_LJ SUM_COULOMB SUM_COULOMB_14 SUM_RECIPROCAL);
-    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
+    constants!("u32": SUM_KINETIC_BEFORE SUM_KINETIC_AFTER SUM_KINETIC_ALONG);
+    constants!("u32": SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
     constants!("u32": KIND_POSITION SUM_RESTRAINT_TORQUE REFERENCES_WITH_CENTER REFERENCES_WITH_CELL);
-    constants!("u32": SUM_CONSTRAINT_WORK PURPOSE_NOISE);
+    constants!("u32": SUM_CONSTRAINT_WORK SUM_POWER_OF_CHANGE PURPOSE_NOISE);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4);
     constants!("u32": SITE_AVERAGE SITE_FIXED_DISTANCE2 SITE_FIXED_DISTANCE3 SITE_FIXED_ANGLE3 SITE_OUT_OF_PLANE);
@@ -472,7 +423,9 @@ pub(super) fn declarations() -> String {
         Status::declaration(),
         Counts::declaration(),
         Rescaling::declaration(),
+        Relaxation::declaration(),
         BoxScaling::declaration(),
+        VolumeMove::declaration(),
         Smooth::declaration(),
         LjSwitch::declaration(),
         BondedLists::declaration(),
@@ -482,6 +435,7 @@ pub(super) fn declarations() -> String {
         RestrainedAtom::declaration(),
         RestraintSet::declaration(),
         RestraintWork::declaration(),
+        ComputedOnHost::declaration(),
         SettleWater::declaration(),
         ShakeCluster::declaration(),
         CoupledCluster::declaration(),

@@ -6,7 +6,8 @@
 //! check the host reads how many of these steps did nothing, and replays them. The results therefore do not depend,
 //! bit for bit, on when the host checks. An early check makes the host wait, and a late check costs launches that do
 //! nothing. Searching on the device without the host would cost about ten launches in every step. If the host always
-//! checked the state of the step before the last one, pairs would be missed.
+//! checked the state of the step before the last one, pairs would be missed. If the host computes forces, it waits in
+//! every step anyway and always checks (see `host_forces`).
 
 /// Number of steps before the first check by the host.
 const FIRST_LIFETIME: u64 = 10;

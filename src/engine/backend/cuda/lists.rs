@@ -1,6 +1,6 @@
 //! Spatial sorting, pair search and pruning on the device.
 
-use super::device::{Device, Launch, allocate, clear, over, read, read_one};
+use super::device::{Device, Launch, allocate, clear, give_back, over, read, read_one};
 use super::kernel::Kernel;
 use super::layout::{Arguments, CHUNK_GROUPS, HALF, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
 use super::shared::Pointer;
@@ -52,11 +52,6 @@ fn frame(a: &mut Arguments, positions: &[Vec3]) -> [f64; 3] {
 
 fn slices(a: &Arguments) -> usize {
     (a.columns_x * a.columns_y * a.slices) as usize
-}
-
-/// Frees those of `arrays` that are allocated.
-fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Result<()> {
-    arrays.into_iter().filter(|array| **array != 0).try_for_each(|array| device.free(std::mem::take(array)))
 }
 
 /// Reallocates the lists, which loses their contents. After an error the capacity of the lists is zero, so that list

@@ -3,11 +3,13 @@
 //!
 //! `kernels/` holds the device code, with file names like those of the modules of the CPU backend. `layout` holds the
 //! structures that host and device share. Steps without output are captured as a CUDA graph and replayed. The host
-//! waits for the device only when it reads a result. Start reading at [`Cuda`], then `steps`.
+//! waits for the device only when it reads a result, or when it computes forces itself. Start reading at [`Cuda`],
+//! then `steps`.
 //!
 //! Thermostats and barostats do not synchronise host and device. The host draws their random numbers in advance, or
 //! the integration kernel draws them. Kinetic energies, virial and cell stay on the device. Pair lists whose lifetime
-//! is limited by displacements do not synchronise host and device either, see `list_lifetime`.
+//! is limited by displacements do not synchronise host and device either, unless the host computes forces; see
+//! `list_lifetime`.
 //!
 //! Kernels per step with PME and without coupled constraints:
 //!
@@ -23,6 +25,8 @@
 //!   refreshment after the scaling adds one kernel less than the scaling
 //! - +1 in the step after a rescaling of velocities, or after a scaling by a barostat
 //! - +2 for the removal of center-of-mass motion (1 without a cell)
+//! - +2 for restraints of collective variables and external forces, which the host computes; in such steps host and
+//!   device wait for each other (see `host_forces`)
 //!
 //! With velocity rescaling every ten steps a step has 7.4 kernels on average. With a barostat in addition it has 7.6.
 //! PME runs concurrently with pairs and bonded terms; its short kernels have priority.
@@ -36,6 +40,7 @@ mod compiler;
 mod device;
 pub(crate) mod emulator;
 mod gpu;
+mod host_forces;
 mod integration;
 mod kernel;
 mod lattice;
@@ -54,32 +59,36 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod virtual_sites;
+mod volume;
 mod volume_terms;
 
 use super::{
-    Backend, Energies, Evaluation, Feature, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
-    unsupported,
+    Backend, Energies, Evaluation, ExternalForce, Feature, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload,
+    host, unsupported, volume_move,
 };
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
+use crate::ensemble::barostat::{BoxScaling, Relaxation};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::rescaling::Rescaling;
 use crate::ensemble::thermostat::VelocityChange;
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::restraint::{Restraining, RestraintProgress, Restraints};
-use crate::system::{Coupling, State, System};
+use crate::system::{Coupling, State, System, TrialMoves};
 use crate::vec3::{Mat3, Vec3};
 use bytemuck::Zeroable;
 use clock::Clock;
 use device::{Timing, allocate, copy, read, read_one, write};
+use host_forces::HostForces;
 use layout::{Arguments, Lattice, NO_ATOM, SUM_SCALE, Status};
 use list_lifetime::ListLifetime;
 use replay::StepRequest;
 use shared::Pointer;
 use std::cell::{Cell, RefCell};
 use sums::Sums;
+use volume::VolumeTrials;
 use volume_terms::VolumeTerms;
 
 pub use cache::Programs;
@@ -142,6 +151,8 @@ pub struct Cuda<D> {
     /// steps requested since the last search
     step_requests: Vec<StepRequest>,
     restraints: Restraining,
+    trials: VolumeTrials,
+    host_forces: HostForces,
 }
 
 impl<D: Device> Cuda<D> {
@@ -177,8 +188,10 @@ impl<D: Device> Cuda<D> {
             searches: 0,
             step_requests: vec![],
             restraints: Restraining::default(),
+            trials: VolumeTrials::new(system.topology.molecules()),
+            host_forces: HostForces::default(),
         };
-        cuda.arguments.trace_times_volume = 3.0 * cuda.volume_terms.virial(1.0);
+        cuda.arguments.virial_times_volume = cuda.volume_terms.virial(1.0);
         Ok(cuda)
     }
 
@@ -210,6 +223,7 @@ impl<D: Device> Cuda<D> {
         if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
             self.volume_terms.add(volume, &mut energies, &mut virial);
         }
+        self.host_forces.add_energies(&mut energies);
         self.evaluation.energies = energies;
         self.evaluation.virial = if workload.virial { virial } else { Mat3::ZERO };
         Ok(())
@@ -238,12 +252,24 @@ impl<D: Device> Cuda<D> {
     }
 }
 
-fn coupling(status: &Status) -> Coupling {
+fn coupling(status: &Status, trials: [TrialMoves; 3]) -> Coupling {
     let Status { barostat_work, pending_scaling, pending_rescaling, .. } = *status;
     let thermostat_work = status.thermostat_work + status.refreshment_work as f64 / SUM_SCALE;
     let pending_rescaling = if pending_rescaling == 0.0 { vec![] } else { vec![pending_rescaling] };
-    let pending_scaling = Vec3::splat(pending_scaling);
-    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Coupling::default() }
+    let pending_scaling = Vec3::from(pending_scaling);
+    Coupling { thermostat_work, barostat_work, pending_scaling, pending_rescaling, trials, ..Coupling::default() }
+}
+
+/// Converts the parameters of a barostat for the kernels.
+fn on_device(scaling: &BoxScaling) -> layout::BoxScaling {
+    let extents = scaling.coupling.extents();
+    let relaxation = |extent: usize| {
+        let Relaxation { rate, pressure, thermal, noise, stochastic } = scaling.relaxations[extent];
+        let directions = extents.get(extent).map_or(0, |directions| directions.len() as u32);
+        layout::Relaxation { rate, pressure, thermal, noise, stochastic: stochastic.into(), directions }
+    };
+    let relaxations = std::array::from_fn(relaxation);
+    layout::BoxScaling { relaxations, surface_tension: scaling.surface_tension }
 }
 
 impl<D: Device> Cuda<D> {
@@ -267,7 +293,7 @@ impl<D: Device> Backend for Cuda<D> {
         let a = &self.arguments;
         let Coupling { thermostat_work, barostat_work, pending_scaling, ref pending_rescaling, .. } = state.coupling;
         let pending_rescaling = pending_rescaling.first().copied().unwrap_or_default();
-        let pending_scaling = pending_scaling.x;
+        let pending_scaling = pending_scaling.to_array();
         let work = Status { thermostat_work, barostat_work, pending_scaling, pending_rescaling, ..Status::zeroed() };
         let no_fault = Status { overflow: NO_ATOM, failed: [NO_ATOM; 2], ..work };
         write(&self.device, a.status, &[no_fault])?;
@@ -275,6 +301,7 @@ impl<D: Device> Backend for Cuda<D> {
         write(&self.device, a.old, &state.positions)?;
         write(&self.device, a.velocities, &state.velocities)?;
         write(&self.device, a.cell, &[lattice::lattice(state.cell.as_ref())])?;
+        self.trials.moves = state.coupling.trials;
         self.last_good.clone_from(&state.positions);
         virtual_sites::place_first(&self.device, a, &mut self.last_good)?;
         (self.pending, self.packed) = (None, false);
@@ -285,7 +312,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn download(&self, state: &mut State) -> Result<()> {
-        state.coupling = coupling(&sums::check(&self.device, &self.arguments)?);
+        state.coupling = coupling(&sums::check(&self.device, &self.arguments)?, self.trials.moves);
         self.read_state(state)
     }
 
@@ -325,7 +352,8 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
         loop {
-            if !must_know && !self.list_lifetime.is_check_due() {
+            // the host computes forces only for steps that the device makes
+            if !must_know && !self.computes_on_host() && !self.list_lifetime.is_check_due() {
                 return Ok(false);
             }
             lists::check_displacements(&self.device, &self.arguments)?;
@@ -368,6 +396,7 @@ impl<D: Device> Backend for Cuda<D> {
             return Err(unsupported(Feature::MultipleTimeSteps));
         }
         self.restraints.set_time(workload.restraint_time);
+        self.compute_host_forces()?;
         if !workload.energy {
             self.pending = Some(workload.virial);
             (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);
@@ -385,6 +414,11 @@ impl<D: Device> Backend for Cuda<D> {
         }
         self.evaluate(&sums, workload)?;
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
+    }
+
+    fn add_external_force(&mut self, force: Box<dyn ExternalForce>) -> Result<()> {
+        self.host_forces.push(force);
+        self.set_host_atoms()
     }
 
     fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
@@ -411,16 +445,17 @@ impl<D: Device> Backend for Cuda<D> {
         if self.cell.get().is_none() {
             return Ok(());
         }
-        if box_scaling.coupling != PressureCoupling::Isotropic {
-            return Err(unsupported(Feature::DirectionalBarostat));
-        }
         self.amend_last_request(|asked| asked.box_scaling = Some(box_scaling));
-        let Relaxation { rate, pressure, thermal, noise, stochastic } = box_scaling.relaxations[0];
-        let stochastic = u32::from(stochastic);
-        let box_scaling = layout::BoxScaling { rate, pressure, thermal, noise, stochastic, unused: 0 };
         self.cell_is_old.set(true);
         self.packed = false;
-        steps::scale_box(&self.device, &Arguments { box_scaling, ..self.arguments })
+        steps::scale_box(&self.device, &Arguments { box_scaling: on_device(&box_scaling), ..self.arguments })
+    }
+
+    fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
+        volume_move::try_volume(self, trial, workload, lists)?;
+        // the caller prunes next, which clears the forces on the device, so the next step computes them again
+        self.pending = Some(workload.virial);
+        Ok(())
     }
 
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()> {
@@ -432,7 +467,7 @@ impl<D: Device> Backend for Cuda<D> {
     }
 
     fn coupling(&self) -> Result<Coupling> {
-        Ok(coupling(&read_one(&self.device, self.arguments.status)?))
+        Ok(coupling(&read_one(&self.device, self.arguments.status)?, self.trials.moves))
     }
 
     fn remove_com_motion(&mut self) -> Result<()> {

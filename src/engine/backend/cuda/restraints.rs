@@ -2,16 +2,16 @@
 //!
 //! The kernel for bonded terms also computes the restraints, even in captured CUDA graphs. If a force constant
 //! changes with time, a small kernel before each step sets the force constant, and a small kernel after each step
-//! adds its work. The host waits for neither kernel.
+//! adds its work. The host waits for neither kernel. The host computes restraints of collective variables, see
+//! `host_forces`.
 
-use super::device::{Device, read_one, store, zeros};
+use super::device::{Device, give_back, read_one, store, zeros};
 use super::lattice::lattice;
 use super::layout::{
     BONDED_KINDS, KIND_POSITION, REFERENCES_FIXED, REFERENCES_WITH_CELL, REFERENCES_WITH_CENTER, RestrainedAtom,
     RestraintSet, RestraintWork,
 };
 use super::{Cuda, model, steps};
-use crate::backend::{Feature, unsupported};
 use crate::error::Result;
 use crate::restraint::{PositionRestraints, ReferenceScaling, Restraining, RestraintProgress, Restraints};
 
@@ -37,9 +37,6 @@ fn shared(restraints: &PositionRestraints, first_point: usize) -> RestraintSet {
 impl<D: Device> Cuda<D> {
     /// Sets the restraints of a stage. The stage starts anew, or continues after `progress`.
     pub(super) fn set_restraints(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
-        if !restraints.collective.is_empty() {
-            return Err(unsupported(Feature::Restraints));
-        }
         let (mut sets, mut points, mut atoms) = (vec![], vec![], vec![]);
         for (set, restraints) in (0..).zip(&restraints.positions) {
             sets.push(shared(restraints, points.len() / 2));
@@ -53,12 +50,8 @@ impl<D: Device> Cuda<D> {
         }
         self.restraints = Restraining::new(restraints.clone(), progress);
         let (device, a) = (&self.device, &mut self.arguments);
-        let before = [a.restrained_atoms.0, a.restraint_sets.0, a.restraint_points.0, a.restraint_slopes.0];
-        before
-            .into_iter()
-            .chain([a.restraint_work.0])
-            .filter(|&address| address != 0)
-            .try_for_each(|address| device.free(address))?;
+        give_back(device, [&mut a.restrained_atoms.0, &mut a.restraint_sets.0, &mut a.restraint_points.0])?;
+        give_back(device, [&mut a.restraint_slopes.0, &mut a.restraint_work.0])?;
         a.restrained_atoms = store(device, &atoms)?;
         a.restraint_sets = store(device, &sets)?;
         a.restraint_points = store(device, &points)?;
@@ -69,7 +62,7 @@ impl<D: Device> Cuda<D> {
         a.bonded_counts[KIND_POSITION as usize] = atoms.len() as u32;
         a.bonded_starts = model::starts::<{ BONDED_KINDS as usize }, _>(a.bonded_counts);
         self.epoch += 1;
-        Ok(())
+        self.set_host_atoms()
     }
 
     /// Sets time-dependent force constants to their values at the present time, for the next forces.
@@ -81,8 +74,9 @@ impl<D: Device> Cuda<D> {
         steps::set_force_constants(&self.device, &self.arguments, sets, self.restraints.time())
     }
 
-    /// Adds the work of time-dependent force constants, after a step of `timestep` (ps).
-    pub(super) fn book_restraint_work(&self, timestep: f64) -> Result<()> {
+    /// Adds the work of moving centers and of time-dependent force constants, after a step of `timestep` (ps).
+    pub(super) fn book_restraint_work(&mut self, timestep: f64) -> Result<()> {
+        self.restraints.book_collective_work(timestep);
         if !self.restraints.changes() {
             return Ok(());
         }

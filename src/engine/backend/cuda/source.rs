@@ -10,10 +10,11 @@ macro_rules! files {
 }
 
 /// Source files in order: headers before the files that use them, then kernels.
-const FILES: [(&str, &str); 25] = files!(
+const FILES: [(&str, &str); 27] = files!(
     "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "update_group.cuh" "refreshment.cuh"
     "packed.cuh" "pair.cuh" "fft.cuh" "restraint.cu" "bonded.cuh" "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "mesh.cu"
-    "mesh_fft.cu" "virtual_sites.cu" "advance.cu" "coupled.cu" "refreshment.cu" "ensemble.cu"
+    "mesh_fft.cu" "host_forces.cu" "virtual_sites.cu" "advance.cu" "coupled.cu" "refreshment.cu" "ensemble.cu"
+    "volume.cu"
 );
 
 /// Returns the whole source text.

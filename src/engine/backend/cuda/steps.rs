@@ -1,6 +1,7 @@
 //! Kernels of a step, in order.
 
 use super::device::{BLOCK, Device, Launch, clear, over};
+use super::host_forces;
 use super::kernel::Kernel;
 use super::layout::{
     ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_FORCE_SWITCH, RULE_GEOMETRIC,
@@ -23,6 +24,7 @@ pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool)
         0 => short_range(device, a, rule, sums),
         _ => device.concurrently(|device| long_range(device, a, sums), |device| short_range(device, a, rule, sums)),
     }?;
+    host_forces::add(device, a, sums)?;
     virtual_sites::spread(device, a, sums)
 }
 

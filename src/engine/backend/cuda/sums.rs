@@ -9,7 +9,7 @@ use super::layout::{
 };
 use crate::backend::Energies;
 use crate::constraint::ConstraintFailure;
-use crate::ensemble::barostat::{check_minimum_image, torn};
+use crate::ensemble::barostat::{LARGEST_CHANGE, check_minimum_image, torn};
 use crate::error::{Error, Result};
 use crate::vec3::{Mat3, Vec3, vec3};
 
@@ -27,6 +27,11 @@ impl Sums {
     /// Returns the sum with the given index.
     pub(super) fn at(&self, which: u32) -> f64 {
         self.0[which as usize]
+    }
+
+    /// Returns the vector that begins at index `first`.
+    pub(super) fn vector(&self, first: u32) -> Vec3 {
+        vec3(self.at(first), self.at(first + 1), self.at(first + 2))
     }
 
     /// Returns the symmetric tensor that begins at index `first`.
@@ -55,7 +60,7 @@ impl Sums {
 
     /// Returns the virial of all terms that the kernels compute.
     pub(super) fn virial(&self) -> Mat3 {
-        let [x, y, z] = [0, 1, 2].map(|axis| self.at(SUM_RESTRAINT_TORQUE + axis));
+        let Vec3 { x, y, z } = self.vector(SUM_RESTRAINT_TORQUE);
         // the kernels sum the elements on and above the diagonal; the elements below the diagonal follow by symmetry
         // and from the torque of restraints
         self.tensor(SUM_VIRIAL) + Mat3([[0.0; 3], [-z, 0.0, 0.0], [y, -x, 0.0]])
@@ -66,7 +71,7 @@ impl Sums {
 /// makes no further steps.
 pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     let status = read_one(device, a.status)?;
-    let Status { overflow, failed, stopped, length_factor, pressure, .. } = status;
+    let Status { overflow, failed, stopped, length_factors, pressure, .. } = status;
     // constraints are checked first, because forces have no meaning after a constraint has failed
     if failed[0] != NO_ATOM {
         return Err(ConstraintFailure { atoms: failed }.into());
@@ -77,7 +82,12 @@ pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     }
     match stopped {
         STOPPED_BY_SPEED => Err(flying_off(device, a)?),
-        STOPPED_BY_PRESSURE => Err(torn(length_factor, pressure)),
+        STOPPED_BY_PRESSURE => {
+            // the device computes no further factor after one that is NaN or too far from 1
+            let allowed = |factor: &f64| (factor - 1.0).abs() <= LARGEST_CHANGE;
+            let factor = length_factors.into_iter().find(|factor| !allowed(factor)).unwrap_or(f64::NAN);
+            Err(torn(factor, pressure))
+        }
         STOPPED_BY_CELL => {
             let cell = lattice::cell(&read_one(device, a.cell)?);
             cell.map_or(Ok(()), |cell| check_minimum_image(&cell, a.cutoff)).map(|()| status)

@@ -96,9 +96,9 @@ void normals_f64(const double* in, double* out) {
     out[2] = numbers.z;
 }
 
-// input: a, P₀, e, n, whether stochastic, P, V
-void box_scaling_factor_f64(const double* in, double* out) {
-    *out = box_scaling_factor({in[0], in[1], in[2], in[3], in[4] != 0.0, 0}, in[5], in[6]);
+// input: a, P₀, e, n, whether stochastic, number of directions, P, V
+void length_factor_f64(const double* in, double* out) {
+    *out = length_factor({in[0], in[1], in[2], in[3], in[4] != 0.0, u32(in[5])}, in[6], in[7]);
 }
 
 // input: R, cutoff, μ, d²

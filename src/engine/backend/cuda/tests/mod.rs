@@ -4,12 +4,14 @@ mod cell;
 mod clock;
 mod failures;
 mod forces;
+mod host_forces;
 mod lists;
 mod mesh;
 pub(crate) mod motion;
 pub(crate) mod refreshment;
 mod restraints;
 mod terms;
+mod volume;
 
 use super::Cuda;
 use super::device::read;

@@ -6,10 +6,9 @@ use crate::backend::{Backend, Host, Leapfrog, Reference, Workload};
 use crate::ensemble::barostat::{BoxScaling, Relaxation};
 use crate::ensemble::schedule::Schedule;
 use crate::pair::ListSchedule;
-use crate::restraint::{CollectiveRestraint, Held, PositionRestraints, Potential, ReferenceScaling, Restraints};
-use crate::restraint::{Group, Variable};
+use crate::restraint::{Held, PositionRestraints, ReferenceScaling, Restraints};
 use crate::simd::Level;
-use crate::system::{Molecules, State};
+use crate::system::State;
 use crate::team::Team;
 use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::{Vec3, vec3};
@@ -195,15 +194,4 @@ fn steps_that_are_replayed_have_their_own_force_constants() {
         (positions(&cuda), cuda.restraint_progress().expect("a number"))
     };
     assert!(run(false) == run(true));
-}
-
-#[test]
-fn restraints_of_collective_variables_are_refused() {
-    let sample = Sample::load("argon");
-    let group = |atom| Group::new(&[atom], |_| 40.0, &Molecules::from_bonds(2, &[]), None).expect("a mass");
-    let variable = Variable::Distance([group(0), group(1)], [true; 3]);
-    let restraint = CollectiveRestraint { variable, potential: Potential::Force(1.0) };
-    let restraints = Restraints { collective: vec![Arc::new(restraint)], ..Restraints::default() };
-    let refusal = sample.emulated(0).restrain(&restraints, &[]).expect_err("no kernel").to_string();
-    assert!(refusal.contains("collective") && refusal.contains("run.device"), "{refusal}");
 }

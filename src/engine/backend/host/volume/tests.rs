@@ -1,5 +1,7 @@
 use super::*;
-use crate::backend::Reference;
+use crate::backend::{Backend, Reference, Workload};
+use crate::ensemble::volume_trial::VolumeTrial;
+use crate::pair::ListSchedule;
 use crate::simd::Level;
 use crate::system::State;
 use crate::team::Team;

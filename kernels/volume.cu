@@ -1,0 +1,50 @@
+// Monte Carlo volume moves; the counterpart of `src/engine/backend/host/volume.rs`.
+
+// Computes the positions after a move in which each molecule moves rigidly with its scaled center of mass, with one warp
+// per molecule.
+extern "C" __global__ void stretch_molecules(const Arguments a, const double) {
+    const VolumeMove& move = a.volume_move;
+    const u32 molecule = warp_number();
+    if (molecule >= move.molecules) return;
+    const u32 first = move.starts[molecule] + lane_number(), end = move.starts[molecule + 1];
+    double mass = 0.0;
+    Vec3<double> center = vec3(0.0, 0.0, 0.0);
+    for (u32 k = first; k < end; k += WARP) {
+        const u32 atom = move.members[k];
+        mass += a.masses[atom];
+        center = center + a.positions[atom] * a.masses[atom];
+    }
+    mass = warp_sum(mass);
+    center = vec3(warp_sum(center.x), warp_sum(center.y), warp_sum(center.z));
+    const Vec3<double> further = (components(move.factors) - vec3(1.0, 1.0, 1.0)) * (1.0 / mass);
+    for (u32 k = first; k < end; k += WARP) {
+        const u32 atom = move.members[k];
+        move.stretched[atom] = a.positions[atom] + stretched(center, further);
+    }
+}
+
+// Computes the largest deviation of an atom after the move from the position to which scaling would take the atom
+// itself.
+extern "C" __global__ void largest_deviation(const Arguments a, const double) {
+    const VolumeMove& move = a.volume_move;
+    const u32 atom = thread_number();
+    if (atom >= a.atoms) return;
+    const Vec3<double> off = move.stretched[atom] - stretched(a.positions[atom], components(move.factors));
+    // floats that are not negative have the order of their bits
+    atomicMax(move.deviation, __float_as_uint(float(sqrt(norm_squared(off)))));
+}
+
+// Sets aside the forces of the present positions.
+extern "C" __global__ void keep_forces(const Arguments a, const double) {
+    const u32 atom = thread_number();
+    if (atom < a.atoms) a.volume_move.kept_forces[atom] = force_on(a, a.atom_slot[atom]);
+}
+
+// Adds Σ v·ΔF, where ΔF is the difference between a force and the force that was set aside, kJ/mol/ps.
+extern "C" __global__ void power_of_change(const Arguments a, const double) {
+    const u32 atom = thread_number();
+    double power = 0.0;
+    if (atom < a.atoms)
+        power = dot(a.velocities[atom], force_on(a, a.atom_slot[atom]) - a.volume_move.kept_forces[atom]);
+    add_sum(a, SUM_POWER_OF_CHANGE, power);
+}
