@@ -11,8 +11,9 @@ use super::ideal::{Ideal, ideal};
 use super::surroundings::{CLASH, Room, Surroundings};
 use crate::entry::{Cleaned, Decision, MissingAtoms, Subject};
 
-/// Atoms without which a residue cannot be placed: backbones of amino acids and of nucleotides.
-const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["P", "O5'", "C5'", "C4'", "C3'", "O3'"]];
+/// Atoms without which a residue cannot be placed: backbones of amino acids, and backbones and sugars of nucleotides.
+/// The conformation of a sugar differs between nucleotides, so that a single ideal sugar does not fit all of them.
+const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["P", "O5'", "C5'", "C4'", "C3'", "O3'", "C1'", "C2'", "O4'"]];
 /// Atoms from which residues grow.
 const ROOTS: [&str; 2] = ["CA", "C3'"];
 /// Length of the bond C=O of the backbone, nm (Engh & Huber, Acta Cryst. A47, 392 (1991),
@@ -104,7 +105,7 @@ fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Res
     let ideal = &ideal.restricted(&name, is_wanted);
     let backbone = BACKBONES.iter().find_map(|atoms| names.iter().find(|name| atoms.contains(*name)));
     if let Some(atom) = backbone {
-        return Err(format!("and without {atom} of the backbone it cannot be placed"));
+        return Err(format!("and without {atom} it cannot be placed"));
     }
     let own: Vec<Option<usize>> = ideal.names.iter().map(|name| cleaned.structure.atom_named(residue, name)).collect();
     let mut start: Places = own.iter().map(|atom| atom.map(|atom| cleaned.positions[atom])).collect();
@@ -167,25 +168,24 @@ fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usiz
     }
 }
 
-/// Places both oxygens of a phosphate that joins two nucleotides. OP1 is on the side of the vector product of
-/// the bonds to O3' of the nucleotide before and to O5'.
+/// Places the missing oxygens of a phosphate that joins two nucleotides. If both are missing, OP1 is on the side of
+/// the vector product of the bonds to O3' of the nucleotide before and to O5'. If one is missing, it is on the side
+/// where the other is not.
 fn phosphate(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
     let [Some(atom), Some(ester), Some(first), Some(second)] = ["P", "O5'", "OP1", "OP2"].map(|name| ideal.index(name))
     else {
         return;
     };
-    let (Some(center), Some(ester), Some(at), None, None) =
-        (own[atom], start[ester], start[atom], start[first], start[second])
-    else {
-        return;
-    };
-    if let Some(other) = linked(cleaned, residue, center) {
-        let (u, v) = (unit(ester - at), unit(other - at));
-        let (away, side) = (unit((u + v) * -1.0), unit(v.cross(u)));
-        let (sin, cos) = (0.5 * BETWEEN_OXYGENS).sin_cos();
-        start[first] = Some(at + (away * cos + side * sin) * PHOSPHORYL);
-        start[second] = Some(at + (away * cos - side * sin) * PHOSPHORYL);
-    }
+    let (Some(center), Some(ester), Some(at)) = (own[atom], start[ester], start[atom]) else { return };
+    let Some(other) = linked(cleaned, residue, center) else { return };
+    let (u, v) = (unit(ester - at), unit(other - at));
+    let (away, side) = (unit((u + v) * -1.0), unit(v.cross(u)));
+    let (sin, cos) = (0.5 * BETWEEN_OXYGENS).sin_cos();
+    let on = |sign: f64| at + (away * cos + side * (sign * sin)) * PHOSPHORYL;
+    let sign_of = |known: Vec3| side.dot(known - at).signum();
+    let [a, b] = [start[first], start[second]];
+    start[first] = a.or_else(|| Some(on(b.map_or(1.0, |known| -sign_of(known)))));
+    start[second] = b.or_else(|| Some(on(a.map_or(-1.0, |known| -sign_of(known)))));
 }
 
 impl Rebuilding<'_> {
