@@ -116,8 +116,8 @@ struct CenterSums {
 struct StepSums {
     double before, after, cross;                        // kinetic energy of both half steps; Σ ½ m v(t−½dt)·v(t+½dt)
     double power;                                       // Σ v(t−½dt)·F, kJ/mol/ps
-    // along x, y, z: mean kinetic energy of both half steps; ½ P²/M of groups at both half steps; ½ P(t−½dt) P(t+½dt)/M;
-    // Σ (r−R) F
+    // along x, y, z: mean kinetic energy of both half steps; ½ P²/M of groups at both half steps;
+    // ½ P(t−½dt) P(t+½dt)/M; Σ (r−R) F
     Vec3<double> along, center_before, center_after, center_cross, internal_virial;
     Tensor virial;                                      // virial of the constraint forces
 

@@ -1,7 +1,7 @@
 // Monte Carlo volume moves; the counterpart of `src/engine/backend/host/volume.rs`.
 
-// Computes the positions after a move in which each molecule moves rigidly with its scaled center of mass, with one warp
-// per molecule.
+// Computes the positions after a move in which each molecule moves rigidly with its scaled center of mass. One warp
+// computes a molecule.
 extern "C" __global__ void stretch_molecules(const Arguments a, const double) {
     const VolumeMove& move = a.volume_move;
     const u32 molecule = warp_number();

@@ -244,7 +244,7 @@ fn dna(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     cleaned
 }
 
-/// The same DNA before it is completed.
+/// DNA as in [`dna`], before it is completed.
 fn part_of_dna(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     let mut entry = parse(include_bytes!("../tests/dna.pdb"), None).unwrap();
     for (index, residue) in entry.chains[0].residues.iter_mut().enumerate() {

@@ -332,7 +332,7 @@ shared! {
         box_scaling: BoxScaling,
         volume_move: VolumeMove,
         refreshment: Refreshment,
-        /// each diagonal element of the virial of the terms that only depend on the volume, times the volume, kJ nm³/mol
+        /// diagonal elements of the virial of the terms that only depend on the volume, times the volume, kJ nm³/mol
         virial_times_volume: f64,
         /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
         cutoff: f64,
