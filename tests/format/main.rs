@@ -26,6 +26,7 @@ mod pdb;
 mod pdb_cell;
 #[path = "../python/probe.rs"]
 mod probe;
+mod residue_labels;
 mod restart;
 mod systems;
 mod traps;

@@ -65,7 +65,8 @@ impl Typed<'_> {
             let name = Name::new(&residue.name);
             topology.residues.push(system::Residue { name, number: residue.number, first: residue.first });
             let chain = Name::new(&structure.chains[residue.chain as usize]);
-            topology.chain_labels.push(ChainLabel { chain, segment: Name::default() });
+            let insertion_code = residue.insertion_code;
+            topology.chain_labels.push(ChainLabel { chain, segment: Name::default(), insertion_code });
         }
         let mut is_site = vec![false; structure.atoms.len()];
         self.assignment.sites.iter().for_each(|site| is_site[site.site as usize] = true);

@@ -105,7 +105,8 @@ fn described() -> Topology {
         (atom.mass, atom.charge) = (f64::from(index) + 0.5, 0.1 * f64::from(index) - 0.5);
         atom.type_name = Name::new(if index == 5 { "C*" } else { "C1" });
     }
-    let label = |chain, segment| ChainLabel { chain: Name::new(chain), segment: Name::new(segment) };
+    let label =
+        |chain, segment| ChainLabel { chain: Name::new(chain), segment: Name::new(segment), insertion_code: None };
     topology.chain_labels = vec![label("A", "PROT"), label("A", "PROT"), label("B", "WAT1"), label("B", "WAT2")];
     topology
 }

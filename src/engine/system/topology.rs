@@ -70,13 +70,15 @@ pub struct Residue {
     pub first: u32,
 }
 
-/// Chain and segment of a residue as a file names them; empty if the file does not name them.
+/// Chain, segment and insertion code of a residue as a file names them; empty if the file does not name them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ChainLabel {
     /// identifier of the chain, e.g. `A`
     pub chain: Name,
     /// name of the segment, e.g. `PROA`
     pub segment: Name,
+    /// letter that distinguishes residues with the same number
+    pub insertion_code: Option<char>,
 }
 
 /// A selection that depends on positions, evaluated once.
@@ -179,7 +181,7 @@ pub struct Topology {
     pub atoms: Vec<Atom>,
     /// all residues, ascending `first`
     pub residues: Vec<Residue>,
-    /// chain and segment of each residue; empty if the file names neither
+    /// chain, segment and insertion code of each residue; empty if the file names none of them
     pub chain_labels: Vec<ChainLabel>,
     /// selections that depend on positions, evaluated with the starting positions
     pub fixed_selections: Vec<FixedSelection>,

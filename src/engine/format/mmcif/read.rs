@@ -342,7 +342,9 @@ impl<'a> Atoms<'a> {
         let name = Name::new(&String::from_utf8_lossy(text(self.columns.name)));
         let element = element::number(std::str::from_utf8(text(self.columns.symbol)).unwrap_or_default());
         let chain = Name::new(&String::from_utf8_lossy(text(self.columns.chain)));
-        let chain = ChainLabel { chain, ..ChainLabel::default() };
+        let [.., code] = self.columns.residue.map(text);
+        let insertion_code = code.first().copied().map(char::from).filter(char::is_ascii_alphanumeric);
+        let chain = ChainLabel { chain, insertion_code, ..ChainLabel::default() };
         let label = Label { name, element, chain, ..Label::default() };
         let [residue, number] = [self.columns.residue_name, self.columns.residue_number].map(text);
         found.labels.push(label.in_residue(residue, number, self.columns.residue.map(text)));

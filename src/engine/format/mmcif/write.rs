@@ -1,6 +1,7 @@
 //! Writer of PDBx/mmCIF structures, with positions to 0.00001 Å.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{Result, Write};
 
@@ -34,9 +35,9 @@ const COLUMNS: [&str; 18] = [
 ];
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) has an element for every atom of the
-/// topology. Molecules of one residue (water, ions, ligands) are `HETATM`. Residue numbers are those of the topology
-/// if they ascend within the chain. Otherwise residues are numbered from 1 in each chain. Therefore no two residues
-/// of a chain have the same number.
+/// topology. Molecules of one residue (water, ions, ligands) are `HETATM`. Residues keep chain, number and insertion
+/// code of the topology if these identify each residue. Otherwise chains are called A, B and so on, residue numbers are
+/// those of the topology if they ascend within the chain, and residues of other chains are numbered from 1.
 pub fn write_mmcif(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -75,20 +76,38 @@ struct Place {
     asym: String,
     /// number of the residue in the chain, from 1; `None` for molecules of one residue
     sequence: Option<usize>,
+    /// chain, number and insertion code as the author of the structure has given them
+    chain: String,
     number: i64,
+    insertion_code: Option<char>,
+}
+
+/// Whether chain, number and insertion code distinguish all residues.
+fn is_identified(topology: &Topology) -> bool {
+    let labels = &topology.chain_labels;
+    let mut seen = HashSet::with_capacity(labels.len());
+    labels.len() == topology.residues.len()
+        && topology.residues.iter().zip(labels).all(|(residue, label)| {
+            let chain = label.chain.as_str();
+            !chain.is_empty() && seen.insert((chain, residue.number, label.insertion_code))
+        })
 }
 
 /// Returns the identifiers of each residue.
 fn places(topology: &Topology) -> Vec<Place> {
     let mut places = Vec::with_capacity(topology.residues.len());
+    let is_identified = is_identified(topology);
     for (index, (residues, are_molecules)) in topology.chains().into_iter().enumerate() {
         let numbers = topology.residues[residues.clone()].iter().map(|residue| i64::from(residue.number));
         let ascend = numbers.clone().zip(numbers.clone().skip(1)).all(|(number, next)| number < next);
-        for (sequence, number) in (1..).zip(numbers) {
+        for ((sequence, residue), number) in (1..).zip(residues).zip(numbers) {
+            let label = topology.chain_labels.get(residue).filter(|_| is_identified);
             places.push(Place {
                 asym: letters(index),
                 sequence: (!are_molecules).then_some(sequence),
-                number: if ascend { number } else { sequence as i64 },
+                chain: label.map_or_else(|| letters(index), |label| label.chain.as_str().to_owned()),
+                number: if ascend || is_identified { number } else { sequence as i64 },
+                insertion_code: label.and_then(|label| label.insertion_code),
             });
         }
     }
@@ -110,12 +129,13 @@ fn push_atom(topology: &Topology, places: &[Place], (number, index): (usize, usi
     let symbol = Some(element::symbol(atom.element)).filter(|symbol| !symbol.is_empty()).unwrap_or("X");
     let sequence = place.sequence.map_or(Cow::Borrowed("."), |sequence| sequence.to_string().into());
     let Place { asym, number: of_residue, .. } = place;
+    let (chain, code) = (value(&place.chain), place.insertion_code.filter(char::is_ascii_alphanumeric).unwrap_or('?'));
     let [x, y, z] = r.to_array().map(|value| value / ANGSTROM);
     // writing to a String cannot fail
     let _ = writeln!(
         text,
-        "{group} {number} {symbol} {name} . {residue} {asym} ? {sequence} ? {x:.5} {y:.5} {z:.5} {of_residue} {residue} \
-         {asym} {name} 1"
+        "{group} {number} {symbol} {name} . {residue} {asym} ? {sequence} {code} {x:.5} {y:.5} {z:.5} {of_residue} \
+         {residue} {chain} {name} 1"
     );
 }
 

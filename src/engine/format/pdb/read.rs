@@ -176,7 +176,7 @@ impl Model {
         let label = Label {
             name: Name::new(atom.name()),
             element: element::number(atom.symbol()),
-            chain: ChainLabel { chain, segment },
+            chain: ChainLabel { chain, segment, insertion_code: atom.insertion_code().chars().next() },
             ..Label::default()
         };
         self.labels.push(label.in_residue(atom.residue_name(), atom.residue_number(), atom.residue()));

@@ -16,7 +16,7 @@ const SERIALS: usize = 100_000;
 const RESIDUE_NUMBERS: i32 = 10_000;
 
 /// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records.
-/// Every molecule ends with `TER`.
+/// Every molecule ends with `TER`. Chains whose identifier has one character, and insertion codes, are written.
 pub fn write_pdb(
     topology: &Topology,
     positions: &[Vec3],
@@ -125,15 +125,26 @@ fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, 
     let record = if one_residue { "HETATM" } else { "ATOM  " };
     let atom = &topology.atoms[index];
     let residue = &topology.residues[atom.residue as usize];
+    let label = topology.chain_labels.get(atom.residue as usize).copied().unwrap_or_default();
     // writing to a String cannot fail
     let _ = write!(
         text,
-        "{record}{:5} {} {:<4} {:4}    ",
+        "{record}{:5} {} {:<4}{}{:4}{}   ",
         (index + 1) % SERIALS,
         name_columns(atom),
         format!("{:>3.4}", residue.name),
+        one_column(label.chain.as_str()),
         residue.number.rem_euclid(RESIDUE_NUMBERS),
+        label.insertion_code.filter(char::is_ascii_graphic).unwrap_or(' '),
     );
+}
+
+/// Returns an identifier of one character, and a blank for any other.
+fn one_column(identifier: &str) -> char {
+    match identifier.as_bytes() {
+        &[byte] if byte.is_ascii_graphic() => char::from(byte),
+        _ => ' ',
+    }
 }
 
 /// Appends a position (nm), converted to Å, in 24 columns.

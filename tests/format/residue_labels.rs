@@ -1,0 +1,79 @@
+//! Chains, residue numbers and insertion codes of PDB and PDBx/mmCIF files are kept when they are written.
+
+use std::path::Path;
+
+use md::format::{TopologyOptions, read_coordinates, read_names, write_mmcif, write_pdb};
+use md::system::Topology;
+
+/// A chain with insertion codes, whose second residue number is that of a water too, and another chain.
+const ENTRY: &str = "\
+ATOM      1  CA  SER A 163       1.000   0.000   0.000  1.00  0.00           C
+ATOM      2  CA  VAL A 163A      2.000   0.000   0.000  1.00  0.00           C
+ATOM      3  CA  SER A 163B      3.000   0.000   0.000  1.00  0.00           C
+ATOM      4  CA  GLY B 163       4.000   0.000   0.000  1.00  0.00           C
+HETATM    5  O   HOH A 301       9.000   0.000   0.000  1.00  0.00           O
+END
+";
+
+/// Chain, number, insertion code and name of a residue.
+type Label = (String, i32, Option<char>, String);
+
+/// Returns the labels of all residues.
+fn labels(topology: &Topology) -> Vec<Label> {
+    let labels = topology.chain_labels.iter().zip(&topology.residues);
+    labels
+        .map(|(label, residue)| {
+            (label.chain.as_str().to_owned(), residue.number, label.insertion_code, residue.name.as_str().to_owned())
+        })
+        .collect()
+}
+
+/// Writes the structure of a file in both formats, and returns the labels that are read again.
+fn written_again(path: &Path) -> [Vec<Label>; 2] {
+    let topology = read_names(path, &TopologyOptions::default()).unwrap().topology;
+    let positions = read_coordinates(path, None, None).unwrap().positions;
+    ["x.pdb", "x.cif"].map(|name| {
+        let mut out = vec![];
+        match name {
+            "x.pdb" => write_pdb(&topology, &positions, None, "", &mut out),
+            _ => write_mmcif(&topology, 0..positions.len(), &positions, None, "", &mut out),
+        }
+        .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join(name);
+        std::fs::write(&copy, out).unwrap();
+        labels(&read_names(&copy, &TopologyOptions::default()).unwrap().topology)
+    })
+}
+
+#[test]
+fn insertion_codes_and_chains_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("entry.pdb");
+    std::fs::write(&path, ENTRY).unwrap();
+    let expected = [
+        ("A", 163, None, "SER"),
+        ("A", 163, Some('A'), "VAL"),
+        ("A", 163, Some('B'), "SER"),
+        ("B", 163, None, "GLY"),
+        ("A", 301, None, "HOH"),
+    ];
+    let expected: Vec<_> =
+        expected.map(|(chain, number, code, name)| (chain.to_owned(), number, code, name.to_owned())).into();
+    for found in written_again(&path) {
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn residues_that_a_file_does_not_distinguish_are_numbered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("entry.pdb");
+    // a second molecule with the number of the first, as in files of many waters
+    std::fs::write(&path, ENTRY.replace("HOH A 301", "HOH B 163").replace("GLY B", "HOH B")).unwrap();
+    let [_, cif] = written_again(&path);
+    let mut distinct = cif.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), cif.len());
+}
