@@ -1,5 +1,6 @@
 //! Choice of the residues, alternative locations and names that are taken from an entry.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use md_engine::vec3::Vec3;
@@ -53,6 +54,8 @@ pub(super) struct Choice {
     renamed_atoms: usize,
     deuterium: usize,
     waters: usize,
+    /// virtual sites of waters that were left out
+    sites: usize,
 }
 
 /// Chooses residues, locations and names.
@@ -60,12 +63,15 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
     let mut choice = Choice::default();
     for (index, chain) in entry.chains.iter().enumerate() {
         let is_same_site = |a: &EntryResidue, b: &EntryResidue| {
-            let has_locations = |residue: &EntryResidue| residue.atoms.iter().all(|atom| atom.location.is_some());
+            let has_location = |atom: &EntryAtom| atom.location.is_some();
+            // atoms that both residues share have no location, and are listed with one of them
+            let is_part = [a, b].map(|residue| residue.atoms.iter().any(has_location));
+            let is_whole = [a, b].map(|residue| residue.atoms.iter().all(has_location));
             (a.number, a.insertion_code) == (b.number, b.insertion_code)
                 && a.is_polymer == b.is_polymer
                 && a.name != b.name
-                && has_locations(a)
-                && has_locations(b)
+                && is_part == [true; 2]
+                && is_whole != [false; 2]
         };
         for kinds in chain.residues.chunk_by(is_same_site) {
             choice.site(entry, index, kinds, options);
@@ -114,8 +120,12 @@ impl Choice {
             rounded(b.1).cmp(&rounded(a.1)).then(a.0.cmp(&b.0))
         };
         let Some(taken) = kinds.iter().min_by(order) else { return };
+        let mut taken = Cow::Borrowed(taken);
         if kinds.len() > 1 {
             let others: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
+            let atoms = kinds.iter().filter(|kind| kind.name != taken.name).flat_map(|kind| &kind.atoms);
+            let shared: Vec<EntryAtom> = atoms.filter(|atom| atom.location.is_none()).cloned().collect();
+            taken.to_mut().atoms.splice(0..0, shared);
             self.left_out += kinds.iter().map(|kind| kind.atoms.len()).sum::<usize>() - taken.atoms.len();
             self.decisions.push(Decision::new(
                 Subject::Location,
@@ -134,7 +144,7 @@ impl Choice {
             }
             return;
         }
-        let picked = self.residue(entry, chain, taken, found);
+        let picked = self.residue(entry, chain, &taken, found);
         self.residues.push(picked);
     }
 
@@ -164,6 +174,11 @@ impl Choice {
         }
         if let Some(standard) = found {
             self.renamed_atoms += rename_atoms(standard, &mut atoms);
+            if standard.kind == ResidueKind::Water {
+                let count = atoms.len();
+                atoms.retain(|atom| standard.has(&atom.name) || matches!(atom.element, 1 | 8));
+                self.sites += count - atoms.len();
+            }
             name = standard.name.clone();
         }
         if name != residue.name && residue.name != "MSE" {
@@ -278,6 +293,10 @@ impl Choice {
         if self.renamed_atoms > 0 {
             let what = format!("renamed {}", counted(self.renamed_atoms, "atom"));
             say(Subject::Names, what, "PDB files, version 3, use other names");
+        }
+        if self.sites > 0 {
+            let what = format!("left out {} of waters", counted(self.sites, "virtual site"));
+            say(Subject::Selection, what, "md build adds the virtual sites of the water model");
         }
         if self.deuterium > 0 {
             let what = format!("replaced {} of deuterium by hydrogen", counted(self.deuterium, "atom"));

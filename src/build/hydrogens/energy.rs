@@ -34,6 +34,10 @@ const IONS: [(u8, f64); 14] = [
 const PERMITTIVITY: f64 = 4.0;
 /// Distance up to which atoms count, nm.
 const REACH: f64 = 0.6;
+/// Longest bond of a polar hydrogen, S–H, nm, rounded up.
+const LONGEST_BOND: f64 = 0.14;
+/// Distance from an atom within which all atoms lie that its hydrogens feel, and edge of the cubes, nm.
+const AROUND: f64 = REACH + LONGEST_BOND;
 /// Distances of a hydrogen to a heavy atom and to a hydrogen at which the repulsion is 1 kJ/mol, nm. Sums of the radii
 /// of a polar hydrogen and other atoms in hydrogen bonds and contacts.
 const CONTACT: f64 = 0.22;
@@ -50,7 +54,7 @@ struct Source {
     atom: usize,
 }
 
-/// All atoms, sorted into cubes with an edge of [`REACH`].
+/// All atoms, sorted into cubes with an edge of [`AROUND`].
 pub(super) struct Surroundings {
     sources: Vec<Source>,
     cubes: HashMap<[i32; 3], Vec<usize>>,
@@ -58,7 +62,7 @@ pub(super) struct Surroundings {
 
 /// Cube of a position.
 fn cube(position: Vec3) -> [i32; 3] {
-    position.map(|x| (x / REACH).floor() as i32).to_array()
+    position.map(|x| (x / AROUND).floor() as i32).to_array()
 }
 
 /// Atoms that do not count for a hydrogen: the atom to which the hydrogen is bonded, and the neighbours of that atom.
@@ -100,22 +104,13 @@ impl Surroundings {
         self.cubes.entry(cube(position)).or_default().push(index);
     }
 
-    /// Energy of a polar hydrogen at a position, kJ/mol.
-    pub(super) fn energy(&self, position: Vec3, excluded: &Excluded<'_>) -> f64 {
-        let mut energy = 0.0;
-        for source in self.near(position) {
+    /// Returns the atoms that the hydrogens of an atom at `position` feel.
+    pub(super) fn around(&self, position: Vec3, excluded: &Excluded<'_>) -> Neighbourhood {
+        let is_felt = |source: &&Source| {
             let is_own = source.atom == excluded.parent;
-            if is_own || (!source.is_hydrogen && excluded.neighbours.contains(&(source.atom as u32))) {
-                continue;
-            }
-            let distance = (source.position - position).norm().max(0.01);
-            let contact = if source.is_hydrogen { CONTACT_OF_HYDROGENS } else { CONTACT };
-            let polar = COULOMB * POLAR_HYDROGEN * source.charge / (PERMITTIVITY * distance);
-            // a hydrogen bond brings hydrogen and acceptor nearer than other contacts
-            let contact = if source.charge < 0.0 { 0.8 * contact } else { contact };
-            energy += polar + (contact / distance).powi(12);
-        }
-        energy
+            !is_own && (source.is_hydrogen || !excluded.neighbours.contains(&(source.atom as u32)))
+        };
+        Neighbourhood(self.near(position).filter(is_felt).copied().collect())
     }
 
     /// Positions of acceptors of hydrogen bonds within a distance, the nearest first, without the atom `except`.
@@ -132,7 +127,7 @@ impl Surroundings {
         found.into_iter().map(|(_, position)| position).collect()
     }
 
-    /// Atoms in the cube of a position and in the cubes around it, which are in a fixed order.
+    /// Atoms within [`AROUND`] of a position, in a fixed order.
     fn near(&self, position: Vec3) -> impl Iterator<Item = &Source> {
         let [x, y, z] = cube(position);
         let offsets = (0..27).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]);
@@ -141,7 +136,30 @@ impl Surroundings {
             self.cubes.get(&cube)
         });
         let near = members.flatten().map(|&index| &self.sources[index]);
-        near.filter(move |source| (source.position - position).norm_squared() < REACH * REACH)
+        near.filter(move |source| (source.position - position).norm_squared() < AROUND * AROUND)
+    }
+}
+
+/// Atoms near the hydrogens of one atom.
+pub(super) struct Neighbourhood(Vec<Source>);
+
+impl Neighbourhood {
+    /// Energy of a polar hydrogen at a position, kJ/mol.
+    pub(super) fn energy(&self, position: Vec3) -> f64 {
+        let mut energy = 0.0;
+        for source in &self.0 {
+            let squared = (source.position - position).norm_squared();
+            if squared >= REACH * REACH {
+                continue;
+            }
+            let distance = squared.sqrt().max(0.01);
+            let contact = if source.is_hydrogen { CONTACT_OF_HYDROGENS } else { CONTACT };
+            let polar = COULOMB * POLAR_HYDROGEN * source.charge / (PERMITTIVITY * distance);
+            // a hydrogen bond brings hydrogen and acceptor nearer than other contacts
+            let contact = if source.charge < 0.0 { 0.8 * contact } else { contact };
+            energy += polar + (contact / distance).powi(12);
+        }
+        energy
     }
 }
 

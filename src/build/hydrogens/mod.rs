@@ -175,7 +175,7 @@ impl Heavy<'_> {
                 return Err(Problem::new(format!("the ring of {label} is not closed at {nitrogen}")).into());
             };
             let excluded = Excluded { parent, neighbours: &self.bonded[parent] };
-            let energy = surroundings.energy(places[0], &excluded);
+            let energy = surroundings.around(self.positions[parent], &excluded).energy(places[0]);
             found.push((energy, variant, Added { name: hydrogen.to_owned(), parent, position: places[0] }));
         }
         let difference = found[1].0 - found[0].0;

@@ -62,8 +62,8 @@ impl Rotor<'_> {
     /// The place with the lowest energy; the first of several.
     fn best(&self, surroundings: &Surroundings) -> Vec<Vec3> {
         let excluded = Excluded { parent: self.parent, neighbours: self.neighbours };
-        let energy =
-            |places: &Vec<Vec3>| places.iter().map(|&place| surroundings.energy(place, &excluded)).sum::<f64>();
+        let around = surroundings.around(self.position, &excluded);
+        let energy = |places: &Vec<Vec3>| places.iter().map(|&place| around.energy(place)).sum::<f64>();
         let candidates = self.candidates(surroundings).into_iter().map(|places| (energy(&places), places));
         let best = candidates.min_by(|a, b| a.0.total_cmp(&b.0));
         best.map(|(_, places)| places).unwrap_or_default()

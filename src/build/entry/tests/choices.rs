@@ -56,6 +56,11 @@ fn one_of_several_residues_at_a_site_is_taken() {
     let tie = text.replace("0.60", "0.40");
     assert_eq!(cleaned(&tie).names(), ["PRO"]);
     assert_eq!(cleaned(&text.replace("0.40", "0.70")).names(), ["SER"]);
+    // an atom without a location belongs to both residues, as N of residue 22 of 1EJG does
+    let shared = [line("PRO", ' ', 1.0, "N"), line("PRO", 'A', 0.3, "CA"), line("SER", 'B', 0.7, "CA")].concat();
+    let found = cleaned(&shared);
+    assert_eq!((found.names(), found.atom_names()), (vec!["SER"], vec!["N", "CA"]));
+    assert_eq!(cleaned(&shared.replace("0.70", "0.20")).names(), ["PRO"]);
 }
 
 #[test]
@@ -180,4 +185,17 @@ fn faults_name_their_line() {
     assert!(parse(b"hello\n", None).unwrap_err().message.contains("neither a PDB nor"));
     let missing = super::super::read(std::path::Path::new("no-such-entry.pdb"), None);
     assert_eq!(missing.unwrap_err().exit_code(), 2);
+}
+
+#[test]
+fn virtual_sites_of_waters_are_left_out() {
+    let line = |name| Line { is_hetero: true, name, residue: "SOL", element: "", ..Line::default() }.text();
+    let text: String = ["OW", "HW1", "HW2", "MW"].map(line).concat();
+    let found = cleaned(&text);
+    assert_eq!(found.atom_names(), ["O", "H1", "H2"]);
+    assert!(found.said(Subject::Selection).iter().any(|said| said.contains("left out 1 virtual site of waters")));
+    // lone pairs, and the site of AMBER's files
+    let five: String = ["OW", "HW1", "HW2", "LP1", "LP2"].map(line).concat();
+    assert_eq!(cleaned(&five).atom_names(), ["O", "H1", "H2"]);
+    assert_eq!(cleaned(&text.replace("MW ", "EPW")).atom_names(), ["O", "H1", "H2"]);
 }
