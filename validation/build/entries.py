@@ -42,7 +42,9 @@ def energy(folder, field):
     from openmm.app import ForceField, NoCutoff, PDBFile
 
     pdb = PDBFile(str(folder / "system.pdb"))
-    system = ForceField(*FIELDS[field]).createSystem(pdb.topology, nonbondedMethod=NoCutoff, constraints=None, rigidWater=False)
+    # an AMBER topology has terms for the bonds of water, and a GROMACS topology has rigid water without them
+    rigid = not (folder / "system.prmtop").exists()
+    system = ForceField(*FIELDS[field]).createSystem(pdb.topology, nonbondedMethod=NoCutoff, constraints=None, rigidWater=rigid)
     context = Context(system, VerletIntegrator(0.001), Platform.getPlatformByName("Reference"))
     context.setPositions(pdb.positions)
     return context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole)
