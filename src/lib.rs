@@ -183,9 +183,12 @@
 //!   `f64`: each rigid water or SHAKE cluster has a thread, and each set of coupled constraints has a thread block
 //!   that uses conjugate gradients.
 //! - Steps without output are captured as a CUDA graph and replayed. The host waits only when it reads results, and
-//!   at the end of a list's lifetime for the length of the next list. Couplings need no host: their random numbers
-//!   are drawn in advance ([`ensemble::rescaling::Rescaling`], [`ensemble::barostat::BoxScaling`]), and the device
-//!   computes the factors, sums the work and updates the cell.
+//!   at the end of a list's lifetime for the length of the next list. Thermostats and barostats need no host: their
+//!   random numbers are drawn in advance ([`ensemble::rescaling::Rescaling`], [`ensemble::barostat::BoxScaling`]),
+//!   and the device computes the factors, sums the work and updates the cell. The host decides on Monte Carlo volume
+//!   moves.
+//! - The host computes restraints of collective variables and external forces, for which host and device wait for
+//!   each other in every step.
 //! - If lists expire by displacement, the device skips every step in which a pair might be missing. Later the host
 //!   finds out which steps were skipped, and repeats these steps with new lists ([`backend::Backend::lists_expired`],
 //!   `backend::cuda::replay`).

@@ -4,6 +4,7 @@
 use crate::backend::cuda::{Cuda, Device, Emulated};
 use crate::backend::{Backend, Serving, Workload};
 use crate::constraint::{ConstraintKind, ConstraintPlan, derive};
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::format::{read_coordinates, read_topology};
 use crate::pair::ListSchedule;
 use crate::ranks::Ranks;
@@ -155,6 +156,25 @@ impl Sample {
         cuda.build_lists().unwrap();
         cuda.prune_lists(0.0).unwrap();
         cuda
+    }
+}
+
+/// Pair lists with a buffer that a volume move of [`volume_trial`] does not use up.
+pub(crate) const TRIAL_LISTS: ListSchedule =
+    ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
+
+/// A trial volume move along x and y, by a fifth of the largest change Δ.
+pub(crate) fn volume_trial(threshold: f64) -> VolumeTrial {
+    VolumeTrial {
+        extent: 1,
+        directions: &[0, 1],
+        pressure: 0.06,
+        surface_tension: 1.0,
+        compressibility: 7.5e-4,
+        kt: 2.5,
+        change: 0.2,
+        threshold,
+        timestep: 0.002,
     }
 }
 

@@ -8,15 +8,15 @@ use std::f64::consts::PI;
 
 use md_engine::vec3::Vec3;
 
-use super::edit::{Edit, NewAtom, NewResidue};
+use super::edit::{Edit, NewAtom, NewResidue, no_longer_missing};
 use super::geometry::{opposite, placed};
+use super::heavy::CARBONYL;
 use super::surroundings::CLASH;
 use crate::entry::{Cleaned, Decision, GapPlace, ResidueKind, Subject};
 use crate::structure::neighbours;
 
-/// Lengths of the bonds C–N, C=O, CA–C and N–CA, nm.
+/// Lengths of the bonds C–N, CA–C and N–CA, nm.
 const PEPTIDE: f64 = 0.1329;
-const CARBONYL: f64 = 0.1231;
 const CARBON: f64 = 0.1525;
 const NITROGEN: f64 = 0.1458;
 /// Angles C–N–CA and CA–C–N, rad (121.7° and 116.2°).
@@ -89,10 +89,7 @@ pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
         _ => true,
     };
     cleaned.gaps.retain(|gap| is_open(gap.place));
-    for missing in cleaned.missing_atoms.iter_mut().filter(|m| ends.methyl.contains(&(m.residue as usize))) {
-        missing.names.retain(|name| name != "OXT");
-    }
-    cleaned.missing_atoms.retain(|missing| !missing.names.is_empty());
+    no_longer_missing(cleaned, |residue| ends.methyl.contains(&residue), |name| name == "OXT");
     edit.apply(cleaned);
     vec![]
 }
@@ -165,7 +162,7 @@ fn backbone<const N: usize>(cleaned: &Cleaned, residue: usize, names: [&str; N])
     Ok(found)
 }
 
-fn new_residue(name: &'static str, number: i32, atoms: [(&str, Vec3); 3]) -> NewResidue {
+fn new_residue<const N: usize>(name: &'static str, number: i32, atoms: [(&str, Vec3); N]) -> NewResidue {
     let atoms = atoms.map(|(name, position)| NewAtom { name: name.to_owned(), position });
     NewResidue { name, number, atoms: atoms.into() }
 }
@@ -207,6 +204,5 @@ fn methyl(cleaned: &Cleaned, residue: usize) -> Result<NewResidue, String> {
     let methyl = placed([alpha, carbon, nitrogen], NITROGEN, AT_NITROGEN, PI);
     clash_of(room(cleaned, &[nitrogen, methyl], residue, &["CA", "C", "O", "OXT"]))?;
     let number = cleaned.structure.residues[residue].number.saturating_add(1);
-    let atoms = [("N", nitrogen), ("C", methyl)].map(|(name, position)| NewAtom { name: name.to_owned(), position });
-    Ok(NewResidue { name: "NME", number, atoms: atoms.into() })
+    Ok(new_residue("NME", number, [("N", nitrogen), ("C", methyl)]))
 }

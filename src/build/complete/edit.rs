@@ -48,6 +48,18 @@ pub(super) fn element_of(name: &str) -> u8 {
     }
 }
 
+/// Takes atoms off the list of missing atoms: those of residues and with names for which the conditions are true.
+pub(super) fn no_longer_missing(
+    cleaned: &mut Cleaned,
+    is_residue: impl Fn(usize) -> bool,
+    is_name: impl Fn(&str) -> bool,
+) {
+    for missing in cleaned.missing_atoms.iter_mut().filter(|missing| is_residue(missing.residue as usize)) {
+        missing.names.retain(|name| !is_name(name));
+    }
+    cleaned.missing_atoms.retain(|missing| !missing.names.is_empty());
+}
+
 /// New atoms and residues, with the new numbers of the old ones.
 #[derive(Default)]
 struct Made {

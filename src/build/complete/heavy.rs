@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use md_engine::vec3::Vec3;
 
-use super::edit::{Edit, NewAtom};
+use super::edit::{Edit, NewAtom, no_longer_missing};
 use super::geometry::{opposite, torsion, unit};
 use super::growth::{Axis, Growth, Places, cut, grow};
 use super::ideal::{Ideal, ideal};
@@ -18,7 +18,7 @@ const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["P", "O5'", "C5'", "C4'", 
 const ROOTS: [&str; 2] = ["CA", "C3'"];
 /// Length of the bond C=O of the backbone, nm (Engh & Huber, Acta Cryst. A47, 392 (1991),
 /// doi:10.1107/S0108767391001071).
-const CARBONYL: f64 = 0.1231;
+pub(super) const CARBONYL: f64 = 0.1231;
 /// Length of the bonds P–OP1 and P–OP2, nm, and the angle between them, rad (119.6°; Gelbin et al., J. Am. Chem. Soc.
 /// 118, 519 (1996), doi:10.1021/ja9528846).
 const PHOSPHORYL: f64 = 0.1485;
@@ -136,10 +136,7 @@ fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Res
             cleaned.positions[atom] = *place;
         }
     }
-    for missing in cleaned.missing_atoms.iter_mut().filter(|missing| missing.residue as usize == residue) {
-        missing.names.retain(|name| name == "OXT");
-    }
-    cleaned.missing_atoms.retain(|missing| !missing.names.is_empty());
+    no_longer_missing(cleaned, |missing| missing == residue, |name| name != "OXT");
     edit.apply(cleaned);
     Ok(waters)
 }

@@ -1,6 +1,6 @@
 //! The phosphate before the first nucleoside of a chain.
 
-use super::edit::Edit;
+use super::edit::{Edit, no_longer_missing};
 use crate::entry::{Cleaned, Decision, ResidueKind, Subject};
 use crate::structure::neighbours;
 
@@ -14,6 +14,7 @@ pub(super) fn remove_first(cleaned: &mut Cleaned) {
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);
     let residue_of = structure.residue_of_atoms();
     let mut edit = Edit::default();
+    let mut changed = vec![];
     let nucleotides =
         (0..structure.residues.len()).filter(|&at| cleaned.residues[at].kind == Some(ResidueKind::Nucleic));
     for residue in nucleotides {
@@ -30,9 +31,7 @@ pub(super) fn remove_first(cleaned: &mut Cleaned) {
         let hydrogens = atoms.iter().flat_map(|&atom| bonded[atom].iter().filter(|atom| of_phosphate(atom)));
         edit.removed.extend(hydrogens.map(|&atom| atom as usize));
         edit.removed.extend(&atoms);
-        cleaned.missing_atoms.iter_mut().filter(|missing| missing.residue as usize == residue).for_each(|missing| {
-            missing.names.retain(|name| !PHOSPHATE.contains(&name.as_str()));
-        });
+        changed.push(residue);
         cleaned.decisions.push(Decision {
             subject: Subject::Completion,
             what: format!("removed {} of the 5' phosphate", names.join(", ")),
@@ -40,7 +39,7 @@ pub(super) fn remove_first(cleaned: &mut Cleaned) {
             why: "md build begins nucleic acids with the hydroxyl group of O5', as force fields of AMBER do".to_owned(),
         });
     }
-    cleaned.missing_atoms.retain(|missing| !missing.names.is_empty());
+    no_longer_missing(cleaned, |residue| changed.contains(&residue), |name| PHOSPHATE.contains(&name));
     if !edit.removed.is_empty() {
         edit.apply(cleaned);
     }

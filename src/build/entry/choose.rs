@@ -63,15 +63,15 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
     let mut choice = Choice::default();
     for (index, chain) in entry.chains.iter().enumerate() {
         let is_same_site = |a: &EntryResidue, b: &EntryResidue| {
+            let is_same_place = (a.number, a.insertion_code) == (b.number, b.insertion_code);
+            if !is_same_place || a.is_polymer != b.is_polymer || a.name == b.name {
+                return false;
+            }
             let has_location = |atom: &EntryAtom| atom.location.is_some();
             // atoms that both residues share have no location, and are listed with one of them
             let is_part = [a, b].map(|residue| residue.atoms.iter().any(has_location));
             let is_whole = [a, b].map(|residue| residue.atoms.iter().all(has_location));
-            (a.number, a.insertion_code) == (b.number, b.insertion_code)
-                && a.is_polymer == b.is_polymer
-                && a.name != b.name
-                && is_part == [true; 2]
-                && is_whole != [false; 2]
+            is_part == [true; 2] && is_whole != [false; 2]
         };
         for kinds in chain.residues.chunk_by(is_same_site) {
             choice.site(entry, index, kinds, options);

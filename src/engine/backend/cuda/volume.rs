@@ -42,11 +42,6 @@ impl VolumeTrials {
     }
 }
 
-/// Launch of a kernel with one thread per element of `threads`.
-fn launch(device: &impl Device, kernel: Kernel, threads: u32, a: &Arguments) -> Result<()> {
-    device.launch(over(kernel, threads), a)
-}
-
 impl<D: Device> Cuda<D> {
     /// Allocates the arrays of volume moves before the first move.
     fn prepare_volume_moves(&mut self) -> Result<()> {
@@ -104,9 +99,9 @@ impl<D: Device> VolumeMoves for Cuda<D> {
         let (device, a) = (&self.device, &mut self.arguments);
         a.volume_move.factors = factors.to_array();
         clear(device, a.volume_move.deviation, 1)?;
-        launch(device, Kernel::StretchMolecules, a.volume_move.molecules * WARP, a)?;
+        device.launch(over(Kernel::StretchMolecules, a.volume_move.molecules * WARP), a)?;
         virtual_sites::place(device, &Arguments { positions: a.volume_move.stretched, ..*a }, false)?;
-        launch(device, Kernel::LargestDeviation, a.atoms, a)?;
+        device.launch(over(Kernel::LargestDeviation, a.atoms), a)?;
         Ok(f64::from(f32::from_bits(read_one(device, a.volume_move.deviation)?)))
     }
 
@@ -119,7 +114,7 @@ impl<D: Device> VolumeMoves for Cuda<D> {
 
     fn enter(&mut self, cell: PeriodicCell) -> Result<()> {
         let (device, a, atoms) = (&self.device, &self.arguments, self.masses.len());
-        launch(device, Kernel::KeepForces, a.atoms, a)?;
+        device.launch(over(Kernel::KeepForces, a.atoms), a)?;
         copy(device, a.positions, self.trials.positions, atoms)?;
         copy(device, a.volume_move.stretched, a.positions, atoms)?;
         std::mem::swap(&mut self.evaluation, &mut self.trials.evaluation);
@@ -152,7 +147,7 @@ impl<D: Device> VolumeMoves for Cuda<D> {
     }
 
     fn power_of_change(&mut self) -> Result<f64> {
-        launch(&self.device, Kernel::PowerOfChange, self.arguments.atoms, &self.arguments)?;
+        self.device.launch(over(Kernel::PowerOfChange, self.arguments.atoms), &self.arguments)?;
         Ok(Sums::read(&self.device, &self.arguments)?.at(SUM_POWER_OF_CHANGE))
     }
 

@@ -2,7 +2,6 @@
 //! host.
 
 use super::motion::{host, largest_difference, state_of};
-use super::volume;
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::emulator::device::Emulated;
 use crate::backend::{Backend, Evaluation, External, Leapfrog, Workload};
@@ -13,7 +12,7 @@ use crate::pair::ListSchedule;
 use crate::restraint::{
     CollectiveRestraint, Group, Members, Potential, RestraintSample, Restraints, Superposed, Variable, Well,
 };
-use crate::testing::{EVERYTHING, Sample};
+use crate::testing::{EVERYTHING, Sample, TRIAL_LISTS, volume_trial};
 use crate::vec3::{Mat3, Vec3, vec3};
 use std::sync::Arc;
 
@@ -325,7 +324,7 @@ fn a_rejected_volume_move_restores_the_forces_of_the_host() {
     for cuda in [&mut moved, &mut still] {
         load(cuda, &pulling(&sample), true);
     }
-    moved.try_volume(&volume::trial(f64::INFINITY), EVERYTHING, &volume::LISTS).expect("a rejected move");
+    moved.try_volume(&volume_trial(f64::INFINITY), EVERYTHING, &TRIAL_LISTS).expect("a rejected move");
     moved.prune_lists(0.0).expect("lists");
     still.forces(EVERYTHING).expect("forces");
     let samples = |cuda: &Cuda<Emulated>| cuda.restraining().expect("restraints").samples().to_vec();

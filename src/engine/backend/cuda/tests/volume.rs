@@ -1,14 +1,12 @@
 //! Tests that compare Monte Carlo volume moves on an emulated device with the moves of the host with reference forces.
 
 use super::motion::{advance, host, largest_difference, state_of};
-use crate::backend::{Backend, Workload};
+use crate::backend::Backend;
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::pair::ListSchedule;
-use crate::testing::Sample;
+use crate::testing::{EVERYTHING, Sample, TRIAL_LISTS, volume_trial};
 use crate::vec3::vec3;
 
-const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
-pub(super) const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 /// Rounding error (nm) of positions of a few nm.
 const POSITION: f64 = 1e-12;
 /// Tolerance of an energy difference, relative to the sum of the absolute energies: the rounding of interactions in
@@ -18,21 +16,6 @@ const ENERGY: f64 = 2e-6;
 const KINETIC: f64 = 1e-6;
 const STEP: f64 = 1e-6;
 
-/// A trial volume move along x and y, by a fifth of the largest change Δ.
-pub(super) fn trial(threshold: f64) -> VolumeTrial {
-    VolumeTrial {
-        extent: 1,
-        directions: &[0, 1],
-        pressure: 0.06,
-        surface_tension: 1.0,
-        compressibility: 7.5e-4,
-        kt: 2.5,
-        change: 0.2,
-        threshold,
-        timestep: 0.002,
-    }
-}
-
 fn samples() -> [Sample; 3] {
     [Sample::load("peptide-charged").rigid(), Sample::load("tip5p").rigid(), Sample::load("octahedron")]
 }
@@ -41,7 +24,7 @@ fn samples() -> [Sample; 3] {
 fn a_rejected_move_leaves_every_bit() {
     for sample in samples() {
         let (mut moved, mut still) = (sample.emulated(0), sample.emulated(0));
-        moved.try_volume(&trial(f64::INFINITY), EVERYTHING, &LISTS).unwrap();
+        moved.try_volume(&volume_trial(f64::INFINITY), EVERYTHING, &TRIAL_LISTS).unwrap();
         still.forces(EVERYTHING).unwrap();
         let mut after = state_of(&moved);
         let moves = std::mem::take(&mut after.coupling.trials)[1];
@@ -63,9 +46,9 @@ fn an_accepted_move_is_that_of_the_host() {
     for (sample, outer) in [1.0, 0.0].into_iter().flat_map(|outer| samples().map(|sample| (sample, outer))) {
         let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
         let outer = f64::max(outer, sample.system.settings.longest_cutoff());
-        let lists = ListSchedule { outer, ..LISTS };
-        cuda.try_volume(&trial(0.0), EVERYTHING, &lists).unwrap();
-        host.try_volume(&trial(0.0), EVERYTHING, &lists).unwrap();
+        let lists = ListSchedule { outer, ..TRIAL_LISTS };
+        cuda.try_volume(&volume_trial(0.0), EVERYTHING, &lists).unwrap();
+        host.try_volume(&volume_trial(0.0), EVERYTHING, &lists).unwrap();
         let (ours, theirs) = (state_of(&cuda), state_of(&host));
         assert_eq!((ours.cell, ours.coupling.trials), (theirs.cell, theirs.coupling.trials));
         assert!(ours.cell != sample.state.cell && ours.velocities == theirs.velocities);
@@ -93,7 +76,7 @@ fn a_cell_that_would_be_too_small_is_rejected() {
     sample.state.coupling.trials[1].largest = 0.2;
     let mut cuda = sample.emulated(0);
     let mut before = state_of(&cuda);
-    cuda.try_volume(&VolumeTrial { change: -1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap();
+    cuda.try_volume(&VolumeTrial { change: -1.0, ..volume_trial(0.0) }, EVERYTHING, &TRIAL_LISTS).unwrap();
     let mut after = state_of(&cuda);
     before.coupling.trials = Default::default();
     let moves = std::mem::take(&mut after.coupling.trials)[1];
@@ -111,8 +94,8 @@ fn overlapping_atoms_reject_a_move_instead_of_ending_the_run() {
     cuda.forces(EVERYTHING).expect("forces below the limit");
     let energy = cuda.evaluation().energies.potential();
     let before = state_of(&cuda);
-    let squeeze = VolumeTrial { change: -1.0, kt: 1e30, ..trial(0.5) };
-    cuda.try_volume(&squeeze, EVERYTHING, &LISTS).expect("a rejected move");
+    let squeeze = VolumeTrial { change: -1.0, kt: 1e30, ..volume_trial(0.5) };
+    cuda.try_volume(&squeeze, EVERYTHING, &TRIAL_LISTS).expect("a rejected move");
     let mut after = state_of(&cuda);
     assert_eq!((after.coupling.trials[1].tried, after.coupling.trials[1].accepted), (1, 0));
     after.coupling.trials = before.coupling.trials;

@@ -1,31 +1,13 @@
 use super::*;
-use crate::backend::{Backend, Reference, Workload};
+use crate::backend::{Backend, Reference};
 use crate::ensemble::volume_trial::VolumeTrial;
-use crate::pair::ListSchedule;
 use crate::simd::Level;
 use crate::system::State;
 use crate::team::Team;
-use crate::testing::Sample;
+use crate::testing::{EVERYTHING, Sample, TRIAL_LISTS, volume_trial};
 
-const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
-const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 /// Rounding error (nm) of positions of a few nm.
 const POSITION: f64 = 1e-12;
-
-/// A trial volume move along x and y, by a fifth of the largest change Δ.
-fn trial(threshold: f64) -> VolumeTrial {
-    VolumeTrial {
-        extent: 1,
-        directions: &[0, 1],
-        pressure: 0.06,
-        surface_tension: 1.0,
-        compressibility: 7.5e-4,
-        kt: 2.5,
-        change: 0.2,
-        threshold,
-        timestep: 0.002,
-    }
-}
 
 fn host(sample: &Sample, state: &State) -> Host<Reference> {
     let reference = Reference::new(&sample.system).unwrap();
@@ -46,7 +28,7 @@ fn a_refused_trial_leaves_every_bit() {
     for sample in [Sample::load("peptide-charged").rigid(), Sample::load("tip5p").rigid(), Sample::load("octahedron")] {
         let mut host = host(&sample, &sample.state);
         let (state, evaluation) = (state_of(&host), host.evaluation().clone());
-        host.try_volume(&trial(f64::INFINITY), EVERYTHING, &LISTS).unwrap();
+        host.try_volume(&volume_trial(f64::INFINITY), EVERYTHING, &TRIAL_LISTS).unwrap();
         let mut after = state_of(&host);
         let moves = std::mem::take(&mut after.coupling.trials)[1];
         assert!(after == state && (moves.tried, moves.accepted) == (1, 0));
@@ -61,7 +43,7 @@ fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
     for sample in [Sample::load("peptide-charged").rigid(), Sample::load("tip5p").rigid(), Sample::load("octahedron")] {
         let mut host = host(&sample, &sample.state);
         let (state, before) = (state_of(&host), host.evaluation().clone());
-        host.try_volume(&trial(0.0), EVERYTHING, &LISTS).unwrap();
+        host.try_volume(&volume_trial(0.0), EVERYTHING, &TRIAL_LISTS).unwrap();
         let after = state_of(&host);
         let [then, now] = [&state, &after].map(|state| state.cell.unwrap());
         let stretch = now.stretch_since(&then);
@@ -108,7 +90,7 @@ fn a_cell_that_would_be_too_small_is_refused_and_leaves_every_bit() {
     let mut host = host(&sample, &sample.state);
     let (state, evaluation) = (state_of(&host), host.evaluation().clone());
     for tried in 1..=2 {
-        host.try_volume(&VolumeTrial { change: -1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap();
+        host.try_volume(&VolumeTrial { change: -1.0, ..volume_trial(0.0) }, EVERYTHING, &TRIAL_LISTS).unwrap();
         let mut after = state_of(&host);
         let moves = std::mem::take(&mut after.coupling.trials)[1];
         assert_eq!((moves.tried, moves.accepted, moves.too_small), (tried, 0, tried));
@@ -116,7 +98,7 @@ fn a_cell_that_would_be_too_small_is_refused_and_leaves_every_bit() {
         assert_eq!(host.evaluation().energies.potential(), evaluation.energies.potential());
     }
     // the trial statistics also count a volume move that enlarges the cell
-    host.try_volume(&VolumeTrial { change: 1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap();
+    host.try_volume(&VolumeTrial { change: 1.0, ..volume_trial(0.0) }, EVERYTHING, &TRIAL_LISTS).unwrap();
     let moves = state_of(&host).coupling.trials[1];
     assert_eq!((moves.tried, moves.accepted, moves.too_small), (3, 1, 2));
 }
