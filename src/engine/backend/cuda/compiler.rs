@@ -160,13 +160,8 @@ mod tests {
     }
 
     /// Compiles the kernels for Hopper, and checks the machine code and the PTX from which it was made.
-    #[test]
-    #[allow(clippy::print_stderr, reason = "a skipped test says why")]
-    fn kernels_compile_and_are_fused_only_where_they_say_so() {
-        if let Err(error) = check() {
-            return eprintln!("skipped: {error}");
-        }
-        let options = [&OPTIONS[..], &["--gpu-architecture=sm_90"]].concat();
+    fn check_hopper(more: &[&str]) {
+        let options = [&OPTIONS[..], &["--gpu-architecture=sm_90"], more].concat();
         let compiled = Compiled::new(&source::text(), &options).expect("the kernels compile");
         // the program is an ELF file
         assert_eq!(&compiled.image(Form::Machine).expect("machine code")[..4], b"\x7fELF");
@@ -179,11 +174,23 @@ mod tests {
         assert_eq!(found, None);
     }
 
+    /// Compiles with few optimisations where the compiler has the option, which takes a sixth of the time.
+    #[test]
+    #[allow(clippy::print_stderr, reason = "a skipped test says why")]
+    fn kernels_compile_and_are_fused_only_where_they_say_so() {
+        if let Err(error) = check() {
+            return eprintln!("skipped: {error}");
+        }
+        let known = version().expect("a version") >= [12, 8];
+        check_hopper(if known { &["--Ofast-compile=max"] } else { &[] });
+    }
+
     /// Compiles the kernels for Turing, Ampere, Hopper and Blackwell, and takes them from the cache.
     #[test]
     #[ignore = "takes minutes; validation/gpu/README.md has the command"]
     fn kernels_compile_for_every_architecture_and_are_kept() {
         check().expect("the run-time compiler");
+        check_hopper(&[]);
         let folder = tempfile::tempdir().expect("a folder");
         let capabilities = [(7, 5), (8, 0), (9, 0), (10, 0)];
         for capability in capabilities {

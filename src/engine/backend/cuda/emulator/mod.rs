@@ -63,8 +63,16 @@ impl Library {
             .expect("the source can be written");
         // multiply-adds are not fused, because machines differ in this; `_FORTIFY_SOURCE` is undefined because a
         // kernel may have the name of a function of the C library
-        let options =
-            ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
+        let options = [
+            "-std=c++17",
+            "-O2",
+            "-march=native",
+            "-U_FORTIFY_SOURCE",
+            "-Wall",
+            "-Werror",
+            "-Wno-unknown-pragmas",
+            "-ffp-contract=off",
+        ];
         let compiler = Command::new("c++")
             .args(options)
             .args(["-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])
