@@ -10,6 +10,7 @@ mod ensemble;
 mod figures;
 mod folder;
 mod methods;
+mod number;
 mod page;
 mod picture;
 mod production;

@@ -52,16 +52,26 @@ pub(super) struct ObservableResult {
 const RANGE: f64 = 1.0;
 const RANGE_PART: f64 = 0.95;
 
-/// Observable of a page: name, options, and the selection without which it makes no sense.
+/// Observable of a page.
 struct Request {
     name: &'static str,
     words: Vec<String>,
-    needs: &'static str,
+    /// selection, and the number of its atoms, without which the observable says nothing
+    needs: (&'static str, usize),
 }
 
 impl Request {
     fn new(name: &'static str, words: &[&str], needs: &'static str) -> Self {
-        Request { name, words: words.iter().map(|&word| word.to_owned()).collect(), needs }
+        Request { name, words: words.iter().map(|&word| word.to_owned()).collect(), needs: (needs, 1) }
+    }
+
+    fn needing(self, atoms: usize) -> Self {
+        Request { needs: (self.needs.0, atoms), ..self }
+    }
+
+    fn fits(&self, system: &AnalysedSystem<'_>) -> bool {
+        let (selection, least) = self.needs;
+        system.group(selection).is_ok_and(|group| group.atoms.len() >= least)
     }
 }
 
@@ -69,10 +79,12 @@ impl Request {
 fn of_frames() -> Vec<Request> {
     vec![
         Request::new("rmsd", &["--select", "backbone"], "backbone"),
-        Request::new("rmsf", &["--select", "protein and name CA"], "protein and name CA"),
+        // fewer atoms always superpose
+        Request::new("rmsf", &["--select", "protein and name CA"], "protein and name CA").needing(3),
         Request::new("rg", &["--select", "protein"], "protein"),
         Request::new("dihedrals", &[], "protein and name CA"),
-        Request::new("dssp", &[], "protein and name CA"),
+        // the shortest helix has three residues between two others
+        Request::new("dssp", &[], "protein and name CA").needing(5),
         Request::new("rmsd", &["--select", "nucleic and heavy"], "nucleic"),
         Request::new("membrane", &[], "lipid"),
     ]
@@ -136,7 +148,7 @@ impl Structure {
         path: &Path,
     ) -> Result<()> {
         let (mut commands, mut observers): (Vec<String>, Vec<Box<dyn FrameObserver>>) = (vec![], vec![]);
-        for Request { name, words, .. } in requests.iter().filter(|request| system.group(request.needs).is_ok()) {
+        for Request { name, words, .. } in requests.iter().filter(|request| request.fits(system)) {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             match observer(name, &words, trajectory, system) {
                 Ok(observer) => observers.push(observer),

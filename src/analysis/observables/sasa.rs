@@ -4,8 +4,9 @@
 //! points of equal area. The accessible area is the area of all points that are inside no other sphere (Shrake &
 //! Rupley, J. Mol. Biol. 79, 351 (1973), doi:10.1016/0022-2836(73)90011-9).
 
-use std::f64::consts::PI;
+mod sphere;
 
+use self::sphere::{Cap, Sphere};
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
@@ -15,7 +16,7 @@ use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
 use crate::pair::Neighbours;
 use crate::system::Atom;
-use crate::vec3::{Vec3, vec3};
+use std::f64::consts::PI;
 
 /// Radii of the elements from hydrogen to uranium, in pm, as in MDTraj 1.11: van der Waals radii of Bondi, J. Phys.
 /// Chem. 68, 441 (1964), doi:10.1021/j100785a001, and Mantina et al., J. Phys. Chem. A 113, 5806 (2009),
@@ -71,49 +72,9 @@ struct SurfaceArea {
     reported: Vec<Option<usize>>,
     /// reported residues (0-based)
     residues: Vec<u32>,
-    /// points on the unit sphere
-    points: Vec<Vec3>,
+    sphere: Sphere,
     totals: Vec<f64>,
     of_residues: Vec<f32>,
-}
-
-/// Cap of the sphere of an atom that is inside the sphere of a neighbour: the points u of the unit sphere with
-/// u·`direction` > `threshold`.
-#[derive(Clone, Copy, Debug)]
-struct Cap {
-    direction: Vec3,
-    threshold: f64,
-}
-
-/// Returns points on the unit sphere, on a spiral whose turns advance by the golden angle. The points are at equal
-/// intervals along y.
-fn spiral(count: usize) -> Vec<Vec3> {
-    let golden_angle = PI * (3.0 - 5f64.sqrt());
-    let point = |index: usize| {
-        let y = (2 * index + 1) as f64 / count as f64 - 1.0;
-        let (sin, cos) = (index as f64 * golden_angle).sin_cos();
-        let radius = (1.0 - y * y).sqrt();
-        vec3(cos * radius, y, sin * radius)
-    };
-    (0..count).map(point).collect()
-}
-
-/// Returns the number of points that are in no cap.
-fn free_points(points: &[Vec3], caps: &[Cap]) -> usize {
-    // the cap that covered the last point often covers the next, too
-    let mut last = 0;
-    let mut free = 0;
-    for &point in points {
-        let covers = |cap: &Cap| point.dot(cap.direction) > cap.threshold;
-        if caps.get(last).is_some_and(covers) {
-            continue;
-        }
-        match caps.iter().position(covers) {
-            Some(cap) => last = cap,
-            None => free += 1,
-        }
-    }
-    free
 }
 
 impl SurfaceArea {
@@ -142,8 +103,8 @@ impl SurfaceArea {
             residues.binary_search(&atoms[*atom as usize].residue).ok()
         };
         let reported = group.atoms.iter().map(reported).collect();
-        let points = spiral(points);
-        Ok(Self { group, of: of.text, probe, radii, reported, residues, points, totals: vec![], of_residues: vec![] })
+        let sphere = Sphere::new(points);
+        Ok(Self { group, of: of.text, probe, radii, reported, residues, sphere, totals: vec![], of_residues: vec![] })
     }
 }
 
@@ -172,7 +133,7 @@ impl Observable for SurfaceArea {
             return Ok(areas);
         }
         let grid = Neighbours::new(frame.cell.as_ref(), &positions, 2.0 * largest);
-        let mut caps: Vec<Cap> = vec![];
+        let (mut caps, mut open) = (vec![], vec![]);
         for (atom, (&position, &radius)) in positions.iter().zip(&self.radii).enumerate() {
             let Some(residue) = self.reported[atom].filter(|_| radius > 0.0) else { continue };
             caps.clear();
@@ -186,8 +147,8 @@ impl Observable for SurfaceArea {
                 }
             });
             // the cap of the nearest neighbour is the largest, if all radii are similar
-            caps.sort_unstable_by(|a, b| a.threshold.total_cmp(&b.threshold));
-            let fraction = free_points(&self.points, &caps) as f64 / self.points.len() as f64;
+            caps.sort_unstable_by(|a: &Cap, b| a.threshold.total_cmp(&b.threshold));
+            let fraction = self.sphere.free_points(&caps, &mut open) as f64 / self.sphere.count() as f64;
             areas[residue] += 4.0 * PI * radius * radius * fraction;
         }
         Ok(areas)
@@ -232,7 +193,7 @@ impl Observable for SurfaceArea {
                 ("select", self.group.text.clone()),
                 ("of", self.of.clone()),
                 ("probe", format!("{} nm", self.probe)),
-                ("points", self.points.len().to_string()),
+                ("points", self.sphere.count().to_string()),
             ],
             arrays: vec![
                 Array::new("sasa", [(TIME, frames)], self.totals.clone(), "nm+2"),
@@ -250,6 +211,7 @@ mod tests {
     use crate::analysis::system::Images;
     use crate::cell::PeriodicCell;
     use crate::system::{Name, Residue, Topology};
+    use crate::vec3::{Vec3, vec3};
 
     fn area(elements: &[u8], positions: Vec<Vec3>, cell: Option<PeriodicCell>, points: usize) -> Vec<f64> {
         let name = Name::new("X");
@@ -294,14 +256,6 @@ mod tests {
             }
             assert_eq!(areas[2], 0.0, "a massless site has no surface");
         }
-    }
-
-    #[test]
-    fn points_are_distributed_evenly() {
-        let points = spiral(960);
-        let center = points.iter().copied().sum::<Vec3>() * (1.0 / 960.0);
-        assert!(center.norm() < 1e-3, "{center:?}");
-        assert!(points.iter().all(|point| (point.norm() - 1.0).abs() < 1e-12));
     }
 
     #[test]

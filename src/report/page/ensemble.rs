@@ -2,13 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::parts::{figure, number, table, terms};
+use super::parts::{figure, table, terms};
 use super::{Badge, Section, assemble};
 use crate::error::Result;
 use crate::observe::progress::three_digits;
 use crate::observe::replicas::{ReplicaState, title};
 use crate::observe::summary::Summary;
 use crate::report::ensemble::Ensemble;
+use crate::report::number::{number, with_error};
 use crate::report::{Options, REPORT};
 
 /// Writes the page of an ensemble.
@@ -31,9 +32,9 @@ pub(in crate::report) fn of_ensemble(ensemble: &Ensemble, options: Options) -> R
 /// Returns the mean and the standard error of a quantity in the last stage of a replica.
 fn mean(summary: &Summary, name: &str) -> String {
     let average = summary.stages.last().and_then(|stage| stage.averages.iter().find(|average| average.name == name));
-    average.map_or(String::new(), |average| {
-        let error = average.error.map_or(String::new(), |error| format!(" ± {}", number(error)));
-        format!("{}{error}", number(average.mean))
+    average.map_or(String::new(), |average| match average.error {
+        Some(error) => with_error(average.mean, error),
+        None => number(average.mean),
     })
 }
 

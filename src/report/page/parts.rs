@@ -4,6 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::analysis::{Layer, Plot, inline_svg};
 use crate::error::Result;
+use crate::report::number::number;
 
 /// Largest number of rows of the table behind a figure.
 const ROWS: usize = 25;
@@ -105,28 +106,9 @@ fn thinned(count: usize) -> Vec<usize> {
     }
 }
 
-/// Returns a number with six significant digits.
-pub(super) fn number(value: f64) -> String {
-    let size = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
-    match size {
-        -5..=5 => {
-            let text = format!("{value:.0$}", (5 - size) as usize);
-            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-        }
-        6..=9 => format!("{value:.0}"),
-        _ => format!("{value:.5e}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let found = [0.0, 1.0, -0.125, 299.98765432, 123456.7, 1e-7, 2.5e12].map(number);
-        assert_eq!(found, ["0", "1", "-0.125", "299.988", "123457", "1.00000e-7", "2.50000e12"]);
-    }
 
     #[test]
     fn rows_are_at_equal_distances() {

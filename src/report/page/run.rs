@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::parts::{figure, number, table, terms};
+use super::parts::{figure, table, terms};
 use super::{Badge, Section, assemble};
 use crate::error::Result;
 use crate::observe::progress::{duration, three_digits};
@@ -10,6 +10,7 @@ use crate::report::Options;
 use crate::report::figures::{of_energies, of_restraints};
 use crate::report::folder::{Condition, RunFolder};
 use crate::report::methods::methods;
+use crate::report::number::{error_of, number};
 use crate::report::picture::Picture;
 use crate::report::production::{ColumnAverage, Production};
 use crate::report::structure::Structure;
@@ -135,7 +136,7 @@ fn averages(run: &RunFolder, production: &Production<'_>) -> Markup {
             column.name.clone(),
             column.unit.clone(),
             number(average.mean),
-            number(average.error),
+            error_of(average.mean, average.error),
             number(average.start as f64 * interval),
             format!("{:.0}", average.samples),
         ]

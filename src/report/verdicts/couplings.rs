@@ -5,6 +5,7 @@ use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::observe::summary::PartTemperature;
 use crate::report::folder::RunFolder;
+use crate::report::number::with_error;
 use crate::report::production::{ColumnAverage, Production};
 use crate::units::BAR;
 
@@ -58,7 +59,7 @@ fn compared(production: &Production<'_>, column: &ColumnAverage, target: Target)
     }
     let difference = (average.mean - value).abs();
     let is_good = difference <= target.least || difference <= ERRORS * error;
-    Some((is_good, format!("{:.2} ± {error:.2} {} for {value:.2}", average.mean, column.unit)))
+    Some((is_good, format!("{} {} for {value:.2}", with_error(average.mean, error), column.unit)))
 }
 
 fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
@@ -150,14 +151,22 @@ fn parts(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
     if parts.len() < 2 {
         return None;
     }
+    let aspect = "Temperatures of the parts";
+    let thermostat = production.dynamics.thermostat.as_ref();
+    if let Some(verdict) = thermostat.and_then(|one| too_short(aspect, production, one.coupling_time)) {
+        return Some(verdict);
+    }
     let error = coldest.error.hypot(hottest.error);
     let difference = hottest.temperature - coldest.temperature;
     Some(Verdict::of(
-        "Temperatures of the parts",
+        aspect,
         difference <= ERRORS * error || difference <= TEMPERATURE * hottest.temperature,
         format!(
-            "{} {:.1} ± {:.1} K, {} {:.1} ± {:.1} K",
-            coldest.name, coldest.temperature, coldest.error, hottest.name, hottest.temperature, hottest.error
+            "{} {} K, {} {} K",
+            coldest.name,
+            with_error(coldest.temperature, coldest.error),
+            hottest.name,
+            with_error(hottest.temperature, hottest.error)
         ),
         format!("equal within {ERRORS} errors, or {} %", 100.0 * TEMPERATURE),
         "Use one thermostat for the whole system, or the same temperature for all groups; a thermostat that acts on \

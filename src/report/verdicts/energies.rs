@@ -2,6 +2,7 @@
 
 use super::Verdict;
 use crate::report::folder::RunFolder;
+use crate::report::number::with_error;
 use crate::report::production::{Production, Slope};
 use crate::units::BOLTZMANN;
 
@@ -34,7 +35,7 @@ fn drift(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
     Some(Verdict::of(
         "Drift of the conserved energy",
         is_good,
-        format!("{value:.1e} ± {error:.0e} kT per ns and degree of freedom"),
+        format!("{} kT per ns and degree of freedom", with_error(value, error)),
         format!("at most {DRIFT} kT per ns and degree of freedom, or {ERRORS} errors"),
         "Shorten the time step, constrain bonds to hydrogen, or tighten forces.list.drift_tolerance and \
          forces.constraint_tolerance.",
