@@ -34,6 +34,9 @@ const RADII: [u16; 92] = [
     348, 283, 200, 200, 200, 186,
 ];
 
+/// Number of the largest caps that are tested first. They cover most atoms inside a protein.
+const FIRST: usize = 16;
+
 /// Results: sasa (nm², over time) and sasa_residue (nm², time × residue), with the residues (0-based)
 #[derive(Debug, clap::Args)]
 pub(super) struct SasaOptions {
@@ -146,8 +149,10 @@ impl Observable for SurfaceArea {
                     caps.push(Cap { direction, threshold });
                 }
             });
-            // the cap of the nearest neighbour is the largest, if all radii are similar
-            caps.sort_unstable_by(|a: &Cap, b| a.threshold.total_cmp(&b.threshold));
+            // the nearest neighbours have the largest caps, if all radii are similar
+            if caps.len() > FIRST {
+                caps.select_nth_unstable_by(FIRST, |a: &Cap, b| a.threshold.total_cmp(&b.threshold));
+            }
             let fraction = self.sphere.free_points(&caps, &mut open) as f64 / self.sphere.count() as f64;
             areas[residue] += 4.0 * PI * radius * radius * fraction;
         }
