@@ -1,29 +1,104 @@
-//! The page about messages quotes messages that the program has.
+//! The pages about messages quote messages that the program has, and every fault of an input is on one of them.
 
 use std::path::Path;
 
-use crate::page;
+use crate::{docs, page, pages};
 
-/// Text of all sources below a folder. Texts that are continued on the next line are joined.
-fn sources(folder: &Path) -> String {
+/// Texts of the sources below a folder, without tests. Texts that are continued on the next line are joined.
+fn sources(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let read = |path: std::path::PathBuf| match path.is_dir() {
-        true => sources(&path),
-        false if path.extension().is_some_and(|extension| extension == "rs") => std::fs::read_to_string(path).unwrap(),
-        false => String::new(),
+    let read = |path: std::path::PathBuf| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match path.is_dir() {
+            _ if name == "tests" => vec![],
+            true => sources(&path),
+            false if path.extension().is_some_and(|extension| extension == "rs") => {
+                vec![shown(&std::fs::read_to_string(path).unwrap())]
+            }
+            false => vec![],
+        }
     };
-    entries.map(read).collect()
+    entries.flat_map(read).collect()
+}
+
+/// Text of a source as pages quote it: placeholders are `…`, backticks are quotation marks, and an escaped quotation
+/// mark is `”`, so that the end of a message can be found.
+fn shown(source: &str) -> String {
+    let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let mut lines = code.split("\\\n");
+    let first = lines.next().unwrap().to_owned();
+    let joined = lines.fold(first, |text, line| text + line.trim_start());
+    let text = joined.replace("\\\"", "”").replace('`', "'").replace("{{", "{").replace("}}", "}");
+    let mut parts = text.split('{');
+    let mut result = parts.next().unwrap().to_owned();
+    for part in parts {
+        match part.split_once('}') {
+            Some((name, rest)) if !name.contains(|c: char| c.is_whitespace() || c == '"') => {
+                result.push('…');
+                result.push_str(rest);
+            }
+            _ => {
+                result.push('{');
+                result.push_str(part);
+            }
+        }
+    }
+    result
+}
+
+/// Messages that a page quotes: all code in the first column of its tables.
+fn quoted(page: &str) -> Vec<String> {
+    let cells = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line[1..].split(" | ").next());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(|message| message.replace("\\|", "|")).collect()
+}
+
+/// The pages about messages.
+fn message_pages() -> Vec<String> {
+    let folder = docs().join("problems");
+    let areas = pages().into_iter().filter(|path| path.starts_with(&folder));
+    areas.map(|path| std::fs::read_to_string(path).unwrap()).chain([page("problems.md")]).collect()
+}
+
+/// Longest parts without placeholders of the messages that a source passes directly to `Problem::new`.
+fn faults(source: &str) -> Vec<String> {
+    let calls = source.split("Problem::new(").skip(1);
+    let arguments = calls.map(|call| call.trim_start().trim_start_matches("format!(").trim_start());
+    let texts = arguments.filter_map(|argument| argument.strip_prefix('"')?.split('"').next());
+    let punctuation = |c: char| c.is_whitespace() || ":;,.”()".contains(c);
+    let parts = texts.filter_map(|text| {
+        let parts = text.split('…').flat_map(|part| part.split("\\n"));
+        parts.map(|part| part.trim_matches(punctuation)).max_by_key(|part| part.len())
+    });
+    parts.filter(|part| !part.is_empty()).map(|part| part.replace('”', "\"")).collect()
 }
 
 #[test]
 fn every_quoted_message_is_one_of_the_program() {
-    let source = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let mut parts = source.split("\\\n");
-    let first = parts.next().unwrap().to_owned();
-    let joined = parts.fold(first, |text, part| text + part.trim_start());
-    let page = page("problems.md");
-    let quoted: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
-    assert!(quoted.len() >= 15, "{quoted:?}");
-    let missing: Vec<_> = quoted.into_iter().filter(|message| !joined.contains(message)).collect();
-    assert!(missing.is_empty(), "{missing:?}");
+    let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let messages: Vec<String> = message_pages().iter().flat_map(|page| quoted(page)).collect();
+    assert!(messages.len() >= 1000, "{}", messages.len());
+    let sources: Vec<String> = sources.iter().map(|source| source.replace('”', "\"")).collect();
+    let is_missing = |message: &&String| !sources.iter().any(|source| source.contains(message.as_str()));
+    let missing: Vec<_> = messages.iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn every_fault_of_an_input_is_explained() {
+    let pages = message_pages();
+    let messages: Vec<String> = pages.iter().flat_map(|page| quoted(page)).collect();
+    let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let all: Vec<String> = sources.iter().flat_map(|source| faults(source)).collect();
+    assert!(all.len() >= 300, "{}", all.len());
+    let is_missing = |fault: &&String| !messages.iter().any(|message| message.contains(fault.as_str()));
+    let missing: Vec<_> = all.iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "{} of {} are on no page: {missing:#?}", missing.len(), all.len());
+}
+
+#[test]
+fn messages_are_found_in_sources_and_pages() {
+    let source = "Problem::new(format!(\"no `x` of {n:.3} in {}\", a)); Problem::new(\n    \"one \\\n  \\\"two\\\"\")";
+    let text = shown(source);
+    assert_eq!(faults(&text), ["no 'x' of", "one \"two"]);
+    assert_eq!(quoted("| `a b`<br>`c \\| d` | e `f` |\n|---|---|\n| g | `h` |"), ["a b", "c | d"]);
 }

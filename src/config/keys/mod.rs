@@ -197,14 +197,14 @@ static RUN: &[Key] = &[
         name: "max_time",
         kind: Quantity(WallTime, Range::POSITIVE),
         example: "\"23.5 h\"",
-        doc: "Wall-clock time after which the run writes a checkpoint and stops with exit code 3; the same command continues.",
+        doc: "Wall-clock time after which the run writes a checkpoint and stops with exit code 3; the same command continues. If this key is not set, the run ends with its last stage.",
         ..KEY
     },
     Key {
         name: "max_steps",
         kind: Integer(0, i64::MAX),
         example: "1000",
-        doc: "Maximum number of steps of each stage, including minimisation. A longer stage ends after this number.",
+        doc: "Maximum number of steps of each stage, including minimisation. A longer stage ends after this number. If this key is not set, stages have their full length.",
         ..KEY
     },
 ];
@@ -284,7 +284,7 @@ static TRAJECTORY: &[Key] = &[
         name: "format",
         words: &EXTENSIONS,
         example: "\"h5md\"",
-        doc: "Format of the file; must agree with its extension. H5MD is also readable as MDTraj HDF5, stores everything, and has a checksum of each frame; TRR and AMBER NetCDF (nc) store positions, velocities and forces; XTC, DCD and PDB store only positions and cells. DCD stores no times: readers assume evenly spaced frames.",
+        doc: "Format of the file; must agree with its extension. If this key is not set, the extension of the file decides. H5MD is also readable as MDTraj HDF5, stores everything, and has a checksum of each frame; TRR and AMBER NetCDF (nc) store positions, velocities and forces; XTC, DCD and PDB store only positions and cells. DCD stores no times: readers assume evenly spaced frames.",
         ..KEY
     },
     Key {
