@@ -37,7 +37,8 @@ for (const path of words) {
 }
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
 for (const path of words) {
-  for (const colorScheme of ["light", "dark"]) {
+  // one page for each processor of a small machine
+  await Promise.all(["light", "dark"].map(async (colorScheme) => {
     for (const width of WIDTHS) {
       const place = `${path} (${colorScheme}, ${width} px)`;
       const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
@@ -60,7 +61,7 @@ for (const path of words) {
       }
       await page.close();
     }
-  }
+  }));
 }
 await browser.close();
 console.log(`${words.length} pages, ${faults} faults`);

@@ -63,10 +63,11 @@ fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f6
 
 /// Σ x(t) x(t + lag) of a series x, in partial sums that do not wait for each other.
 fn product_at(series: &[f64], lag: usize) -> f64 {
-    let (now, later) = (series[..series.len() - lag].chunks_exact(SUMS), series[lag..].chunks_exact(SUMS));
-    let rest = now.remainder().iter().zip(later.remainder()).map(|(a, b)| a * b).sum::<f64>();
+    let (now, now_rest) = series[..series.len() - lag].as_chunks::<SUMS>();
+    let (later, later_rest) = series[lag..].as_chunks::<SUMS>();
+    let rest = now_rest.iter().zip(later_rest).map(|(a, b)| a * b).sum::<f64>();
     let mut sums = [0.0; SUMS];
-    for (now, later) in now.zip(later) {
+    for (now, later) in now.iter().zip(later) {
         for k in 0..SUMS {
             sums[k] += now[k] * later[k];
         }
