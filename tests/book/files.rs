@@ -67,13 +67,26 @@ fn every_name_in_the_files_of_a_run_is_explained() {
         command.assert().success();
     };
     let trajectory = "output.trajectory={every=\"4 steps\",velocities=true,forces=true,images=true}";
+    let restraint = "stage.production.restraints=[{kind=\"distance\", groups=[\"index 1\", \"index 10\"], at=\"0.5 nm\", \
+                     force_constant=\"100 kJ/mol/nm^2\"}]";
     run(
         "ala2-water/input.toml",
-        &["run", "--steps", "8", "--set", trajectory, "--set", "output.energies={every=\"4 steps\"}"],
+        &[
+            "run",
+            "--steps",
+            "8",
+            "--set",
+            trajectory,
+            "--set",
+            "output.energies={every=\"4 steps\"}",
+            "--set",
+            restraint,
+        ],
     );
     run("ala2-vacuum/exchange.toml", &["ensemble", "--steps", "500"]);
     let path = |name: &str| folder.path().join(name);
     assert_named("energies.csv", columns(&path("run/energies.csv")));
+    assert_named("restraints.csv", columns(&path("run/restraints.csv")));
     assert_named("summary.json", json(&path("run/summary.json"), &["files"]));
     assert_named("status.json", json(&path("run/status.json"), &[]));
     assert_named("ensemble.json", json(&path("ensemble/ensemble.json"), &["set"]));

@@ -96,8 +96,6 @@ struct Chain<'a> {
     breaks: Vec<usize>,
     /// residues of which the oxygen accepts the hydrogen of each residue, at most the two of lowest energy
     acceptors: Vec<[Option<usize>; 2]>,
-    /// pairs of residues that are close, the first index smaller, in ascending order
-    near: Vec<[usize; 2]>,
 }
 
 /// Energy (kcal/mol) of the hydrogen bond from `donor`, with hydrogen `h`, to the groups at `acceptor`: C and O.
@@ -113,6 +111,16 @@ fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
     (((hc - ho + no - nc) * 1000.0).round() / 1000.0).max(LEAST_ENERGY)
 }
 
+/// Returns the distance (nm) between the middles of an N–H and a C–O bond beyond which they form no hydrogen bond. The
+/// energy is a difference of 1/r along both bonds. The mixed second derivative of 1/r is at most 2/r³ in size, so that
+/// |E| ≤ 2 K |NH| |CO|/r³, with the smallest distance r between points of both bonds.
+fn longest_bond(residues: &[Backbone]) -> f64 {
+    let carbonyl = residues.iter().map(|residue| (residue.o - residue.c).norm()).fold(0.0, f64::max);
+    let rounding = 0.001;
+    let r = (2.0 * COUPLING * NH_BOND * carbonyl / (-BOND_ENERGY - rounding)).cbrt();
+    r + (NH_BOND + carbonyl) / 2.0
+}
+
 impl<'a> Chain<'a> {
     fn new(cell: Option<&'a PeriodicCell>, residues: &'a [Backbone]) -> Self {
         let mut breaks = vec![0; residues.len()];
@@ -120,7 +128,7 @@ impl<'a> Chain<'a> {
             let bond = displacement(cell, residues[i].n - residues[i - 1].c);
             breaks[i] = breaks[i - 1] + usize::from(bond.norm() > PEPTIDE_BOND);
         }
-        let mut chain = Chain { cell, residues, breaks, acceptors: vec![], near: vec![] };
+        let mut chain = Chain { cell, residues, breaks, acceptors: vec![] };
         chain.find_bonds();
         chain
     }
@@ -130,11 +138,13 @@ impl<'a> Chain<'a> {
         last < self.breaks.len() && self.breaks[first] == self.breaks[last]
     }
 
-    /// Finds the pairs of close residues and the hydrogen bonds.
+    /// Finds the hydrogen bonds.
     fn find_bonds(&mut self) {
         let residues = self.residues;
         let alphas: Vec<Vec3> = residues.iter().map(|residue| residue.ca).collect();
         let grid = Neighbours::new(self.cell, &alphas, CA_DISTANCE);
+        let middles: Vec<Vec3> = residues.iter().map(|residue| (residue.c + residue.o) * 0.5).collect();
+        let longest = longest_bond(residues).powi(2);
         for (i, donor) in residues.iter().enumerate() {
             // the hydrogen is opposite to the O of the residue before (Kabsch & Sander)
             let before = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i) && !donor.proline);
@@ -143,13 +153,17 @@ impl<'a> Chain<'a> {
                 donor.n + carbonyl * (NH_BOND / carbonyl.norm())
             });
             let mut best = [(0.0, None); 2];
+            let Some(h) = hydrogen else {
+                self.acceptors.push([None; 2]);
+                continue;
+            };
+            let middle = (donor.n + h) * 0.5;
             grid.visit(donor.ca, |other, d| {
                 let j = other as usize;
-                if j > i {
-                    self.near.push([i, j]);
-                }
-                let Some(h) = hydrogen.filter(|_| j != i && j + 1 != i) else { return };
                 let shift = donor.ca + d - residues[j].ca;
+                if j == i || j + 1 == i || (middles[j] + shift - middle).norm_squared() > longest {
+                    return;
+                }
                 let bond = (energy(donor, h, [residues[j].c + shift, residues[j].o + shift]), Some(j));
                 if bond.0 < best[0].0 {
                     best = [bond, best[0]];
@@ -159,8 +173,26 @@ impl<'a> Chain<'a> {
             });
             self.acceptors.push(best.map(|(energy, acceptor)| acceptor.filter(|_| energy < BOND_ENERGY)));
         }
-        self.near.sort_unstable();
-        self.near.dedup();
+    }
+
+    /// Returns the pairs of close residues that may form a bridge, because one of its hydrogen bonds exists. The first
+    /// index is the smaller one, and the pairs are in ascending order.
+    fn candidates(&self) -> Vec<[usize; 2]> {
+        let mut found = vec![];
+        for (donor, acceptors) in self.acceptors.iter().enumerate() {
+            for &acceptor in acceptors.iter().flatten() {
+                // the cases of `bridge`, in its order
+                let before = donor.wrapping_sub(1);
+                found.extend([[before, acceptor], [acceptor, before], [before, acceptor + 1], [acceptor, donor]]);
+            }
+        }
+        let ca = |index: usize| self.residues[index].ca;
+        found.retain(|&[i, j]| {
+            i < j && j < self.residues.len() && displacement(self.cell, ca(j) - ca(i)).norm() <= CA_DISTANCE
+        });
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Whether the NH of a residue forms a hydrogen bond with the CO of another.
@@ -233,7 +265,7 @@ impl<'a> Chain<'a> {
     /// Marks residues in ladders of bridges; ladders are joined across bulges.
     fn mark_strands(&self, classes: &mut [Class]) {
         let mut ladders: Vec<Ladder> = vec![];
-        for &[i, j] in &self.near {
+        for [i, j] in self.candidates() {
             let Some(parallel) = self.bridge(i, j) else { continue };
             if !ladders.iter_mut().any(|ladder| ladder.extend(parallel, i, j)) {
                 ladders.push(Ladder { parallel, bridges: 1, i: [i, i], j: [j, j] });

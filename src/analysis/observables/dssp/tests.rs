@@ -83,9 +83,11 @@ fn strands(residues: usize, bonds: &[(usize, usize)]) -> String {
         let mut found = bonds.iter().filter(|(donor, _)| *donor == i).map(|(_, acceptor)| *acceptor);
         [found.next(), found.next()]
     };
-    let near = (0..residues).flat_map(|i| (i + 1..residues).map(move |j| [i, j])).collect();
+    // all residues are close
+    let [n, ca, c, o] = [Vec3::ZERO; 4];
+    let backbones = vec![Backbone { n, ca, c, o, proline: false }; residues];
     let acceptors = (0..residues).map(bond).collect();
-    let chain = Chain { cell: None, residues: &[], breaks: vec![0; residues], acceptors, near };
+    let chain = Chain { cell: None, residues: &backbones, breaks: vec![0; residues], acceptors };
     let mut classes = vec![Class::Loop; residues];
     chain.mark_strands(&mut classes);
     classes.into_iter().map(Class::letter).collect()
