@@ -377,7 +377,8 @@ fn unknown(word: &str) -> String {
     let nearest = crate::error::nearest(word, OBSERVABLES.iter().map(|entry| entry.name));
     let tip = nearest.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
     format!(
-        "unknown observable \"{word}\"{tip}\nmd analyze --help lists the observables; options follow the observable\n"
+        "unknown observable \"{word}\"{tip}\nmd analyze --help lists the observables; options follow their observable, \
+         trajectories come last\n"
     )
 }
 

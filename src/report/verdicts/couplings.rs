@@ -131,7 +131,7 @@ fn weak_coupling(production: &Production<'_>) -> Option<Verdict> {
         "Ensemble of the production stage",
         !thermostat && !barostat,
         found,
-        "no weak coupling, which samples no known ensemble",
+        "no Berendsen coupling, which samples no known ensemble",
         "Use thermostat = \"v-rescale\" or \"langevin\", and barostat = \"c-rescale\" or \"monte-carlo\".",
     ))
 }
