@@ -41,6 +41,7 @@ fn a_built_system_runs() {
     assert!(printed.contains("kept 81 waters") && printed.contains("HIS 68 of chain A"), "{printed}");
     let check = done(md(folder.path()).args(["check", "ubi/input.toml"]));
     assert!(check.contains("net charge 0 e") && check.contains("angles 60.00 60.00 90.00"), "{check}");
+    assert!(folder.path().join("ubi/system.prmtop").exists(), "{printed}");
     // the force check compares the first step of each stage with the reference
     done(md(folder.path()).args(["run", "ubi/input.toml", "--steps", "5", "--quiet"]));
     let log = std::fs::read_to_string(folder.path().join("ubi/out/run.log")).unwrap();
@@ -63,6 +64,9 @@ fn the_same_wishes_give_the_same_files() {
     assert!(first == second && first[0] != other[0]);
     let check = done(md(folder.path()).args(["check", "a/input.toml"]));
     assert!(check.contains("net charge 0 e") && check.contains("angles 109.47"), "{check}");
+    // an AMBER topology derives the extra point of a water from a bond between its hydrogens
+    let log = std::fs::read_to_string(folder.path().join("a/build.log")).unwrap();
+    assert!(log.contains("system.top, because system.prmtop cannot be written"), "{log}");
 }
 
 #[test]

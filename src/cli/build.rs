@@ -125,8 +125,10 @@ impl Build {
             return super::print(&log);
         }
         std::fs::create_dir_all(&self.output).map_err(|error| Error::io(&self.output, error))?;
-        let topology = write_files(&built, &self.output)?;
-        let input = input(&built, topology);
+        let topology = WrittenTopology::write(&built, &self.output)?;
+        write_coordinates(&built, &self.output)?;
+        let log = log + &topology.line();
+        let input = input(&built, topology.name);
         write_text(&self.output.join(INPUT), &input)?;
         write_text(&self.output.join(LOG), &log)?;
         write_text(&self.output.join(DECISIONS), &decisions(&built))?;
@@ -209,23 +211,35 @@ fn concentration(text: &str) -> Result<f64> {
     Ok(factor.zip(value).map(|(factor, value)| factor * value).ok_or_else(problem)?)
 }
 
-/// Writes topology, coordinates and a structure with all names. Returns the name of the topology.
-fn write_files(built: &Built, folder: &Path) -> Result<&'static str> {
-    let Built { positions, cell, description, .. } = built;
-    let mut refusal = None;
-    let mut written = None;
-    for name in TOPOLOGIES {
-        match write_topology(description, cell.as_ref(), &folder.join(name)) {
-            Ok(()) => {
-                written = Some(name);
-                break;
+/// Topology that was written, and why not an earlier one of [`TOPOLOGIES`].
+struct WrittenTopology {
+    name: &'static str,
+    refusal: Option<Error>,
+}
+
+impl WrittenTopology {
+    /// Writes the first format that can express the system.
+    fn write(built: &Built, folder: &Path) -> Result<Self> {
+        let mut refusal = None;
+        for name in TOPOLOGIES {
+            match write_topology(&built.description, built.cell.as_ref(), &folder.join(name)) {
+                Ok(()) => return Ok(WrittenTopology { name, refusal }),
+                Err(error) => refusal = Some(error),
             }
-            Err(error) => refusal = Some(error),
         }
+        Err(refusal.unwrap_or_else(|| Error::Internal("no format of topologies".to_owned())))
     }
-    let Some(topology) = written else {
-        return Err(refusal.unwrap_or_else(|| Error::Internal("no format of topologies".to_owned())));
-    };
+
+    /// Line of the log, if an earlier format was refused.
+    fn line(&self) -> String {
+        let Some(refusal) = &self.refusal else { return String::new() };
+        format!("topology     {}, because {} cannot be written: {refusal}\n", self.name, TOPOLOGIES[0])
+    }
+}
+
+/// Writes coordinates and a structure with all names.
+fn write_coordinates(built: &Built, folder: &Path) -> Result<()> {
+    let Built { positions, cell, description, .. } = built;
     let title = &description.topology.title;
     let coordinates =
         Coordinates { title: title.clone(), positions: positions.clone(), cell: *cell, ..Coordinates::default() };
@@ -239,7 +253,7 @@ fn write_files(built: &Built, folder: &Path) -> Result<&'static str> {
         let path = folder.join("system.cif");
         replace_synced(&path, |out| write_mmcif(&description.topology, atoms, positions, cell, title, out))?;
     }
-    Ok(topology)
+    Ok(())
 }
 
 fn write_text(path: &Path, text: &str) -> Result<()> {

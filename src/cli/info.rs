@@ -14,7 +14,7 @@ use crate::format::known::{COORDINATES, Format, TOPOLOGIES, recognise};
 use crate::format::{self, Coordinates, TopologyOptions};
 use crate::observe::energies::TABLE_START;
 use crate::observe::trajectory;
-use crate::system::{CombinationRule, Description, Nonbonded, Topology};
+use crate::system::{BoxKind, CombinationRule, Description, Nonbonded, Topology};
 use crate::units::DENSITY;
 
 /// Describe a file: topology, coordinates, or output of a run
@@ -112,7 +112,13 @@ fn topology(format: &str, description: &Description) -> String {
     if dipoles > 0 {
         let _ = writeln!(text, "12-6-4 ions  {dipoles} pairs of types with r^-4 terms");
     }
-    let _ = writeln!(text, "box          {:?}; the coordinate file decides its size", description.cell_hint.kind);
+    let shape = match description.cell_hint.kind {
+        BoxKind::None => "not in this file; the coordinate file decides",
+        BoxKind::Rectangular => "rectangular; the coordinate file decides its size",
+        BoxKind::TruncatedOctahedron => "truncated octahedron; the coordinate file decides its size",
+        BoxKind::Triclinic => "triclinic; the coordinate file decides its size",
+    };
+    let _ = writeln!(text, "box          {shape}");
     text
 }
 

@@ -2,6 +2,9 @@
 //!
 //! The memory grows with the logarithm of the number of samples, so that a checkpoint can hold the averages.
 
+/// Least number of blocks whose means give an error. The means of two blocks are often equal by chance.
+const LEAST_BLOCKS: u64 = 3;
+
 /// Running averages of several quantities sampled together.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Statistics {
@@ -136,14 +139,14 @@ impl Quantity {
     /// Returns the standard error of the mean by blocking (Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989)). The
     /// block size is the smallest B (in samples) with B³ > 2 n (ε_B/ε_1)⁴, where n is the number of samples and ε_B
     /// is the standard error from blocks of B samples. At this block size, bias and noise of the standard error
-    /// balance (Lee et al., Phys. Rev. E 83, 066706 (2011)).
+    /// balance (Lee et al., Phys. Rev. E 83, 066706 (2011)). `None` if this takes fewer than [`LEAST_BLOCKS`] blocks.
     fn error(&self) -> Option<f64> {
         let samples = self.levels.first().filter(|level| level.count > 1)?;
         let uncorrelated = samples.error_squared();
         if uncorrelated == 0.0 {
             return Some(0.0);
         }
-        let blocks = self.levels.iter().enumerate().take_while(|(_, level)| level.count > 1);
+        let blocks = self.levels.iter().enumerate().take_while(|(_, level)| level.count >= LEAST_BLOCKS);
         let errors = blocks.map(|(size, level)| (2f64.powi(size as i32), level.error_squared()));
         errors
             .into_iter()
@@ -215,6 +218,9 @@ mod tests {
         assert_eq!(average_of([(0.0, 1.0)].into_iter()).error, None);
         assert_eq!(average_of((0..64).map(|i| (f64::from(i), f64::from(i)))).error, None);
         assert_eq!(average_of((0..64).map(|i| (f64::from(i), 4.0))).error, Some(0.0));
+        // the two halves have the same mean
+        let halves = [1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0];
+        assert_eq!(average_of((0..8).map(f64::from).zip(halves)).error, None);
     }
 
     #[test]

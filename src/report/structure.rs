@@ -3,7 +3,7 @@
 //! The number of frames is limited, so that the page costs little: large systems have fewer frames. Each observable is
 //! the result of a command `md analyze`, which the page shows.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::folder::RunFolder;
 use super::picture::Picture;
@@ -34,6 +34,12 @@ pub(super) struct Structure {
     pub(super) frames: usize,
     /// reasons why something is missing
     pub(super) notes: Vec<String>,
+}
+
+/// Words of a command: the trajectory, and options that give its atoms names.
+struct FileWords {
+    path: PathBuf,
+    names: String,
 }
 
 /// Result of an observable.
@@ -126,16 +132,33 @@ impl Structure {
         let images = if has_bonds { Images::Gathered } else { Images::AsStored };
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let passes = [(of_frames(), [ATOMS, FRAMES]), (of_neighbours(&mut trajectory)?, [PAIR_ATOMS, PAIR_FRAMES])];
-        let path = run.path.join(&options.file);
+        let words =
+            FileWords { path: run.path.join(&options.file), names: self.words_for_names(run, options, &trajectory) };
         for (requests, [atoms, frames]) in passes {
             let most = (atoms / topology.atoms.len().max(1)).clamp(LEAST, frames);
             let stride = self.frames.div_ceil(most);
-            if let Err(error) = self.observe(&requests, &mut trajectory, &system, stride, &path) {
+            if let Err(error) = self.observe(&requests, &mut trajectory, &system, stride, &words) {
                 self.notes.push(error.to_string());
             }
         }
         self.picture = Picture::of_last(&mut trajectory, &system)?;
         Ok(())
+    }
+
+    /// Returns the words of a command that name the topology, for a file that has none.
+    fn words_for_names(&mut self, run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> String {
+        if trajectory.topology().is_some() {
+            return String::new();
+        }
+        if options.select.is_some() {
+            let note =
+                "The trajectory has some of the atoms and no names: FILE in the captions is a topology of these atoms.";
+            self.notes.push(note.to_owned());
+            return " --topology FILE".to_owned();
+        }
+        let path = &run.plan.system.topology;
+        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+        format!(" --topology {}", quoted(&path.display().to_string()))
     }
 
     /// Computes the observables that make sense for the system, in one pass over every `stride`-th frame.
@@ -145,7 +168,7 @@ impl Structure {
         trajectory: &mut Chain,
         system: &AnalysedSystem<'_>,
         stride: usize,
-        path: &Path,
+        FileWords { path, names }: &FileWords,
     ) -> Result<()> {
         let (mut commands, mut observers): (Vec<String>, Vec<Box<dyn FrameObserver>>) = (vec![], vec![]);
         for Request { name, words, .. } in requests.iter().filter(|request| request.fits(system)) {
@@ -159,7 +182,7 @@ impl Structure {
             }
             let words: String = words.iter().map(|word| format!(" {}", quoted(word))).collect();
             let every = if stride > 1 { format!(" --stride {stride}") } else { String::new() };
-            commands.push(format!("md analyze {name}{words}{every} {}", path.display()));
+            commands.push(format!("md analyze {name}{words}{every}{names} {}", quoted(&path.display().to_string())));
         }
         if observers.is_empty() {
             return Ok(());

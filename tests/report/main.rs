@@ -31,6 +31,15 @@ fn page(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("out/report.html")).unwrap()
 }
 
+/// Returns the first command of a page that begins with `beginning`, and its words after `md`.
+fn command_of(page: &str, beginning: &str) -> (String, Vec<String>) {
+    let begin = page.find(beginning).unwrap_or_else(|| panic!("{beginning}"));
+    let command = page[begin..].split("</code>").next().unwrap().replace("&quot;", "\"");
+    let mut words: Vec<String> = command.split_whitespace().skip(1).map(str::to_owned).collect();
+    words.push("--no-plots".to_owned());
+    (command, words)
+}
+
 /// Settings of a short run of a peptide in water.
 const RUN: &str = "[forces]\ncutoff = \"0.8 nm\"\n\
     [output]\ntrajectory = { every = \"0.1 ps\" }\nenergies = { every = \"0.05 ps\" }\n\
@@ -57,11 +66,8 @@ fn numbers_are_those_of_other_programs() {
     // a single residue has no secondary structure, and its superposed atom no fluctuation
     assert!(!text.contains("Secondary structure") && !text.contains("Fluctuation of atoms"));
     // the numbers of a figure are those of its command
-    let commands: Vec<&str> = text.match_indices("md analyze rmsd ").map(|(at, _)| &text[at..]).collect();
-    let command = commands[0].split("</code>").next().unwrap().replace("&quot;", "\"");
-    let mut words: Vec<&str> = command.split_whitespace().skip(1).collect();
-    words.push("--no-plots");
-    let printed = md(folder.path(), &words).unwrap();
+    let (_, words) = command_of(&text, "md analyze rmsd ");
+    let printed = md(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
     let mean = printed.lines().find(|line| line.starts_with("mean")).unwrap();
     assert!(text.contains(mean), "{mean}");
     md(folder.path(), &["analyze", "energies", "--stage", "2", "out/energies.csv", "--no-plots"]).unwrap();
@@ -71,6 +77,21 @@ fn numbers_are_those_of_other_programs() {
         let check = Command::new("python3").arg(script).args(arguments).current_dir(folder.path()).output().unwrap();
         assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
     }
+}
+
+/// An XTC file has no names of atoms, so the commands on the page name the topology.
+#[test]
+fn captions_of_other_formats_can_be_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let vacuum = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n\
+                  [output]\ntrajectory = { file = \"trajectory.xtc\", every = \"5 steps\" }\n\
+                  [[stage]]\nkind = \"dynamics\"\nsteps = 20\ntimestep = \"1 fs\"\n";
+    input(folder.path(), "peptide-vacuum", vacuum);
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    let text = page(folder.path());
+    let (command, words) = command_of(&text, "md analyze rg ");
+    let printed = md(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+    assert!(printed.lines().any(|line| line.starts_with("mean") && text.contains(line)), "{command}: {printed}");
 }
 
 #[test]

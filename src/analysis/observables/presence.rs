@@ -217,9 +217,10 @@ pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlat
             findings.numbers.push(Number { name: "lifetime", value, error: None, unit: "ps" });
             findings.summary.push(format!("lifetime     {value:.4} ps, the integral of {label}"));
         }
-        None => findings
-            .summary
-            .push(format!("lifetime     unknown, because {label} stays above {DECAYED} up to {} ps", lags[used - 1])),
+        None => findings.summary.push(format!(
+            "lifetime     unknown, because {label} stays above {DECAYED} up to {:.4} ps",
+            lags[used - 1]
+        )),
     }
     if let Some(value) = decay_time(&values[..used], interval) {
         findings.numbers.push(Number { name: "decay_time", value, error: None, unit: "ps" });

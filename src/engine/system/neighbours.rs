@@ -4,8 +4,10 @@
 /// Finds atoms by the number of bonds between them and a given atom.
 pub(crate) struct Neighbours {
     bonded: Vec<Vec<u32>>,
-    /// start atom of the last search that reached the atom, for each atom
-    reached_from: Vec<Option<u32>>,
+    /// number of the last search that reached the atom, for each atom; 0 if none has
+    reached_in: Vec<u64>,
+    /// number of searches so far
+    searches: u64,
 }
 
 impl Neighbours {
@@ -16,19 +18,20 @@ impl Neighbours {
             bonded[i as usize].push(j);
             bonded[j as usize].push(i);
         }
-        Neighbours { bonded, reached_from: vec![None; atoms] }
+        Neighbours { bonded, reached_in: vec![0; atoms], searches: 0 }
     }
 
     /// Atoms that are 1, 2, … `most` bonds away from `atom`, one list for each number of bonds.
     pub(crate) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
         let center = [atom];
-        self.reached_from[atom as usize] = Some(atom);
+        self.searches += 1;
+        self.reached_in[atom as usize] = self.searches;
         let mut shells: Vec<Vec<u32>> = vec![];
         while shells.len() < most {
             let last = shells.last().map_or(&center[..], |shell| shell);
             let mut next = vec![];
             for &j in last.iter().flat_map(|&i| &self.bonded[i as usize]) {
-                if self.reached_from[j as usize].replace(atom) != Some(atom) {
+                if std::mem::replace(&mut self.reached_in[j as usize], self.searches) != self.searches {
                     next.push(j);
                 }
             }
@@ -70,6 +73,13 @@ mod tests {
         let mut neighbours = Neighbours::new(8, &RING);
         let first = neighbours.shells(6, 3);
         neighbours.shells(0, 3);
+        assert_eq!(neighbours.shells(6, 3), first);
+    }
+
+    #[test]
+    fn a_search_from_the_same_atom_finds_the_same() {
+        let mut neighbours = Neighbours::new(8, &RING);
+        let first = neighbours.shells(6, 3);
         assert_eq!(neighbours.shells(6, 3), first);
     }
 }
