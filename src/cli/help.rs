@@ -29,7 +29,11 @@ impl Help {
             (Some(text), Err(_)) | (None, Ok(text)) => super::print(&text),
             (None, Err(near)) => {
                 let problem = Problem::new(format!("there is no key \"{key}\""));
-                Err(problem.help(format!("similar keys are {}; `md help` lists all keys", near.join(", "))).into())
+                let similar = match near.len() {
+                    0 => String::new(),
+                    _ => format!("did you mean {}? ", near.join(", ")),
+                };
+                Err(problem.help(format!("{similar}`md help` lists all keys")).into())
             }
         }
     }

@@ -428,11 +428,16 @@ fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     }
 }
 
-/// Returns the problem of an unknown key. The advice is the most similar name in this table, or else another table
-/// that has a key of this name, or else the list of all names in this table.
+/// Returns the problem of an unknown key. The advice is the key with the purpose of a key of another program, or else
+/// the most similar name in this table, or else another table that has a key of this name, or else the list of all
+/// names in this table.
 fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
     let problem = Problem::new(format!("unknown key \"{name}\"{place}"));
+    if let Some(path) = keys::of_other_program(name) {
+        let import = "`md import` translates input files of GROMACS and AMBER";
+        return problem.help(format!("did you mean the key {path}? {import}"));
+    }
     if let Some(near) = nearest(name, keys.iter().map(|key| key.name)) {
         return problem.help(format!("did you mean \"{near}\"?"));
     }

@@ -52,11 +52,10 @@ OURS = {
     "pca": ["--select", "backbone"],
     "rmsd-matrix": ["--select", "protein and heavy"],
 }
-# command of `gmx`, and what it reads from standard input
+# command of `gmx`, and what it reads from standard input; `gmx msd` 2022.5 aborts with frames 0.1 ps apart
 GROMACS = {
     "rmsd": (["rms"], "Protein-H\nProtein-H\n"),
     "rdf": (["rdf", "-ref", "name OW O and resname WAT", "-sel", "name OW O and resname WAT", "-rmax", str(RANGE)], ""),
-    "msd": (["msd", "-sel", "name OW O and resname WAT", "-trestart", "1"], ""),
     "hbonds": (["hbond", "-num", "number.xvg"], "Protein\nProtein\n"),
     "sasa": (["sasa", "-ndots", str(POINTS), "-surface", "Protein"], ""),
     "pca": (["covar"], "Backbone\nBackbone\n"),

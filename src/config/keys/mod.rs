@@ -2,9 +2,12 @@
 
 mod ensemble;
 mod forces;
+mod other_programs;
 mod restraints;
 mod stage;
 mod stage_output;
+
+pub use other_programs::of_other_program;
 
 use super::key::Default::{Is, Required, Rule, Unset};
 use super::key::Kind::{
