@@ -287,10 +287,10 @@
 //! operations ("add", "multiply"), because the operations of a backend are whole phases of a step. No file has more
 //! than 500 lines, and no function more than 70 without a reason at its head.
 //!
-//! # Not here yet
+//! # Limits
 //!
-//! LJ-PME on a GPU and a second integrator are not implemented yet. The layers above show where these features will be
-//! added; there are no stubs for them.
+//! There is one integrator, leapfrog. A GPU does not have every method: [`backend::Feature`] lists the methods, and a
+//! run is refused before it starts, or falls back to the CPU, if its device lacks one of them.
 
 pub use md_engine::{
     backend, cell, compute, constraint, context, ensemble, error, format, image, memory, pair, pme, prepare, ranks,

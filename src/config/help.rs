@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::key::{Key, quoted};
 use super::keys;
+use crate::error::typing_errors;
 
 /// Returns the help text of the key with the dotted path `path`. If there is no such key, the error lists the key with
 /// the purpose of a key of another program, or else at most three similar paths.
@@ -12,19 +13,16 @@ pub fn describe(path: &str) -> Result<String, Vec<String>> {
     let wanted = path.trim_matches(['[', ']']);
     let matches: Vec<(String, &Key)> =
         keys::all().into_iter().filter(|(full, _)| full == wanted || full.ends_with(&format!(".{wanted}"))).collect();
-    if let Some(path) = keys::of_other_program(wanted).filter(|_| matches.is_empty()) {
-        return Err(vec![path.to_owned()]);
-    }
     if matches.is_empty() {
-        // as many typing errors as in an input file
-        let most = (wanted.chars().count() / 3).max(2);
-        let all = keys::all();
+        if let Some(path) = keys::of_other_program(wanted) {
+            return Err(vec![path.to_owned()]);
+        }
         let distance = |full: &str| {
             let last = full.rsplit('.').next().unwrap_or(full);
             strsim::damerau_levenshtein(full, wanted).min(strsim::damerau_levenshtein(last, wanted))
         };
-        let near = all.into_iter().map(|(full, _)| (distance(&full), full));
-        let mut near: Vec<(usize, String)> = near.filter(|(distance, _)| *distance <= most).collect();
+        let all = keys::all().into_iter().map(|(full, _)| (distance(&full), full));
+        let mut near: Vec<(usize, String)> = all.filter(|(distance, _)| *distance <= typing_errors(wanted)).collect();
         near.sort();
         return Err(near.into_iter().take(3).map(|(_, full)| full).collect());
     }

@@ -58,13 +58,16 @@ impl Problem {
 /// Length of the longest message, bytes.
 pub const LONGEST: usize = 2000;
 
+/// Number of typing errors up to which two names may be the same one: one error per three letters, and at least two.
+/// Transposed, doubled and forgotten letters are then recognised, but different words are not.
+pub fn typing_errors(name: &str) -> usize {
+    (name.chars().count() / 3).max(2)
+}
+
 /// Returns the known name closest to `name`, if the names are so similar that `name` may be a typing error. Upper and
 /// lower case are alike.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // names may differ by one error per three letters, and by at least two errors. Transposed, doubled and forgotten
-    // letters are then recognised, but different words are not
-    let letters = name.chars().count();
-    let allowed = (letters / 3).max(2);
+    let (letters, allowed) = (name.chars().count(), typing_errors(name));
     let name = name.to_lowercase();
     known
         .into_iter()

@@ -3,8 +3,6 @@
 //! The number of frames is limited, so that the page costs little: large systems have fewer frames. Each observable is
 //! the result of a command `md analyze`, which the page shows.
 
-use std::path::PathBuf;
-
 use super::folder::RunFolder;
 use super::picture::Picture;
 use crate::analysis::observables::{Choice, Input, ObservableEntry};
@@ -36,12 +34,6 @@ pub(super) struct Structure {
     pub(super) notes: Vec<String>,
 }
 
-/// Words of a command: the trajectory, and options that give its atoms names.
-struct FileWords {
-    path: PathBuf,
-    names: String,
-}
-
 /// Result of an observable.
 #[derive(Debug)]
 pub(super) struct ObservableResult {
@@ -62,22 +54,23 @@ const RANGE_PART: f64 = 0.95;
 struct Request {
     name: &'static str,
     words: Vec<String>,
-    /// selection, and the number of its atoms, without which the observable says nothing
-    needs: (&'static str, usize),
+    /// selection without which the observable says nothing
+    needs: &'static str,
+    /// least number of its atoms
+    least: usize,
 }
 
 impl Request {
     fn new(name: &'static str, words: &[&str], needs: &'static str) -> Self {
-        Request { name, words: words.iter().map(|&word| word.to_owned()).collect(), needs: (needs, 1) }
+        Request { name, words: words.iter().map(|&word| word.to_owned()).collect(), needs, least: 1 }
     }
 
-    fn needing(self, atoms: usize) -> Self {
-        Request { needs: (self.needs.0, atoms), ..self }
+    fn needing(self, least: usize) -> Self {
+        Request { least, ..self }
     }
 
     fn fits(&self, system: &AnalysedSystem<'_>) -> bool {
-        let (selection, least) = self.needs;
-        system.group(selection).is_ok_and(|group| group.atoms.len() >= least)
+        system.group(self.needs).is_ok_and(|group| group.atoms.len() >= self.least)
     }
 }
 
@@ -132,12 +125,11 @@ impl Structure {
         let images = if has_bonds { Images::Gathered } else { Images::AsStored };
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let passes = [(of_frames(), [ATOMS, FRAMES]), (of_neighbours(&mut trajectory)?, [PAIR_ATOMS, PAIR_FRAMES])];
-        let words =
-            FileWords { path: run.path.join(&options.file), names: self.words_for_names(run, options, &trajectory) };
+        let source = self.source(run, options, &trajectory);
         for (requests, [atoms, frames]) in passes {
             let most = (atoms / topology.atoms.len().max(1)).clamp(LEAST, frames);
             let stride = self.frames.div_ceil(most);
-            if let Err(error) = self.observe(&requests, &mut trajectory, &system, stride, &words) {
+            if let Err(error) = self.observe(&requests, &mut trajectory, &system, stride, &source) {
                 self.notes.push(error.to_string());
             }
         }
@@ -145,20 +137,21 @@ impl Structure {
         Ok(())
     }
 
-    /// Returns the words of a command that name the topology, for a file that has none.
-    fn words_for_names(&mut self, run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> String {
+    /// Returns the last words of a command: the trajectory, after the topology if the trajectory has none.
+    fn source(&mut self, run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> String {
+        let file = quoted(&run.path.join(&options.file).display().to_string());
         if trajectory.topology().is_some() {
-            return String::new();
+            return file;
         }
         if options.select.is_some() {
             let note =
                 "The trajectory has some of the atoms and no names: FILE in the captions is a topology of these atoms.";
             self.notes.push(note.to_owned());
-            return " --topology FILE".to_owned();
+            return format!("--topology FILE {file}");
         }
         let path = &run.plan.system.topology;
         let path = path.canonicalize().unwrap_or_else(|_| path.clone());
-        format!(" --topology {}", quoted(&path.display().to_string()))
+        format!("--topology {} {file}", quoted(&path.display().to_string()))
     }
 
     /// Computes the observables that make sense for the system, in one pass over every `stride`-th frame.
@@ -168,7 +161,7 @@ impl Structure {
         trajectory: &mut Chain,
         system: &AnalysedSystem<'_>,
         stride: usize,
-        FileWords { path, names }: &FileWords,
+        source: &str,
     ) -> Result<()> {
         let (mut commands, mut observers): (Vec<String>, Vec<Box<dyn FrameObserver>>) = (vec![], vec![]);
         for Request { name, words, .. } in requests.iter().filter(|request| request.fits(system)) {
@@ -182,7 +175,7 @@ impl Structure {
             }
             let words: String = words.iter().map(|word| format!(" {}", quoted(word))).collect();
             let every = if stride > 1 { format!(" --stride {stride}") } else { String::new() };
-            commands.push(format!("md analyze {name}{words}{every}{names} {}", quoted(&path.display().to_string())));
+            commands.push(format!("md analyze {name}{words}{every} {source}"));
         }
         if observers.is_empty() {
             return Ok(());
@@ -198,7 +191,7 @@ impl Structure {
 }
 
 /// Returns a word of a command line in quotes if it has blanks.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     if word.contains(' ') { format!("\"{word}\"") } else { word.to_owned() }
 }
 

@@ -52,11 +52,17 @@ fn quoted(page: &str) -> Vec<String> {
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(|message| message.replace("\\|", "|")).collect()
 }
 
-/// The pages about messages.
-fn message_pages() -> Vec<String> {
+/// Sources of the program.
+fn program() -> Vec<String> {
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
+/// Messages that the pages about messages quote.
+fn quotations() -> Vec<String> {
     let folder = docs().join("problems");
     let areas = pages().into_iter().filter(|path| path.starts_with(&folder));
-    areas.map(|path| std::fs::read_to_string(path).unwrap()).chain([page("problems.md")]).collect()
+    let texts = areas.map(|path| std::fs::read_to_string(path).unwrap()).chain([page("problems.md")]);
+    texts.flat_map(|text| quoted(&text)).collect()
 }
 
 /// Longest parts without placeholders of the messages that a source passes directly to `Problem::new`.
@@ -74,10 +80,9 @@ fn faults(source: &str) -> Vec<String> {
 
 #[test]
 fn every_quoted_message_is_one_of_the_program() {
-    let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let messages: Vec<String> = message_pages().iter().flat_map(|page| quoted(page)).collect();
+    let messages = quotations();
     assert!(messages.len() >= 1000, "{}", messages.len());
-    let sources: Vec<String> = sources.iter().map(|source| source.replace('”', "\"")).collect();
+    let sources: Vec<String> = program().iter().map(|source| source.replace('”', "\"")).collect();
     let is_missing = |message: &&String| !sources.iter().any(|source| source.contains(message.as_str()));
     let missing: Vec<_> = messages.iter().filter(is_missing).collect();
     assert!(missing.is_empty(), "{missing:#?}");
@@ -85,10 +90,8 @@ fn every_quoted_message_is_one_of_the_program() {
 
 #[test]
 fn every_fault_of_an_input_is_explained() {
-    let pages = message_pages();
-    let messages: Vec<String> = pages.iter().flat_map(|page| quoted(page)).collect();
-    let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let all: Vec<String> = sources.iter().flat_map(|source| faults(source)).collect();
+    let messages = quotations();
+    let all: Vec<String> = program().iter().flat_map(|source| faults(source)).collect();
     assert!(all.len() >= 300, "{}", all.len());
     let is_missing = |fault: &&String| !messages.iter().any(|message| message.contains(fault.as_str()));
     let missing: Vec<_> = all.iter().filter(is_missing).collect();

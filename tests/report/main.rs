@@ -31,13 +31,13 @@ fn page(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("out/report.html")).unwrap()
 }
 
-/// Returns the first command of a page that begins with `beginning`, and its words after `md`.
-fn command_of(page: &str, beginning: &str) -> (String, Vec<String>) {
+/// Runs the first command of a page that begins with `beginning`, and returns the mean that it prints.
+fn mean_by_caption(folder: &Path, page: &str, beginning: &str) -> String {
     let begin = page.find(beginning).unwrap_or_else(|| panic!("{beginning}"));
     let command = page[begin..].split("</code>").next().unwrap().replace("&quot;", "\"");
-    let mut words: Vec<String> = command.split_whitespace().skip(1).map(str::to_owned).collect();
-    words.push("--no-plots".to_owned());
-    (command, words)
+    let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--no-plots"]).collect();
+    let printed = md(folder, &words).unwrap();
+    printed.lines().find(|line| line.starts_with("mean")).unwrap().to_owned()
 }
 
 /// Settings of a short run of a peptide in water.
@@ -66,10 +66,8 @@ fn numbers_are_those_of_other_programs() {
     // a single residue has no secondary structure, and its superposed atom no fluctuation
     assert!(!text.contains("Secondary structure") && !text.contains("Fluctuation of atoms"));
     // the numbers of a figure are those of its command
-    let (_, words) = command_of(&text, "md analyze rmsd ");
-    let printed = md(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
-    let mean = printed.lines().find(|line| line.starts_with("mean")).unwrap();
-    assert!(text.contains(mean), "{mean}");
+    let mean = mean_by_caption(folder.path(), &text, "md analyze rmsd ");
+    assert!(text.contains(&mean), "{mean}");
     md(folder.path(), &["analyze", "energies", "--stage", "2", "out/energies.csv", "--no-plots"]).unwrap();
     if python_has("pandas") {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/check_report.py");
@@ -89,9 +87,8 @@ fn captions_of_other_formats_can_be_run() {
     input(folder.path(), "peptide-vacuum", vacuum);
     md(folder.path(), &["run", "input.toml"]).unwrap();
     let text = page(folder.path());
-    let (command, words) = command_of(&text, "md analyze rg ");
-    let printed = md(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
-    assert!(printed.lines().any(|line| line.starts_with("mean") && text.contains(line)), "{command}: {printed}");
+    let mean = mean_by_caption(folder.path(), &text, "md analyze rg ");
+    assert!(text.contains(&mean), "{mean}");
 }
 
 #[test]

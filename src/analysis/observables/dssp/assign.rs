@@ -62,6 +62,8 @@ const BOND_ENERGY: f64 = -0.5;
 /// Lowest energy in kcal/mol, which atoms that are too close have, too, and the distance (nm) that is too close (DSSP).
 const LEAST_ENERGY: f64 = -9.9;
 const LEAST_DISTANCE: f64 = 0.05;
+/// Number of steps in 1 kcal/mol to which energies are rounded (DSSP).
+const STEPS: f64 = 1000.0;
 /// Largest distance (nm) of the CA of two residues that may form a hydrogen bond (DSSP).
 const CA_DISTANCE: f64 = 0.9;
 /// Largest length (nm) of a peptide bond (DSSP).
@@ -107,8 +109,7 @@ fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
         return LEAST_ENERGY;
     }
     let [ho, hc, nc, no] = [COUPLING / ho, COUPLING / hc, COUPLING / nc, COUPLING / no];
-    // DSSP rounds to 0.001 kcal/mol
-    (((hc - ho + no - nc) * 1000.0).round() / 1000.0).max(LEAST_ENERGY)
+    (((hc - ho + no - nc) * STEPS).round() / STEPS).max(LEAST_ENERGY)
 }
 
 /// Returns the distance (nm) between the middles of an N–H and a C–O bond beyond which they form no hydrogen bond. The
@@ -116,8 +117,7 @@ fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
 /// |E| ≤ 2 K |NH| |CO|/r³, with the smallest distance r between points of both bonds.
 fn longest_bond(residues: &[Backbone]) -> f64 {
     let carbonyl = residues.iter().map(|residue| (residue.o - residue.c).norm()).fold(0.0, f64::max);
-    let rounding = 0.001;
-    let r = (2.0 * COUPLING * NH_BOND * carbonyl / (-BOND_ENERGY - rounding)).cbrt();
+    let r = (2.0 * COUPLING * NH_BOND * carbonyl / (-BOND_ENERGY - 1.0 / STEPS)).cbrt();
     r + (NH_BOND + carbonyl) / 2.0
 }
 
@@ -152,12 +152,12 @@ impl<'a> Chain<'a> {
                 let carbonyl = residues[before].c - residues[before].o;
                 donor.n + carbonyl * (NH_BOND / carbonyl.norm())
             });
-            let mut best = [(0.0, None); 2];
             let Some(h) = hydrogen else {
                 self.acceptors.push([None; 2]);
                 continue;
             };
             let middle = (donor.n + h) * 0.5;
+            let mut best = [(0.0, None); 2];
             grid.visit(donor.ca, |other, d| {
                 let j = other as usize;
                 let shift = donor.ca + d - residues[j].ca;

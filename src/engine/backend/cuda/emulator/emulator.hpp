@@ -42,7 +42,8 @@ constexpr size_t STACK = 128 * 1024;
 enum Meeting { NONE, SHUFFLE, BALLOT, WARP_BARRIER, BLOCK_BARRIER };
 
 // Where a fiber goes on. The jumps of the compiler keep two registers and are several times faster than `longjmp`. A
-// function that jumps must not be inlined where a place is taken.
+// function that jumps must not be inlined where a place is taken, nor analysed (`noipa`): other fibers change variables
+// before it returns.
 using Place = void* [5];
 
 struct Fiber {

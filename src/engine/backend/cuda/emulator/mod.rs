@@ -61,8 +61,8 @@ impl Library {
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table()))
             .expect("the source can be written");
-        // multiply-adds are not fused, because machines differ in this; `_FORTIFY_SOURCE` is undefined because a
-        // kernel may have the name of a function of the C library
+        // `fmaf` is one instruction where the processor has it; multiply-adds are not fused, because machines differ in
+        // this; `_FORTIFY_SOURCE` is undefined because a kernel may have the name of a function of the C library
         let options = [
             "-std=c++17",
             "-O2",
