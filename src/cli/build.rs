@@ -297,15 +297,25 @@ impl WrittenTopology {
         Err(refusal.unwrap_or_else(|| Error::Internal("no format of topologies".to_owned())))
     }
 
+    /// Why an earlier format was refused, without the path of the file, so that equal builds give equal texts.
+    fn reason(&self) -> Option<String> {
+        self.refusal.as_ref().map(|refusal| match refusal {
+            Error::Input(problems) => {
+                problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<&str>>().join("; ")
+            }
+            other => other.to_string(),
+        })
+    }
+
     /// Line of the log, if an earlier format was refused.
     fn line(&self) -> String {
-        let Some(refusal) = &self.refusal else { return String::new() };
+        let Some(refusal) = self.reason() else { return String::new() };
         format!("topology     {}, because {} cannot be written: {refusal}\n", self.name, TOPOLOGIES[0])
     }
 
     /// Decision of `build.json`, if an earlier format was refused.
     fn decision(&self) -> Option<serde_json::Value> {
-        let refusal = self.refusal.as_ref()?;
+        let refusal = self.reason()?;
         Some(serde_json::json!({
             "subject": "topology",
             "what": format!("wrote {}", self.name),
