@@ -54,7 +54,7 @@ pub(super) fn problem(
 /// Whether a residue has both ends of an amino acid and no bonds to other residues.
 fn is_free_amino_acid(graph: &ResidueGraph<'_>) -> bool {
     let has = |name: &&str| (0..graph.atoms.len()).any(|index| graph.name(index) == *name);
-    outer_of(graph) == 0 && ["N", "CA", "C", "O", "OXT"].iter().all(|name| has(name))
+    outer_of(graph) == 0 && ["N", "CA", "C", "O", "OXT"].iter().all(has)
 }
 
 /// Number of atoms and bonds that differ, and whether the names of residue and template differ.
