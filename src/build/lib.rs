@@ -16,4 +16,6 @@ pub mod solvent;
 pub mod structure;
 
 pub use complete::Caps;
-pub use pipeline::{Added, Built, ResidueName, Settings, build, field_names, water_names};
+pub use pipeline::{
+    Added, Built, Ions, ResidueName, Settings, anion_names, build, cation_names, field_names, water_names,
+};

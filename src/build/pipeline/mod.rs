@@ -4,6 +4,7 @@
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
 mod solvate;
+mod species;
 mod water;
 
 use std::collections::BTreeMap;
@@ -17,8 +18,9 @@ use md_engine::virtual_sites;
 use crate::complete::{Caps, complete};
 use crate::entry::{self, Cleaned, Decision, Entry, Subject};
 use crate::hydrogens::{self, Choice, Protonation, Reason};
-use crate::solvent::{CellPlan, Shape};
+use crate::solvent::{CellPlan, Placement, Salt, Shape};
 use crate::structure::{Residue, Structure};
+pub use species::{anion_names, cation_names};
 use water::Model;
 pub use water::{field_names, water_names};
 
@@ -50,10 +52,23 @@ pub struct Settings {
     pub variants: Vec<(ResidueName, String)>,
     /// cell that is filled with water; `None` for a system without cell and added water
     pub cell: Option<CellPlan>,
-    /// concentration of NaCl in addition to the ions that neutralise the solute, mol/L
+    /// ions that are added to the cell
+    pub ions: Ions,
+}
+
+/// Ions that neutralise a solute, and salt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ions {
+    /// cations, one of [`cation_names`]
+    pub cation: String,
+    /// anions, one of [`anion_names`]
+    pub anion: String,
+    /// formula units of the salt per volume of solvent, mol/L
     pub salt: f64,
-    /// seed of the random numbers that place ions
-    pub seed: u64,
+    /// rule for the number of salt ions
+    pub rule: Salt,
+    /// method that chooses the waters that ions replace
+    pub placement: Placement,
 }
 
 /// A system that was built.
@@ -74,14 +89,24 @@ pub struct Built {
 }
 
 /// Numbers of molecules that were added.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
     /// waters
     pub waters: usize,
-    /// sodium ions
+    /// cations
     pub cations: usize,
-    /// chloride ions
+    /// anions
     pub anions: usize,
+    /// names of the cation and of the anion in a sentence
+    pub ions: [&'static str; 2],
+}
+
+impl Default for Added {
+    /// No molecules, with the names of the default ions.
+    fn default() -> Self {
+        let ions = [species::CATIONS[0].word, species::ANIONS[0].word];
+        Self { waters: 0, cations: 0, anions: 0, ions }
+    }
 }
 
 /// Builds a system from an entry.
@@ -98,7 +123,7 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let (mut cell, mut added) = (None, Added::default());
     solvate::add_sites(&mut structure, &mut positions, model.sites);
     if let Some(plan) = &settings.cell {
-        let solvated = solvate::solvate(structure, positions, plan, &model, (settings.salt, settings.seed))?;
+        let solvated = solvate::solvate(structure, positions, plan, &model, &settings.ions)?;
         (structure, positions, cell, added) =
             (solvated.structure, solvated.positions, Some(solvated.cell), solvated.added);
         decisions.extend(solvated.decisions);
