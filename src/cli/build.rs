@@ -1,11 +1,13 @@
 //! `md build`: makes a system from an entry of the Protein Data Bank.
 
+mod input;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
 use md_build::entry::Options;
-use md_build::solvent::{CellPlan, Shape, Size};
+use md_build::solvent::{CellPlan, Shape, Size, lipid_names};
 use md_build::{Built, Caps, ResidueName, Settings, build, field_names, water_names};
 
 use crate::convert::write_topology;
@@ -43,6 +45,7 @@ enum CellShape {
 #[command(after_help = "Examples:
   md build 1ubq.cif -o ubq && md run ubq/input.toml
   md build complex.pdb --forcefield amber19 --water opc --salt '0.15 M' --padding '1.2 nm' -o complex
+  md build 1afo.pdb --membrane POPC --padding '1.5 nm' --salt '0.15 M' -o glycophorin
   md build 4hhb.cif --assembly 1 --variant A:58=HID --drop-hetero --dry-run -o haemoglobin")]
 pub(super) struct Build {
     /// PDB or PDBx/mmCIF file, which may be compressed
@@ -54,15 +57,17 @@ pub(super) struct Build {
     forcefield: Vec<String>,
     #[arg(long, value_name = "MODEL", default_value = "tip3p", help = water_help())]
     water: String,
-    /// Shape of the cell
-    #[arg(long, value_enum, default_value = "dodecahedron")]
-    shape: CellShape,
+    /// Shape of the cell; default: dodecahedron, with a membrane rectangular
+    #[arg(long, value_enum)]
+    shape: Option<CellShape>,
     /// Distance between the solute and the faces of the cell
     #[arg(long, value_name = "LENGTH", default_value = "1 nm")]
     padding: String,
     /// Turn the solute so that the cell becomes smaller
     #[arg(long)]
     orient: bool,
+    #[arg(long, value_name = "LIPID", help = membrane_help())]
+    membrane: Option<String>,
     /// Make no cell, and add no water and no ions
     #[arg(long, conflicts_with_all = ["shape", "padding", "orient", "salt"])]
     vacuum: bool,
@@ -111,6 +116,11 @@ fn water_help() -> String {
     format!("Water model: {}", names.join(", "))
 }
 
+fn membrane_help() -> String {
+    let names: Vec<&str> = lipid_names().collect();
+    format!("Bilayer around the entry, whose z axis is its normal and z = 0 its middle: {}", names.join(", "))
+}
+
 impl Build {
     pub(super) fn execute(&self) -> Result<()> {
         let settings = self.settings()?;
@@ -128,7 +138,7 @@ impl Build {
         let topology = WrittenTopology::write(&built, &self.output)?;
         write_coordinates(&built, &self.output)?;
         let log = log + &topology.line();
-        let input = input(&built, topology.name);
+        let input = input::text(&built, topology.name);
         write_text(&self.output.join(INPUT), &input)?;
         write_text(&self.output.join(LOG), &log)?;
         write_text(&self.output.join(DECISIONS), &decisions(&built))?;
@@ -142,10 +152,11 @@ impl Build {
 
     fn settings(&self) -> Result<Settings> {
         let shape = match self.shape {
-            CellShape::Cube => Shape::Cube,
-            CellShape::Rectangular => Shape::Rectangular,
-            CellShape::Octahedron => Shape::Octahedron,
-            CellShape::Dodecahedron => Shape::Dodecahedron,
+            Some(CellShape::Cube) => Shape::Cube,
+            Some(CellShape::Rectangular) => Shape::Rectangular,
+            Some(CellShape::Octahedron) => Shape::Octahedron,
+            None if self.membrane.is_some() => Shape::Rectangular,
+            Some(CellShape::Dodecahedron) | None => Shape::Dodecahedron,
         };
         let named = |problem: Problem| Problem { message: format!("--padding: {}", problem.message), ..problem };
         let padding = Dimension::Length.parse(&self.padding).map_err(named)?;
@@ -165,6 +176,7 @@ impl Build {
             ph: self.ph,
             variants: self.variants.iter().map(|text| variant(text)).collect::<Result<_>>()?,
             cell: (!self.vacuum).then_some(plan),
+            membrane: self.membrane.clone(),
             salt: concentration(&self.salt)?,
             seed: self.seed,
         })
@@ -271,6 +283,10 @@ fn log(built: &Built) -> String {
         added.cations,
         added.anions
     );
+    let [upper, lower] = added.lipids;
+    if upper + lower > 0 {
+        text += &format!("membrane     {upper} lipids in the upper leaflet, {lower} in the lower\n");
+    }
     for decision in decisions {
         text += &format!("{decision}\n");
     }
@@ -290,6 +306,7 @@ fn decisions(built: &Built) -> String {
     let content = serde_json::json!({
         "version": crate::VERSION,
         "atoms": built.structure.atoms.len(),
+        "lipids": built.added.lipids,
         "waters": built.added.waters,
         "cations": built.added.cations,
         "anions": built.added.anions,
@@ -297,67 +314,3 @@ fn decisions(built: &Built) -> String {
     });
     format!("{content:#}\n")
 }
-
-/// Returns an input file with a protocol for the system.
-fn input(built: &Built, topology: &str) -> String {
-    let is_periodic = built.cell.is_some();
-    let forces =
-        if is_periodic { "electrostatics = \"pme\"" } else { "cutoff         = \"none\"\nelectrostatics = \"plain\"" };
-    let has_protein = built.structure.atoms.iter().any(|atom| atom.name == "CA" && atom.element == 6);
-    let equilibration = match (is_periodic, has_protein) {
-        (true, true) => PRESET.to_owned(),
-        (true, false) => [MINIMIZE, HEAT_IN_CELL].concat(),
-        (false, _) => [MINIMIZE, HEAT].concat(),
-    };
-    let barostat = if is_periodic {
-        "barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }\n"
-    } else {
-        ""
-    };
-    format!(
-        "# Written by `md build`; {LOG} has the decisions. `md check` describes the run, `md help KEY` explains a key.\n\n\
-         [system]\ntopology    = \"{topology}\"\ncoordinates = \"{COORDINATES}\"\n\n\
-         [forces]\n{forces}\nconstraints    = \"h-bonds\"\n\n\
-         [output]\ntrajectory = {{ every = \"10 ps\" }}\nenergies   = {{ every = \"1 ps\" }}\n\n\
-         {equilibration}\n\
-         [[stage]]\nname       = \"production\"\nkind       = \"dynamics\"\nduration   = \"1 ns\"\ntimestep   = \"2 fs\"\n\
-         thermostat = {{ kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }}\n{barostat}"
-    )
-}
-
-/// Stages before production in a cell with a protein.
-const PRESET: &str = "[[stage]]
-preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
-";
-/// First stage of a system without protein.
-const MINIMIZE: &str = "[[stage]]
-name = \"minimize\"
-kind = \"minimize\"
-
-";
-/// Stages before production in a cell without protein, after [`MINIMIZE`].
-const HEAT_IN_CELL: &str = "[[stage]]
-name       = \"heat\"
-kind       = \"dynamics\"
-duration   = \"50 ps\"
-timestep   = \"2 fs\"
-velocities = \"generate\"
-thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }
-
-[[stage]]
-name       = \"density\"
-kind       = \"dynamics\"
-duration   = \"100 ps\"
-timestep   = \"2 fs\"
-thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }
-barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"2 ps\" }
-";
-/// Stages before production without a cell, after [`MINIMIZE`].
-const HEAT: &str = "[[stage]]
-name       = \"heat\"
-kind       = \"dynamics\"
-duration   = \"50 ps\"
-timestep   = \"1 fs\"
-velocities = \"generate\"
-thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"5 1/ps\" }
-";

@@ -3,6 +3,7 @@
 //! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
+mod membrane;
 mod solvate;
 mod water;
 
@@ -50,6 +51,9 @@ pub struct Settings {
     pub variants: Vec<(ResidueName, String)>,
     /// cell that is filled with water; `None` for a system without cell and added water
     pub cell: Option<CellPlan>,
+    /// lipid of the membrane around the structure, one of [`crate::solvent::lipid_names`]; the cell is then rectangular
+    /// and has a padding
+    pub membrane: Option<String>,
     /// concentration of NaCl in addition to the ions that neutralise the solute, mol/L
     pub salt: f64,
     /// seed of the random numbers that place ions
@@ -82,10 +86,13 @@ pub struct Added {
     pub cations: usize,
     /// chloride ions
     pub anions: usize,
+    /// lipids in the upper and in the lower leaflet
+    pub lipids: [usize; 2],
 }
 
 /// Builds a system from an entry.
 pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
+    let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref())?;
     let model = Model::read(&settings.fields, &settings.water)?;
     let mut cleaned = entry::clean(entry, &settings.entry)?;
     complete(&mut cleaned, settings.caps)?;
@@ -95,12 +102,23 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let mut decisions = cleaned.decisions;
     decisions.extend(protonations(&hydrogenated.structure, &hydrogenated.choices, settings.ph));
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
-    let (mut cell, mut added) = (None, Added::default());
     solvate::add_sites(&mut structure, &mut positions, model.sites);
+    let (mut cell, mut added) = (None, Added::default());
     if let Some(plan) = &settings.cell {
-        let solvated = solvate::solvate(structure, positions, plan, &model, (settings.salt, settings.seed))?;
-        (structure, positions, cell, added) =
-            (solvated.structure, solvated.positions, Some(solvated.cell), solvated.added);
+        let amounts = (settings.salt, settings.seed);
+        let solvated = match membrane {
+            Some((patch, padding)) => {
+                let embedded = membrane::embed(structure, &positions, &patch, padding)?;
+                decisions.extend(embedded.decisions);
+                let admits = |oxygen| embedded.bilayer.admits_water(oxygen);
+                let solvated = solvate::solvate(embedded.structure, embedded.enclosed, admits, &model, amounts)?;
+                added.lipids = embedded.bilayer.leaflets.map(|leaflet| leaflet.lipids);
+                solvated
+            }
+            None => solvate::solvate(structure, plan.around(&positions)?, |_| true, &model, amounts)?,
+        };
+        (structure, positions, cell) = (solvated.structure, solvated.positions, Some(solvated.cell));
+        added = Added { lipids: added.lipids, ..solvated.added };
         decisions.extend(solvated.decisions);
     }
     let mut description = model.field.describe(&structure)?;

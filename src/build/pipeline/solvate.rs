@@ -9,7 +9,7 @@ use md_engine::vec3::Vec3;
 use super::Added;
 use super::water::{Model, molecule};
 use crate::entry::{Decision, Subject};
-use crate::solvent::{CellPlan, Charge, IonPlan, Placement, SoluteAtom, bondi_radius, fill, place_ions};
+use crate::solvent::{Charge, Enclosed, IonPlan, Placement, SoluteAtom, bondi_radius, fill, place_ions};
 use crate::structure::{Atom, Residue, Structure};
 
 /// Names of the ions in the force fields, and their atomic numbers.
@@ -18,7 +18,7 @@ const CHLORIDE: (&str, u8) = ("CL", 17);
 /// Name of the extra site of a water with four sites.
 const EXTRA: &str = "M";
 /// Largest residue number of added molecules: numbers in PDB files have four digits.
-const NUMBERS: usize = 9999;
+const NUMBERS: i32 = 9999;
 
 /// A structure in water.
 pub(super) struct Solvated {
@@ -29,16 +29,15 @@ pub(super) struct Solvated {
     pub(super) decisions: Vec<Decision>,
 }
 
-/// Puts a structure into a cell, which is filled with water. Ions make it neutral, and salt (mol/L) is added.
+/// Fills the cell of a structure with water where `admits` allows its oxygen. Ions make it neutral, and salt (mol/L) is
+/// added.
 pub(super) fn solvate(
     mut structure: Structure,
-    positions: Vec<Vec3>,
-    plan: &CellPlan,
+    Enclosed { cell, mut positions }: Enclosed,
+    admits: impl Fn(Vec3) -> bool,
     model: &Model,
     (salt, seed): (f64, u64),
 ) -> Result<Solvated> {
-    let enclosed = plan.around(&positions)?;
-    let (cell, mut positions) = (enclosed.cell, enclosed.positions);
     let charges = model.field.describe(&structure)?.topology.atoms;
     let solute: Vec<SoluteAtom> = positions
         .iter()
@@ -46,6 +45,7 @@ pub(super) fn solvate(
         .map(|(&position, atom)| SoluteAtom { position, radius: bondi_radius(atom.element) })
         .collect();
     let mut waters = fill(&cell, &solute, &model.geometry)?;
+    waters.retain(|water| admits(water[0]));
     let charge: f64 = charges.iter().map(|atom| atom.charge).sum();
     let counts = IonPlan { concentration: salt, ..IonPlan::default() }.counts(charge.round() as i64, waters.len())?;
     let oxygens: Vec<Vec3> = waters.iter().map(|water| water[0]).collect();
@@ -54,14 +54,10 @@ pub(super) fn solvate(
     let sites = place_ions(&cell, &solute, &oxygens, &counts, Placement::Random { seed })?;
     let ions = [(SODIUM, &sites.cations), (CHLORIDE, &sites.anions)];
     let chain = new_chain(&mut structure);
-    let mut number = 0;
-    let mut next = || {
-        number = number % NUMBERS + 1;
-        number as i32
-    };
+    let mut numbers = numbers();
     for ((name, element), places) in ions {
-        for &place in places {
-            structure.residues.push(residue(name, next(), chain, structure.atoms.len()));
+        for (&place, number) in places.iter().zip(&mut numbers) {
+            structure.residues.push(residue(name, number, chain, structure.atoms.len()));
             structure.atoms.push(Atom { name: name.to_owned(), element });
             positions.push(oxygens[place]);
         }
@@ -71,24 +67,29 @@ pub(super) fn solvate(
     waters.retain(|_| index.next().is_none_or(|water| !replaced.contains(&water)));
     let chain = new_chain(&mut structure);
     let water = molecule(model.sites);
-    for places in &waters {
+    for (places, number) in waters.iter().zip(numbers) {
         let first = structure.atoms.len();
-        structure.residues.push(residue("HOH", next(), chain, first));
+        structure.residues.push(residue("HOH", number, chain, first));
         structure.bonds.extend(water.bonds.iter().map(|bond| bond.map(|atom| atom + first as u32)));
         structure.atoms.extend(water.atoms.iter().cloned());
         positions.extend(places.iter().chain(std::iter::repeat(&places[0])).take(model.sites));
     }
-    let added = Added { waters: waters.len(), cations: counts.cations, anions: counts.anions };
+    let added = Added { waters: waters.len(), cations: counts.cations, anions: counts.anions, ..Added::default() };
     let decisions = decisions(&cell, charge, salt, added);
     Ok(Solvated { structure, positions, cell, added, decisions })
 }
 
-fn residue(name: &str, number: i32, chain: u32, first: usize) -> Residue {
+/// Numbers of added residues, which begin again after the largest.
+pub(super) fn numbers() -> impl Iterator<Item = i32> {
+    (1..=NUMBERS).cycle()
+}
+
+pub(super) fn residue(name: &str, number: i32, chain: u32, first: usize) -> Residue {
     Residue { name: name.to_owned(), number, insertion_code: None, chain, first: first as u32 }
 }
 
 /// Adds a chain with the first letter that no chain has, or without a letter. Returns its index.
-fn new_chain(structure: &mut Structure) -> u32 {
+pub(super) fn new_chain(structure: &mut Structure) -> u32 {
     let letters = ('A'..='Z').chain('a'..='z').map(String::from);
     let mut free = letters.filter(|letter| !structure.chains.contains(letter));
     let letter = free.next().unwrap_or_default();
@@ -127,7 +128,7 @@ fn decisions(cell: &PeriodicCell, charge: f64, salt: f64, added: Added) -> Vec<D
         place: "the whole system".to_owned(),
         why,
     };
-    let Added { waters, cations, anions } = added;
+    let Added { waters, cations, anions, .. } = added;
     let filled = format!("added {waters} waters to a cell of {:.3} nm3", cell.volume());
     let ions = format!("replaced waters by {cations} sodium and {anions} chloride ions");
     let reason = format!("the solute has a charge of {charge:.0} e, and {salt} mol/L of salt were asked for");
