@@ -143,8 +143,8 @@ fn charged_residues_get_ions() {
     assert!(printed.contains("0 sodium and 1 chloride ions") && !folder.path().join("y").exists(), "{printed}");
 }
 
-/// A helix of two lysines, 20 leucines and two lysines along z in the format PDB, with the middle at a height in Å. It has the
-/// atoms of the backbone only; its torsions φ and ψ are −57.8° and −47° (J. S. Richardson, Adv. Protein Chem. 34, 167
+/// A helix of two lysines, 20 leucines and two lysines along z in the format PDB, with the middle at a height in Å. It
+/// has the atoms of the backbone only; its torsions φ and ψ are −57.8° and −47° (J. S. Richardson, Adv. Protein Chem. 34, 167
 /// (1981), doi:10.1016/S0065-3233(08)60520-3).
 fn helix(height: f64) -> String {
     // name, distance from the axis (Å), angle and height (Å) relative to CA
@@ -205,5 +205,5 @@ fn a_helix_is_built_into_a_membrane() {
     assert!(message.contains("the lipids are POPC, POPE, DLPC, DLPE, DMPC, DOPC"), "{message}");
     std::fs::write(folder.path().join("helix.pdb"), helix(60.0)).unwrap();
     let message = refused(&mut build(&["-o", "y"]));
-    assert!(message.contains("inside the membrane") && message.contains("files of OPM"), "{message}");
+    assert!(message.contains("inside the membrane") && message.contains("see files of OPM"), "{message}");
 }

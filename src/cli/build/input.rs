@@ -75,8 +75,8 @@ const SEMI_ISOTROPIC: &str =
     "barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \"1 bar\", \
                               coupling_time = \"5 ps\" }
 ";
-/// Stages before production with a membrane. At 310 K all lipids of `md build` are fluid: of these the transition of DLPE
-/// has the highest temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids 69, 1 (1994),
+/// Stages before production with a membrane. At 310 K all lipids of `md build` are fluid: of these the transition of
+/// DLPE has the highest temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids 69, 1 (1994),
 /// doi:10.1016/0009-3084(94)90024-8). The head groups are held until the chains have closed the gaps at the solute,
 /// then let go while the area changes, and the solute after them.
 const MEMBRANE: &str = "[[stage]]

@@ -84,8 +84,11 @@ impl Bilayer {
         }
         let core = patch.core();
         if !solute.iter().any(|atom| !atom.is_water && atom.position.z.abs() < core) {
-            return Err(Problem::new(format!("no atom of the solute is within {core:.2} nm of z = 0, inside the membrane"))
-                .help("turn and move the entry so that z is the normal of the membrane and z = 0 its middle, as in files of OPM"));
+            let problem =
+                Problem::new(format!("no atom of the solute is within {core:.2} nm of z = 0, inside the membrane"));
+            return Err(problem.help(
+                "turn and move the entry so that z is the normal of the membrane and z = 0 its middle: see files of OPM",
+            ));
         }
         let [low, high] = bounds(&positions).unwrap_or_default();
         let copies = [(high - low).x, (high - low).y];
@@ -126,7 +129,8 @@ impl Bilayer {
         Ok(Bilayer { cell, shift, lipids, leaflets, copies, core, sections: obstacles.sections })
     }
 
-    /// Whether water may be at a position (nm) in the cell: outside of the hydrocarbon core, or in a pore of the solute.
+    /// Whether water may be at a position (nm) in the cell: outside of the hydrocarbon core, or in a pore of the
+    /// solute.
     pub fn admits_water(&self, position: Vec3) -> bool {
         (position.z - self.shift.z).abs() > self.core || self.sections.is_pore(position)
     }

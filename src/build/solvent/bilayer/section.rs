@@ -1,9 +1,9 @@
 //! Cross-sections of a solute that spans a bilayer: the area that it takes from the lipids, and its pores.
 //!
-//! A sphere of [`PROBE`] nm, the radius of a hydrocarbon chain, is rolled around the van-der-Waals spheres of the solute
-//! in slices at constant z. In each slice the places of its center are open if a path in the slice leads there from
-//! outside, enclosed if no path does, and otherwise blocked by the solute. What the probe covers from enclosed places is
-//! a pore. What it cannot cover from open places is the area that lipids lose, pores included.
+//! A sphere of [`PROBE`] nm, the radius of a hydrocarbon chain, is rolled around the van-der-Waals spheres of the
+//! solute in slices at constant z. In each slice the places of its center are open if a path in the slice leads there
+//! from outside, enclosed if no path does, and otherwise blocked by the solute. What the probe covers from enclosed
+//! places is a pore. What it cannot cover from open places is the area that lipids lose, pores included.
 
 use md_engine::vec3::{Vec3, vec3};
 
@@ -185,10 +185,10 @@ mod tests {
         }
     }
 
-    /// The axes of two rods of radius r are d apart. A probe of radius p touches both rods if its center is at the height
-    /// h = √((r + p)² − d²/4) above the line between the axes. The groove on this side has the area of the triangle of
-    /// the three centers, d h/2, less two sectors r²α/2 of the rods and one sector p²(π − 2α)/2 of the probe, with
-    /// tan α = 2h/d.
+    /// The axes of two rods of radius r are d apart. A probe of radius p touches both rods if its center is at the
+    /// height h = √((r + p)² − d²/4) above the line between the axes. The groove on this side has the area of the
+    /// triangle of the three centers, d h/2, less two sectors r²α/2 of the rods and one sector p²(π − 2α)/2 of the
+    /// probe, with tan α = 2h/d.
     #[test]
     fn the_groove_between_two_rods_is_rounded_by_the_probe() {
         let (radius, apart) = (0.4f64, 0.9f64);
