@@ -86,11 +86,11 @@ impl Obstacles {
 /// Reason for which a lipid is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Removed {
-    /// it clashes with the solute
+    /// clash with the solute
     Clash,
-    /// it is in a pore of the solute
+    /// place in a pore of the solute
     Pore,
-    /// the other leaflet has lost more area
+    /// more area lost in the other leaflet
     Balance,
 }
 
