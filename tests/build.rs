@@ -224,3 +224,69 @@ fn sltcap_gives_the_numbers_of_the_closed_form() {
     let text = json.to_string();
     assert!(text.contains("potassium and") && text.contains("SLTCAP"), "{text}");
 }
+
+/// A helix of two lysines, 20 leucines and two lysines along z in the format PDB, with the middle at a height in Å. It
+/// has the atoms of the backbone only; its torsions φ and ψ are those of an α-helix, −57.8° and −47°.
+fn helix(height: f64) -> String {
+    // name, distance from the axis (Å), angle and height (Å) relative to CA
+    let backbone = [
+        ("N", 1.566, -26.65f64, -0.916),
+        ("CA", 2.291, 0.0, 0.0),
+        ("C", 1.680, 26.90, 1.058),
+        ("O", 1.934, 20.68, 2.247),
+    ];
+    let mut text = String::new();
+    for number in 1..=24 {
+        let residue = if (3..=22).contains(&number) { "LEU" } else { "LYS" };
+        for (name, radius, turn, rise) in backbone {
+            let step = f64::from(number) - 12.5;
+            let (angle, z) = ((98.93 * step + turn).to_radians(), 1.541 * step + rise + height);
+            let (x, y) = (radius * angle.cos(), radius * angle.sin());
+            let element = &name[..1];
+            text += &format!("ATOM      1  {name:<3} {residue} A{number:4}    ");
+            text += &format!("{x:8.3}{y:8.3}{z:8.3}  1.00  0.00           {element}\n");
+        }
+    }
+    // marks of the planes of the membrane, as in files of OPM
+    let marks = [('N', -14.0), ('O', 14.0)];
+    let mark = |(name, z)| format!("HETATM    2  {name}   DUM  4128      20.000  -6.000{z:8.3}\n");
+    text + &marks.map(mark).concat()
+}
+
+#[test]
+fn a_helix_is_built_into_a_membrane() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("helix.pdb"), helix(0.0)).unwrap();
+    let build = |more: &[&str]| {
+        let mut command = md(folder.path());
+        command.args(["build", "helix.pdb", "--membrane", "POPC"]).args(more);
+        command
+    };
+    let printed = done(&mut build(&["-o", "x"]));
+    assert!(printed.contains("left out 1 residue DUM") || printed.contains("left out 2 residues DUM"), "{printed}");
+    let json = std::fs::read_to_string(folder.path().join("x/build.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let lipids = [0, 1].map(|leaflet| json["lipids"][leaflet].as_u64().unwrap());
+    // the helix has the area of two lipids and touches the chains of at most six others, the neighbours in a hexagon
+    assert!(lipids[0] == lipids[1] && (56..63).contains(&lipids[0]), "{lipids:?}");
+    let check = done(md(folder.path()).args(["check", "x/input.toml"]));
+    // each lipid of Lipid17 has a charge of −2e-6 e, since the file has seven decimals
+    let charge: f64 = check.split("net charge ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(charge.abs() < 1e-3 && check.contains("angles 90.00 90.00 90.00"), "{check}");
+    // the force check compares the first step of each stage with the reference
+    done(md(folder.path()).args(["run", "x/input.toml", "--steps", "50", "--quiet"]));
+    for (more, reason) in [
+        (&["--shape", "cube"][..], "a membrane needs a rectangular cell"),
+        (&["--orient"], "the orientation of the entry is that of the membrane"),
+        (&["--vacuum"], "a membrane needs a periodic cell with water"),
+        (&["--padding", "0 nm"], "a padding of 0 nm with a membrane"),
+    ] {
+        let message = refused(build(&["-o", "y"]).args(more));
+        assert!(message.contains(reason), "{message}");
+    }
+    let message = refused(md(folder.path()).args(["build", "helix.pdb", "--membrane", "DPPC", "-o", "y"]));
+    assert!(message.contains("the lipids are POPC, POPE, DLPC, DLPE, DMPC, DOPC"), "{message}");
+    std::fs::write(folder.path().join("helix.pdb"), helix(60.0)).unwrap();
+    let message = refused(&mut build(&["-o", "y"]));
+    assert!(message.contains("inside the membrane") && message.contains("see files of OPM"), "{message}");
+}

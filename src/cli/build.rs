@@ -1,11 +1,13 @@
 //! `md build`: makes a system from an entry of the Protein Data Bank.
 
+mod input;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
 use md_build::entry::Options;
-use md_build::solvent::{CellPlan, Placement, Salt, Shape, Size};
+use md_build::solvent::{CellPlan, Placement, Salt, Shape, Size, lipid_names};
 use md_build::{Built, Caps, Ions, ResidueName, Settings, anion_names, build, cation_names, field_names, water_names};
 
 use crate::convert::write_topology;
@@ -61,6 +63,7 @@ enum IonPlaces {
 #[command(after_help = "Examples:
   md build 1ubq.cif -o ubq && md run ubq/input.toml
   md build complex.pdb --forcefield amber19 --water opc --salt '0.15 M' --padding '1.2 nm' -o complex
+  md build 1afo.pdb --membrane POPC --padding '1.5 nm' --salt '0.15 M' -o glycophorin
   md build 4hhb.cif --assembly 1 --variant A:58=HID --drop-hetero --dry-run -o haemoglobin")]
 pub(super) struct Build {
     /// PDB or PDBx/mmCIF file, which may be compressed
@@ -72,7 +75,7 @@ pub(super) struct Build {
     forcefield: Vec<String>,
     #[arg(long, value_name = "MODEL", default_value = "tip3p", help = water_help())]
     water: String,
-    /// Shape of the cell; default: dodecahedron, or rectangular for a --size of three edges
+    /// Shape of the cell; default: dodecahedron, or rectangular with a membrane or a --size of three edges
     #[arg(long, value_enum)]
     shape: Option<CellShape>,
     /// Distance between the solute and the faces of the cell
@@ -84,6 +87,8 @@ pub(super) struct Build {
     /// Turn the solute so that the cell becomes smaller
     #[arg(long)]
     orient: bool,
+    #[arg(long, value_name = "LIPID", help = membrane_help())]
+    membrane: Option<String>,
     /// Make no cell, and add no water and no ions
     #[arg(long, conflicts_with_all = ["shape", "padding", "size", "orient", "salt", "cation", "anion"])]
     #[arg(conflicts_with_all = ["salt_method", "ions"])]
@@ -145,6 +150,10 @@ fn water_help() -> String {
     format!("Water model: {}", list(water_names()))
 }
 
+fn membrane_help() -> String {
+    format!("Bilayer around the entry, whose z axis is its normal and z = 0 its middle: {}", list(lipid_names()))
+}
+
 impl Build {
     pub(super) fn execute(&self) -> Result<()> {
         let settings = self.settings()?;
@@ -162,7 +171,7 @@ impl Build {
         let topology = WrittenTopology::write(&built, &self.output)?;
         write_coordinates(&built, &self.output)?;
         let log = log + &topology.line();
-        let input = input(&built, topology.name);
+        let input = input::text(&built, topology.name);
         write_text(&self.output.join(INPUT), &input)?;
         write_text(&self.output.join(LOG), &log)?;
         write_text(&self.output.join(DECISIONS), &decisions(&built, &topology))?;
@@ -190,6 +199,7 @@ impl Build {
             ph: self.ph,
             variants: self.variants.iter().map(|text| variant(text)).collect::<Result<_>>()?,
             cell: if self.vacuum { None } else { Some(self.cell()?) },
+            membrane: self.membrane.clone(),
             ions: Ions {
                 cation: self.cation.clone(),
                 anion: self.anion.clone(),
@@ -225,6 +235,7 @@ impl Build {
         let shape = match (self.shape, size) {
             (Some(CellShape::Cube), _) => Shape::Cube,
             (Some(CellShape::Rectangular), _) | (None, Size::Edges(_)) => Shape::Rectangular,
+            (None, _) if self.membrane.is_some() => Shape::Rectangular,
             (Some(CellShape::Octahedron), _) => Shape::Octahedron,
             (Some(CellShape::Dodecahedron) | None, _) => Shape::Dodecahedron,
         };
@@ -360,6 +371,10 @@ fn log(built: &Built) -> String {
         added.cations,
         added.anions
     );
+    let [upper, lower] = added.lipids;
+    if upper + lower > 0 {
+        text += &format!("membrane     {upper} lipids in the upper leaflet, {lower} in the lower\n");
+    }
     for decision in decisions {
         text += &format!("{decision}\n");
     }
@@ -379,6 +394,7 @@ fn decisions(built: &Built, topology: &WrittenTopology) -> String {
     let content = serde_json::json!({
         "version": crate::VERSION,
         "atoms": built.structure.atoms.len(),
+        "lipids": built.added.lipids,
         "waters": built.added.waters,
         "cations": built.added.cations,
         "anions": built.added.anions,
@@ -386,67 +402,3 @@ fn decisions(built: &Built, topology: &WrittenTopology) -> String {
     });
     format!("{content:#}\n")
 }
-
-/// Returns an input file with a protocol for the system.
-fn input(built: &Built, topology: &str) -> String {
-    let is_periodic = built.cell.is_some();
-    let forces =
-        if is_periodic { "electrostatics = \"pme\"" } else { "cutoff         = \"none\"\nelectrostatics = \"plain\"" };
-    let has_protein = built.structure.atoms.iter().any(|atom| atom.name == "CA" && atom.element == 6);
-    let equilibration = match (is_periodic, has_protein) {
-        (true, true) => PRESET.to_owned(),
-        (true, false) => [MINIMIZE, HEAT_IN_CELL].concat(),
-        (false, _) => [MINIMIZE, HEAT].concat(),
-    };
-    let barostat = if is_periodic {
-        "barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }\n"
-    } else {
-        ""
-    };
-    format!(
-        "# Written by `md build`; {LOG} has the decisions. `md check` describes the run, `md help KEY` explains a key.\n\n\
-         [system]\ntopology    = \"{topology}\"\ncoordinates = \"{COORDINATES}\"\n\n\
-         [forces]\n{forces}\nconstraints    = \"h-bonds\"\n\n\
-         [output]\ntrajectory = {{ every = \"10 ps\" }}\nenergies   = {{ every = \"1 ps\" }}\n\n\
-         {equilibration}\n\
-         [[stage]]\nname       = \"production\"\nkind       = \"dynamics\"\nduration   = \"1 ns\"\ntimestep   = \"2 fs\"\n\
-         thermostat = {{ kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }}\n{barostat}"
-    )
-}
-
-/// Stages before production in a cell with a protein.
-const PRESET: &str = "[[stage]]
-preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
-";
-/// First stage of a system without protein.
-const MINIMIZE: &str = "[[stage]]
-name = \"minimize\"
-kind = \"minimize\"
-
-";
-/// Stages before production in a cell without protein, after [`MINIMIZE`].
-const HEAT_IN_CELL: &str = "[[stage]]
-name       = \"heat\"
-kind       = \"dynamics\"
-duration   = \"50 ps\"
-timestep   = \"2 fs\"
-velocities = \"generate\"
-thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }
-
-[[stage]]
-name       = \"density\"
-kind       = \"dynamics\"
-duration   = \"100 ps\"
-timestep   = \"2 fs\"
-thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }
-barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"2 ps\" }
-";
-/// Stages before production without a cell, after [`MINIMIZE`].
-const HEAT: &str = "[[stage]]
-name       = \"heat\"
-kind       = \"dynamics\"
-duration   = \"50 ps\"
-timestep   = \"1 fs\"
-velocities = \"generate\"
-thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"5 1/ps\" }
-";

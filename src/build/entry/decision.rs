@@ -27,6 +27,8 @@ pub enum Subject {
     Metal,
     /// protonation of a residue
     Protonation,
+    /// membrane around the structure
+    Membrane,
     /// cell, water and ions
     Solvent,
 }

@@ -3,6 +3,7 @@
 //! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
+mod membrane;
 mod solvate;
 mod species;
 mod water;
@@ -52,6 +53,9 @@ pub struct Settings {
     pub variants: Vec<(ResidueName, String)>,
     /// cell that is filled with water; `None` for a system without cell and added water
     pub cell: Option<CellPlan>,
+    /// lipid of the membrane around the structure, one of [`crate::solvent::lipid_names`]; the cell is then rectangular
+    /// and has a padding
+    pub membrane: Option<String>,
     /// ions that are added to the cell
     pub ions: Ions,
 }
@@ -99,18 +103,21 @@ pub struct Added {
     pub anions: usize,
     /// names of the cation and of the anion in a sentence
     pub ions: [&'static str; 2],
+    /// lipids in the upper and in the lower leaflet
+    pub lipids: [usize; 2],
 }
 
 impl Default for Added {
     /// No molecules, with the names of the default ions.
     fn default() -> Self {
         let ions = [species::CATIONS[0].word, species::ANIONS[0].word];
-        Self { waters: 0, cations: 0, anions: 0, ions }
+        Self { waters: 0, cations: 0, anions: 0, ions, lipids: [0; 2] }
     }
 }
 
 /// Builds a system from an entry.
 pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
+    let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref())?;
     let model = Model::read(&settings.fields, &settings.water)?;
     let mut cleaned = entry::clean(entry, &settings.entry)?;
     complete(&mut cleaned, settings.caps)?;
@@ -120,12 +127,23 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let mut decisions = cleaned.decisions;
     decisions.extend(protonations(&hydrogenated.structure, &hydrogenated.choices, settings.ph));
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
-    let (mut cell, mut added) = (None, Added::default());
     solvate::add_sites(&mut structure, &mut positions, model.sites);
+    let (mut cell, mut added) = (None, Added::default());
     if let Some(plan) = &settings.cell {
-        let solvated = solvate::solvate(structure, positions, plan, &model, &settings.ions)?;
-        (structure, positions, cell, added) =
-            (solvated.structure, solvated.positions, Some(solvated.cell), solvated.added);
+        let ions = &settings.ions;
+        let solvated = match membrane {
+            Some((patch, padding)) => {
+                let embedded = membrane::embed(structure, &positions, &patch, padding)?;
+                decisions.extend(embedded.decisions);
+                let admits = |oxygen| embedded.bilayer.admits_water(oxygen);
+                let solvated = solvate::solvate(embedded.structure, embedded.enclosed, admits, &model, ions)?;
+                added.lipids = embedded.bilayer.leaflets.map(|leaflet| leaflet.lipids);
+                solvated
+            }
+            None => solvate::solvate(structure, plan.around(&positions)?, |_| true, &model, ions)?,
+        };
+        (structure, positions, cell) = (solvated.structure, solvated.positions, Some(solvated.cell));
+        added = Added { lipids: added.lipids, ..solvated.added };
         decisions.extend(solvated.decisions);
     }
     let mut description = model.field.describe(&structure)?;

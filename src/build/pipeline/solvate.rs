@@ -10,13 +10,13 @@ use super::species::{self, Ion};
 use super::water::{Model, molecule};
 use super::{Added, Ions};
 use crate::entry::{Decision, Subject};
-use crate::solvent::{CellPlan, Charge, IonPlan, Placement, Salt, SoluteAtom, bondi_radius, fill, place_ions};
+use crate::solvent::{Charge, Enclosed, IonPlan, Placement, Salt, SoluteAtom, bondi_radius, fill, place_ions};
 use crate::structure::{Atom, Residue, Structure};
 
 /// Name of the extra site of a water with four sites.
 const EXTRA: &str = "M";
 /// Largest residue number of added molecules: numbers in PDB files have four digits.
-const NUMBERS: usize = 9999;
+const NUMBERS: i32 = 9999;
 
 /// A structure in water.
 pub(super) struct Solvated {
@@ -27,18 +27,16 @@ pub(super) struct Solvated {
     pub(super) decisions: Vec<Decision>,
 }
 
-/// Puts a structure into a cell, which is filled with water. Ions make it neutral, and salt is added.
+/// Fills the cell of a structure with water where `admits` allows its oxygen. Ions make it neutral, and salt is added.
 pub(super) fn solvate(
     mut structure: Structure,
-    positions: Vec<Vec3>,
-    plan: &CellPlan,
+    Enclosed { cell, mut positions }: Enclosed,
+    admits: impl Fn(Vec3) -> bool,
     model: &Model,
     ions: &Ions,
 ) -> Result<Solvated> {
     let cation = species::find(&species::CATIONS, &ions.cation, &model.field)?;
     let anion = species::find(&species::ANIONS, &ions.anion, &model.field)?;
-    let enclosed = plan.around(&positions)?;
-    let (cell, mut positions) = (enclosed.cell, enclosed.positions);
     let charges = model.field.describe(&structure)?.topology.atoms;
     let solute: Vec<SoluteAtom> = positions
         .iter()
@@ -46,6 +44,7 @@ pub(super) fn solvate(
         .map(|(&position, atom)| SoluteAtom { position, radius: bondi_radius(atom.element) })
         .collect();
     let mut waters = fill(&cell, &solute, &model.geometry)?;
+    waters.retain(|water| admits(water[0]));
     let charge = charges.iter().map(|atom| atom.charge).sum::<f64>().round() as i64;
     let ion_plan = IonPlan {
         cation_valence: cation.valence(),
@@ -59,14 +58,10 @@ pub(super) fn solvate(
         positions.iter().zip(&charges).map(|(&position, atom)| Charge { position, charge: atom.charge }).collect();
     let sites = place_ions(&cell, &solute, &oxygens, &counts, ions.placement)?;
     let chain = new_chain(&mut structure);
-    let mut number = 0;
-    let mut next = || {
-        number = number % NUMBERS + 1;
-        number as i32
-    };
+    let mut numbers = numbers();
     for (ion, places) in [(cation, &sites.cations), (anion, &sites.anions)] {
-        for &place in places {
-            structure.residues.push(residue(ion.residue, next(), chain, structure.atoms.len()));
+        for (&place, number) in places.iter().zip(&mut numbers) {
+            structure.residues.push(residue(ion.residue, number, chain, structure.atoms.len()));
             structure.atoms.push(Atom { name: ion.atom.to_owned(), element: ion.element });
             positions.push(oxygens[place]);
         }
@@ -76,25 +71,35 @@ pub(super) fn solvate(
     waters.retain(|_| index.next().is_none_or(|water| !replaced.contains(&water)));
     let chain = new_chain(&mut structure);
     let water = molecule(model.sites);
-    for places in &waters {
+    for (places, number) in waters.iter().zip(numbers) {
         let first = structure.atoms.len();
-        structure.residues.push(residue("HOH", next(), chain, first));
+        structure.residues.push(residue("HOH", number, chain, first));
         structure.bonds.extend(water.bonds.iter().map(|bond| bond.map(|atom| atom + first as u32)));
         structure.atoms.extend(water.atoms.iter().cloned());
         positions.extend(places.iter().chain(std::iter::repeat(&places[0])).take(model.sites));
     }
-    let added =
-        Added { waters: waters.len(), cations: counts.cations, anions: counts.anions, ions: [cation.word, anion.word] };
+    let added = Added {
+        waters: waters.len(),
+        cations: counts.cations,
+        anions: counts.anions,
+        ions: [cation.word, anion.word],
+        ..Added::default()
+    };
     let decisions = decisions(&cell, &added, reason(charge, ions, &ion_plan, [cation, anion])?);
     Ok(Solvated { structure, positions, cell, added, decisions })
 }
 
-fn residue(name: &str, number: i32, chain: u32, first: usize) -> Residue {
+/// Numbers of added residues, which begin again after the largest.
+pub(super) fn numbers() -> impl Iterator<Item = i32> {
+    (1..=NUMBERS).cycle()
+}
+
+pub(super) fn residue(name: &str, number: i32, chain: u32, first: usize) -> Residue {
     Residue { name: name.to_owned(), number, insertion_code: None, chain, first: first as u32 }
 }
 
 /// Adds a chain with the first letter that no chain has, or without a letter. Returns its index.
-fn new_chain(structure: &mut Structure) -> u32 {
+pub(super) fn new_chain(structure: &mut Structure) -> u32 {
     let letters = ('A'..='Z').chain('a'..='z').map(String::from);
     let mut free = letters.filter(|letter| !structure.chains.contains(letter));
     let letter = free.next().unwrap_or_default();
@@ -133,7 +138,7 @@ fn decisions(cell: &PeriodicCell, added: &Added, reason: String) -> Vec<Decision
         place: "the whole system".to_owned(),
         why,
     };
-    let Added { waters, cations, anions, ions: [cation, anion] } = added;
+    let Added { waters, cations, anions, ions: [cation, anion], .. } = added;
     let filled = format!("added {waters} waters to a cell of {:.3} nm3", cell.volume());
     let replaced = format!("replaced waters by {cations} {cation} and {anions} {anion} ions");
     vec![decision(filled, "the padding or size that was asked for".to_owned()), decision(replaced, reason)]

@@ -149,8 +149,9 @@ impl IonPlan {
 /// arsinh(Q/2N₀)): the method SLTCAP of J. D. Schmit, N. L. Kariyawasam, V. Needham and P. E. Smith, J. Chem. Theory
 /// Comput. 14, 1823 (2018), doi:10.1021/acs.jctc.7b01254.
 ///
-/// `units` is the number N₀ = c₀V of formula units that the volume V of the solvent contains at the concentration c₀ of
-/// the reservoir, not negative, and `charge` is the charge Q of the solute (e). Without salt there are counterions only.
+/// `units` is the number N₀ = c₀V of formula units that the volume V of the solvent contains at the concentration c₀
+/// of the reservoir, not negative, and `charge` is the charge Q of the solute (e). Without salt there are counterions
+/// only.
 pub fn sltcap(units: f64, charge: f64) -> [f64; 2] {
     if units <= charge.abs() * f64::EPSILON {
         return [(-charge).max(0.0), charge.max(0.0)];

@@ -11,7 +11,6 @@ use md_engine::vec3::Vec3;
 use super::grid::Grid;
 use super::ions::IonCounts;
 use super::limits;
-use super::nearest::NearestImages;
 use super::potential::{Sources, coulomb};
 
 /// Distances (nm) of ions from the solute and from each other, in the order in which they are tried. The first is the
@@ -68,7 +67,6 @@ pub fn place_ions(
     let positions: Vec<Vec3> = solute.iter().map(|atom| atom.position).collect();
     let mut work = Work {
         cell,
-        images: NearestImages::new(cell),
         oxygens,
         counts,
         solute_grid: Grid::new(cell, &positions, DISTANCES[0]),
@@ -123,7 +121,6 @@ fn shuffled(count: usize, seed: u64) -> Vec<usize> {
 /// State of a placement.
 struct Work<'a> {
     cell: &'a PeriodicCell,
-    images: NearestImages<'a>,
     oxygens: &'a [Vec3],
     counts: &'a IonCounts,
     solute_grid: Grid,
@@ -215,7 +212,7 @@ impl Work<'_> {
     }
 
     fn potential_of_ion(&self, oxygen: Vec3, ion: usize, charge: f64) -> f64 {
-        coulomb(charge, self.images.distance(oxygen - self.oxygens[ion]))
+        coulomb(charge, self.cell.minimum_image(oxygen - self.oxygens[ion]).norm())
     }
 }
 
