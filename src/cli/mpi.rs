@@ -66,6 +66,10 @@ impl Network for Library {
             starts[rank] = starts[rank - 1] + lengths[rank - 1];
         }
         let mut all = vec![0u8; lengths.iter().map(|&length| number(length)).sum()];
+        if all.is_empty() {
+            // an empty array has the address 1, which means MPI_IN_PLACE in Open MPI
+            return vec![vec![]; lengths.len()];
+        }
         communicator.all_gather_varcount_into(own, &mut PartitionMut::new(&mut all[..], &lengths[..], &starts[..]));
         let part = |(start, length): (&i32, &i32)| all[number(*start)..][..number(*length)].to_vec();
         starts.iter().zip(&lengths).map(part).collect()
