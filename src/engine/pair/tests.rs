@@ -329,7 +329,7 @@ fn lists_hold_every_pair_once() {
     let mut index = 0;
     for shape in SHAPES {
         for density in DENSITIES {
-            for atoms in [1, 2, 3, 7, 33, 1000] {
+            for atoms in [1, 2, 3, 7, 33, 400] {
                 index += 1;
                 let case = Case::new(shape, atoms, density, index as u64);
                 levels(atoms, index).into_iter().for_each(|level| check_case(&case, level, index as u64));
