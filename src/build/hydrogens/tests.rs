@@ -15,7 +15,7 @@ const SHARE: f64 = 0.95;
 const CLASH: f64 = 0.08;
 
 /// The reference: the structure with hydrogens, and positions.
-fn reference() -> (Structure, Vec<Vec3>, Value) {
+pub(super) fn reference() -> (Structure, Vec<Vec3>, Value) {
     let packed: &[u8] = include_bytes!("../tests/golden/hydrogens.json.xz");
     let golden: Value = serde_json::from_reader(lzma_rust2::XzReader::new(packed, true)).unwrap();
     let list = |key: &str| golden[key].as_array().unwrap().clone();

@@ -119,8 +119,8 @@ fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
         (Reason::Pka(value), None) => format!("the pKa in water is {value}"),
         (Reason::Tautomer(energy), pka) => {
             let value = match pka {
-                Some((pka, true)) => format!(" ({})", explanation(pka)),
-                Some((pka, false)) => format!(" (pKa {:.1})", pka.value()),
+                Some((pka, true)) => format!(", since its {}", explanation(pka)),
+                Some((pka, false)) => format!(", with a pKa of {:.1}", pka.value()),
                 None => String::new(),
             };
             format!(
@@ -177,5 +177,75 @@ impl Summary {
             usual(count, group.name(), format!("pKa {range}, {:.1} in water", group.in_water()))
         });
         residues.chain(groups).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hydrogens::Shifts;
+    use crate::structure::Residue;
+
+    /// A structure whose residues have no atoms, with a choice and a pKa for each.
+    fn hydrogenated(residues: &[(&str, &str, Ionizable, Shifts)]) -> Hydrogenated {
+        let residue = |(index, (name, ..)): (usize, &(&str, &str, Ionizable, Shifts))| Residue {
+            name: (*name).to_owned(),
+            number: index as i32 + 1,
+            insertion_code: None,
+            chain: 0,
+            first: 0,
+        };
+        let pka =
+            |(residue, &(.., group, shifts)): (usize, &(&str, &str, Ionizable, Shifts))| Pka { residue, group, shifts };
+        let pkas: Vec<Pka> = residues.iter().enumerate().map(pka).collect();
+        let choices = residues.iter().zip(&pkas).filter(|((_, variant, ..), _)| !variant.is_empty());
+        Hydrogenated {
+            structure: Structure {
+                chains: vec!["A".to_owned()],
+                residues: residues.iter().enumerate().map(residue).collect(),
+                ..Structure::default()
+            },
+            positions: vec![],
+            choices: choices
+                .map(|((_, variant, ..), pka)| Choice {
+                    residue: pka.residue,
+                    variant: (*variant).to_owned(),
+                    reason: Reason::Pka(pka.value()),
+                })
+                .collect(),
+            pkas,
+            unknown: vec![],
+        }
+    }
+
+    #[test]
+    fn unusual_and_uncertain_groups_are_named() {
+        let none = Shifts::default();
+        let found = hydrogenated(&[
+            ("ASP", "ASH", Ionizable::Asp, Shifts { desolvation: 2.9, hydrogen_bonds: 0.8, charges: 0.04, ..none }),
+            ("ASP", "ASP", Ionizable::Asp, Shifts { charges: -0.5, ..none }),
+            ("ASP", "ASP", Ionizable::Asp, none),
+            ("CYS", "", Ionizable::Cys, Shifts { ions: -4.5, ..none }),
+            ("MET", "", Ionizable::NTerminus, none),
+        ]);
+        let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
+        let expected = [
+            "the whole structure: 2 of ASP are protonated as usual at pH 7 (pKa 3.3 to 3.8, 3.8 in water)",
+            "the whole structure: 1 of N-terminus are protonated as usual at pH 7 (pKa 8.0, 8.0 in water)",
+            "ASP 1 of chain A: is ASH (pKa 7.5: 3.8 in water, +2.9 desolvation, +0.8 hydrogen bonds)",
+            "CYS 4 of chain A: keeps its usual protonation, which its pKa contradicts (pKa 4.5: 9.0 in water, -4.5 ions; md \
+             build has no other form of it)",
+            "the whole structure: uncertain protonation of ASP 1 of chain A (pKa 7.5) (a pKa within 1 of pH 7 is within \
+             the error of the method; --variant chooses by hand)",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn without_pkas_the_values_in_water_are_named() {
+        let mut found = hydrogenated(&[("GLU", "GLU", Ionizable::Glu, Shifts::default())]);
+        found.pkas.clear();
+        let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
+        assert_eq!(texts, ["the whole structure: 1 of GLU are protonated as usual at pH 7 (the pKa in water is 4.5)"]);
     }
 }

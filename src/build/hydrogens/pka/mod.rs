@@ -19,6 +19,8 @@ mod grid;
 mod groups;
 mod hydrogen_bond;
 mod reorganisation;
+#[cfg(test)]
+mod tests;
 
 use md_engine::vec3::Vec3;
 
