@@ -130,7 +130,7 @@ def report(pairs):
         kinds[key[0]].append((a, b))
         kinds["all"].append((a, b))
     good = True
-    for kind, values in kinds.items():
+    for kind, values in sorted(kinds.items()):
         count = len(values)
         mean = sum(abs(a - b) for a, b in values) / count
         near = sum(abs(a - b) <= NEAR for a, b in values) / count

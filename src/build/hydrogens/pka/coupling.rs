@@ -59,7 +59,7 @@ pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
         (Phenol, Imidazole),
         (Phenol, Ammonium),
     ];
-    Some(a == b || of_different_kinds.iter().any(is_pair))
+    Some((a == b && a != Kind::Phosphate) || of_different_kinds.iter().any(is_pair))
 }
 
 /// Shifts of two groups with the given charges (±1, or 0 for one of them) and pKa values without their interaction.

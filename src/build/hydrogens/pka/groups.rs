@@ -26,10 +26,12 @@ pub enum Ionizable {
     CTerminus,
     /// amine at the beginning of a chain
     NTerminus,
+    /// phosphodiester of a nucleic acid, whose charge shifts the pKa of other groups
+    Phosphate,
 }
 
 impl Ionizable {
-    /// pKa in water (Olsson et al. 2011, Table 1, doi:10.1021/ct100578z).
+    /// pKa in water (Olsson et al. 2011, Table 1, doi:10.1021/ct100578z; for phosphates the parameter of PROPKA 3.5).
     pub fn in_water(self) -> f64 {
         match self {
             Ionizable::Asp => 3.80,
@@ -41,6 +43,7 @@ impl Ionizable {
             Ionizable::Arg => 12.50,
             Ionizable::CTerminus => 3.20,
             Ionizable::NTerminus => 8.00,
+            Ionizable::Phosphate => 1.00,
         }
     }
 
@@ -56,6 +59,7 @@ impl Ionizable {
             Ionizable::Arg => "ARG",
             Ionizable::CTerminus => "C-terminus",
             Ionizable::NTerminus => "N-terminus",
+            Ionizable::Phosphate => "phosphate",
         }
     }
 }
@@ -77,6 +81,8 @@ pub(super) enum Kind {
     Guanidinium,
     /// amine at the beginning of a chain
     Amine,
+    /// phosphodiester of a nucleic acid
+    Phosphate,
     /// amide of asparagine and glutamine
     Amide,
     /// indole of tryptophan
@@ -89,7 +95,7 @@ impl Kind {
     /// Charge of the ionised group, e; 0 for groups without pKa.
     pub(super) fn charge(self) -> f64 {
         match self {
-            Kind::Carboxyl | Kind::Thiol | Kind::Phenol => -1.0,
+            Kind::Carboxyl | Kind::Thiol | Kind::Phenol | Kind::Phosphate => -1.0,
             Kind::Imidazole | Kind::Ammonium | Kind::Guanidinium | Kind::Amine => 1.0,
             Kind::Amide | Kind::Indole | Kind::Hydroxyl => 0.0,
         }
@@ -146,7 +152,9 @@ struct Search<'a> {
 pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Vec<Group> {
     let search = Search { structure, positions, bonded };
     let residues = 0..structure.residues.len();
-    let of_residue = |residue| [search.amine(residue), search.side_chain(residue), search.carboxyl(residue)];
+    let of_residue = |residue| {
+        [search.amine(residue), search.side_chain(residue), search.carboxyl(residue), search.phosphate(residue)]
+    };
     residues.flat_map(of_residue).flatten().collect()
 }
 
@@ -194,6 +202,12 @@ impl Search<'_> {
     fn backbone(&self, residue: usize) -> Option<[usize; 3]> {
         let named = |name| self.structure.atom_named(residue, name);
         Some([named("N")?, named("CA")?, named("C")?])
+    }
+
+    /// The phosphate of a nucleotide.
+    fn phosphate(&self, residue: usize) -> Option<Group> {
+        let [phosphorus, first, second, _] = self.named(residue, ["P", "OP1", "OP2", "O5'"])?;
+        Some(self.group(Kind::Phosphate, Ionizable::Phosphate, residue, phosphorus, &[first, second]))
     }
 
     fn side_chain(&self, residue: usize) -> Option<Group> {

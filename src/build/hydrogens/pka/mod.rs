@@ -8,8 +8,8 @@
 //!
 //! [`burial`] has the desolvation, [`reorganisation`] and [`backbone`] the terms of the backbone, [`hydrogen_bond`] the
 //! hydrogen bonds of side chains, and [`coulomb`] the terms of charges. The sign and size of the terms of two groups
-//! depend on the pKa values, so that [`coupling`] iterates them. Groups of ligands and of nucleic acids are left out;
-//! their heavy atoms count for the burial. Waters, and molecules of buffers and cryoprotectants, do not count.
+//! depend on the pKa values, so that [`coupling`] iterates them. Phosphates of nucleic acids are charges; bases and the
+//! groups of ligands are left out, and only their heavy atoms count for the burial. Waters, and molecules of buffers and cryoprotectants, do not count.
 
 mod backbone;
 mod burial;
@@ -89,7 +89,8 @@ pub(super) fn estimate(structure: &Structure, positions: &[Vec3], bonded: &[Vec<
     coulomb::add_ions(&found, &burials, &coulomb::ions(structure, positions, &atoms), &mut shifts);
     coupling::add(&found, &pairs(&found, &burials, bonded), &mut shifts);
     let of_group = found.iter().zip(shifts).filter_map(|(group, shifts)| {
-        group.ionizable.map(|ionizable| Pka { residue: group.residue, group: ionizable, shifts })
+        let reported = group.ionizable.filter(|&ionizable| ionizable != Ionizable::Phosphate)?;
+        Some(Pka { residue: group.residue, group: reported, shifts })
     });
     of_group.collect()
 }

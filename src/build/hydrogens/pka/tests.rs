@@ -224,11 +224,12 @@ fn coupled_groups_are_iterated() {
 
 #[test]
 fn kinds_interact_as_in_the_table_of_propka() {
-    use Kind::{Amide, Amine, Ammonium, Carboxyl, Guanidinium, Hydroxyl, Imidazole, Indole, Phenol, Thiol};
+    use Kind::{Amide, Amine, Ammonium, Carboxyl, Guanidinium, Hydroxyl, Imidazole, Indole, Phenol, Phosphate, Thiol};
     let is = coupling::interaction;
     assert_eq!([is(Amide, Imidazole), is(Hydroxyl, Imidazole), is(Ammonium, Amide)], [Some(false), None, None]);
     assert_eq!([is(Indole, Phenol), is(Thiol, Hydroxyl), is(Indole, Hydroxyl)], [Some(false), Some(false), None]);
     assert_eq!([is(Carboxyl, Imidazole), is(Phenol, Ammonium), is(Amine, Amine)], [Some(true); 3]);
+    assert_eq!([is(Phosphate, Ammonium), is(Phosphate, Hydroxyl), is(Phosphate, Carboxyl)], [Some(false); 3]);
     assert_eq!([is(Carboxyl, Phenol), is(Guanidinium, Carboxyl), is(Amine, Imidazole)], [Some(false); 3]);
 }
 
