@@ -44,7 +44,7 @@ pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>
     let link = |[carbon, nitrogen]: [usize; 2]| {
         let oxygen = bonded[carbon].iter().find(|&&to| structure.atoms[to as usize].element == 8);
         let heavy = bonded[nitrogen].iter().filter(|&&to| structure.atoms[to as usize].element > 1).count();
-        let hydrogen = (heavy == 2).then(|| groups::hydrogens(positions, bonded, nitrogen, 1)).unwrap_or_default();
+        let hydrogen = if heavy == 2 { groups::hydrogens(positions, bonded, nitrogen, 1) } else { vec![] };
         Link {
             amide: hydrogen
                 .first()
