@@ -23,8 +23,8 @@ const COUNTED: f64 = 1.5;
 /// Numbers of heavy atoms at which the weight becomes 0 and 1.
 pub(super) const FEWEST: f64 = 280.0;
 const MOST: f64 = 560.0;
-/// Volumes of atoms relative to that of oxygen by atomic number (Bondi, J. Phys. Chem. 68, 441 (1964)). Carbon is that of
-/// the backbone; other elements have 1.
+/// Volumes of atoms relative to that of oxygen by atomic number (Bondi, J. Phys. Chem. 68, 441 (1964)). Carbon is that
+/// of the backbone; other elements have 1.
 const VOLUMES: [(u8, f64); 6] = [(6, 1.40), (7, 1.06), (9, 0.90), (15, 1.66), (16, 1.66), (17, 1.53)];
 /// Volume of carbon with its hydrogens in side chains.
 const ALIPHATIC: f64 = 2.64;

@@ -2,9 +2,9 @@
 //!
 //! A group shifts the pKa of another group by its charge only if it is ionised when the other one titrates. Of two
 //! acids, the one with the higher pKa (without their interaction) titrates in the presence of the other charge and is
-//! raised; of two bases, the one with the lower pKa is lowered. A hydrogen bond between two acids or two bases raises the
-//! higher pKa and lowers the lower one. An acid and a base shift each other only if the pKa of the acid is the lower one.
-//! Pairs whose order is always the same use the pKa in water; the others are iterated (Olsson et al. 2011,
+//! raised; of two bases, the one with the lower pKa is lowered. A hydrogen bond between two acids or two bases raises
+//! the higher pKa and lowers the lower one. An acid and a base shift each other only if the pKa of the acid is the
+//! lower one. Pairs whose order is always the same use the pKa in water; the others are iterated (Olsson et al. 2011,
 //! doi:10.1021/ct100578z).
 
 use super::Shifts;

@@ -200,8 +200,8 @@ fn the_order_of_pkas_decides_about_the_signs() {
     assert_eq!(exchange([-1.0, 1.0], [4.0, 10.0]), shift([-0.5, 0.5], [-1.0, 1.0]));
 }
 
-/// Two coupled acids, of which the first has the higher pKa; and an acid whose pKa, 12, remains above that of a base, 5,
-/// so that they do not interact.
+/// Two coupled acids, of which the first has the higher pKa; and an acid whose pKa, 12, remains above that of a base,
+/// 5, so that they do not interact.
 #[test]
 fn coupled_groups_are_iterated() {
     let of = |kind, ionizable| group(kind, Some(ionizable), &[heavy(along_x(0.0))]);
