@@ -7,9 +7,10 @@
 //! pKa = pKa in water + desolvation + reorganisation + hydrogen bonds + Coulomb terms
 //!
 //! [`burial`] has the desolvation, [`reorganisation`] and [`backbone`] the terms of the backbone, [`hydrogen_bond`]
-//! the hydrogen bonds of side chains, and [`coulomb`] the terms of charges. The sign and size of the terms of two groups
-//! depend on the pKa values, so that [`coupling`] iterates them. Phosphates of nucleic acids are charges; bases and the
-//! groups of ligands are left out, and only their heavy atoms count for the burial. Waters, and molecules of buffers and cryoprotectants, do not count.
+//! the hydrogen bonds of side chains, and [`coulomb`] the terms of charges. The sign and size of the terms of two
+//! groups depend on the pKa values, so that [`coupling`] iterates them. Phosphates of nucleic acids are charges;
+//! bases and the groups of ligands are left out, and only their heavy atoms count for the burial. Waters, and
+//! molecules of buffers and cryoprotectants, do not count.
 
 mod backbone;
 mod burial;
