@@ -2,7 +2,7 @@
 //!
 //! N–H stabilises the negative charge of acids, and C=O the positive charge of histidine. The shift is at most 0.85,
 //! decreases linearly between two distances, and is proportional to the cosine of the angle at the hydrogen, 1 for a
-//! straight bond (Olsson et al. 2011, eqs 3 and 4, doi:10.1021/ct100578z).
+//! straight bond (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use md_engine::vec3::Vec3;
 

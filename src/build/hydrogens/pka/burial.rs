@@ -3,7 +3,7 @@
 //! The desolvation is ±c s(w) Σ V r⁻⁴ over heavy atoms within 2 nm, with the volume V of an atom relative to that of
 //! oxygen, and the distance r, which is at least 0.275 nm. The weight w goes from 0 for a group on the surface to 1 for
 //! a buried group with the number of heavy atoms within 1.5 nm, and s(w) = 1 − 0.75 (1 − w) (Olsson et al. 2011,
-//! eqs 5–8, doi:10.1021/ct100578z; parameters of Søndergaard et al. 2011, doi:10.1021/ct200133y).
+//! doi:10.1021/ct100578z; parameters of PROPKA 3.5.1).
 
 use md_engine::vec3::Vec3;
 

@@ -1,8 +1,8 @@
 //! Coulomb interaction of charges.
 //!
 //! Two charges at the distance r shift a pKa by 244.12 Å / (ε r) · s(r), with a relative permittivity ε that goes from
-//! 160 on the surface to 30 for buried pairs, and s(r) from 1 at 0.4 nm to 0 at 1 nm (Olsson et al. 2011, eqs 10–12,
-//! doi:10.1021/ct100578z). The constant is e²/(4πε₀ kT ln 10) at 298 K.
+//! 160 on the surface to 30 for buried pairs, and s(r) from 1 at 0.4 nm to 0 at 1 nm (Olsson et al. 2011,
+//! doi:10.1021/ct100578z). The constant is that of PROPKA 3.5.1, e²/(4πε₀ kT ln 10) near 297 K.
 
 use md_engine::vec3::Vec3;
 

@@ -31,7 +31,7 @@ pub enum Ionizable {
 }
 
 impl Ionizable {
-    /// pKa in water (Olsson et al. 2011, Table 1, doi:10.1021/ct100578z; for phosphates the parameter of PROPKA 3.5).
+    /// pKa in water (Olsson et al. 2011, doi:10.1021/ct100578z; for phosphates the parameter of PROPKA 3.5).
     pub fn in_water(self) -> f64 {
         match self {
             Ionizable::Asp => 3.80,

@@ -2,7 +2,7 @@
 //!
 //! The shift is at most 0.85 and decreases linearly between two distances that depend on the kinds of both groups. For
 //! groups that fix their hydrogens, the distance is that of the hydrogen, and the shift is proportional to the cosine
-//! of the angle at the hydrogen, 1 for a straight bond (Olsson et al. 2011, eqs 3 and 4, doi:10.1021/ct100578z).
+//! of the angle at the hydrogen, 1 for a straight bond (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use md_engine::vec3::Vec3;
 
