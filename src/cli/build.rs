@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
 use md_build::entry::Options;
+use md_build::hydrogens::PkaModel;
 use md_build::solvent::{CellPlan, Placement, Salt, Shape, Size, lipid_names};
 use md_build::{Built, Caps, Ions, ResidueName, Settings, anion_names, build, cation_names, field_names, water_names};
 
@@ -56,6 +57,15 @@ enum IonPlaces {
     Random,
     /// waters with the most favourable electrostatic potential
     Electrostatic,
+}
+
+/// Model of the pKa values.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PkaValues {
+    /// values that the environment in the protein shifts, as PROPKA computes them
+    Propka,
+    /// model values: those in water
+    Model,
 }
 
 /// Build a system from a PDB or PDBx/mmCIF entry: hydrogens, water, ions, force field, input file
@@ -109,6 +119,9 @@ pub(super) struct Build {
     /// pH at which residues are protonated
     #[arg(long, value_name = "PH", default_value_t = 7.0)]
     ph: f64,
+    /// pKa values of the residues
+    #[arg(long, value_enum, default_value = "propka")]
+    pka: PkaValues,
     /// Protonation of a residue, for example A:48=HID
     #[arg(long = "variant", value_name = "CHAIN:NUMBER=NAME")]
     variants: Vec<String>,
@@ -197,6 +210,10 @@ impl Build {
             fields: self.forcefield.clone(),
             water: self.water.clone(),
             ph: self.ph,
+            pka: match self.pka {
+                PkaValues::Propka => PkaModel::Environment,
+                PkaValues::Model => PkaModel::Water,
+            },
             variants: self.variants.iter().map(|text| variant(text)).collect::<Result<_>>()?,
             cell: if self.vacuum { None } else { Some(self.cell()?) },
             membrane: self.membrane.clone(),
@@ -391,6 +408,20 @@ fn decisions(built: &Built, topology: &WrittenTopology) -> String {
             "why": decision.why,
         })
     });
+    let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
+    let pkas = built.pkas.iter().map(|(label, pka)| {
+        serde_json::json!({
+            "group": label,
+            "kind": pka.group.name(),
+            "pka": rounded(pka.value()),
+            "in_water": pka.group.in_water(),
+            "desolvation": rounded(pka.shifts.desolvation),
+            "reorganisation": rounded(pka.shifts.reorganisation),
+            "hydrogen_bonds": rounded(pka.shifts.hydrogen_bonds),
+            "charges": rounded(pka.shifts.charges),
+            "ions": rounded(pka.shifts.ions),
+        })
+    });
     let content = serde_json::json!({
         "version": crate::VERSION,
         "atoms": built.structure.atoms.len(),
@@ -398,6 +429,7 @@ fn decisions(built: &Built, topology: &WrittenTopology) -> String {
         "waters": built.added.waters,
         "cations": built.added.cations,
         "anions": built.added.anions,
+        "pka": pkas.collect::<Vec<_>>(),
         "decisions": list.chain(topology.decision()).collect::<Vec<_>>(),
     });
     format!("{content:#}\n")

@@ -6,6 +6,7 @@
 
 mod energy;
 mod geometry;
+mod pka;
 mod protonation;
 mod rotors;
 mod table;
@@ -20,7 +21,8 @@ use md_engine::vec3::Vec3;
 use crate::structure::{Atom, Residue, Structure, neighbours};
 use energy::{Excluded, Surroundings};
 use geometry::{Center, Place};
-pub use protonation::{Choice, Reason};
+pub use pka::{Ionizable, Pka, Shifts};
+pub use protonation::{Choice, PkaModel, Reason};
 use rotors::Rotor;
 use table::Table;
 
@@ -29,6 +31,8 @@ use table::Table;
 pub struct Protonation {
     /// pH of the solution
     pub ph: f64,
+    /// model of the pKa values
+    pub model: PkaModel,
     /// variants that are given: index of the residue, and name of the variant, e.g. `HID`
     pub given: Vec<(usize, String)>,
 }
@@ -58,6 +62,8 @@ pub struct Hydrogenated {
     pub positions: Vec<Vec3>,
     /// variants of the residues that have several
     pub choices: Vec<Choice>,
+    /// pKa values of all ionisable groups; none with [`PkaModel::Water`]
+    pub pkas: Vec<Pka>,
     /// indices of residues that the table of hydrogens does not have, and that keep the hydrogens of the input
     pub unknown: Vec<usize>,
 }
@@ -84,7 +90,11 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
         positions: &positions,
         bonded: neighbours(structure.atoms.len(), &structure.bonds),
     };
-    let mut choices = protonation::choose(&structure, &heavy.bonded, &table, settings)?;
+    let pkas = match settings.model {
+        PkaModel::Water => vec![],
+        PkaModel::Environment => pka::estimate(&structure, &positions, &heavy.bonded),
+    };
+    let mut choices = protonation::choose(&structure, &heavy.bonded, &table, settings, &pkas)?;
     let wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
     let undecided: Vec<usize> =
         (0..choices.len()).filter(|&k| protonation::is_undecided(&structure, &choices[k])).collect();
@@ -120,7 +130,7 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     let unknown = (0..structure.residues.len()).filter(|&r| table.find(&structure.residues[r].name).is_none());
     let unknown = unknown.collect();
     let (structure, positions) = with_hydrogens(&structure, &positions, added);
-    Ok(Hydrogenated { structure, positions, choices, unknown })
+    Ok(Hydrogenated { structure, positions, choices, pkas, unknown })
 }
 
 /// Heavy atoms, with the atoms that are bonded to each.

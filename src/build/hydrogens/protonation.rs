@@ -1,24 +1,33 @@
 //! Protonation of residues at a pH.
 //!
-//! Asp, Glu, His and Lys are protonated below their pKa, for which the model values of PROPKA are used (Olsson,
-//! Søndergaard, Rostkowski & Jensen, J. Chem. Theory Comput. 7, 525 (2011), doi:10.1021/ct100578z): shifts by the
-//! environment are not computed. Cys is protonated unless it is part of a disulfide. Neutral His has its hydrogen on
-//! the nitrogen where the energy is lower.
+//! Asp, Glu, His and Lys are protonated below their pKa, which is that in water or the one that the environment
+//! shifts ([`super::pka`]). Cys is protonated unless it is part of a disulfide. Neutral His has its hydrogen on the
+//! nitrogen where the energy is lower.
 
 use md_engine::error::Problem;
 
 use super::Protonation;
+use super::pka::{Ionizable, Pka};
 use super::table::{Entry, Table};
 use crate::structure::Structure;
 
-/// Residues that are protonated below a pKa: name of the residue, protonated variant, other variant, pKa. Neutral His
+/// Residues that are protonated below a pKa: name of the residue, protonated variant, other variant, group. Neutral His
 /// has two variants, between which the energy decides.
-const TITRATABLE: [(&str, &str, &str, f64); 4] = [
-    ("ASP", "ASH", "ASP", 3.80),
-    ("GLU", "GLH", "GLU", 4.50),
-    ("HIS", "HIP", "HIE", 6.50),
-    ("LYS", "LYS", "LYN", 10.50),
+const TITRATABLE: [(&str, &str, &str, Ionizable); 4] = [
+    ("ASP", "ASH", "ASP", Ionizable::Asp),
+    ("GLU", "GLH", "GLU", Ionizable::Glu),
+    ("HIS", "HIP", "HIE", Ionizable::His),
+    ("LYS", "LYS", "LYN", Ionizable::Lys),
 ];
+
+/// Model of the pKa values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PkaModel {
+    /// values in water
+    Water,
+    /// values shifted by the environment in the protein
+    Environment,
+}
 
 /// Variant of a residue.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,18 +49,20 @@ pub enum Reason {
     Disulfide,
     /// the residue has no other variant to which the pH leads
     Usual,
-    /// the pH is below or above this pKa
+    /// the pH is below or above this pKa of the residue in its environment
     Pka(f64),
     /// the energy of the hydrogen on this nitrogen is lower than on the other nitrogen by this value, kJ/mol
     Tautomer(f64),
 }
 
-/// Chooses the variant of every residue that has several. Neutral His is HIE for now.
+/// Chooses the variant of every residue that has several. Residues without a value in `pkas` have the pKa in water.
+/// Neutral His is HIE for now.
 pub(super) fn choose(
     structure: &Structure,
     bonded: &[Vec<u32>],
     table: &Table,
     settings: &Protonation,
+    pkas: &[Pka],
 ) -> Result<Vec<Choice>, Problem> {
     let mut choices = vec![];
     for (index, residue) in structure.residues.iter().enumerate() {
@@ -71,7 +82,7 @@ pub(super) fn choose(
                 return Err(problem.help(format!("its variants are {}", entry.variants.join(", "))));
             }
             (None, Some(name)) => (name, Reason::Given),
-            (None, None) => by_environment(structure, bonded, index, entry, settings.ph),
+            (None, None) => by_environment(structure, bonded, index, entry, settings.ph, pkas),
         };
         choices.push(Choice { residue: index, variant: variant.to_owned(), reason });
     }
@@ -85,6 +96,7 @@ fn by_environment<'a>(
     index: usize,
     entry: &'a Entry,
     ph: f64,
+    pkas: &[Pka],
 ) -> (&'a str, Reason) {
     let name = structure.residues[index].name.as_str();
     let is_sulfur = |atom: usize| structure.atoms[atom].element == 16;
@@ -93,7 +105,12 @@ fn by_environment<'a>(
         return ("CYX", Reason::Disulfide);
     }
     match TITRATABLE.iter().find(|(residue, ..)| *residue == name) {
-        Some(&(_, protonated, other, pka)) => (if ph < pka { protonated } else { other }, Reason::Pka(pka)),
+        Some(&(_, protonated, other, group)) => {
+            let of_residue = pkas.iter().skip(pkas.partition_point(|pka| pka.residue < index));
+            let shifted = of_residue.take_while(|pka| pka.residue == index).find(|pka| pka.group == group);
+            let pka = shifted.map_or(group.in_water(), Pka::value);
+            (if ph < pka { protonated } else { other }, Reason::Pka(pka))
+        }
         None => (&entry.variants[0], Reason::Usual),
     }
 }

@@ -15,7 +15,7 @@ const SHARE: f64 = 0.95;
 const CLASH: f64 = 0.08;
 
 /// The reference: the structure with hydrogens, and positions.
-fn reference() -> (Structure, Vec<Vec3>, Value) {
+pub(super) fn reference() -> (Structure, Vec<Vec3>, Value) {
     let packed: &[u8] = include_bytes!("../tests/golden/hydrogens.json.xz");
     let golden: Value = serde_json::from_reader(lzma_rust2::XzReader::new(packed, true)).unwrap();
     let list = |key: &str| golden[key].as_array().unwrap().clone();
@@ -43,7 +43,7 @@ fn reference() -> (Structure, Vec<Vec3>, Value) {
     (structure, positions, golden)
 }
 
-const NEUTRAL: Protonation = Protonation { ph: 7.0, given: vec![] };
+const NEUTRAL: Protonation = Protonation { ph: 7.0, model: PkaModel::Water, given: vec![] };
 
 /// Position of an atom by residue and name.
 fn position_of(structure: &Structure, positions: &[Vec3], residue: usize, name: &str) -> Option<Vec3> {
@@ -55,7 +55,7 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
     let (structure, positions, golden) = reference();
     let variants = golden["variants"].as_array().unwrap().iter().enumerate();
     let given = variants.filter_map(|(residue, name)| Some((residue, name.as_str()?.to_owned()))).collect();
-    let found = add(&structure, &positions, &Protonation { ph: 7.0, given }).unwrap();
+    let found = add(&structure, &positions, &Protonation { ph: 7.0, model: PkaModel::Water, given }).unwrap();
     assert_eq!(found.structure.atoms.len(), structure.atoms.len());
     assert!(found.structure.check().is_ok() && found.unknown.is_empty());
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);
@@ -146,9 +146,9 @@ fn variants_follow_ph_bonds_and_wishes() {
     let table = Table::read().unwrap();
     let variant = |name: &str, ph: f64, bonds: &[[u32; 2]], given: &[(usize, String)]| {
         let (structure, _) = residue(name, &[("SG", 16, [0.0; 3]), ("SG", 16, [0.2, 0.0, 0.0])], bonds);
-        let settings = Protonation { ph, given: given.to_vec() };
-        let choices =
-            protonation::choose(&structure, &neighbours(structure.atoms.len(), &structure.bonds), &table, &settings)?;
+        let settings = Protonation { ph, model: PkaModel::Water, given: given.to_vec() };
+        let bonded = neighbours(structure.atoms.len(), &structure.bonds);
+        let choices = protonation::choose(&structure, &bonded, &table, &settings, &[])?;
         Ok::<_, Problem>(choices.first().map(|choice| choice.variant.clone()))
     };
     let at = |name: &str, ph: f64| variant(name, ph, &[], &[]).unwrap().unwrap();

@@ -4,11 +4,10 @@
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
 mod membrane;
+mod protonation;
 mod solvate;
 mod species;
 mod water;
-
-use std::collections::BTreeMap;
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::{Problem, Result};
@@ -17,8 +16,8 @@ use md_engine::vec3::Vec3;
 use md_engine::virtual_sites;
 
 use crate::complete::{Caps, complete};
-use crate::entry::{self, Cleaned, Decision, Entry, Subject};
-use crate::hydrogens::{self, Choice, Protonation, Reason};
+use crate::entry::{self, Cleaned, Decision, Entry};
+use crate::hydrogens::{self, Pka, PkaModel, Protonation};
 use crate::solvent::{CellPlan, Placement, Salt, Shape};
 use crate::structure::{Residue, Structure};
 pub use species::{anion_names, cation_names};
@@ -49,6 +48,8 @@ pub struct Settings {
     pub water: String,
     /// pH of the solution
     pub ph: f64,
+    /// model of the pKa values
+    pub pka: PkaModel,
     /// variants of residues that are given
     pub variants: Vec<(ResidueName, String)>,
     /// cell that is filled with water; `None` for a system without cell and added water
@@ -88,6 +89,8 @@ pub struct Built {
     pub description: Description,
     /// numbers of waters that were added, cations and anions
     pub added: Added,
+    /// pKa values of the ionisable groups of proteins, with their labels; none with [`PkaModel::Water`]
+    pub pkas: Vec<(String, Pka)>,
     /// decisions in the order in which they were made
     pub decisions: Vec<Decision>,
 }
@@ -122,10 +125,11 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let mut cleaned = entry::clean(entry, &settings.entry)?;
     complete(&mut cleaned, settings.caps)?;
     let given = variants(&cleaned, &settings.variants)?;
-    let protonation = Protonation { ph: settings.ph, given };
+    let protonation = Protonation { ph: settings.ph, model: settings.pka, given };
     let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
     let mut decisions = cleaned.decisions;
-    decisions.extend(protonations(&hydrogenated.structure, &hydrogenated.choices, settings.ph));
+    decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
+    let pkas = protonation::labelled(&hydrogenated);
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
     solvate::add_sites(&mut structure, &mut positions, model.sites);
     let (mut cell, mut added) = (None, Added::default());
@@ -152,7 +156,7 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     for site in &description.topology.virtual_sites {
         positions[site.site as usize] = virtual_sites::position(&site.construction, |atom| positions[atom as usize]);
     }
-    Ok(Built { structure, positions, cell, description, added, decisions })
+    Ok(Built { structure, positions, cell, description, added, pkas, decisions })
 }
 
 fn box_kind(plan: Option<&CellPlan>) -> BoxKind {
@@ -187,43 +191,4 @@ fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(u
         }
     }
     Ok(found)
-}
-
-/// Decisions about the protonation of residues. Residues of a kind that are protonated as usual are one decision.
-fn protonations(structure: &Structure, choices: &[Choice], ph: f64) -> Vec<Decision> {
-    let name = |choice: &Choice| structure.residues[choice.residue].name.as_str();
-    let is_usual =
-        |choice: &&Choice| choice.variant == name(choice) && matches!(choice.reason, Reason::Usual | Reason::Pka(_));
-    let (usual, others): (Vec<&Choice>, Vec<&Choice>) = choices.iter().partition(is_usual);
-    let mut kinds: BTreeMap<&str, (usize, Reason)> = BTreeMap::new();
-    for choice in usual {
-        kinds.entry(name(choice)).or_insert((0, choice.reason)).0 += 1;
-    }
-    let of_kind = kinds.into_iter().map(|(name, (count, reason))| Decision {
-        subject: Subject::Protonation,
-        what: format!("{count} of {name} are protonated as usual at pH {ph}"),
-        place: "the whole structure".to_owned(),
-        why: why(reason),
-    });
-    let of_residue = others.into_iter().map(|choice| Decision {
-        subject: Subject::Protonation,
-        what: format!("is {}", choice.variant),
-        place: structure.residue_label(choice.residue),
-        why: why(choice.reason),
-    });
-    of_kind.chain(of_residue).collect()
-}
-
-/// The reason of a protonation in words.
-fn why(reason: Reason) -> String {
-    match reason {
-        Reason::Given => "it was asked for, or the file has this name".to_owned(),
-        Reason::Disulfide => "its sulfur is bonded to another sulfur".to_owned(),
-        Reason::Usual => "no other form is likely".to_owned(),
-        Reason::Pka(pka) => format!("the pKa in water is {pka}"),
-        Reason::Tautomer(energy) => format!(
-            "it is neutral at this pH, and its hydrogen has the lower energy on this nitrogen, by {energy:.0} kJ/mol in a \
-             rough model"
-        ),
-    }
 }

@@ -1,0 +1,86 @@
+//! Hydrogen bonds to the backbone.
+//!
+//! N–H stabilises the negative charge of acids, and C=O the positive charge of histidine. The shift is at most 0.85,
+//! decreases linearly between two distances, and is proportional to the cosine of the angle at the hydrogen, 1 for a
+//! straight bond (Olsson et al. 2011, doi:10.1021/ct100578z).
+
+use md_engine::vec3::Vec3;
+
+use super::Shifts;
+use super::grid::Grid;
+use super::groups::{self, Contact, Group, Kind};
+use super::hydrogen_bond::{LEAST_COSINE, STRENGTH, closest, cosine, ramp};
+use crate::structure::Structure;
+
+/// Distances between which bonds to N–H decrease, nm.
+const TO_AMIDES: [(Kind, [f64; 2]); 3] =
+    [(Kind::Carboxyl, [0.20, 0.30]), (Kind::Thiol, [0.30, 0.40]), (Kind::Phenol, [0.22, 0.32])];
+/// Distances between which bonds of histidine to C=O decrease, nm.
+const TO_CARBONYLS: [f64; 2] = [0.20, 0.30];
+/// Distance in nm between the centre of a group and a nitrogen or oxygen of the backbone, beyond which no bond exists:
+/// the largest of the distances above, with the bond N–H or the distance of a hydrogen from the centre of histidine.
+const REACH: f64 = 0.6;
+
+/// Polar atoms of a peptide bond.
+pub(super) struct Link {
+    /// the nitrogen, preceded by its hydrogen; none for proline
+    pub(super) amide: Option<[Contact; 2]>,
+    /// the oxygen, whose parent is the carbon
+    pub(super) carbonyl: Option<Contact>,
+}
+
+/// Finds all peptide bonds.
+pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Vec<Link> {
+    let residue_of = structure.residue_of_atoms();
+    let is_peptide = |&[carbon, nitrogen]: &[usize; 2]| {
+        structure.atoms[carbon].name == "C"
+            && structure.atoms[nitrogen].name == "N"
+            && residue_of[carbon] != residue_of[nitrogen]
+    };
+    let ordered = |bond: &[u32; 2]| {
+        let [a, b] = bond.map(|atom| atom as usize);
+        [[a, b], [b, a]].into_iter().find(is_peptide)
+    };
+    let link = |[carbon, nitrogen]: [usize; 2]| {
+        let oxygen = bonded[carbon].iter().find(|&&to| structure.atoms[to as usize].element == 8);
+        let heavy = bonded[nitrogen].iter().filter(|&&to| structure.atoms[to as usize].element > 1).count();
+        let hydrogen = if heavy == 2 { groups::hydrogens(positions, bonded, nitrogen, 1) } else { vec![] };
+        Link {
+            amide: hydrogen
+                .first()
+                .map(|&hydrogen| [hydrogen, Contact { position: positions[nitrogen], parent: None }]),
+            carbonyl: oxygen
+                .map(|&oxygen| Contact { position: positions[oxygen as usize], parent: Some(positions[carbon]) }),
+        }
+    };
+    structure.bonds.iter().filter_map(ordered).map(link).collect()
+}
+
+/// Adds the shifts of all groups.
+pub(super) fn add(found: &[Group], links: &[Link], shifts: &mut [Shifts]) {
+    let amides: Vec<&[Contact; 2]> = links.iter().filter_map(|link| link.amide.as_ref()).collect();
+    let carbonyls: Vec<&Contact> = links.iter().filter_map(|link| link.carbonyl.as_ref()).collect();
+    let nitrogens: Vec<Vec3> = amides.iter().map(|amide| amide[1].position).collect();
+    let oxygens: Vec<Vec3> = carbonyls.iter().map(|carbonyl| carbonyl.position).collect();
+    let near_nitrogens = Grid::new(&nitrogens, 0..nitrogens.len() as u32);
+    let near_oxygens = Grid::new(&oxygens, 0..oxygens.len() as u32);
+    for (group, shift) in found.iter().zip(shifts) {
+        if group.kind == Kind::Imidazole {
+            near_oxygens.within(group.center, REACH, |index, _| {
+                let oxygen = Contact { parent: None, ..*carbonyls[index as usize] };
+                shift.hydrogen_bonds += bond(&group.to_others, &[oxygen], TO_CARBONYLS);
+            });
+        } else if let Some((_, range)) = TO_AMIDES.iter().find(|(kind, _)| *kind == group.kind) {
+            near_nitrogens.within(group.center, REACH, |index, _| {
+                shift.hydrogen_bonds -= bond(amides[index as usize], &group.to_others, *range);
+            });
+        }
+    }
+}
+
+/// Size of the shift by a hydrogen bond from `donors` to `acceptors`.
+fn bond(donors: &[Contact], acceptors: &[Contact], range: [f64; 2]) -> f64 {
+    let Some((distance, donor, acceptor)) = closest(donors, acceptors) else { return 0.0 };
+    let cosine = cosine(acceptors[acceptor].position, &donors[donor]);
+    if cosine > LEAST_COSINE { STRENGTH * ramp(distance, range) * cosine } else { 0.0 }
+}

@@ -1,0 +1,95 @@
+//! Coulomb interaction of charges.
+//!
+//! Two charges at the distance r shift a pKa by 244.12 Å / (ε r) · s(r), with a relative permittivity ε that goes from
+//! 160 on the surface to 30 for buried pairs, and s(r) from 1 at 0.4 nm to 0 at 1 nm (Olsson et al. 2011,
+//! doi:10.1021/ct100578z). The constant is that of PROPKA 3.5.1, e²/(4πε₀ kT ln 10) near 297 K.
+
+use md_engine::vec3::Vec3;
+
+use super::burial::{Burial, FEWEST, HeavyAtoms};
+use super::groups::Group;
+use super::{Shifts, grid};
+use crate::structure::Structure;
+
+/// Shift by a charge in vacuum, times the distance, nm.
+const STRENGTH: f64 = 24.412;
+/// Relative permittivities for pairs on the surface and for buried pairs.
+const ON_SURFACE: f64 = 160.0;
+const BURIED: f64 = 30.0;
+/// Distances at which the interaction begins to decrease and where it ends, nm. Nearer pairs have the value at `NEAR`.
+const NEAR: f64 = 0.4;
+pub(super) const FAR: f64 = 1.0;
+
+/// Names of ions in PDB entries, with their charges in e.
+const IONS: [(&str, f64); 17] = [
+    ("BR", -1.0),
+    ("CA", 2.0),
+    ("CD", 2.0),
+    ("CL", -1.0),
+    ("CO", 2.0),
+    ("CU", 2.0),
+    ("FE", 3.0),
+    ("FE2", 2.0),
+    ("HG", 2.0),
+    ("IOD", -1.0),
+    ("K", 1.0),
+    ("MG", 2.0),
+    ("MN", 2.0),
+    ("NA", 1.0),
+    ("NI", 2.0),
+    ("SR", 2.0),
+    ("ZN", 2.0),
+];
+
+/// An ion of the structure.
+pub(super) struct Ion {
+    pub(super) position: Vec3,
+    /// charge, e
+    pub(super) charge: f64,
+    pub(super) burial: Burial,
+}
+
+/// Ions of a structure that are residues of their own.
+pub(super) fn ions(structure: &Structure, positions: &[Vec3], atoms: &HeavyAtoms<'_>) -> Vec<Ion> {
+    let ion = |residue: usize| {
+        let name = structure.residues[residue].name.as_str();
+        let (_, charge) = IONS.iter().find(|(ion, _)| *ion == name)?;
+        let atom = structure.residue_atoms(residue).next()?;
+        let position = positions[atom];
+        Some(Ion { position, charge: *charge, burial: atoms.around(position, residue) })
+    };
+    (0..structure.residues.len()).filter_map(ion).collect()
+}
+
+/// Adds the shifts by ions: a positive ion lowers the pKa of acids and bases.
+pub(super) fn add_ions(groups: &[Group], burials: &[Burial], ions: &[Ion], shifts: &mut [Shifts]) {
+    let positions: Vec<Vec3> = ions.iter().map(|ion| ion.position).collect();
+    let grid = grid::Grid::new(&positions, 0..ions.len() as u32);
+    for ((group, burial), shift) in groups.iter().zip(burials).zip(shifts) {
+        if group.ionizable.is_none() {
+            continue;
+        }
+        grid.within(group.center, FAR, |ion, squared| {
+            let ion = &ions[ion as usize];
+            let weight = Burial::pair_weight([burial, &ion.burial]);
+            shift.ions -= ion.charge * energy(squared.sqrt(), weight);
+        });
+    }
+}
+
+/// Shift by the interaction of two ionisable groups at a distance (nm), without sign. Pairs of groups that have few
+/// atoms around them do not interact.
+pub(super) fn between(distance: f64, burials: [&Burial; 2]) -> f64 {
+    if burials[0].count + burials[1].count < FEWEST {
+        return 0.0;
+    }
+    energy(distance, Burial::pair_weight(burials))
+}
+
+/// Shift by a unit charge at a distance (nm).
+fn energy(distance: f64, weight: f64) -> f64 {
+    let permittivity = ON_SURFACE - (ON_SURFACE - BURIED) * weight;
+    let distance = distance.max(NEAR);
+    let scale = ((FAR - distance) / (FAR - NEAR)).clamp(0.0, 1.0);
+    STRENGTH / (permittivity * distance) * scale
+}

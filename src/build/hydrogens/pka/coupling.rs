@@ -1,0 +1,122 @@
+//! Shifts by pairs of groups, iterated where their sign or presence depends on the pKa values.
+//!
+//! A group shifts the pKa of another group by its charge only if it is ionised when the other one titrates. Of two
+//! acids, the one with the higher pKa (without their interaction) titrates in the presence of the other charge and is
+//! raised; of two bases, the one with the lower pKa is lowered. A hydrogen bond between two acids or two bases raises
+//! the higher pKa and lowers the lower one. An acid and a base shift each other only if the pKa of the acid is the
+//! lower one. Pairs whose order is always the same use the pKa in water; the others are iterated (Olsson et al. 2011,
+//! doi:10.1021/ct100578z).
+
+use super::Shifts;
+use super::groups::{Group, Kind};
+
+/// Number of bonds between the atoms of two ionisable groups up to which they do not interact.
+pub(super) const BONDS: usize = 3;
+/// Maximum number of iterations.
+const ITERATIONS: usize = 10;
+/// Change of a pKa below which the iteration has converged: rounding of sums of some ten terms.
+const CONVERGED: f64 = 1e-9;
+
+/// Two groups that interact.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub(super) groups: [usize; 2],
+    /// size of the shift by hydrogen bonds
+    pub(super) hydrogen_bond: f64,
+    /// size of the shift by their charges
+    pub(super) coulomb: f64,
+    /// whether the pKa values decide about the signs
+    pub(super) is_iterated: bool,
+}
+
+/// Shifts of the two groups of a pair by hydrogen bonds and by charges.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Exchange {
+    pub(super) hydrogen_bonds: [f64; 2],
+    pub(super) charges: [f64; 2],
+}
+
+impl Exchange {
+    fn sum(&self, k: usize) -> f64 {
+        self.hydrogen_bonds[k] + self.charges[k]
+    }
+}
+
+/// Whether groups of two kinds interact: `None` if they do not, otherwise whether the interaction is iterated.
+pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
+    use Kind::{Amide, Amine, Ammonium, Carboxyl, Imidazole, Phenol, Thiol};
+    if a.charge() == 0.0 || b.charge() == 0.0 {
+        let (polar, other) = if a.charge() == 0.0 { (a, b) } else { (b, a) };
+        let interacts = other.charge() < 0.0 || (polar, other) == (Amide, Imidazole);
+        return interacts.then_some(false);
+    }
+    let is_pair = |&(first, second): &(Kind, Kind)| (first, second) == (a, b) || (first, second) == (b, a);
+    let of_different_kinds = [
+        (Thiol, Imidazole),
+        (Thiol, Carboxyl),
+        (Carboxyl, Imidazole),
+        (Phenol, Amine),
+        (Phenol, Imidazole),
+        (Phenol, Ammonium),
+    ];
+    Some((a == b && a != Kind::Phosphate) || of_different_kinds.iter().any(is_pair))
+}
+
+/// Shifts of two groups with the given charges (±1, or 0 for one of them) and pKa values without their interaction.
+pub(super) fn exchange(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
+    let (bond, coulomb) = (pair.hydrogen_bond, pair.coulomb);
+    if charges[0] != charges[1] {
+        let on_both = |size: f64| charges.map(|charge| charge * size);
+        return Exchange { hydrogen_bonds: on_both(bond), charges: on_both(coulomb) };
+    }
+    let is_first_higher = pkas[0] > pkas[1];
+    let hydrogen_bonds = if is_first_higher { [bond, -bond] } else { [-bond, bond] };
+    let charges = match (charges[0] < 0.0, is_first_higher) {
+        (true, true) => [coulomb, 0.0],
+        (true, false) => [0.0, coulomb],
+        (false, true) => [0.0, -coulomb],
+        (false, false) => [-coulomb, 0.0],
+    };
+    Exchange { hydrogen_bonds, charges }
+}
+
+/// Shifts of an iterated pair: an acid and a base do not interact if the acid titrates above the base.
+fn iterated(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
+    let exchange = exchange(charges, pkas, pair);
+    let shifted = [0, 1].map(|k| pkas[k] + exchange.sum(k));
+    let (acid, base) = if charges[0] < 0.0 { (shifted[0], shifted[1]) } else { (shifted[1], shifted[0]) };
+    if charges[0] != charges[1] && acid >= base { Exchange::default() } else { exchange }
+}
+
+/// Adds the shifts by all pairs.
+pub(super) fn add(groups: &[Group], pairs: &[Pair], shifts: &mut [Shifts]) {
+    let in_water = |group: usize| groups[group].ionizable.map_or(0.0, |ionizable| ionizable.in_water());
+    let charges = |pair: &Pair| pair.groups.map(|group| groups[group].kind.charge());
+    let apply = |pair: &Pair, exchange: &Exchange, shifts: &mut [Shifts]| {
+        for (k, &group) in pair.groups.iter().enumerate() {
+            shifts[group].hydrogen_bonds += exchange.hydrogen_bonds[k];
+            shifts[group].charges += exchange.charges[k];
+        }
+    };
+    for pair in pairs.iter().filter(|pair| !pair.is_iterated) {
+        apply(pair, &exchange(charges(pair), pair.groups.map(in_water), pair), shifts);
+    }
+    let coupled: Vec<&Pair> = pairs.iter().filter(|pair| pair.is_iterated).collect();
+    let alone: Vec<f64> = (0..groups.len()).map(|group| in_water(group) + shifts[group].sum()).collect();
+    let mut exchanges = vec![Exchange::default(); coupled.len()];
+    let mut pkas = alone.clone();
+    for _ in 0..ITERATIONS {
+        let mut next = alone.clone();
+        for (pair, last) in coupled.iter().zip(&mut exchanges) {
+            let without = [0, 1].map(|k| pkas[pair.groups[k]] - last.sum(k));
+            *last = iterated(charges(pair), without, pair);
+            pair.groups.iter().enumerate().for_each(|(k, &group)| next[group] += last.sum(k));
+        }
+        let change = next.iter().zip(&pkas).map(|(new, old)| (new - old).abs()).fold(0.0, f64::max);
+        pkas = next;
+        if change < CONVERGED {
+            break;
+        }
+    }
+    coupled.iter().zip(&exchanges).for_each(|(pair, exchange)| apply(pair, exchange, shifts));
+}

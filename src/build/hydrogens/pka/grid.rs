@@ -1,0 +1,46 @@
+//! Search for points within a radius.
+
+use std::collections::HashMap;
+
+use md_engine::vec3::Vec3;
+
+/// Edge of the cubes in nm: the reach of most terms, so that few cubes are visited.
+const EDGE: f64 = 1.0;
+
+/// Points, sorted into cubes.
+pub(super) struct Grid<'a> {
+    positions: &'a [Vec3],
+    cubes: HashMap<[i32; 3], Vec<u32>>,
+}
+
+impl<'a> Grid<'a> {
+    /// Sorts some of the points. Positions are in nm.
+    pub(super) fn new(positions: &'a [Vec3], points: impl Iterator<Item = u32>) -> Self {
+        let mut cubes: HashMap<[i32; 3], Vec<u32>> = HashMap::new();
+        for point in points {
+            cubes.entry(cube(positions[point as usize])).or_default().push(point);
+        }
+        Self { positions, cubes }
+    }
+
+    /// Visits the points nearer than `radius` (nm) to a position, with their squared distances in nm². The order of
+    /// the points depends on the points only.
+    pub(super) fn within(&self, position: Vec3, radius: f64, mut visit: impl FnMut(u32, f64)) {
+        let reach = (radius / EDGE).ceil() as i32;
+        let [x, y, z] = cube(position);
+        let steps = || -reach..=reach;
+        for (i, j, k) in steps().flat_map(|i| steps().flat_map(move |j| steps().map(move |k| (i, j, k)))) {
+            for &point in self.cubes.get(&[x + i, y + j, z + k]).into_iter().flatten() {
+                let squared = (self.positions[point as usize] - position).norm_squared();
+                if squared < radius * radius {
+                    visit(point, squared);
+                }
+            }
+        }
+    }
+}
+
+/// Cube of a position.
+fn cube(position: Vec3) -> [i32; 3] {
+    position.map(|x| (x / EDGE).floor() as i32).to_array()
+}

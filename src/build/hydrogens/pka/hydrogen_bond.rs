@@ -1,0 +1,111 @@
+//! Hydrogen bonds between side chains.
+//!
+//! The shift is at most 0.85 and decreases linearly between two distances that depend on the kinds of both groups. For
+//! groups that fix their hydrogens, the distance is that of the hydrogen, and the shift is proportional to the cosine
+//! of the angle at the hydrogen, 1 for a straight bond (Olsson et al. 2011, doi:10.1021/ct100578z).
+
+use md_engine::vec3::Vec3;
+
+use super::burial::Burial;
+use super::groups::{Contact, Group, Kind};
+
+/// Largest shift by a hydrogen bond.
+pub(super) const STRENGTH: f64 = 0.85;
+/// Cosine below which a hydrogen bond does not exist.
+pub(super) const LEAST_COSINE: f64 = 0.001;
+/// Number of bonds between the atoms of groups up to which they form no hydrogen bond.
+pub(super) const BONDS: usize = 4;
+/// Distances between which the shift decreases, nm; other pairs have [`USUAL`].
+const RANGES: [(Kind, Kind, [f64; 2]); 25] = [
+    (Kind::Carboxyl, Kind::Carboxyl, [0.25, 0.35]),
+    (Kind::Carboxyl, Kind::Guanidinium, [0.185, 0.285]),
+    (Kind::Carboxyl, Kind::Ammonium, [0.285, 0.385]),
+    (Kind::Carboxyl, Kind::Imidazole, [0.20, 0.30]),
+    (Kind::Carboxyl, Kind::Amide, [0.20, 0.30]),
+    (Kind::Carboxyl, Kind::Indole, [0.20, 0.30]),
+    (Kind::Carboxyl, Kind::Hydroxyl, [0.265, 0.365]),
+    (Kind::Carboxyl, Kind::Phenol, [0.265, 0.365]),
+    (Kind::Carboxyl, Kind::Amine, [0.285, 0.385]),
+    (Kind::Guanidinium, Kind::Thiol, [0.25, 0.40]),
+    (Kind::Guanidinium, Kind::Phenol, [0.25, 0.40]),
+    (Kind::Imidazole, Kind::Amide, [0.20, 0.30]),
+    (Kind::Imidazole, Kind::Phenol, [0.20, 0.30]),
+    (Kind::Thiol, Kind::Thiol, [0.30, 0.50]),
+    (Kind::Thiol, Kind::Indole, [0.25, 0.35]),
+    (Kind::Thiol, Kind::Hydroxyl, [0.35, 0.45]),
+    (Kind::Thiol, Kind::Amide, [0.25, 0.35]),
+    (Kind::Thiol, Kind::Phenol, [0.35, 0.45]),
+    (Kind::Thiol, Kind::Amine, [0.30, 0.45]),
+    (Kind::Phenol, Kind::Phenol, [0.35, 0.45]),
+    (Kind::Phenol, Kind::Amine, [0.30, 0.45]),
+    (Kind::Phenol, Kind::Amide, [0.25, 0.35]),
+    (Kind::Phenol, Kind::Indole, [0.25, 0.35]),
+    (Kind::Phenol, Kind::Hydroxyl, [0.35, 0.45]),
+    (Kind::Hydroxyl, Kind::Hydroxyl, [0.35, 0.45]),
+];
+const USUAL: [f64; 2] = [0.30, 0.40];
+/// Shifts of buried pairs, which do not depend on their geometry (Olsson et al. 2011).
+const BURIED: [(Kind, Kind, f64); 3] =
+    [(Kind::Carboxyl, Kind::Imidazole, 1.60), (Kind::Thiol, Kind::Imidazole, 1.60), (Kind::Thiol, Kind::Thiol, 3.60)];
+/// Numbers of atoms around both groups together, and around each of them, above which a pair is buried.
+const BURIED_TOGETHER: f64 = 900.0;
+const BURIED_EACH: f64 = 400.0;
+
+/// Returns the value of a pair of kinds in a table.
+fn value<T: Copy>(table: &[(Kind, Kind, T)], a: Kind, b: Kind) -> Option<T> {
+    let is_pair = |&&(first, second, _): &&(Kind, Kind, T)| (first, second) == (a, b) || (first, second) == (b, a);
+    table.iter().find(is_pair).map(|(.., value)| *value)
+}
+
+/// Share of a hydrogen bond at a distance: 1 up to the first distance of the range, 0 beyond the second.
+pub(super) fn ramp(distance: f64, [near, far]: [f64; 2]) -> f64 {
+    ((far - distance) / (far - near)).clamp(0.0, 1.0)
+}
+
+/// Returns the smallest distance between atoms of two lists, and the indices of the two atoms.
+pub(super) fn closest(a: &[Contact], b: &[Contact]) -> Option<(f64, usize, usize)> {
+    let pairs =
+        a.iter().enumerate().flat_map(|(i, first)| b.iter().enumerate().map(move |(j, second)| (i, first, j, second)));
+    let distances = pairs.map(|(i, first, j, second)| ((first.position - second.position).norm(), i, j));
+    distances.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Cosine of the angle between the bond from the parent of an atom to the atom, and the line from the atom to
+/// `acceptor`: 1 if the three lie on a line. Zero for atoms without parent.
+pub(super) fn cosine(acceptor: Vec3, donor: &Contact) -> f64 {
+    let Some(parent) = donor.parent else { return 0.0 };
+    let (bond, line) = (donor.position - parent, acceptor - donor.position);
+    let lengths = bond.norm() * line.norm();
+    if lengths > 0.0 { bond.dot(line) / lengths } else { 0.0 }
+}
+
+/// Size of the shift by a hydrogen bond between two groups.
+pub(super) fn between(first: &Group, second: &Group, burials: [&Burial; 2]) -> f64 {
+    let kinds = [first.kind, second.kind];
+    let range = value(&RANGES, first.kind, second.kind).unwrap_or(USUAL);
+    let (mut a, mut b) = (first.contacts(second.kind).to_vec(), second.contacts(first.kind).to_vec());
+    let Some((distance, i, j)) = closest(&a, &b).filter(|(distance, ..)| *distance < range[1]) else { return 0.0 };
+    let [n, m] = burials.map(|burial| burial.count);
+    let is_buried = n + m > BURIED_TOGETHER || (n > BURIED_EACH && m > BURIED_EACH);
+    if let Some(shift) = value(&BURIED, first.kind, second.kind).filter(|_| is_buried) {
+        return shift;
+    }
+    let has_angle = kinds.iter().any(|kind| kind.has_angle());
+    let angle = |a: &Contact, b: &Contact| match (a.parent, b.parent) {
+        _ if !has_angle => 1.0,
+        (Some(_), _) => cosine(b.position, a).max(0.0),
+        (None, _) => cosine(a.position, b).max(0.0),
+    };
+    let shift = STRENGTH * ramp(distance, range) * angle(&a[i], &b[j]);
+    match kinds {
+        [Kind::Carboxyl, Kind::Guanidinium] | [Kind::Guanidinium, Kind::Carboxyl] => {
+            // both oxygens and two hydrogens can take part
+            a.remove(i);
+            b.remove(j);
+            let other = closest(&a, &b).map(|(distance, i, j)| STRENGTH * ramp(distance, range) * angle(&a[i], &b[j]));
+            shift + other.unwrap_or(0.0)
+        }
+        [Kind::Carboxyl, Kind::Carboxyl] => shift * (1.0 + Burial::pair_weight(burials)),
+        _ => shift,
+    }
+}

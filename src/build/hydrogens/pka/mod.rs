@@ -1,0 +1,135 @@
+//! pKa values of the ionisable groups of a protein, shifted by the environment of each group.
+//!
+//! The model is that of PROPKA 3 (M. H. M. Olsson, C. R. Søndergaard, M. Rostkowski & J. H. Jensen, J. Chem. Theory
+//! Comput. 7, 525 (2011), doi:10.1021/ct100578z; C. R. Søndergaard, M. H. M. Olsson, M. Rostkowski & J. H. Jensen,
+//! J. Chem. Theory Comput. 7, 2284 (2011), doi:10.1021/ct200133y), with the parameters of version 3.5.1:
+//!
+//! pKa = pKa in water + desolvation + reorganisation + hydrogen bonds + Coulomb terms
+//!
+//! [`burial`] has the desolvation, [`reorganisation`] and [`backbone`] the terms of the backbone, [`hydrogen_bond`]
+//! the hydrogen bonds of side chains, and [`coulomb`] the terms of charges. The sign and size of the terms of two
+//! groups depend on the pKa values, so that [`coupling`] iterates them. Phosphates of nucleic acids are charges;
+//! bases and the groups of ligands are left out, and only their heavy atoms count for the burial. Waters, and
+//! molecules of buffers and cryoprotectants, do not count.
+
+mod backbone;
+mod burial;
+mod coulomb;
+mod coupling;
+mod grid;
+mod groups;
+mod hydrogen_bond;
+mod reorganisation;
+#[cfg(test)]
+mod tests;
+
+use md_engine::vec3::Vec3;
+
+use crate::structure::Structure;
+use burial::{Burial, HeavyAtoms};
+use coupling::Pair;
+use groups::Group;
+pub use groups::Ionizable;
+
+/// pKa of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pka {
+    /// index of the residue
+    pub residue: usize,
+    /// kind of the group
+    pub group: Ionizable,
+    /// contributions of the environment
+    pub shifts: Shifts,
+}
+
+/// Contributions of the environment to a pKa.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shifts {
+    /// desolvation of the charge by the atoms around
+    pub desolvation: f64,
+    /// interaction with carbonyl groups of the backbone that point to a buried carboxyl group
+    pub reorganisation: f64,
+    /// hydrogen bonds to the backbone and to side chains
+    pub hydrogen_bonds: f64,
+    /// Coulomb interaction with other ionisable groups
+    pub charges: f64,
+    /// Coulomb interaction with ions of the structure
+    pub ions: f64,
+}
+
+impl Shifts {
+    fn sum(&self) -> f64 {
+        self.desolvation + self.reorganisation + self.hydrogen_bonds + self.charges + self.ions
+    }
+}
+
+impl Pka {
+    /// The pKa with all shifts.
+    pub fn value(&self) -> f64 {
+        self.group.in_water() + self.shifts.sum()
+    }
+}
+
+/// Returns the pKa of every ionisable group of a protein, in the order of the residues. `bonded` has the neighbours of
+/// each atom; positions are in nm. Hydrogens do not matter, and groups with missing atoms are left out.
+pub(super) fn estimate(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Vec<Pka> {
+    let found = groups::find(structure, positions, bonded);
+    let atoms = HeavyAtoms::new(structure, positions);
+    let burials: Vec<Burial> = found
+        .iter()
+        .map(
+            |group| {
+                if group.ionizable.is_some() { atoms.around(group.center, group.residue) } else { Burial::default() }
+            },
+        )
+        .collect();
+    let mut shifts: Vec<Shifts> = found.iter().zip(&burials).map(|(group, burial)| shift(group, burial)).collect();
+    let links = backbone::find(structure, positions, bonded);
+    backbone::add(&found, &links, &mut shifts);
+    reorganisation::add(&found, &burials, &links, &mut shifts);
+    coulomb::add_ions(&found, &burials, &coulomb::ions(structure, positions, &atoms), &mut shifts);
+    coupling::add(&found, &pairs(&found, &burials, bonded), &mut shifts);
+    let of_group = found.iter().zip(shifts).filter_map(|(group, shifts)| {
+        let reported = group.ionizable.filter(|&ionizable| ionizable != Ionizable::Phosphate)?;
+        Some(Pka { residue: group.residue, group: reported, shifts })
+    });
+    of_group.collect()
+}
+
+/// Shifts of a group by its burial alone.
+fn shift(group: &Group, burial: &Burial) -> Shifts {
+    Shifts { desolvation: burial.desolvation(group.kind.charge()), ..Shifts::default() }
+}
+
+/// Returns the pairs of groups that interact. Groups with up to three bonds between them do not, since the pKa in
+/// water includes their effect.
+fn pairs(groups: &[Group], burials: &[Burial], bonded: &[Vec<u32>]) -> Vec<Pair> {
+    let centers: Vec<Vec3> = groups.iter().map(|group| group.center).collect();
+    let grid = grid::Grid::new(&centers, 0..groups.len() as u32);
+    let mut pairs = vec![];
+    for (a, first) in groups.iter().enumerate() {
+        let mut near = vec![];
+        grid.within(first.center, coulomb::FAR, |b, _| near.push(b as usize));
+        near.retain(|&b| b < a);
+        near.sort_unstable();
+        for b in near {
+            let second = &groups[b];
+            let both = first.ionizable.is_some() && second.ionizable.is_some();
+            let Some(is_iterated) = coupling::interaction(first.kind, second.kind) else { continue };
+            let bonds = groups::bonds_between(bonded, first.atom, second.atom, hydrogen_bond::BONDS);
+            if both && bonds.is_some_and(|bonds| bonds <= coupling::BONDS) {
+                continue;
+            }
+            let hydrogen_bond = match bonds {
+                Some(_) => 0.0,
+                None => hydrogen_bond::between(first, second, [&burials[a], &burials[b]]),
+            };
+            let distance = (first.center - second.center).norm();
+            let coulomb = if both { coulomb::between(distance, [&burials[a], &burials[b]]) } else { 0.0 };
+            if hydrogen_bond != 0.0 || coulomb != 0.0 {
+                pairs.push(Pair { groups: [a, b], hydrogen_bond, coulomb, is_iterated });
+            }
+        }
+    }
+    pairs
+}

@@ -1,0 +1,33 @@
+//! Shift of buried carboxyl groups of Asp and Glu by carbonyl groups of the backbone that point to them.
+//!
+//! Each carbonyl oxygen within 0.6 nm whose bond points to the centre of the group raises the pKa by
+//! 0.8 w min(1, (0.6 nm − r)/0.3 nm), with the weight w of the burial (Olsson et al. 2011, doi:10.1021/ct100578z).
+
+use super::Shifts;
+use super::backbone::Link;
+use super::burial::Burial;
+use super::grid::Grid;
+use super::groups::{Contact, Group, Ionizable};
+use super::hydrogen_bond::{LEAST_COSINE, cosine, ramp};
+
+/// Largest shift by one carbonyl group.
+const STRENGTH: f64 = 0.8;
+/// Distances between which the shift decreases, nm.
+const RANGE: [f64; 2] = [0.3, 0.6];
+
+/// Adds the shifts of all groups.
+pub(super) fn add(groups: &[Group], burials: &[Burial], links: &[Link], shifts: &mut [Shifts]) {
+    let carbonyls: Vec<&Contact> = links.iter().filter_map(|link| link.carbonyl.as_ref()).collect();
+    let positions: Vec<_> = carbonyls.iter().map(|carbonyl| carbonyl.position).collect();
+    let grid = Grid::new(&positions, 0..positions.len() as u32);
+    for ((group, burial), shift) in groups.iter().zip(burials).zip(shifts) {
+        if !matches!(group.ionizable, Some(Ionizable::Asp | Ionizable::Glu)) || burial.weight() == 0.0 {
+            continue;
+        }
+        grid.within(group.center, RANGE[1], |index, squared| {
+            if cosine(group.center, carbonyls[index as usize]) > LEAST_COSINE {
+                shift.reorganisation += burial.weight() * STRENGTH * ramp(squared.sqrt(), RANGE);
+            }
+        });
+    }
+}

@@ -1,0 +1,251 @@
+//! Decisions about the protonation of residues, with the pKa values that led to them.
+//!
+//! Groups of a kind whose state at the pH is that in water are one decision. Every group whose state differs is a
+//! decision of its own, and groups whose pKa is near the pH are listed, since their state is uncertain.
+
+use std::collections::BTreeMap;
+
+use crate::entry::{Decision, Subject};
+use crate::hydrogens::{Choice, Hydrogenated, Ionizable, Pka, Reason};
+use crate::structure::Structure;
+
+/// Distance of a pKa from the pH within which the state of a group is uncertain. The root-mean-square deviation from
+/// experiments is 0.8 for Asp and Glu (Olsson et al. 2011, doi:10.1021/ct100578z).
+const UNCERTAIN: f64 = 1.0;
+/// Smallest contribution to a pKa that is listed.
+const LISTED: f64 = 0.05;
+
+/// pKa values with the labels of their groups.
+pub(super) fn labelled(hydrogenated: &Hydrogenated) -> Vec<(String, Pka)> {
+    hydrogenated.pkas.iter().map(|pka| (label(&hydrogenated.structure, pka), *pka)).collect()
+}
+
+/// Name of a group in messages, e.g. `ASP 26 of chain A`.
+fn label(structure: &Structure, pka: &Pka) -> String {
+    let residue = structure.residue_label(pka.residue);
+    match pka.group {
+        Ionizable::NTerminus => format!("N-terminus of {residue}"),
+        Ionizable::CTerminus => format!("C-terminus of {residue}"),
+        _ => residue,
+    }
+}
+
+/// Decisions about all residues.
+pub(super) fn decisions(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
+    let Hydrogenated { structure, choices, pkas, .. } = hydrogenated;
+    let mut summary = Summary::default();
+    let mut single = vec![];
+    for choice in choices {
+        let name = structure.residues[choice.residue].name.as_str();
+        let pka = pkas.iter().find(|pka| is_of(pka, choice));
+        let differs = pka.is_some_and(|pka| differs(pka, ph));
+        let is_usual = match choice.reason {
+            Reason::Usual => true,
+            Reason::Pka(_) => !differs && (pka.is_some() || choice.variant == name),
+            _ => false,
+        };
+        match (is_usual, pka) {
+            (true, Some(_)) => {}
+            (true, None) => summary.add(name, &why(choice.reason, None)),
+            (false, _) => single.push(decision(
+                structure.residue_label(choice.residue),
+                format!("is {}", choice.variant),
+                why(choice.reason, pka.map(|pka| (pka, differs))),
+            )),
+        }
+    }
+    for pka in pkas {
+        let choice = choices.iter().find(|choice| is_of(pka, choice) && has_forms(pka.group));
+        if choice.is_some_and(|choice| !matches!(choice.reason, Reason::Pka(_))) {
+            continue;
+        }
+        if !differs(pka, ph) {
+            summary.add_pka(pka);
+        } else if choice.is_none() {
+            let place = label(structure, pka);
+            let why = format!("{}; md build has no other form of it", explanation(pka));
+            single.push(decision(place, "keeps its usual protonation, which its pKa contradicts".to_owned(), why));
+        }
+    }
+    let mut all = summary.decisions(ph);
+    all.extend(single);
+    all.extend(uncertain(hydrogenated, ph));
+    all
+}
+
+fn decision(place: String, what: String, why: String) -> Decision {
+    Decision { subject: Subject::Protonation, what, place, why }
+}
+
+/// Whether a pKa is that of the side chain about which a choice was made.
+fn is_of(pka: &Pka, choice: &Choice) -> bool {
+    pka.residue == choice.residue && !matches!(pka.group, Ionizable::NTerminus | Ionizable::CTerminus)
+}
+
+/// Whether a group can be built with and without its proton.
+fn has_forms(group: Ionizable) -> bool {
+    matches!(group, Ionizable::Asp | Ionizable::Glu | Ionizable::His | Ionizable::Lys)
+}
+
+/// Whether a group has another state at the pH than in water.
+fn differs(pka: &Pka, ph: f64) -> bool {
+    (ph < pka.value()) != (ph < pka.group.in_water())
+}
+
+/// A pKa and its contributions, the largest first.
+fn explanation(pka: &Pka) -> String {
+    let shifts = &pka.shifts;
+    let mut parts = [
+        (shifts.desolvation, "desolvation"),
+        (shifts.reorganisation, "reorganisation of the backbone"),
+        (shifts.hydrogen_bonds, "hydrogen bonds"),
+        (shifts.charges, "charges of other groups"),
+        (shifts.ions, "ions"),
+    ];
+    parts.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+    let listed = parts.iter().filter(|(shift, _)| shift.abs() >= LISTED);
+    let listed: Vec<String> = listed.map(|(shift, name)| format!(", {shift:+.1} {name}")).collect();
+    format!("pKa {:.1}: {:.1} in water{}", pka.value(), pka.group.in_water(), listed.concat())
+}
+
+/// The reason of a protonation in words. `pka` is the pKa in the environment, and whether it makes the state differ
+/// from that in water.
+fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
+    match (reason, pka) {
+        (Reason::Given, _) => "it was asked for, or the file has this name".to_owned(),
+        (Reason::Disulfide, _) => "its sulfur is bonded to another sulfur".to_owned(),
+        (Reason::Usual, _) => "no other form is likely".to_owned(),
+        (Reason::Pka(_), Some((pka, _))) => explanation(pka),
+        (Reason::Pka(value), None) => format!("the pKa in water is {value}"),
+        (Reason::Tautomer(energy), pka) => {
+            let value = match pka {
+                Some((pka, true)) => format!(", since its {}", explanation(pka)),
+                Some((pka, false)) => format!(", with a pKa of {:.1}", pka.value()),
+                None => String::new(),
+            };
+            format!(
+                "it is neutral at this pH{value}, and its hydrogen has the lower energy on this nitrogen, by {energy:.0} \
+                 kJ/mol in a rough model"
+            )
+        }
+    }
+}
+
+/// Decision that lists the groups whose pKa is near the pH, if there are any. Variants that were given are certain.
+fn uncertain(hydrogenated: &Hydrogenated, ph: f64) -> Option<Decision> {
+    let Hydrogenated { structure, choices, pkas, .. } = hydrogenated;
+    let is_given = |pka: &Pka| choices.iter().any(|choice| is_of(pka, choice) && choice.reason == Reason::Given);
+    let near = pkas.iter().filter(|pka| (pka.value() - ph).abs() < UNCERTAIN && !is_given(pka));
+    let names: Vec<String> = near.map(|pka| format!("{} (pKa {:.1})", label(structure, pka), pka.value())).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let why =
+        format!("a pKa within {UNCERTAIN} of pH {ph} is within the error of the method; --variant chooses by hand");
+    Some(decision("the whole structure".to_owned(), format!("uncertain protonation of {}", names.join(", ")), why))
+}
+
+/// Groups that are protonated as usual.
+#[derive(Default)]
+struct Summary {
+    /// number and reason by name of the residue
+    residues: BTreeMap<String, (usize, String)>,
+    /// number, and lowest and highest pKa
+    groups: BTreeMap<Ionizable, (usize, f64, f64)>,
+}
+
+impl Summary {
+    fn add(&mut self, name: &str, why: &str) {
+        self.residues.entry(name.to_owned()).or_insert((0, why.to_owned())).0 += 1;
+    }
+
+    fn add_pka(&mut self, pka: &Pka) {
+        let (count, low, high) = self.groups.entry(pka.group).or_insert((0, f64::INFINITY, f64::NEG_INFINITY));
+        *count += 1;
+        *low = low.min(pka.value());
+        *high = high.max(pka.value());
+    }
+
+    fn decisions(self, ph: f64) -> Vec<Decision> {
+        let usual = |count: usize, name: &str, why: String| {
+            let what = format!("{count} of {name} are protonated as usual at pH {ph}");
+            decision("the whole structure".to_owned(), what, why)
+        };
+        let residues = self.residues.into_iter().map(|(name, (count, why))| usual(count, &name, why));
+        let groups = self.groups.into_iter().map(|(group, (count, low, high))| {
+            let range = if count == 1 { format!("{low:.1}") } else { format!("{low:.1} to {high:.1}") };
+            usual(count, group.name(), format!("pKa {range}, {:.1} in water", group.in_water()))
+        });
+        residues.chain(groups).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hydrogens::Shifts;
+    use crate::structure::Residue;
+
+    /// A structure whose residues have no atoms, with a choice and a pKa for each.
+    fn hydrogenated(residues: &[(&str, &str, Ionizable, Shifts)]) -> Hydrogenated {
+        let residue = |(index, (name, ..)): (usize, &(&str, &str, Ionizable, Shifts))| Residue {
+            name: (*name).to_owned(),
+            number: index as i32 + 1,
+            insertion_code: None,
+            chain: 0,
+            first: 0,
+        };
+        let pka =
+            |(residue, &(.., group, shifts)): (usize, &(&str, &str, Ionizable, Shifts))| Pka { residue, group, shifts };
+        let pkas: Vec<Pka> = residues.iter().enumerate().map(pka).collect();
+        let choices = residues.iter().zip(&pkas).filter(|((_, variant, ..), _)| !variant.is_empty());
+        Hydrogenated {
+            structure: Structure {
+                chains: vec!["A".to_owned()],
+                residues: residues.iter().enumerate().map(residue).collect(),
+                ..Structure::default()
+            },
+            positions: vec![],
+            choices: choices
+                .map(|((_, variant, ..), pka)| Choice {
+                    residue: pka.residue,
+                    variant: (*variant).to_owned(),
+                    reason: Reason::Pka(pka.value()),
+                })
+                .collect(),
+            pkas,
+            unknown: vec![],
+        }
+    }
+
+    #[test]
+    fn unusual_and_uncertain_groups_are_named() {
+        let none = Shifts::default();
+        let found = hydrogenated(&[
+            ("ASP", "ASH", Ionizable::Asp, Shifts { desolvation: 2.9, hydrogen_bonds: 0.8, charges: 0.04, ..none }),
+            ("ASP", "ASP", Ionizable::Asp, Shifts { charges: -0.5, ..none }),
+            ("ASP", "ASP", Ionizable::Asp, none),
+            ("CYS", "", Ionizable::Cys, Shifts { ions: -4.5, ..none }),
+            ("MET", "", Ionizable::NTerminus, none),
+        ]);
+        let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
+        let expected = [
+            "the whole structure: 2 of ASP are protonated as usual at pH 7 (pKa 3.3 to 3.8, 3.8 in water)",
+            "the whole structure: 1 of N-terminus are protonated as usual at pH 7 (pKa 8.0, 8.0 in water)",
+            "ASP 1 of chain A: is ASH (pKa 7.5: 3.8 in water, +2.9 desolvation, +0.8 hydrogen bonds)",
+            "CYS 4 of chain A: keeps its usual protonation, which its pKa contradicts (pKa 4.5: 9.0 in water, -4.5 ions; md \
+             build has no other form of it)",
+            "the whole structure: uncertain protonation of ASP 1 of chain A (pKa 7.5) (a pKa within 1 of pH 7 is within \
+             the error of the method; --variant chooses by hand)",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn without_pkas_the_values_in_water_are_named() {
+        let mut found = hydrogenated(&[("GLU", "GLU", Ionizable::Glu, Shifts::default())]);
+        found.pkas.clear();
+        let texts: Vec<String> = decisions(&found, 7.0).iter().map(Decision::to_string).collect();
+        assert_eq!(texts, ["the whole structure: 1 of GLU are protonated as usual at pH 7 (the pKa in water is 4.5)"]);
+    }
+}
