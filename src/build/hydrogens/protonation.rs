@@ -2,8 +2,8 @@
 //!
 //! Asp, Glu, His and Lys are protonated below their pKa, for which the model values of PROPKA are used (Olsson,
 //! Søndergaard, Rostkowski & Jensen, J. Chem. Theory Comput. 7, 525 (2011), doi:10.1021/ct100578z): shifts by the
-//! environment are not computed. Cys is protonated unless it is part of a disulfide. Neutral His has its hydrogen on
-//! the nitrogen where the energy is lower.
+//! environment are not computed. Cys is protonated unless it is part of a disulfide or coordinates a metal. Neutral His
+//! has its hydrogen on the nitrogen that does not coordinate a metal, otherwise where the energy is lower.
 
 use md_engine::error::Problem;
 
@@ -44,6 +44,8 @@ pub enum Reason {
     Pka(f64),
     /// the energy of the hydrogen on this nitrogen is lower than on the other nitrogen by this value, kJ/mol
     Tautomer(f64),
+    /// an atom of the residue coordinates a metal
+    Metal,
 }
 
 /// Chooses the variant of every residue that has several. Neutral His is HIE for now.
@@ -96,13 +98,6 @@ fn by_environment<'a>(
         Some(&(_, protonated, other, pka)) => (if ph < pka { protonated } else { other }, Reason::Pka(pka)),
         None => (&entry.variants[0], Reason::Usual),
     }
-}
-
-/// Whether the tautomer of the residue is still to be decided by the energy.
-pub(super) fn is_undecided(structure: &Structure, choice: &Choice) -> bool {
-    structure.residues[choice.residue].name == "HIS"
-        && choice.variant == "HIE"
-        && matches!(choice.reason, Reason::Pka(_))
 }
 
 /// Returns the names of the hydrogens of each atom. The residues of `choices` ascend.

@@ -43,7 +43,7 @@ fn reference() -> (Structure, Vec<Vec3>, Value) {
     (structure, positions, golden)
 }
 
-const NEUTRAL: Protonation = Protonation { ph: 7.0, given: vec![] };
+const NEUTRAL: Protonation = Protonation { ph: 7.0, given: vec![], flips: Flips { by_energy: true, given: vec![] } };
 
 /// Position of an atom by residue and name.
 fn position_of(structure: &Structure, positions: &[Vec3], residue: usize, name: &str) -> Option<Vec3> {
@@ -55,7 +55,7 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
     let (structure, positions, golden) = reference();
     let variants = golden["variants"].as_array().unwrap().iter().enumerate();
     let given = variants.filter_map(|(residue, name)| Some((residue, name.as_str()?.to_owned()))).collect();
-    let found = add(&structure, &positions, &Protonation { ph: 7.0, given }).unwrap();
+    let found = add(&structure, &positions, &Protonation { given, ..NEUTRAL }).unwrap();
     assert_eq!(found.structure.atoms.len(), structure.atoms.len());
     assert!(found.structure.check().is_ok() && found.unknown.is_empty());
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);
@@ -146,7 +146,7 @@ fn variants_follow_ph_bonds_and_wishes() {
     let table = Table::read().unwrap();
     let variant = |name: &str, ph: f64, bonds: &[[u32; 2]], given: &[(usize, String)]| {
         let (structure, _) = residue(name, &[("SG", 16, [0.0; 3]), ("SG", 16, [0.2, 0.0, 0.0])], bonds);
-        let settings = Protonation { ph, given: given.to_vec() };
+        let settings = Protonation { ph, given: given.to_vec(), ..NEUTRAL };
         let choices =
             protonation::choose(&structure, &neighbours(structure.atoms.len(), &structure.bonds), &table, &settings)?;
         Ok::<_, Problem>(choices.first().map(|choice| choice.variant.clone()))

@@ -3,22 +3,21 @@
 //! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
+mod protonation;
 mod solvate;
 mod water;
 
-use std::collections::BTreeMap;
-
 use md_engine::cell::PeriodicCell;
-use md_engine::error::{Problem, Result};
+use md_engine::error::Result;
 use md_engine::system::{BoxKind, CellHint, Description};
 use md_engine::vec3::Vec3;
 use md_engine::virtual_sites;
 
 use crate::complete::{Caps, complete};
-use crate::entry::{self, Cleaned, Decision, Entry, Subject};
-use crate::hydrogens::{self, Choice, Protonation, Reason};
+use crate::entry::{self, Decision, Entry};
+use crate::hydrogens::{self, Flips, Protonation};
 use crate::solvent::{CellPlan, Shape};
-use crate::structure::{Residue, Structure};
+use crate::structure::Structure;
 use water::Model;
 pub use water::{field_names, water_names};
 
@@ -48,6 +47,10 @@ pub struct Settings {
     pub ph: f64,
     /// variants of residues that are given
     pub variants: Vec<(ResidueName, String)>,
+    /// whether side chains of Asn, Gln and His are turned if the energy of the other orientation is lower
+    pub flip: bool,
+    /// residues whose side chains are turned in any case
+    pub flips: Vec<ResidueName>,
     /// cell that is filled with water; `None` for a system without cell and added water
     pub cell: Option<CellPlan>,
     /// concentration of NaCl in addition to the ions that neutralise the solute, mol/L
@@ -89,11 +92,12 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let model = Model::read(&settings.fields, &settings.water)?;
     let mut cleaned = entry::clean(entry, &settings.entry)?;
     complete(&mut cleaned, settings.caps)?;
-    let given = variants(&cleaned, &settings.variants)?;
-    let protonation = Protonation { ph: settings.ph, given };
+    let given = protonation::variants(&cleaned, &settings.variants)?;
+    let flips = Flips { by_energy: settings.flip, given: protonation::flips(&cleaned, &settings.flips)? };
+    let protonation = Protonation { ph: settings.ph, given, flips };
     let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
     let mut decisions = cleaned.decisions;
-    decisions.extend(protonations(&hydrogenated.structure, &hydrogenated.choices, settings.ph));
+    decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
     let (mut cell, mut added) = (None, Added::default());
     solvate::add_sites(&mut structure, &mut positions, model.sites);
@@ -118,69 +122,5 @@ fn box_kind(plan: Option<&CellPlan>) -> BoxKind {
         Some(Shape::Cube | Shape::Rectangular) => BoxKind::Rectangular,
         Some(Shape::Octahedron) => BoxKind::TruncatedOctahedron,
         Some(Shape::Dodecahedron) => BoxKind::Triclinic,
-    }
-}
-
-/// Returns the index and the variant of residues: those that the user gives, and those that the file names.
-fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(usize, String)>> {
-    let structure = &cleaned.structure;
-    let mut found = vec![];
-    for (name, variant) in given {
-        let is_named = |residue: &Residue| {
-            let chain = &structure.chains[residue.chain as usize];
-            (chain, residue.number, residue.insertion_code) == (&name.chain, name.number, name.insertion_code)
-        };
-        let Some(index) = structure.residues.iter().position(is_named) else {
-            let problem = Problem::new(format!("there is no residue {} in chain {:?}", name.number, name.chain));
-            return Err(problem.help("--variant names a residue as CHAIN:NUMBER=VARIANT").into());
-        };
-        found.push((index, variant.clone()));
-    }
-    for (index, info) in cleaned.residues.iter().enumerate() {
-        let named =
-            hydrogens::variant_of_name(&info.given_name).filter(|_| info.given_name != structure.residues[index].name);
-        if let Some(variant) = named.filter(|_| found.iter().all(|(other, _)| *other != index)) {
-            found.push((index, variant.to_owned()));
-        }
-    }
-    Ok(found)
-}
-
-/// Decisions about the protonation of residues. Residues of a kind that are protonated as usual are one decision.
-fn protonations(structure: &Structure, choices: &[Choice], ph: f64) -> Vec<Decision> {
-    let name = |choice: &Choice| structure.residues[choice.residue].name.as_str();
-    let is_usual =
-        |choice: &&Choice| choice.variant == name(choice) && matches!(choice.reason, Reason::Usual | Reason::Pka(_));
-    let (usual, others): (Vec<&Choice>, Vec<&Choice>) = choices.iter().partition(is_usual);
-    let mut kinds: BTreeMap<&str, (usize, Reason)> = BTreeMap::new();
-    for choice in usual {
-        kinds.entry(name(choice)).or_insert((0, choice.reason)).0 += 1;
-    }
-    let of_kind = kinds.into_iter().map(|(name, (count, reason))| Decision {
-        subject: Subject::Protonation,
-        what: format!("{count} of {name} are protonated as usual at pH {ph}"),
-        place: "the whole structure".to_owned(),
-        why: why(reason),
-    });
-    let of_residue = others.into_iter().map(|choice| Decision {
-        subject: Subject::Protonation,
-        what: format!("is {}", choice.variant),
-        place: structure.residue_label(choice.residue),
-        why: why(choice.reason),
-    });
-    of_kind.chain(of_residue).collect()
-}
-
-/// The reason of a protonation in words.
-fn why(reason: Reason) -> String {
-    match reason {
-        Reason::Given => "it was asked for, or the file has this name".to_owned(),
-        Reason::Disulfide => "its sulfur is bonded to another sulfur".to_owned(),
-        Reason::Usual => "no other form is likely".to_owned(),
-        Reason::Pka(pka) => format!("the pKa in water is {pka}"),
-        Reason::Tautomer(energy) => format!(
-            "it is neutral at this pH, and its hydrogen has the lower energy on this nitrogen, by {energy:.0} kJ/mol in a \
-             rough model"
-        ),
     }
 }
