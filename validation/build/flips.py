@@ -64,7 +64,7 @@ def turn(residue):
     """Exchanges the atoms of a side chain."""
     for first, second in SWAPS[residue.name]:
         a, b = residue.find_atom(first, "*"), residue.find_atom(second, "*")
-        a.pos, b.pos = b.pos, a.pos
+        a.pos, b.pos = gemmi.Position(*b.pos), gemmi.Position(*a.pos)  # copies: positions are references
 
 
 def is_bonded(structure, residue):
