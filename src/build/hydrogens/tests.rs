@@ -84,7 +84,7 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
     assert!(near as f64 >= SHARE * count as f64, "{near} of {count}");
 }
 
-/// The hydrogen of a neutral His is on the nitrogen that an oxygen is near to.
+/// The hydrogen of a neutral His is on the nitrogen that a chloride ion is near to.
 #[test]
 fn tautomers_make_hydrogen_bonds() {
     let (structure, positions, _) = reference();
@@ -96,8 +96,8 @@ fn tautomers_make_hydrogen_bonds() {
         let place = position_of(&structure, &positions, histidine, nitrogen).unwrap();
         let (mut structure, mut positions) = (structure.clone(), positions.clone());
         let first = structure.atoms.len() as u32;
-        structure.residues.push(Residue { name: "HOH".into(), number: 99, insertion_code: None, chain: 0, first });
-        structure.atoms.push(Atom { name: "O".into(), element: 8 });
+        structure.residues.push(Residue { name: "CL".into(), number: 99, insertion_code: None, chain: 0, first });
+        structure.atoms.push(Atom { name: "CL".into(), element: 17 });
         positions.push(place + (place - center) * (0.29 / (place - center).norm()));
         let found = add(&structure, &positions, &NEUTRAL).unwrap();
         let choice = found.choices.iter().find(|choice| choice.residue == histidine).unwrap();
