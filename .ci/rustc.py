@@ -1,31 +1,62 @@
 #!/usr/bin/env python3
-"""Stands between cargo and rustc (RUSTC_WORKSPACE_WRAPPER) and measures each compilation of this project's packages.
+"""Stands between cargo and rustc (RUSTC_WORKSPACE_WRAPPER) at each compilation of this project's packages.
+
+After the compilation, Clippy checks the same sources, and rustdoc the documentation of a library. Both read the metadata
+of the dependencies as they were compiled for the program. `cargo clippy` and `cargo doc` would compile all dependencies
+once more.
 
 Adds a line to the file that RUSTC_COSTS names, and fails where rustc or its linker took more memory than `LARGEST`.
 """
 import os
+import pathlib
 import resource
 import subprocess
 import sys
+import tempfile
 
 LARGEST = 2.5  # GB, of one rustc
+CLIPPY = {"CLIPPY_ARGS": "-Dwarnings__CLIPPY_HACKERY__"}  # as cargo-clippy spells `-D warnings`
 
 
 def main() -> int:
-    code = subprocess.call(sys.argv[1:], close_fds=False)  # rustc shares cargo's jobs through open files
+    command = sys.argv[1:]
+    code = subprocess.call(command, close_fds=False)  # rustc shares cargo's jobs through open files
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    gigabytes = used.ru_maxrss * 1024 / 1e9
-    arguments = sys.argv[1:]
-    if "--emit" not in " ".join(arguments):
+    if not any(word.startswith("--emit") for word in command):
         return code  # a question about the compiler
-    name = arguments[arguments.index("--crate-name") + 1] + (" (test)" if "--test" in arguments else "")
+    name = command[command.index("--crate-name") + 1] + (" (test)" if "--test" in command else "")
+    gigabytes = used.ru_maxrss * 1024 / 1e9
     if log := os.environ.get("RUSTC_COSTS"):
         with open(log, "a") as costs:
             costs.write(f"{used.ru_utime + used.ru_stime:7.1f} s of processor time, {gigabytes:.2f} GB: {name}\n")
     if gigabytes > LARGEST:
         print(f"error: compiling {name} took {gigabytes:.2f} GB, more than {LARGEST}", file=sys.stderr)
         return code or 1
-    return code
+    return code or check(command)
+
+
+def check(command: list[str]) -> int:
+    """Runs Clippy, and rustdoc for a library, with the arguments of the compilation."""
+    sysroot = subprocess.check_output([command[0], "--print", "sysroot"], text=True, close_fds=False)
+    tools = pathlib.Path(sysroot.strip(), "bin")
+    is_library = ("--crate-type", "lib") in zip(command, command[1:])
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = [*without_outputs(command[1:]), "--out-dir", folder]
+        clippy = [tools / "clippy-driver", command[0], *arguments, "--emit=metadata"]
+        rustdoc = [tools / "rustdoc", *arguments, "-Dwarnings"]
+        code = subprocess.call(clippy, env=os.environ | CLIPPY, close_fds=False)
+        return code or (subprocess.call(rustdoc, close_fds=False) if is_library else 0)
+
+
+def without_outputs(arguments: list[str]):
+    """Yields the arguments without those that name the outputs of rustc."""
+    words = iter(arguments)
+    for word in words:
+        if word == "--out-dir":
+            next(words)
+        elif not word.startswith("--emit"):
+            # cargo expects one note about each output
+            yield word.replace("artifacts,", "") if word.startswith("--json") else word
 
 
 sys.exit(main())

@@ -67,6 +67,11 @@ fn the_same_wishes_give_the_same_files() {
     // an AMBER topology derives the extra point of a water from a bond between its hydrogens
     let log = std::fs::read_to_string(folder.path().join("a/build.log")).unwrap();
     assert!(log.contains("system.top, because system.prmtop cannot be written"), "{log}");
+    let json: serde_json::Value = serde_json::from_slice(&first[2]).unwrap();
+    let decision = json["decisions"].as_array().unwrap().last().unwrap();
+    assert_eq!((&decision["subject"], &decision["what"]), (&"topology".into(), &"wrote system.top".into()));
+    let why = decision["why"].as_str().unwrap();
+    assert!(why.contains("system.prmtop cannot be written") && log.contains(why), "{why}");
 }
 
 #[test]
@@ -80,6 +85,16 @@ fn wishes_that_cannot_be_met_are_refused() {
     assert!(build(&["--salt", "0.15"]).contains("write a concentration"));
     assert!(build(&["--padding", "1 kg"]).contains("--padding: unknown unit"));
     assert!(build(&["--assembly", "7"]).contains('7'));
+    assert!(build(&["--cation", "Fe3+"]).contains("choose one of Na+, K+, Li+, Rb+, Cs+, Mg2+, Ca2+, Zn2+"));
+    let charmm = build(&["--forcefield", "charmm36", "--anion", "I-"]);
+    assert!(charmm.contains("have no ion I-") && charmm.contains("choose one of Cl-"), "{charmm}");
+    assert!(build(&["--cation", "Ca2+", "--salt-method", "sltcap"]).contains("--salt-method volume"));
+    let small = build(&["--size", "4 nm"]);
+    assert!(small.contains("a cell of 4.000 nm is too small for a solute of"), "{small}");
+    assert!(build(&["--size", "8 nm,8 nm"]).contains("three for a rectangular box"));
+    assert!(build(&["--size", "8 nm,8 nm,9 nm", "--shape", "cube"]).contains("choose a rectangular cell"));
+    assert!(build(&["--size", "8"]).contains("--size: "));
+    assert!(build(&["--size", "8 nm", "--padding", "1 nm"]).contains("cannot be used with"));
     std::fs::create_dir(folder.path().join("x")).unwrap();
     assert!(build(&[]).contains("the folder already exists"));
 }
@@ -141,4 +156,137 @@ fn charged_residues_get_ions() {
     let printed =
         done(md(folder.path()).arg("build").arg(entry()).args(["-o", "y", "--variant", "A:68=HIP", "--dry-run"]));
     assert!(printed.contains("0 sodium and 1 chloride ions") && !folder.path().join("y").exists(), "{printed}");
+}
+
+/// Counts and charges of ions, the cell, and the distances of ions from the protein and from each other.
+#[test]
+fn ions_and_cells_are_those_that_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let wishes = ["--size", "5.6 nm,5.2 nm,5.8 nm", "--cation", "Mg2+", "--salt", "0.1 M", "--variant", "A:6=LYN"];
+    let printed =
+        done(md(folder.path()).arg("build").arg(entry()).args(["-o", "z", "--ions", "electrostatic"]).args(wishes));
+    // a charge of −1 e: one magnesium and one chloride, and as many chlorides as magnesiums for each formula unit
+    assert!(printed.contains("Mg2+ alone cannot neutralise this charge exactly, and 1 Cl- make up"), "{printed}");
+    let json = std::fs::read_to_string(folder.path().join("z/build.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let count = |name: &str| json[name].as_u64().unwrap();
+    let (cations, anions, waters) = (count("cations"), count("anions"), count("waters"));
+    assert_eq!(2 * cations, anions + 1, "{json}");
+    let units = 0.1 * (waters + cations + anions - 2) as f64 / 55.4;
+    assert_eq!(cations - 1, units.round() as u64, "{json}");
+    let pdb = std::fs::read_to_string(folder.path().join("z/system.pdb")).unwrap();
+    let atoms = |residues: &[&str]| -> Vec<[f64; 3]> {
+        let lines = pdb.lines().filter(|line| line.starts_with("ATOM") || line.starts_with("HETATM"));
+        let lines = lines.filter(|line| residues.contains(&line[17..20].trim()));
+        lines.map(|line| [30, 38, 46].map(|at| line[at..at + 8].trim().parse().unwrap())).collect()
+    };
+    let ions = atoms(&["MG", "CL"]);
+    assert_eq!(ions.len() as u64, cations + anions);
+    let apart = |a: &[f64; 3], b: &[f64; 3]| {
+        let edges = [56.0, 52.0, 58.0];
+        (0..3).map(|k| (a[k] - b[k]) - edges[k] * ((a[k] - b[k]) / edges[k]).round()).map(|d| d * d).sum::<f64>().sqrt()
+    };
+    let protein = atoms(&["LEU", "ILE", "LYS", "GLU", "ASP", "THR", "GLN"]);
+    assert!(protein.len() > 700);
+    for (at, ion) in ions.iter().enumerate() {
+        // 0.5 nm, with the rounding of coordinates in the file
+        assert!(ions[..at].iter().chain(&protein).all(|other| apart(ion, other) > 4.99));
+    }
+    let check = done(md(folder.path()).args(["check", "z/input.toml"]));
+    assert!(check.contains("net charge 0 e") && check.contains("5.6"), "{check}");
+}
+
+/// N± = N₀ exp(∓ arsinh(Q/2N₀)) with Q = 5 e, rounded to neutral numbers.
+#[test]
+fn sltcap_gives_the_numbers_of_the_closed_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let variants = ["A:16=GLH", "A:18=GLH", "A:24=GLH", "A:34=GLH", "A:51=GLH"];
+    let mut command = md(folder.path());
+    command.arg("build").arg(entry()).args([
+        "-o",
+        "s",
+        "--cation",
+        "K+",
+        "--salt",
+        "0.15 M",
+        "--salt-method",
+        "sltcap",
+    ]);
+    done(command.args(variants.iter().flat_map(|variant| ["--variant", variant])));
+    let json = std::fs::read_to_string(folder.path().join("s/build.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let count = |name: &str| json[name].as_u64().unwrap();
+    let (cations, anions, waters) = (count("cations"), count("anions"), count("waters"));
+    let units = 0.15 * (waters + cations + anions) as f64 / 55.4;
+    let ratio = 5.0 / (2.0 * units);
+    let wanted = units * ((1.0 + ratio * ratio).sqrt() - ratio);
+    assert_eq!((cations, anions), (wanted.round() as u64, wanted.round() as u64 + 5), "{json}");
+    let text = json.to_string();
+    assert!(text.contains("potassium and") && text.contains("SLTCAP"), "{text}");
+}
+
+/// A helix of two lysines, 20 leucines and two lysines along z in the format PDB, with the middle at a height in Å. It
+/// has the atoms of the backbone only; its torsions φ and ψ are those of an α-helix, −57.8° and −47°.
+fn helix(height: f64) -> String {
+    // name, distance from the axis (Å), angle and height (Å) relative to CA
+    let backbone = [
+        ("N", 1.566, -26.65f64, -0.916),
+        ("CA", 2.291, 0.0, 0.0),
+        ("C", 1.680, 26.90, 1.058),
+        ("O", 1.934, 20.68, 2.247),
+    ];
+    let mut text = String::new();
+    for number in 1..=24 {
+        let residue = if (3..=22).contains(&number) { "LEU" } else { "LYS" };
+        for (name, radius, turn, rise) in backbone {
+            let step = f64::from(number) - 12.5;
+            let (angle, z) = ((98.93 * step + turn).to_radians(), 1.541 * step + rise + height);
+            let (x, y) = (radius * angle.cos(), radius * angle.sin());
+            let element = &name[..1];
+            text += &format!("ATOM      1  {name:<3} {residue} A{number:4}    ");
+            text += &format!("{x:8.3}{y:8.3}{z:8.3}  1.00  0.00           {element}\n");
+        }
+    }
+    // marks of the planes of the membrane, as in files of OPM
+    let marks = [('N', -14.0), ('O', 14.0)];
+    let mark = |(name, z)| format!("HETATM    2  {name}   DUM  4128      20.000  -6.000{z:8.3}\n");
+    text + &marks.map(mark).concat()
+}
+
+#[test]
+fn a_helix_is_built_into_a_membrane() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("helix.pdb"), helix(0.0)).unwrap();
+    let build = |more: &[&str]| {
+        let mut command = md(folder.path());
+        command.args(["build", "helix.pdb", "--membrane", "POPC"]).args(more);
+        command
+    };
+    let printed = done(&mut build(&["-o", "x"]));
+    assert!(printed.contains("left out 1 residue DUM") || printed.contains("left out 2 residues DUM"), "{printed}");
+    let json = std::fs::read_to_string(folder.path().join("x/build.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let lipids = [0, 1].map(|leaflet| json["lipids"][leaflet].as_u64().unwrap());
+    // the helix has the area of two lipids and touches the chains of at most six others, the neighbours in a hexagon
+    assert!(lipids[0] == lipids[1] && (56..63).contains(&lipids[0]), "{lipids:?}");
+    let check = done(md(folder.path()).args(["check", "x/input.toml"]));
+    // each lipid of Lipid17 has a charge of −2e-6 e, since the file has seven decimals
+    let charge: f64 = check.split("net charge ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(charge.abs() < 1e-3 && check.contains("angles 90.00 90.00 90.00"), "{check}");
+    // the force check compares the first step of each stage with the reference
+    done(md(folder.path()).args(["run", "x/input.toml", "--steps", "50", "--quiet"]));
+    for (more, reason) in [
+        (&["--shape", "cube"][..], "a membrane needs a rectangular cell"),
+        (&["--orient"], "the orientation of the entry is that of the membrane"),
+        (&["--vacuum"], "a membrane needs a periodic cell with water"),
+        (&["--padding", "0 nm"], "a padding of 0 nm with a membrane"),
+    ] {
+        let message = refused(build(&["-o", "y"]).args(more));
+        assert!(message.contains(reason), "{message}");
+    }
+    let message = refused(md(folder.path()).args(["build", "helix.pdb", "--membrane", "DPPC", "-o", "y"]));
+    assert!(message.contains("the lipids are POPC, POPE, DLPC, DLPE, DMPC, DOPC"), "{message}");
+    std::fs::write(folder.path().join("helix.pdb"), helix(60.0)).unwrap();
+    let message = refused(&mut build(&["-o", "y"]));
+    assert!(message.contains("inside the membrane") && message.contains("see files of OPM"), "{message}");
 }

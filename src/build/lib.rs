@@ -3,9 +3,9 @@
 //! [`structure`] holds chains, residues, atoms and bonds, independent of any force field. [`entry`] reads entries of
 //! the Protein Data Bank and makes structures of them. Atoms that are missing are rebuilt from
 //! templates, then [`hydrogens`] adds hydrogens. [`solvent`] makes a periodic cell
-//! around a solute and fills it with water and ions. [`forcefield`] reads the force-field files of OpenMM, finds the
-//! template of each residue, and makes a [`Description`](md_engine::system::Description) with all terms of the energy.
-//! [`build`] takes all these steps.
+//! around a solute, with a lipid bilayer on request, and fills it with water and ions. [`forcefield`] reads the
+//! force-field files of OpenMM, finds the template of each residue, and makes a
+//! [`Description`](md_engine::system::Description) with all terms of the energy. [`build`] takes all these steps.
 
 mod complete;
 pub mod entry;
@@ -16,4 +16,6 @@ pub mod solvent;
 pub mod structure;
 
 pub use complete::Caps;
-pub use pipeline::{Added, Built, ResidueName, Settings, build, field_names, water_names};
+pub use pipeline::{
+    Added, Built, Ions, ResidueName, Settings, anion_names, build, cation_names, field_names, water_names,
+};

@@ -21,6 +21,7 @@ use crate::analysis::{
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Names;
+use crate::observe::progress::three_digits;
 use crate::observe::trajectory::{Chain, FrameSource};
 use crate::run::Engine;
 use crate::units::Dimension;
@@ -133,7 +134,8 @@ impl FromArgMatches for Analyze {
             None => vec![],
         };
         words.extend(matches.get_many::<OsString>("words").into_iter().flatten().cloned());
-        Self::parse(&words)
+        // in the words of this command, not in those of the whole program
+        Self::parse(&words).map_err(|error| error.format(&mut Self::augment_args(Command::new("md analyze"))))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
@@ -337,9 +339,9 @@ impl Analyze {
         let memory: f64 = observers.iter().map(|observer| observer.bytes(count)).sum();
         let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
         common.print(&format!(
-            "trajectory   {}\nmemory       {:.1} MB for at most {count} frames\n",
+            "trajectory   {}\nmemory       {} MB for at most {count} frames\n",
             names.join(" "),
-            memory * 1e-6
+            three_digits(memory * 1e-6)
         ))?;
         if let Some(words) = topology::left_out(trajectory.left_out()) {
             common.print(&format!("warning      {words}\n"))?;

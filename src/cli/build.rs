@@ -1,12 +1,14 @@
 //! `md build`: makes a system from an entry of the Protein Data Bank.
 
+mod input;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
 use md_build::entry::Options;
-use md_build::solvent::{CellPlan, Shape, Size};
-use md_build::{Built, Caps, ResidueName, Settings, build, field_names, water_names};
+use md_build::solvent::{CellPlan, Placement, Salt, Shape, Size, lipid_names};
+use md_build::{Built, Caps, Ions, ResidueName, Settings, anion_names, build, cation_names, field_names, water_names};
 
 use crate::convert::write_topology;
 use crate::error::{Error, Problem, Result};
@@ -38,11 +40,30 @@ enum CellShape {
     Dodecahedron,
 }
 
+/// Rule for the number of salt ions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SaltMethod {
+    /// counterions, and salt of the concentration in the volume of the solvent
+    Volume,
+    /// equilibrium with salt of the concentration; for monovalent ions
+    Sltcap,
+}
+
+/// Method that chooses the places of ions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum IonPlaces {
+    /// random waters
+    Random,
+    /// waters with the most favourable electrostatic potential
+    Electrostatic,
+}
+
 /// Build a system from a PDB or PDBx/mmCIF entry: hydrogens, water, ions, force field, input file
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   md build 1ubq.cif -o ubq && md run ubq/input.toml
   md build complex.pdb --forcefield amber19 --water opc --salt '0.15 M' --padding '1.2 nm' -o complex
+  md build 1afo.pdb --membrane POPC --padding '1.5 nm' --salt '0.15 M' -o glycophorin
   md build 4hhb.cif --assembly 1 --variant A:58=HID --drop-hetero --dry-run -o haemoglobin")]
 pub(super) struct Build {
     /// PDB or PDBx/mmCIF file, which may be compressed
@@ -54,21 +75,37 @@ pub(super) struct Build {
     forcefield: Vec<String>,
     #[arg(long, value_name = "MODEL", default_value = "tip3p", help = water_help())]
     water: String,
-    /// Shape of the cell
-    #[arg(long, value_enum, default_value = "dodecahedron")]
-    shape: CellShape,
+    /// Shape of the cell; default: dodecahedron, or rectangular with a membrane or a --size of three edges
+    #[arg(long, value_enum)]
+    shape: Option<CellShape>,
     /// Distance between the solute and the faces of the cell
     #[arg(long, value_name = "LENGTH", default_value = "1 nm")]
     padding: String,
+    /// Size of the cell instead of the padding: the distance between images, or three edges
+    #[arg(long, value_name = "LENGTH[,LENGTH,LENGTH]", conflicts_with = "padding")]
+    size: Option<String>,
     /// Turn the solute so that the cell becomes smaller
     #[arg(long)]
     orient: bool,
+    #[arg(long, value_name = "LIPID", help = membrane_help())]
+    membrane: Option<String>,
     /// Make no cell, and add no water and no ions
-    #[arg(long, conflicts_with_all = ["shape", "padding", "orient", "salt"])]
+    #[arg(long, conflicts_with_all = ["shape", "padding", "size", "orient", "salt", "cation", "anion"])]
+    #[arg(conflicts_with_all = ["salt_method", "ions"])]
     vacuum: bool,
-    /// Concentration of NaCl, in addition to the ions that make the system neutral
+    /// Concentration of salt in formula units, in addition to the ions that make the system neutral
     #[arg(long, value_name = "CONCENTRATION", default_value = "0 M")]
     salt: String,
+    #[arg(long, value_name = "ION", default_value = "Na+", help = format!("Cations: {}", list(cation_names())))]
+    cation: String,
+    #[arg(long, value_name = "ION", default_value = "Cl-", help = format!("Anions: {}", list(anion_names())))]
+    anion: String,
+    /// Rule for the number of salt ions
+    #[arg(long, value_enum, default_value = "volume")]
+    salt_method: SaltMethod,
+    /// Places of ions
+    #[arg(long, value_enum, default_value = "random")]
+    ions: IonPlaces,
     /// pH at which residues are protonated
     #[arg(long, value_name = "PH", default_value_t = 7.0)]
     ph: f64,
@@ -107,14 +144,20 @@ pub(super) struct Build {
     dry_run: bool,
 }
 
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<&str>>().join(", ")
+}
+
 fn field_help() -> String {
-    let names: Vec<&str> = field_names().collect();
-    format!("Force fields: {}, or files in OpenMM's XML format, separated by commas", names.join(", "))
+    format!("Force fields: {}, or files in OpenMM's XML format, separated by commas", list(field_names()))
 }
 
 fn water_help() -> String {
-    let names: Vec<&str> = water_names().collect();
-    format!("Water model: {}", names.join(", "))
+    format!("Water model: {}", list(water_names()))
+}
+
+fn membrane_help() -> String {
+    format!("Bilayer around the entry, whose z axis is its normal and z = 0 its middle: {}", list(lipid_names()))
 }
 
 impl Build {
@@ -134,10 +177,10 @@ impl Build {
         let topology = WrittenTopology::write(&built, &self.output)?;
         write_coordinates(&built, &self.output)?;
         let log = log + &topology.line();
-        let input = input(&built, topology.name);
+        let input = input::text(&built, topology.name);
         write_text(&self.output.join(INPUT), &input)?;
         write_text(&self.output.join(LOG), &log)?;
-        write_text(&self.output.join(DECISIONS), &decisions(&built))?;
+        write_text(&self.output.join(DECISIONS), &decisions(&built, &topology))?;
         let input = self.output.join(INPUT);
         super::print(&format!(
             "{log}\nwritten      {}\nnext         md run {}\n",
@@ -147,15 +190,6 @@ impl Build {
     }
 
     fn settings(&self) -> Result<Settings> {
-        let shape = match self.shape {
-            CellShape::Cube => Shape::Cube,
-            CellShape::Rectangular => Shape::Rectangular,
-            CellShape::Octahedron => Shape::Octahedron,
-            CellShape::Dodecahedron => Shape::Dodecahedron,
-        };
-        let named = |problem: Problem| Problem { message: format!("--padding: {}", problem.message), ..problem };
-        let padding = Dimension::Length.parse(&self.padding).map_err(named)?;
-        let plan = CellPlan { shape, size: Size::Padding(padding), orient: self.orient };
         if !self.ph.is_finite() {
             return Err(Problem::new("the pH is not a number").help("for example --ph 7.4").into());
         }
@@ -172,11 +206,55 @@ impl Build {
             variants: self.variants.iter().map(|text| variant(text)).collect::<Result<_>>()?,
             flip: !self.no_flip,
             flips: self.flips.iter().map(|text| flip(text)).collect::<Result<_>>()?,
-            cell: (!self.vacuum).then_some(plan),
-            salt: concentration(&self.salt)?,
-            seed: self.seed,
+            cell: if self.vacuum { None } else { Some(self.cell()?) },
+            membrane: self.membrane.clone(),
+            ions: Ions {
+                cation: self.cation.clone(),
+                anion: self.anion.clone(),
+                salt: concentration(&self.salt)?,
+                rule: match self.salt_method {
+                    SaltMethod::Volume => Salt::Added,
+                    SaltMethod::Sltcap => Salt::Equilibrium,
+                },
+                placement: match self.ions {
+                    IonPlaces::Random => Placement::Random { seed: self.seed },
+                    IonPlaces::Electrostatic => Placement::Electrostatic,
+                },
+            },
         })
     }
+
+    /// Shape and size of the cell.
+    fn cell(&self) -> Result<CellPlan> {
+        let size = match &self.size {
+            None => Size::Padding(length("--padding", &self.padding)?),
+            Some(text) => {
+                let lengths = text.split(',').map(|part| length("--size", part.trim()));
+                match *lengths.collect::<Result<Vec<f64>>>()? {
+                    [distance] => Size::Distance(distance),
+                    [a, b, c] => Size::Edges([a, b, c]),
+                    _ => {
+                        let help = "write one length, or three for a rectangular box: \"8 nm,8 nm,10 nm\"";
+                        return Err(Problem::new(format!("--size {text:?}")).help(help).into());
+                    }
+                }
+            }
+        };
+        let shape = match (self.shape, size) {
+            (Some(CellShape::Cube), _) => Shape::Cube,
+            (Some(CellShape::Rectangular), _) | (None, Size::Edges(_)) => Shape::Rectangular,
+            (None, _) if self.membrane.is_some() => Shape::Rectangular,
+            (Some(CellShape::Octahedron), _) => Shape::Octahedron,
+            (Some(CellShape::Dodecahedron) | None, _) => Shape::Dodecahedron,
+        };
+        Ok(CellPlan { shape, size, orient: self.orient })
+    }
+}
+
+/// Reads a length (nm) of an option, which problems name.
+fn length(option: &str, text: &str) -> Result<f64> {
+    let named = |problem: Problem| Problem { message: format!("{option}: {}", problem.message), ..problem };
+    Ok(Dimension::Length.parse(text).map_err(named)?)
 }
 
 /// Names the file in problems that do not name one.
@@ -245,10 +323,31 @@ impl WrittenTopology {
         Err(refusal.unwrap_or_else(|| Error::Internal("no format of topologies".to_owned())))
     }
 
+    /// Why an earlier format was refused, without the path of the file, so that equal builds give equal texts.
+    fn reason(&self) -> Option<String> {
+        self.refusal.as_ref().map(|refusal| match refusal {
+            Error::Input(problems) => {
+                problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<&str>>().join("; ")
+            }
+            other => other.to_string(),
+        })
+    }
+
     /// Line of the log, if an earlier format was refused.
     fn line(&self) -> String {
-        let Some(refusal) = &self.refusal else { return String::new() };
+        let Some(refusal) = self.reason() else { return String::new() };
         format!("topology     {}, because {} cannot be written: {refusal}\n", self.name, TOPOLOGIES[0])
+    }
+
+    /// Decision of `build.json`, if an earlier format was refused.
+    fn decision(&self) -> Option<serde_json::Value> {
+        let refusal = self.reason()?;
+        Some(serde_json::json!({
+            "subject": "topology",
+            "what": format!("wrote {}", self.name),
+            "where": "the whole system",
+            "why": format!("{} cannot be written: {refusal}", TOPOLOGIES[0]),
+        }))
     }
 }
 
@@ -278,14 +377,19 @@ fn write_text(path: &Path, text: &str) -> Result<()> {
 /// Returns the log: what was built, and every decision with its reason.
 fn log(built: &Built) -> String {
     let Built { structure, added, decisions, .. } = built;
+    let [cation, anion] = added.ions;
     let mut text = format!(
-        "system       {} atoms, {} residues; added {} waters, {} sodium and {} chloride ions\n",
+        "system       {} atoms, {} residues; added {} waters, {} {cation} and {} {anion} ions\n",
         structure.atoms.len(),
         structure.residues.len(),
         added.waters,
         added.cations,
         added.anions
     );
+    let [upper, lower] = added.lipids;
+    if upper + lower > 0 {
+        text += &format!("membrane     {upper} lipids in the upper leaflet, {lower} in the lower\n");
+    }
     for decision in decisions {
         text += &format!("{decision}\n");
     }
@@ -293,7 +397,7 @@ fn log(built: &Built) -> String {
 }
 
 /// Returns the decisions as JSON.
-fn decisions(built: &Built) -> String {
+fn decisions(built: &Built, topology: &WrittenTopology) -> String {
     let list = built.decisions.iter().map(|decision| {
         serde_json::json!({
             "subject": format!("{:?}", decision.subject).to_lowercase(),
@@ -305,74 +409,11 @@ fn decisions(built: &Built) -> String {
     let content = serde_json::json!({
         "version": crate::VERSION,
         "atoms": built.structure.atoms.len(),
+        "lipids": built.added.lipids,
         "waters": built.added.waters,
         "cations": built.added.cations,
         "anions": built.added.anions,
-        "decisions": list.collect::<Vec<_>>(),
+        "decisions": list.chain(topology.decision()).collect::<Vec<_>>(),
     });
     format!("{content:#}\n")
 }
-
-/// Returns an input file with a protocol for the system.
-fn input(built: &Built, topology: &str) -> String {
-    let is_periodic = built.cell.is_some();
-    let forces =
-        if is_periodic { "electrostatics = \"pme\"" } else { "cutoff         = \"none\"\nelectrostatics = \"plain\"" };
-    let has_protein = built.structure.atoms.iter().any(|atom| atom.name == "CA" && atom.element == 6);
-    let equilibration = match (is_periodic, has_protein) {
-        (true, true) => PRESET.to_owned(),
-        (true, false) => [MINIMIZE, HEAT_IN_CELL].concat(),
-        (false, _) => [MINIMIZE, HEAT].concat(),
-    };
-    let barostat = if is_periodic {
-        "barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }\n"
-    } else {
-        ""
-    };
-    format!(
-        "# Written by `md build`; {LOG} has the decisions. `md check` describes the run, `md help KEY` explains a key.\n\n\
-         [system]\ntopology    = \"{topology}\"\ncoordinates = \"{COORDINATES}\"\n\n\
-         [forces]\n{forces}\nconstraints    = \"h-bonds\"\n\n\
-         [output]\ntrajectory = {{ every = \"10 ps\" }}\nenergies   = {{ every = \"1 ps\" }}\n\n\
-         {equilibration}\n\
-         [[stage]]\nname       = \"production\"\nkind       = \"dynamics\"\nduration   = \"1 ns\"\ntimestep   = \"2 fs\"\n\
-         thermostat = {{ kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }}\n{barostat}"
-    )
-}
-
-/// Stages before production in a cell with a protein.
-const PRESET: &str = "[[stage]]
-preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
-";
-/// First stage of a system without protein.
-const MINIMIZE: &str = "[[stage]]
-name = \"minimize\"
-kind = \"minimize\"
-
-";
-/// Stages before production in a cell without protein, after [`MINIMIZE`].
-const HEAT_IN_CELL: &str = "[[stage]]
-name       = \"heat\"
-kind       = \"dynamics\"
-duration   = \"50 ps\"
-timestep   = \"2 fs\"
-velocities = \"generate\"
-thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }
-
-[[stage]]
-name       = \"density\"
-kind       = \"dynamics\"
-duration   = \"100 ps\"
-timestep   = \"2 fs\"
-thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }
-barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"2 ps\" }
-";
-/// Stages before production without a cell, after [`MINIMIZE`].
-const HEAT: &str = "[[stage]]
-name       = \"heat\"
-kind       = \"dynamics\"
-duration   = \"50 ps\"
-timestep   = \"1 fs\"
-velocities = \"generate\"
-thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"5 1/ps\" }
-";

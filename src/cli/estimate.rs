@@ -72,13 +72,18 @@ fn step_seconds(plan: &Plan, system: &System, state: &State, (threads, level): (
     work / threads as f64 + HAND_OVER
 }
 
+/// Returns the number of steps of all minimisations, which may converge earlier, and of all dynamics.
+fn steps(plan: &Plan) -> (f64, f64) {
+    plan.stages.iter().fold((0.0, 0.0), |(minimisation, dynamics), stage| match &stage.kind {
+        StageKind::Minimize(stage) => (minimisation + plan.target(stage.steps) as f64, dynamics),
+        StageKind::Dynamics(stage) => (minimisation, dynamics + plan.target(stage.steps) as f64),
+    })
+}
+
 /// Returns the wall time of all stages in seconds, on the given number of threads.
 pub(super) fn seconds(plan: &Plan, system: &System, state: &State, processors: (usize, Level)) -> f64 {
-    let steps = plan.stages.iter().map(|stage| match &stage.kind {
-        StageKind::Minimize(minimize) => plan.target(minimize.steps) as f64,
-        StageKind::Dynamics(dynamics) => plan.target(dynamics.steps) as f64,
-    });
-    steps.sum::<f64>() * step_seconds(plan, system, state, processors)
+    let (minimisation, dynamics) = steps(plan);
+    (minimisation + dynamics) * step_seconds(plan, system, state, processors)
 }
 
 /// Describes the duration of all stages on the given number of threads.
@@ -90,9 +95,15 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level)
         Precision::Mixed => format!("{threads} threads with {}", level.name()),
         Precision::Double => format!("{threads} threads in double precision"),
     };
+    let whole = match steps(plan) {
+        (0.0, dynamics) => duration(dynamics * step),
+        (minimisation, 0.0) => format!("at most {}", duration(minimisation * step)),
+        (minimisation, dynamics) => {
+            format!("{}, and at most {} for minimisation", duration(dynamics * step), duration(minimisation * step))
+        }
+    };
     format!(
-        "about {} ({} ms per step{}) on {machine} if no other program runs; accurate to a factor of two",
-        duration(seconds(plan, system, state, (threads, level))),
+        "about {whole} ({} ms per step{}) on {machine} if no other program runs; accurate to a factor of two",
         three_digits(step * 1e3),
         speed.unwrap_or_default()
     )

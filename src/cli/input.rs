@@ -1,11 +1,12 @@
 //! The input file and the options that override it, for every subcommand that takes one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::config::{Config, Override, Replica};
 use crate::error::{Error, Problem, Result};
+use crate::format::{self, known};
 use crate::run::Device;
 
 /// An input file and the changes from the command line.
@@ -21,14 +22,15 @@ pub(super) struct Input {
 
 impl Input {
     /// Returns the path of the input file.
-    pub(super) fn path(&self) -> &std::path::Path {
+    pub(super) fn path(&self) -> &Path {
         &self.input
     }
 
     /// Reads and checks the input file. A setting in `options` overrides one in `--set`, `--set` overrides the
     /// environment, and the environment overrides the input file.
     pub(super) fn read(&self, options: Vec<Override>) -> Result<Config> {
-        Ok(complete(Config::read(&self.input, &self.overrides(options)?)?))
+        let config = Config::read(&self.input, &self.overrides(options)?);
+        config.map(complete).map_err(|error| of_another_kind(&self.input).map_or(error, Error::from))
     }
 
     /// Reads the configuration of one replica. Settings of the replica override the settings of [`Input::read`], and
@@ -57,6 +59,23 @@ impl Input {
 fn complete(mut config: Config) -> Config {
     config.plan.system.include.extend(gromacs_folders());
     config
+}
+
+/// Returns the problem of a file that is given as input file and is a file of another kind, for example a topology.
+fn of_another_kind(path: &Path) -> Option<Problem> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let (name, help) = match ending {
+        // a damaged input file may resemble files of other programs
+        "toml" => return None,
+        "mdp" => ("GROMACS mdp", format!("`md import {}` translates it", path.display())),
+        "mdin" => ("AMBER mdin", format!("`md import {}` translates it", path.display())),
+        _ => {
+            let help = "`md new input.toml` writes an input file, whose table [system] names topology and coordinates";
+            (known::recognised(&format::read(path).ok()?)?, help.to_owned())
+        }
+    };
+    let problem = Problem::new(format!("the file is no input file of md; its format is {name}")).in_file(path);
+    Some(problem.help(help))
 }
 
 /// Returns the settings from the environment: `MD_SIMD`.

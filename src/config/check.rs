@@ -42,8 +42,9 @@ fn missing_file(key: &Key, text: &str) -> Option<Problem> {
 }
 
 /// Returns the file in the same folder with the most similar name.
-fn neighbour(path: &Path) -> Option<String> {
-    let entries = std::fs::read_dir(path.parent()?).ok()?;
+pub(super) fn neighbour(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?;
     let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
 }

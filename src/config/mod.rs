@@ -155,7 +155,10 @@ pub fn read_text(path: &Path) -> Result<String> {
 }
 
 fn not_read(path: &Path, error: &std::io::Error) -> Error {
-    let help = "expected a TOML text of at most 1 MiB; `md new input.toml` writes a starter file";
+    let help = match check::neighbour(path).filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
+        Some(name) => format!("did you mean \"{name}\"?"),
+        None => "expected a TOML text of at most 1 MiB; `md new input.toml` writes a starter file".to_owned(),
+    };
     Problem::new(format!("cannot read the input file: {error}")).in_file(path).help(help).into()
 }
 

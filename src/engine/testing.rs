@@ -167,7 +167,7 @@ pub(crate) const TRIAL_LISTS: ListSchedule =
 pub(crate) fn volume_trial(threshold: f64) -> VolumeTrial {
     VolumeTrial {
         extent: 1,
-        directions: &[0, 1],
+        directions: [true, true, false],
         pressure: 0.06,
         surface_tension: 1.0,
         compressibility: 7.5e-4,

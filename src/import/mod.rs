@@ -114,7 +114,14 @@ pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> R
     for (path, text) in inputs {
         match stage(program, path, text, files, base)? {
             Ok(part) => parts.push(part),
-            Err(found) => problems.extend(found),
+            Err(found) => {
+                for problem in found {
+                    // a fault of the index file is found with each input
+                    if !problems.contains(&problem) {
+                        problems.push(problem);
+                    }
+                }
+            }
         }
     }
     if !problems.is_empty() {

@@ -76,8 +76,14 @@ fn a_bad_file_is_quoted_with_line_and_column_and_leaves_nothing_behind() {
 fn a_missing_or_binary_input_file_is_an_input_error() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("binary"), [0u8, 255, 10, 200]).unwrap();
+    std::fs::write(folder.path().join("production.toml"), MINIMIZE).unwrap();
+    std::fs::write(folder.path().join("md.mdp"), "dt = 0.002\nnsteps = 5\n").unwrap();
+    let topology = system("water").join("water.prmtop.xz");
     for (name, part) in [
         ("nothing.toml", "md new"),
+        ("prodution.toml", "did you mean \"production.toml\"?"),
+        ("md.mdp", "md import md.mdp"),
+        (topology.to_str().unwrap(), "its format is AMBER topology"),
         ("binary", "not valid UTF-8"),
         (".", "this is a folder"),
         ("/dev/zero", "pipes and devices are not read"),

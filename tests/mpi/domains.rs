@@ -42,6 +42,45 @@ fn a_system_is_the_same_on_any_number_of_ranks() {
     }
 }
 
+/// Stages with methods that act on more than the atoms of one rank: restraints, frozen atoms, a Monte Carlo barostat
+/// and multiple time steps.
+const METHODS: &str = "velocities = \"file\"\nsteps = 60\ntimestep = \"2 fs\"\n\
+    thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }\n\
+    multiple_time_steps = { every = 2 }\n\
+    position_restraints = [{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }]\n\
+    [[stage]]\nname = \"b\"\nkind = \"dynamics\"\nsteps = 60\ntimestep = \"2 fs\"\n\
+    thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
+    barostat = { kind = \"monte-carlo\", pressure = \"1 bar\", every = 10 }\n\
+    restraints = [{ kind = \"distance\", groups = [\"index 4\", \"index 30\"], rate = \"0.1 nm/ns\", \
+    force_constant = \"500 kJ/mol/nm^2\" }]\n\
+    [[stage]]\nname = \"c\"\nkind = \"dynamics\"\nsteps = 40\ntimestep = \"2 fs\"\nfrozen = \"protein\"\n\
+    thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n";
+
+#[test]
+fn methods_of_all_atoms_run_on_any_number_of_ranks() {
+    let case = case(METHODS);
+    case.ends_with(0, &["--output-dir", "alone", "--quiet"]);
+    for ranks in [2, 4] {
+        let directory = format!("on-{ranks}");
+        ends_with(0, &case, ranks, &["--output-dir", &directory]);
+        assert_eq!(case.rows(&directory), case.rows("alone"));
+        for (name, tolerance) in [("conserved (kJ/mol)", 1e-5), ("potential (kJ/mol)", 2e-3), ("volume (nm^3)", 1e-5)] {
+            let [alone, ours] = ["alone", &directory].map(|directory| case.column(directory, name));
+            for (row, (ours, alone)) in ours.iter().zip(&alone).enumerate() {
+                let near = (ours - alone).abs() < tolerance * alone.abs();
+                assert!(near, "{ranks} ranks, {name} in row {row}: {ours}, not {alone}");
+            }
+        }
+        // interrupted in the middle of a cycle of impulses, and in the second stage
+        let parts = format!("parts-{ranks}");
+        for steps in ["31", "85"] {
+            ends_with(0, &case, ranks, &["--output-dir", &parts, "--steps", steps]);
+        }
+        ends_with(0, &case, ranks, &["--output-dir", &parts]);
+        assert_same(&case.record(&parts), &case.record(&directory));
+    }
+}
+
 #[test]
 fn an_interrupted_run_is_that_which_was_not() {
     let case = case(COUPLED);
@@ -100,16 +139,11 @@ fn what_cannot_be_divided_is_refused_once() {
     let crowded = case(COUPLED);
     let text = ends_with(2, &crowded, 5, &[]);
     assert_eq!(text.matches("cannot be divided among 5 ranks").count(), 1, "{text}");
-    let restrained = case(&format!(
-        "{COUPLED}position_restraints = [{{ select = \"protein\", force_constant = \"1000 kJ/mol/nm^2\" }}]\n"
-    ));
-    let text = ends_with(2, &restrained, 2, &[]);
-    assert_eq!(
-        text.matches("stage \"a\" uses position restraints, which a run on several ranks does not support").count(),
-        1,
-        "{text}"
-    );
-    for case in [&vacuum, &crowded, &restrained] {
+    let double = case(COUPLED);
+    let text = ends_with(2, &double, 2, &["--set", "run.precision=\"double\""]);
+    let refused = "the run uses double precision, which a run on several ranks does not support";
+    assert_eq!(text.matches(refused).count(), 1, "{text}");
+    for case in [&vacuum, &crowded, &double] {
         assert!(std::ptr::eq(case, &vacuum) || !case.path("out").exists(), "something has begun");
     }
 }

@@ -7,6 +7,9 @@ Each PDB and PDBx/mmCIF file is built in vacuum without hetero groups. For syste
 energy of `md energy` in double precision is compared with that of OpenMM's ForceField.createSystem (Reference platform, no
 cutoff) for the same force field and the positions in system.pdb. Prints a line for each file, and a table of the reasons of
 refusals. Ends with 1 if an energy differs by more than 1e-6 or the program ends abnormally. Needs the package openmm.
+
+With --salt "Mg2+,Cl-,0.15 M", each entry is built in water with this salt, at a padding of 0.5 nm. The energy is that of the
+molecules of the cell without periodic images.
 """
 
 import argparse
@@ -36,12 +39,12 @@ REASONS = {
 }
 
 
-def energy(folder, field):
-    """Potential energy with OpenMM, kJ/mol."""
+def energy(folder, field, pdb):
+    """Potential energy with OpenMM for the positions of a PDB file, kJ/mol."""
     from openmm import Context, Platform, VerletIntegrator, unit
     from openmm.app import ForceField, NoCutoff, PDBFile
 
-    pdb = PDBFile(str(folder / "system.pdb"))
+    pdb = PDBFile(str(folder / pdb))
     # an AMBER topology has terms for the bonds of water, and a GROMACS topology has rigid water without them
     rigid = not (folder / "system.prmtop").exists()
     system = ForceField(*FIELDS[field]).createSystem(pdb.topology, nonbondedMethod=NoCutoff, constraints=None, rigidWater=rigid)
@@ -50,11 +53,31 @@ def energy(folder, field):
     return context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole)
 
 
+def without_cell(md, folder):
+    """Writes a topology, a PDB file and an input without cell."""
+    topology = next(name for name in ["system.prmtop", "system.top"] if (folder / name).exists())
+    if topology == "system.prmtop":
+        subprocess.run([md, "convert", folder / topology, folder / "bare.top"], check=True, capture_output=True)
+        (folder / topology).unlink()
+    else:
+        shutil.copy(folder / topology, folder / "bare.top")
+    lines = (folder / "system.pdb").read_text().splitlines(keepends=True)
+    (folder / "bare.pdb").write_text("".join(line for line in lines if not line.startswith("CRYST1")))
+    head = (folder / "input.toml").read_text().split("[[stage]]")[0].split("[forces]")[0]
+    forces = '[forces]\ncutoff = "none"\nelectrostatics = "plain"\n'
+    stage = '[[stage]]\nname = "minimize"\nkind = "minimize"\n'
+    (folder / "bare.toml").write_text(head.replace(topology, "bare.top") + forces + stage)
+
+
 def attempt(md, path, folder, options):
     """Returns the outcome of a file in words, the category of a refusal, and whether all is well."""
     shutil.rmtree(folder, ignore_errors=True)
     started = time.monotonic()
-    wishes = ["--vacuum", "--drop-hetero", "--forcefield", options.forcefield, "-o", folder]
+    cell = ["--vacuum"]
+    if options.salt:
+        cation, anion, concentration = options.salt.split(",")
+        cell = ["--padding", "0.5 nm", "--cation", cation, "--anion", anion, "--salt", concentration]
+    wishes = [*cell, "--drop-hetero", "--forcefield", options.forcefield, "-o", folder]
     done = subprocess.run([md, "build", path, *wishes], capture_output=True, text=True)
     seconds = time.monotonic() - started
     if done.returncode != 0:
@@ -64,12 +87,16 @@ def attempt(md, path, folder, options):
     atoms = json.loads((folder / "build.json").read_text())["atoms"]
     if atoms > options.atoms:
         return f"built, {atoms} atoms, {seconds:.1f} s; not compared", "built", True
-    settings = ['system.coordinates="system.pdb"', 'run.precision="double"', 'forces.lj_modifier="none"']
+    source, pdb = "input.toml", "system.pdb"
+    if options.salt:
+        without_cell(md, folder)
+        source, pdb = "bare.toml", "bare.pdb"
+    settings = [f'system.coordinates="{pdb}"', 'run.precision="double"', 'forces.lj_modifier="none"']
     settings = [word for setting in settings for word in ("--set", setting)]
-    subprocess.run([md, "energy", folder / "input.toml", "--json", folder / "energy.json", *settings], check=True, capture_output=True)
+    subprocess.run([md, "energy", folder / source, "--json", folder / "energy.json", *settings], check=True, capture_output=True)
     ours = json.loads((folder / "energy.json").read_text())["energies"]["potential"]
     try:
-        theirs = energy(folder, options.forcefield)
+        theirs = energy(folder, options.forcefield, pdb)
     except Exception as error:  # noqa: BLE001, the reason is printed
         return f"built, {atoms} atoms, {seconds:.1f} s; OpenMM: {str(error)[:100]}", "built", True
     off = abs(ours - theirs) / max(abs(theirs), 1.0)
@@ -81,6 +108,7 @@ def main():
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     parser.add_argument("--md", type=pathlib.Path, default=pathlib.Path("target/release/md"))
     parser.add_argument("--atoms", type=int, default=6000)
+    parser.add_argument("--salt", metavar="CATION,ANION,CONCENTRATION")
     parser.add_argument("--forcefield", choices=FIELDS, default="amber14")
     options = parser.parse_args()
     out = pathlib.Path(__file__).resolve().parent / "out"

@@ -15,6 +15,10 @@ use super::table::{ResidueKind, StandardResidue};
 const SELENIUM: u8 = 34;
 const SULFUR: u8 = 16;
 
+/// Name of the residues that mark the planes of the membrane in files of the database OPM (M. A. Lomize et al., Nucleic
+/// Acids Res. 40, D370 (2012), doi:10.1093/nar/gkr703).
+const MEMBRANE_MARK: &str = "DUM";
+
 /// A residue that is taken, at one location.
 #[derive(Clone, Debug)]
 pub(super) struct Picked {
@@ -56,6 +60,8 @@ pub(super) struct Choice {
     waters: usize,
     /// virtual sites of waters that were left out
     sites: usize,
+    /// marks of the membrane that were left out
+    marks: usize,
 }
 
 /// Chooses residues, locations and names.
@@ -138,6 +144,10 @@ impl Choice {
         let is_water = found.is_some_and(|standard| standard.kind == ResidueKind::Water);
         let is_kept = if is_water { options.waters } else { options.hetero || taken.is_polymer };
         self.waters += usize::from(is_water);
+        if taken.name == MEMBRANE_MARK && !taken.is_polymer {
+            self.marks += 1;
+            return;
+        }
         if !is_kept {
             if !is_water {
                 *self.dropped.entry(taken.name.clone()).or_default() += 1;
@@ -297,6 +307,10 @@ impl Choice {
         if self.sites > 0 {
             let what = format!("left out {} of waters", counted(self.sites, "virtual site"));
             say(Subject::Selection, what, "md build adds the virtual sites of the water model");
+        }
+        if self.marks > 0 {
+            let what = format!("left out {} DUM", counted(self.marks, "residue"));
+            say(Subject::Selection, what, "files of OPM mark the planes of the membrane with them");
         }
         if self.deuterium > 0 {
             let what = format!("replaced {} of deuterium by hydrogen", counted(self.deuterium, "atom"));

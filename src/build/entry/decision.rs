@@ -29,6 +29,8 @@ pub enum Subject {
     Protonation,
     /// orientation of side chains of Asn, Gln and His
     Orientation,
+    /// membrane around the structure
+    Membrane,
     /// cell, water and ions
     Solvent,
 }

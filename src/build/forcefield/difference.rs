@@ -7,6 +7,7 @@ use md_engine::format::element;
 
 use super::isomorphism::ResidueGraph;
 use super::template::Template;
+use super::templates::Templates;
 use crate::structure::Structure;
 
 /// Length of a residue name from which on a similar name may be a typing error; most shorter names are similar.
@@ -14,16 +15,27 @@ const LONG_NAME: usize = 4;
 /// Largest number of names of atoms or bonds in a message.
 const MOST_NAMES: usize = 8;
 
+/// Advice for a free amino acid, with charges at both ends. Force fields of AMBER have no such residues.
+const FREE_AMINO_ACID: &str = "build it with --forcefield charmm36, which has both ends of an amino acid; or cap it with \
+                               --cap ACE,NME --cap-ends; or add a force-field file that has its template";
+
 /// Makes the problem of a residue that matches no template. The message compares the residue with the most similar
 /// template.
 pub(super) fn problem(
     structure: &Structure,
     residue: usize,
     graph: &ResidueGraph<'_>,
-    templates: &[Template],
+    templates: &Templates,
 ) -> Problem {
     let (label, name) = (structure.residue_label(residue), &structure.residues[residue].name);
     let intro = format!("no template of the force field matches the residue {label}");
+    let is_free = |template: &Template| template.external_bonds.is_empty() && template.find("OXT").is_some();
+    let has_free = !templates.patches.is_empty() || templates.all().iter().any(is_free);
+    if is_free_amino_acid(graph) && !has_free {
+        return Problem::new(format!("{intro}, a free amino acid: the force field has amino acids within chains only"))
+            .help(FREE_AMINO_ACID);
+    }
+    let templates = templates.all();
     let similar = templates.iter().min_by_key(|template| distance(graph, template, name));
     let Some(template) = similar.filter(|template| distance(graph, template, name).0 <= graph.atoms.len()) else {
         let names = templates.iter().map(|template| &*template.name);
@@ -37,6 +49,12 @@ pub(super) fn problem(
     let (differences, advice) = differences(graph, template);
     let message = format!("{intro}; the most similar is {}, from which it differs: {differences}", template.label());
     Problem::new(message).help(advice)
+}
+
+/// Whether a residue has both ends of an amino acid and no bonds to other residues.
+fn is_free_amino_acid(graph: &ResidueGraph<'_>) -> bool {
+    let has = |name: &&str| (0..graph.atoms.len()).any(|index| graph.name(index) == *name);
+    outer_of(graph) == 0 && ["N", "CA", "C", "O", "OXT"].iter().all(has)
 }
 
 /// Number of atoms and bonds that differ, and whether the names of residue and template differ.

@@ -144,9 +144,8 @@ fn report(structure: &Structure, templates: &Templates, unmatched: &BTreeMap<usi
     if unmatched.is_empty() {
         return Ok(());
     }
-    let problem = |(residue, graph): (&usize, &ResidueGraph<'_>)| {
-        difference::problem(structure, *residue, graph, templates.all())
-    };
+    let problem =
+        |(residue, graph): (&usize, &ResidueGraph<'_>)| difference::problem(structure, *residue, graph, templates);
     let mut problems: Vec<Problem> = unmatched.iter().take(MOST_REPORTED).map(problem).collect();
     if unmatched.len() > MOST_REPORTED {
         problems.push(Problem::new(format!("{} residues in all match no template", unmatched.len())));

@@ -182,6 +182,13 @@ fn water_with_virtual_sites() {
 }
 
 #[test]
+fn water_with_ions_of_salts() {
+    compare("salts-3");
+    compare("salts-4");
+    compare("halides");
+}
+
+#[test]
 fn peptides_with_water_and_ions() {
     compare("peptide-ions");
 }
@@ -240,6 +247,33 @@ fn errors_say_what_differs_from_the_most_similar_template() {
     assert!(message.contains("HOH 1 of chain A") && message.contains("add a force-field file"), "{message}");
     let message = refusal("water-3", &["amber14/tip4pew.xml"], |_| {});
     assert!(message.contains("add the virtual sites of the water model"), "{message}");
+}
+
+/// Glycine with charged ends: patches of CHARMM36 make it, and force fields of AMBER have no such residue.
+#[test]
+fn free_amino_acids_need_patches() {
+    let names = ["N", "H1", "H2", "H3", "CA", "HA2", "HA3", "C", "O", "OXT"];
+    let atom = |name: &str| Atom {
+        name: name.to_owned(),
+        element: match name.as_bytes()[0] {
+            b'N' => 7,
+            b'C' => 6,
+            b'O' => 8,
+            _ => 1,
+        },
+    };
+    let glycine = Structure {
+        chains: vec!["A".to_owned()],
+        residues: vec![Residue { name: "GLY".to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 }],
+        atoms: names.map(atom).to_vec(),
+        bonds: vec![[0, 1], [0, 2], [0, 3], [0, 4], [4, 5], [4, 6], [4, 7], [7, 8], [7, 9]],
+    };
+    let field = |name| ForceField::read(&[name]).expect("a file of md");
+    let message = field("amber14/protein.ff14SB.xml").describe(&glycine).expect_err("no template").to_string();
+    assert!(message.contains("GLY 1 of chain A, a free amino acid"), "{message}");
+    let found = field("charmm36_2024.xml").describe(&glycine).expect("a template with two patches").topology;
+    let charge: f64 = found.atoms.iter().map(|atom| atom.charge).sum();
+    assert!(charge.abs() < 1e-9, "{charge}");
 }
 
 /// Error of a force-field file with this text between the tags of the root.

@@ -3,8 +3,10 @@
 //! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
+mod membrane;
 mod protonation;
 mod solvate;
+mod species;
 mod water;
 
 use md_engine::cell::PeriodicCell;
@@ -14,10 +16,11 @@ use md_engine::vec3::Vec3;
 use md_engine::virtual_sites;
 
 use crate::complete::{Caps, complete};
-use crate::entry::{self, Decision, Entry};
+use crate::entry::{self, Cleaned, Decision, Entry, Subject};
 use crate::hydrogens::{self, Flips, Protonation};
-use crate::solvent::{CellPlan, Shape};
-use crate::structure::Structure;
+use crate::solvent::{CellPlan, Placement, Salt, Shape};
+use crate::structure::{Residue, Structure};
+pub use species::{anion_names, cation_names};
 use water::Model;
 pub use water::{field_names, water_names};
 
@@ -53,10 +56,26 @@ pub struct Settings {
     pub flips: Vec<ResidueName>,
     /// cell that is filled with water; `None` for a system without cell and added water
     pub cell: Option<CellPlan>,
-    /// concentration of NaCl in addition to the ions that neutralise the solute, mol/L
+    /// lipid of the membrane around the structure, one of [`crate::solvent::lipid_names`]; the cell is then rectangular
+    /// and has a padding
+    pub membrane: Option<String>,
+    /// ions that are added to the cell
+    pub ions: Ions,
+}
+
+/// Ions that neutralise a solute, and salt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ions {
+    /// cations, one of [`cation_names`]
+    pub cation: String,
+    /// anions, one of [`anion_names`]
+    pub anion: String,
+    /// formula units of the salt per volume of solvent, mol/L
     pub salt: f64,
-    /// seed of the random numbers that place ions
-    pub seed: u64,
+    /// rule for the number of salt ions
+    pub rule: Salt,
+    /// method that chooses the waters that ions replace
+    pub placement: Placement,
 }
 
 /// A system that was built.
@@ -77,18 +96,31 @@ pub struct Built {
 }
 
 /// Numbers of molecules that were added.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
     /// waters
     pub waters: usize,
-    /// sodium ions
+    /// cations
     pub cations: usize,
-    /// chloride ions
+    /// anions
     pub anions: usize,
+    /// names of the cation and of the anion in a sentence
+    pub ions: [&'static str; 2],
+    /// lipids in the upper and in the lower leaflet
+    pub lipids: [usize; 2],
+}
+
+impl Default for Added {
+    /// No molecules, with the names of the default ions.
+    fn default() -> Self {
+        let ions = [species::CATIONS[0].word, species::ANIONS[0].word];
+        Self { waters: 0, cations: 0, anions: 0, ions, lipids: [0; 2] }
+    }
 }
 
 /// Builds a system from an entry.
 pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
+    let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref())?;
     let model = Model::read(&settings.fields, &settings.water)?;
     let mut cleaned = entry::clean(entry, &settings.entry)?;
     complete(&mut cleaned, settings.caps)?;
@@ -99,12 +131,23 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let mut decisions = cleaned.decisions;
     decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
-    let (mut cell, mut added) = (None, Added::default());
     solvate::add_sites(&mut structure, &mut positions, model.sites);
+    let (mut cell, mut added) = (None, Added::default());
     if let Some(plan) = &settings.cell {
-        let solvated = solvate::solvate(structure, positions, plan, &model, (settings.salt, settings.seed))?;
-        (structure, positions, cell, added) =
-            (solvated.structure, solvated.positions, Some(solvated.cell), solvated.added);
+        let ions = &settings.ions;
+        let solvated = match membrane {
+            Some((patch, padding)) => {
+                let embedded = membrane::embed(structure, &positions, &patch, padding)?;
+                decisions.extend(embedded.decisions);
+                let admits = |oxygen| embedded.bilayer.admits_water(oxygen);
+                let solvated = solvate::solvate(embedded.structure, embedded.enclosed, admits, &model, ions)?;
+                added.lipids = embedded.bilayer.leaflets.map(|leaflet| leaflet.lipids);
+                solvated
+            }
+            None => solvate::solvate(structure, plan.around(&positions)?, |_| true, &model, ions)?,
+        };
+        (structure, positions, cell) = (solvated.structure, solvated.positions, Some(solvated.cell));
+        added = Added { lipids: added.lipids, ..solvated.added };
         decisions.extend(solvated.decisions);
     }
     let mut description = model.field.describe(&structure)?;

@@ -6,19 +6,17 @@ use md_engine::cell::PeriodicCell;
 use md_engine::error::Result;
 use md_engine::vec3::Vec3;
 
-use super::Added;
+use super::species::{self, Ion};
 use super::water::{Model, molecule};
+use super::{Added, Ions};
 use crate::entry::{Decision, Subject};
-use crate::solvent::{CellPlan, Charge, IonPlan, Placement, SoluteAtom, bondi_radius, fill, place_ions};
+use crate::solvent::{Charge, Enclosed, IonPlan, Placement, Salt, SoluteAtom, bondi_radius, fill, place_ions};
 use crate::structure::{Atom, Residue, Structure};
 
-/// Names of the ions in the force fields, and their atomic numbers.
-const SODIUM: (&str, u8) = ("NA", 11);
-const CHLORIDE: (&str, u8) = ("CL", 17);
 /// Name of the extra site of a water with four sites.
 const EXTRA: &str = "M";
 /// Largest residue number of added molecules: numbers in PDB files have four digits.
-const NUMBERS: usize = 9999;
+const NUMBERS: i32 = 9999;
 
 /// A structure in water.
 pub(super) struct Solvated {
@@ -29,16 +27,16 @@ pub(super) struct Solvated {
     pub(super) decisions: Vec<Decision>,
 }
 
-/// Puts a structure into a cell, which is filled with water. Ions make it neutral, and salt (mol/L) is added.
+/// Fills the cell of a structure with water where `admits` allows its oxygen. Ions make it neutral, and salt is added.
 pub(super) fn solvate(
     mut structure: Structure,
-    positions: Vec<Vec3>,
-    plan: &CellPlan,
+    Enclosed { cell, mut positions }: Enclosed,
+    admits: impl Fn(Vec3) -> bool,
     model: &Model,
-    (salt, seed): (f64, u64),
+    ions: &Ions,
 ) -> Result<Solvated> {
-    let enclosed = plan.around(&positions)?;
-    let (cell, mut positions) = (enclosed.cell, enclosed.positions);
+    let cation = species::find(&species::CATIONS, &ions.cation, &model.field)?;
+    let anion = species::find(&species::ANIONS, &ions.anion, &model.field)?;
     let charges = model.field.describe(&structure)?.topology.atoms;
     let solute: Vec<SoluteAtom> = positions
         .iter()
@@ -46,23 +44,25 @@ pub(super) fn solvate(
         .map(|(&position, atom)| SoluteAtom { position, radius: bondi_radius(atom.element) })
         .collect();
     let mut waters = fill(&cell, &solute, &model.geometry)?;
-    let charge: f64 = charges.iter().map(|atom| atom.charge).sum();
-    let counts = IonPlan { concentration: salt, ..IonPlan::default() }.counts(charge.round() as i64, waters.len())?;
+    waters.retain(|water| admits(water[0]));
+    let charge = charges.iter().map(|atom| atom.charge).sum::<f64>().round() as i64;
+    let ion_plan = IonPlan {
+        cation_valence: cation.valence(),
+        anion_valence: anion.valence(),
+        concentration: ions.salt,
+        salt: ions.rule,
+    };
+    let counts = ion_plan.counts(charge, waters.len())?;
     let oxygens: Vec<Vec3> = waters.iter().map(|water| water[0]).collect();
     let solute: Vec<Charge> =
         positions.iter().zip(&charges).map(|(&position, atom)| Charge { position, charge: atom.charge }).collect();
-    let sites = place_ions(&cell, &solute, &oxygens, &counts, Placement::Random { seed })?;
-    let ions = [(SODIUM, &sites.cations), (CHLORIDE, &sites.anions)];
+    let sites = place_ions(&cell, &solute, &oxygens, &counts, ions.placement)?;
     let chain = new_chain(&mut structure);
-    let mut number = 0;
-    let mut next = || {
-        number = number % NUMBERS + 1;
-        number as i32
-    };
-    for ((name, element), places) in ions {
-        for &place in places {
-            structure.residues.push(residue(name, next(), chain, structure.atoms.len()));
-            structure.atoms.push(Atom { name: name.to_owned(), element });
+    let mut numbers = numbers();
+    for (ion, places) in [(cation, &sites.cations), (anion, &sites.anions)] {
+        for (&place, number) in places.iter().zip(&mut numbers) {
+            structure.residues.push(residue(ion.residue, number, chain, structure.atoms.len()));
+            structure.atoms.push(Atom { name: ion.atom.to_owned(), element: ion.element });
             positions.push(oxygens[place]);
         }
     }
@@ -71,24 +71,35 @@ pub(super) fn solvate(
     waters.retain(|_| index.next().is_none_or(|water| !replaced.contains(&water)));
     let chain = new_chain(&mut structure);
     let water = molecule(model.sites);
-    for places in &waters {
+    for (places, number) in waters.iter().zip(numbers) {
         let first = structure.atoms.len();
-        structure.residues.push(residue("HOH", next(), chain, first));
+        structure.residues.push(residue("HOH", number, chain, first));
         structure.bonds.extend(water.bonds.iter().map(|bond| bond.map(|atom| atom + first as u32)));
         structure.atoms.extend(water.atoms.iter().cloned());
         positions.extend(places.iter().chain(std::iter::repeat(&places[0])).take(model.sites));
     }
-    let added = Added { waters: waters.len(), cations: counts.cations, anions: counts.anions };
-    let decisions = decisions(&cell, charge, salt, added);
+    let added = Added {
+        waters: waters.len(),
+        cations: counts.cations,
+        anions: counts.anions,
+        ions: [cation.word, anion.word],
+        ..Added::default()
+    };
+    let decisions = decisions(&cell, &added, reason(charge, ions, &ion_plan, [cation, anion])?);
     Ok(Solvated { structure, positions, cell, added, decisions })
 }
 
-fn residue(name: &str, number: i32, chain: u32, first: usize) -> Residue {
+/// Numbers of added residues, which begin again after the largest.
+pub(super) fn numbers() -> impl Iterator<Item = i32> {
+    (1..=NUMBERS).cycle()
+}
+
+pub(super) fn residue(name: &str, number: i32, chain: u32, first: usize) -> Residue {
     Residue { name: name.to_owned(), number, insertion_code: None, chain, first: first as u32 }
 }
 
 /// Adds a chain with the first letter that no chain has, or without a letter. Returns its index.
-fn new_chain(structure: &mut Structure) -> u32 {
+pub(super) fn new_chain(structure: &mut Structure) -> u32 {
     let letters = ('A'..='Z').chain('a'..='z').map(String::from);
     let mut free = letters.filter(|letter| !structure.chains.contains(letter));
     let letter = free.next().unwrap_or_default();
@@ -120,16 +131,36 @@ pub(super) fn add_sites(structure: &mut Structure, positions: &mut Vec<Vec3>, si
     (*structure, *positions) = (new, placed);
 }
 
-fn decisions(cell: &PeriodicCell, charge: f64, salt: f64, added: Added) -> Vec<Decision> {
+fn decisions(cell: &PeriodicCell, added: &Added, reason: String) -> Vec<Decision> {
     let decision = |what: String, why: String| Decision {
         subject: Subject::Solvent,
         what,
         place: "the whole system".to_owned(),
         why,
     };
-    let Added { waters, cations, anions } = added;
+    let Added { waters, cations, anions, ions: [cation, anion], .. } = added;
     let filled = format!("added {waters} waters to a cell of {:.3} nm3", cell.volume());
-    let ions = format!("replaced waters by {cations} sodium and {anions} chloride ions");
-    let reason = format!("the solute has a charge of {charge:.0} e, and {salt} mol/L of salt were asked for");
-    vec![decision(filled, "the padding or size that was asked for".to_owned()), decision(ions, reason)]
+    let replaced = format!("replaced waters by {cations} {cation} and {anions} {anion} ions");
+    vec![decision(filled, "the padding or size that was asked for".to_owned()), decision(replaced, reason)]
+}
+
+/// The reason of the numbers and places of ions in words, for a solute of the given charge (e).
+fn reason(charge: i64, ions: &Ions, plan: &IonPlan, [cation, anion]: [&Ion; 2]) -> Result<String> {
+    let mut text = format!("the solute has a charge of {charge} e, and {} mol/L of salt were asked for", ions.salt);
+    if ions.rule == Salt::Equilibrium {
+        text += "; SLTCAP gives the numbers in equilibrium with salt of this concentration";
+    }
+    // the smaller of the two numbers is zero unless the charge is no multiple of the valence of the counterion
+    let [cations, anions] = plan.neutralizing(charge)?;
+    let (counterion, number, rest) = if charge < 0 { (cation, anions, anion) } else { (anion, cations, cation) };
+    if number > 0 {
+        text += &format!(
+            "; {} alone cannot neutralise this charge exactly, and {number} {} make up for the excess",
+            counterion.name, rest.name
+        );
+    }
+    if ions.placement == Placement::Electrostatic {
+        text += "; each ion is where the electrostatic potential is most favourable";
+    }
+    Ok(text)
 }

@@ -17,7 +17,7 @@ pub enum Salt {
     /// Counterions neutralize the solute, and formula units of the salt are added at the concentration.
     #[default]
     Added,
-    /// [`sltcap`]: the solvent is in equilibrium with a reservoir of the concentration.
+    /// [`sltcap`]: the solvent is in equilibrium with a reservoir of the concentration. The ions must be monovalent.
     Equilibrium,
 }
 
@@ -98,6 +98,11 @@ impl IonPlan {
             return Err(Problem::new(format!("a salt concentration of {} mol/L", self.concentration))
                 .help("give a concentration in mol/L, such as 0.15"));
         }
+        if self.salt == Salt::Equilibrium && self.valences() != [1, 1] {
+            let (cation, anion) = (self.cation_valence, self.anion_valence);
+            return Err(Problem::new(format!("SLTCAP with ions of +{cation} e and −{anion} e"))
+                .help("SLTCAP is for monovalent ions: choose such ions, or --salt-method volume"));
+        }
         Ok(())
     }
 
@@ -112,8 +117,9 @@ impl IonPlan {
         [anion / divisor, cation / divisor]
     }
 
-    /// Smallest numbers of cations and anions that neutralize the charge.
-    fn neutralizing(&self, charge: i64) -> Result<[i64; 2], Problem> {
+    /// Smallest numbers of cations and anions that neutralize the charge (e). If ions of the opposite charge leave a
+    /// remainder, there is one more of them, and some of the other kind.
+    pub fn neutralizing(&self, charge: i64) -> Result<[i64; 2], Problem> {
         let [cation, anion] = self.valences();
         // ions of one kind may leave a remainder, which some of the other kind and more of the first compensate
         let (own, other) = if charge < 0 { (cation, anion) } else { (anion, cation) };
@@ -129,48 +135,29 @@ impl IonPlan {
         Ok(if charge < 0 { [count, rest] } else { [rest, count] })
     }
 
-    /// Neutral numbers of ions nearest to [`sltcap`]; `neutral` is the smallest solution.
+    /// Neutral numbers of monovalent ions nearest to [`sltcap`]; `neutral` is the smallest solution.
     fn nearest_neutral(&self, charge: i64, waters: usize, neutral: [i64; 2]) -> [i64; 2] {
         let units = self.concentration * waters as f64 / WATER_CONCENTRATION;
-        let [wanted, _] = sltcap(units, charge as f64, [self.cation_valence, self.anion_valence]);
-        // every other solution has more formula units
-        let [cations, anions] = self.formula();
-        let more = ((wanted - neutral[0] as f64) / cations as f64).round().max(0.0) as i64;
-        [neutral[0] + more * cations, neutral[1] + more * anions]
+        let [wanted, _] = sltcap(units, charge as f64);
+        // every other solution has more pairs of ions
+        let pairs = (wanted - neutral[0] as f64).round().max(0.0) as i64;
+        neutral.map(|count| count + pairs)
     }
 }
 
-/// Mean numbers of cations and anions in solvent that exchanges ions with a reservoir: the method SLTCAP of J. D.
-/// Schmit et al., J. Chem. Theory Comput. 14, 1823 (2018), doi:10.1021/acs.jctc.7b01254.
+/// Mean numbers of monovalent cations and anions in solvent that exchanges ions with a reservoir, N± = N₀ exp(∓
+/// arsinh(Q/2N₀)): the method SLTCAP of J. D. Schmit, N. L. Kariyawasam, V. Needham and P. E. Smith, J. Chem. Theory
+/// Comput. 14, 1823 (2018), doi:10.1021/acs.jctc.7b01254.
 ///
-/// `units` is the number N₀ = c₀V of formula units that the volume of the solvent contains at the concentration of the
-/// reservoir, and `charge` is the charge Q of the solute (e). For monovalent ions N± = N₀ exp(∓ arsinh(Q/2N₀)). Ions of
-/// the valences z₊ and z₋, with n₊ and n₋ of them per formula unit, have N₊ = n₊N₀ exp(−z₊φ) and N₋ = n₋N₀ exp(z₋φ),
-/// with the potential φ for which z₊N₊ − z₋N₋ = −Q. Valences must be positive, and `units` not negative.
-pub fn sltcap(units: f64, charge: f64, valences: [u32; 2]) -> [f64; 2] {
-    let [cation, anion] = valences.map(f64::from);
-    let divisor = greatest_common_divisor(i64::from(valences[0]), i64::from(valences[1])).max(1) as f64;
-    let [cations, anions] = [anion / divisor, cation / divisor].map(|count| count * units);
-    // with counterions only, the equation has no solution for φ
-    if cations.min(anions) <= charge.abs() * f64::EPSILON {
-        return [(-charge).max(0.0) / cation, charge.max(0.0) / anion];
+/// `units` is the number N₀ = c₀V of formula units that the volume V of the solvent contains at the concentration c₀
+/// of the reservoir, not negative, and `charge` is the charge Q of the solute (e). Without salt there are counterions
+/// only.
+pub fn sltcap(units: f64, charge: f64) -> [f64; 2] {
+    if units <= charge.abs() * f64::EPSILON {
+        return [(-charge).max(0.0), charge.max(0.0)];
     }
-    let numbers = |phi: f64| [cations * (-cation * phi).exp(), anions * (anion * phi).exp()];
-    // The total charge falls with φ. With the smaller valence z and the charge z₊n₊ = q of the cations of a formula
-    // unit, the root satisfies |φ| ≤ arsinh(|Q|/2qN₀)/z, because q N₀ (exp(z₊φ) − exp(−z₋φ)) ≥ 2 q N₀ sinh(zφ).
-    let bound = (charge.abs() / (2.0 * cation * cations)).asinh() / cation.min(anion);
-    let total = |phi: f64| {
-        let [n, m] = numbers(phi);
-        cation * n - anion * m + charge
-    };
-    let (mut low, mut high) = (-bound - 1.0, bound + 1.0);
-    loop {
-        let middle = 0.5 * (low + high);
-        if !(low < middle && middle < high) {
-            return numbers(middle);
-        }
-        if total(middle) > 0.0 { low = middle } else { high = middle }
-    }
+    let potential = (charge / (2.0 * units)).asinh();
+    [units * (-potential).exp(), units * potential.exp()]
 }
 
 fn greatest_common_divisor(a: i64, b: i64) -> i64 {
@@ -226,7 +213,7 @@ mod tests {
         for (units, charge) in [(15.0, -8.0), (15.0, 8.0), (3.0, 100.0), (1e5, -1.0), (0.01, -30.0), (7.0, 0.0)] {
             let ratio: f64 = charge / (2.0 * units);
             let root = (1.0 + ratio * ratio).sqrt();
-            let [cations, anions] = sltcap(units, charge, [1, 1]);
+            let [cations, anions] = sltcap(units, charge);
             // the smaller number is a difference in the closed form, and 1/(root + |ratio|) without cancellation
             let [larger, smaller] = [units * (root + ratio.abs()), units / (root + ratio.abs())];
             let expected = if charge < 0.0 { [larger, smaller] } else { [smaller, larger] };
@@ -238,14 +225,14 @@ mod tests {
     #[test]
     fn limits_of_sltcap() {
         // a neutral solute: the salt of the reservoir; no salt: counterions only
-        assert_eq!(sltcap(15.0, 0.0, [1, 1]), [15.0, 15.0]);
-        assert_eq!(sltcap(0.0, -6.0, [2, 1]), [3.0, 0.0]);
-        assert_eq!(sltcap(0.0, 6.0, [2, 1]), [0.0, 6.0]);
+        assert_eq!(sltcap(15.0, 0.0), [15.0, 15.0]);
+        assert_eq!(sltcap(0.0, -6.0), [6.0, 0.0]);
+        assert_eq!(sltcap(0.0, 6.0), [0.0, 6.0]);
         // little charge: half of it is neutralized by more counterions, half by fewer coions
-        let [cations, anions] = sltcap(1e6, -10.0, [1, 1]);
+        let [cations, anions] = sltcap(1e6, -10.0);
         assert!((cations - 1e6 - 5.0).abs() < 1e-4 && (anions - 1e6 + 5.0).abs() < 1e-4, "{cations} {anions}");
         // much charge: nearly all ions are counterions
-        let [cations, anions] = sltcap(1.0, -1000.0, [1, 1]);
+        let [cations, anions] = sltcap(1.0, -1000.0);
         assert!((cations - 1000.0).abs() < 0.01 && (anions - 0.001).abs() < 1e-6);
     }
 
@@ -258,6 +245,8 @@ mod tests {
         assert!((19..=20).contains(&cations), "{cations}");
         assert_eq!(counts(equilibrium, 0, 5540), [15, 15]);
         assert_eq!(counts(IonPlan { concentration: 0.0, ..equilibrium }, -8, 5540), [8, 0]);
+        let divalent = IonPlan { cation_valence: 2, ..equilibrium }.counts(-8, 5540).unwrap_err();
+        assert!(divalent.message.contains("SLTCAP") && divalent.help.unwrap().contains("volume"));
     }
 
     proptest::proptest! {
@@ -279,19 +268,11 @@ mod tests {
         }
 
         #[test]
-        fn sltcap_is_neutral_and_obeys_the_donnan_equilibrium(
-            units in 1e-3f64..1e5,
-            charge in -1e4f64..1e4,
-            valences in [1u32..5, 1u32..5],
-        ) {
-            let [cations, anions] = sltcap(units, charge, valences);
-            let [z, y] = valences.map(f64::from);
-            prop_assert!((z * cations - y * anions + charge).abs() < 1e-9 * (z * cations + y * anions));
-            // N₊^n₊ N₋^n₋ is that of the reservoir
-            let divisor = greatest_common_divisor(i64::from(valences[0]), i64::from(valences[1])) as f64;
-            let [n, m] = [y / divisor, z / divisor];
-            let product = n * (cations / (n * units)).ln() + m * (anions / (m * units)).ln();
-            prop_assert!(product.abs() < 1e-6, "{}", product);
+        fn sltcap_is_neutral_and_obeys_the_donnan_equilibrium(units in 1e-3f64..1e5, charge in -1e4f64..1e4) {
+            let [cations, anions] = sltcap(units, charge);
+            prop_assert!((cations - anions + charge).abs() < 1e-9 * (cations + anions));
+            // the product of the numbers is that of the reservoir
+            prop_assert!((cations * anions / (units * units) - 1.0).abs() < 1e-6);
         }
     }
 }

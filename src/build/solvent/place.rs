@@ -11,17 +11,11 @@ use md_engine::vec3::Vec3;
 use super::grid::Grid;
 use super::ions::IonCounts;
 use super::limits;
+use super::potential::{Sources, coulomb};
 
 /// Distances (nm) of ions from the solute and from each other, in the order in which they are tried. The first is the
 /// default `ionCutoff` of `Modeller` of OpenMM.
 const DISTANCES: [f64; 4] = [0.5, 0.4, 0.3, 0.0];
-/// Largest number of pairs of a water and a charge whose potential is computed at a time, which takes a few seconds.
-const MOST_PAIRS: usize = 200_000_000;
-/// Smallest number of waters whose potentials are compared, even if the pairs are more than [`MOST_PAIRS`].
-const FEWEST_CANDIDATES: usize = 200;
-/// Smallest distance (nm) in a Coulomb potential, so that an atom at the position of a water gives a finite value.
-const SMALLEST_DISTANCE: f64 = 0.01;
-
 /// An atom of the solute with its charge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Charge {
@@ -40,15 +34,12 @@ pub enum Placement {
         seed: u64,
     },
     /// Each ion replaces the water at which its energy in the Coulomb potential of the solute and of the ions placed
-    /// before is lowest, without a cutoff. The method is that of `addIons` of AMBER with waters in place of grid
-    /// points. The image of a water that is nearest to the center of the solute represents it, and the solute acts
-    /// without its images; of an ion the nearest image acts. If there are more than 200 million pairs of waters and
-    /// charges, only random waters are compared. Ions of salt are next to ions of the opposite charge, so that random
-    /// waters are the better choice for salt.
-    Electrostatic {
-        /// seed of the random numbers that select the waters
-        seed: u64,
-    },
+    /// before is lowest: cations at the lowest and anions at the highest potential, without a cutoff. The method is
+    /// that of `addIons` of AMBER's `tleap` with oxygens of waters in place of grid points. Minimum images act: of the
+    /// solute as a whole, the image whose center is nearest to the water, and of each ion the nearest image. The
+    /// potential of the solute is that of [`super::potential`], which is within 1 % of the direct sum. Ions of salt are
+    /// next to ions of the opposite charge, so that random waters are the better choice for salt.
+    Electrostatic,
 }
 
 /// Waters that ions replace, by their numbers, in the order of placement.
@@ -73,9 +64,6 @@ pub fn place_ions(
     if counts.cations + counts.anions == 0 {
         return Ok(IonSites::default());
     }
-    let seed = match placement {
-        Placement::Random { seed } | Placement::Electrostatic { seed } => seed,
-    };
     let positions: Vec<Vec3> = solute.iter().map(|atom| atom.position).collect();
     let mut work = Work {
         cell,
@@ -89,7 +77,10 @@ pub fn place_ions(
         center: positions.iter().copied().sum::<Vec3>() / positions.len().max(1) as f64,
         total: solute.iter().map(|atom| atom.charge).sum(),
     };
-    let order = shuffled(oxygens.len(), seed);
+    let order = match placement {
+        Placement::Random { seed } => shuffled(oxygens.len(), seed),
+        Placement::Electrostatic => vec![],
+    };
     for distance in DISTANCES {
         if work.next_charge().is_none() {
             break;
@@ -97,7 +88,7 @@ pub fn place_ions(
         work.reopen(distance);
         match placement {
             Placement::Random { .. } => work.place_in_order(&order, distance),
-            Placement::Electrostatic { .. } => work.place_by_potential(&order, distance),
+            Placement::Electrostatic => work.place_by_potential(distance),
         }
     }
     Ok(work.sites)
@@ -193,42 +184,35 @@ impl Work<'_> {
         }
     }
 
-    fn place_by_potential(&mut self, order: &[usize], distance: f64) {
-        let charges = self.solute.len() + self.counts.cations + self.counts.anions;
-        let most = (MOST_PAIRS / charges).max(FEWEST_CANDIDATES);
-        while self.next_charge().is_some() {
-            let open = order.iter().copied().filter(|&water| self.open[water]).take(most);
-            let mut candidates: Vec<(usize, f64)> = open.map(|water| (water, self.potential(water))).collect();
-            if candidates.is_empty() {
-                return;
-            }
-            while let Some(charge) = self.next_charge() {
-                candidates.retain(|&(water, _)| self.open[water]);
-                let lower = |a: (usize, f64), b: (usize, f64)| if b.1 * charge < a.1 * charge { b } else { a };
-                let Some((water, _)) = candidates.iter().copied().reduce(lower) else { break };
-                self.place(water, charge, distance);
-                for (other, potential) in &mut candidates {
-                    *potential += self.potential_of_ion(*other, water, charge);
-                }
+    fn place_by_potential(&mut self, distance: f64) {
+        let sources = Sources::new(self.solute);
+        let open = (0..self.oxygens.len()).filter(|&water| self.open[water]);
+        let mut candidates: Vec<(usize, f64)> =
+            open.map(|water| (water, self.potential(&sources, self.oxygens[water]))).collect();
+        while let Some(charge) = self.next_charge() {
+            candidates.retain(|&(water, _)| self.open[water]);
+            let lower = |a: (usize, f64), b: (usize, f64)| if b.1 * charge < a.1 * charge { b } else { a };
+            let Some((water, _)) = candidates.iter().copied().reduce(lower) else { return };
+            self.place(water, charge, distance);
+            for (other, potential) in &mut candidates {
+                *potential += self.potential_of_ion(self.oxygens[*other], water, charge);
             }
         }
     }
 
-    /// Coulomb potential of the solute and of the ions at a water, e/nm.
-    fn potential(&self, water: usize) -> f64 {
-        let at = self.center + self.cell.minimum_image(self.oxygens[water] - self.center);
-        let of_atom = |atom: &Charge| atom.charge / (at - atom.position).norm().max(SMALLEST_DISTANCE);
+    /// Coulomb potential of the solute and of the ions at an oxygen, e/nm.
+    fn potential(&self, sources: &Sources, oxygen: Vec3) -> f64 {
+        let at = self.center + self.cell.minimum_image(oxygen - self.center);
         let of_ions = |ions: &[usize], charge: f64| -> f64 {
-            ions.iter().map(|&ion| self.potential_of_ion(water, ion, charge)).sum()
+            ions.iter().map(|&ion| self.potential_of_ion(oxygen, ion, charge)).sum()
         };
-        self.solute.iter().map(of_atom).sum::<f64>()
+        sources.at(at)
             + of_ions(&self.sites.cations, f64::from(self.counts.cation_valence))
             + of_ions(&self.sites.anions, -f64::from(self.counts.anion_valence))
     }
 
-    fn potential_of_ion(&self, water: usize, ion: usize, charge: f64) -> f64 {
-        let distance = self.cell.minimum_image(self.oxygens[water] - self.oxygens[ion]).norm();
-        charge / distance.max(SMALLEST_DISTANCE)
+    fn potential_of_ion(&self, oxygen: Vec3, ion: usize, charge: f64) -> f64 {
+        coulomb(charge, self.cell.minimum_image(oxygen - self.oxygens[ion]).norm())
     }
 }
 
@@ -239,7 +223,7 @@ mod tests {
     use md_engine::vec3::vec3;
     use proptest::prelude::*;
 
-    const METHODS: [Placement; 2] = [Placement::Random { seed: 3 }, Placement::Electrostatic { seed: 3 }];
+    const METHODS: [Placement; 2] = [Placement::Random { seed: 3 }, Placement::Electrostatic];
 
     /// A cell with a solute of a charge of −2 e at one end and of −1 e at the other, and oxygens.
     fn system(shape: Shape) -> (PeriodicCell, Vec<Charge>, Vec<Vec3>) {

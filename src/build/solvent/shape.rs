@@ -12,6 +12,10 @@ use md_engine::vec3::{Vec3, vec3};
 use super::extent::{bounds, diameter, principal_axes};
 use super::limits;
 
+/// Room for a layer of water between the solute and a face of a cell of given size, nm: the distance of nearest oxygens
+/// in water, L. B. Skinner et al., J. Chem. Phys. 138, 074506 (2013), doi:10.1063/1.4790861.
+const WATER_LAYER: f64 = 0.28;
+
 /// Shape of a periodic cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -110,10 +114,16 @@ impl CellPlan {
             }
         };
         let cell = self.shape.cell(edges)?;
-        if let Some(axis) = (0..3).find(|&axis| edges[axis] < needed[axis]) {
+        let is_given = !empty && !matches!(self.size, Size::Padding(_));
+        let room = if is_given { 2.0 * WATER_LAYER } else { 0.0 };
+        if let Some(axis) = (0..3).find(|&axis| edges[axis] < needed[axis] + room) {
             let (edge, least) = (edges[axis], needed[axis]);
-            return Err(Problem::new(format!("a cell of {edge:.3} nm is too small for a solute of {least:.3} nm"))
-                .help(format!("give at least {:.1} nm, which leaves 1 nm to each face", least + 2.0)));
+            let message = format!(
+                "a cell of {edge:.3} nm is too small for a solute of {least:.3} nm and a layer of water, {WATER_LAYER} nm, \
+                 at each face"
+            );
+            let help = format!("give at least {:.1} nm, which leaves 1 nm to each face", least + 2.0);
+            return Err(Problem::new(message).help(help));
         }
         Ok(cell)
     }
@@ -268,6 +278,21 @@ mod tests {
             refused(shape, Size::Padding(1.0), &[vec3(0.0, 1e300, 0.0)]);
         }
         assert!(refused(Shape::Cube, Size::Edges([3.0; 3]), &[]).contains("three edges"));
+    }
+
+    /// Two atoms at a distance of 1 nm along y need an edge of 1 + 2 · 0.28 nm.
+    #[test]
+    fn cells_of_given_size_have_room_for_a_layer_of_water() {
+        let solute = [Vec3::ZERO, vec3(0.0, 1.0, 0.0)];
+        for shape in SHAPES {
+            let size = |edge: f64| plan(shape, Size::Distance(edge)).around(&solute);
+            let message = size(1.559).unwrap_err().message;
+            assert!(message.contains("1.559 nm is too small for a solute of 1.000 nm"), "{message}");
+            assert!((size(1.561).unwrap().cell.rows()[0].x - 1.561).abs() < 1e-12);
+        }
+        let edges = |y: f64| plan(Shape::Rectangular, Size::Edges([1.2, y, 1.3])).around(&solute);
+        assert!(edges(1.559).is_err());
+        assert_eq!(edges(1.561).unwrap().cell, PeriodicCell::orthorhombic([1.2, 1.561, 1.3]));
     }
 
     proptest::proptest! {

@@ -10,6 +10,7 @@ import json
 import lzma
 import pathlib
 import random
+import string
 import sys
 
 import openmm
@@ -53,6 +54,23 @@ SYSTEMS = {
         "source": ["amber14/tip4pew.xml"],
         "fields": [["amber14/tip4pew.xml"], ["amber14/opc.xml"]],
     },
+    # ions of KCl, MgCl2 and others; CHARMM36 has no fluoride, bromide and iodide
+    "salts-3": {
+        "chains": [["HOH"], ["K"], ["CL"], ["MG"], ["CL"], ["HOH"], ["CL"], ["CA"], ["ZN"], ["LI"], ["RB"], ["CS"], ["HOH"]],
+        "source": ["amber14/tip3p.xml"],
+        "fields": [["amber14/tip3p.xml"], ["amber14/tip3pfb.xml"], ["amber14/spce.xml"], ["amber14/opc3.xml"],
+                   ["charmm36_2024/water.xml"]],
+    },
+    "salts-4": {
+        "chains": [["HOH"], ["K"], ["CL"], ["MG"], ["CL"], ["HOH"], ["CL"], ["CA"], ["ZN"], ["LI"], ["RB"], ["CS"], ["HOH"]],
+        "source": ["amber14/tip4pew.xml"],
+        "fields": [["amber14/tip4pew.xml"], ["amber14/opc.xml"]],
+    },
+    "halides": {
+        "chains": [["HOH"], ["NA"], ["F"], ["BR"], ["K"], ["IOD"], ["HOH"]],
+        "source": ["amber14/tip3p.xml"],
+        "fields": [["amber14/tip3p.xml"], ["amber14/tip3pfb.xml"], ["amber14/spce.xml"], ["amber14/opc3.xml"]],
+    },
     "capped": {
         "chains": [["ACE", "ALA", "ASP", "NME"]],
         "fields": [["amber14/protein.ff14SB.xml"], ["amber19/protein.ff19SB.xml"]],
@@ -83,7 +101,7 @@ def topology_of(system):
     topology = app.Topology()
     atoms = []
     for number, names in enumerate(system["chains"]):
-        chain = topology.addChain("ABCDEFGH"[number])
+        chain = topology.addChain(string.ascii_uppercase[number])
         previous = None
         for name in names:
             template = source._templates[name]

@@ -2,25 +2,30 @@
 
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
-use crate::system::System;
+use crate::system::{Molecules, System};
 use crate::vec3::Vec3;
 
 /// The part of a system that this process holds: all atoms by default, or the home atoms of one rank. The backend
 /// `Host` sums over the atoms of all processes with these functions, which all processes call together.
 pub trait Distribution {
-    /// Moves atoms to their new home processes, before a new outer list is built. If the home atoms of this process
-    /// may have changed, returns the system of its home atoms.
+    /// Moves atoms to their new home processes, before a new outer list is built. The arrays in `others` have one
+    /// vector for each home atom, or are empty, and move with the atoms. If the home atoms of this process may have
+    /// changed, returns the system of its home atoms.
     fn migrate(
         &mut self,
         _cell: Option<&PeriodicCell>,
         _positions: &mut Vec<Vec3>,
-        _velocities: &mut Vec<Vec3>,
+        _others: &mut [&mut Vec<Vec3>],
     ) -> Result<Option<System>> {
         Ok(None)
     }
     /// Home atoms of this process; `None` if this process holds all atoms.
     fn home(&self) -> Option<Home<'_>> {
         None
+    }
+    /// Whether this process, one of all processes, counts energies of terms that all processes evaluate.
+    fn counts_shared_energies(&self) -> bool {
+        true
     }
     /// Replaces each sum over the home atoms by the sum over the atoms of all processes.
     fn sum(&self, _values: &mut [f64]) {}
@@ -41,4 +46,8 @@ pub struct Home<'a> {
     pub atoms: &'a [u32],
     /// index of each home constraint group ([`crate::system::System::constrained_groups`])
     pub groups: &'a [u32],
+    /// molecules of the whole system
+    pub molecules: &'a Molecules,
+    /// molecules of several constraint groups, which several processes may share, in ascending order
+    pub shared: &'a [u32],
 }

@@ -105,15 +105,7 @@ pub const GPU: Platform = Platform {
 /// The platform of several MPI ranks on CPUs with domain decomposition of one system.
 pub const RANKS: Platform = Platform {
     name: "a run on several ranks",
-    lacks: &[
-        Feature::Barostat(BarostatKind::MonteCarlo),
-        Feature::MultipleTimeSteps,
-        Feature::PositionRestraints,
-        Feature::Restraints,
-        Feature::ExternalForces,
-        Feature::DoublePrecision,
-        Feature::NoCell,
-    ],
+    lacks: &[Feature::ExternalForces, Feature::DoublePrecision, Feature::NoCell],
 };
 
 impl Platform {

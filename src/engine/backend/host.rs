@@ -28,14 +28,17 @@ use crate::team::Team;
 use crate::vec3::{Mat3, Vec3};
 use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
+use restraints::CollectiveAtoms;
 use scaling::Centers;
 use std::sync::Arc;
 use std::time::Instant;
 use velocities::RescalingScratch;
-use volume::TrialScratch;
+use volume::{SharedMolecules, TrialScratch};
 
 pub(super) mod failure;
+mod home;
 mod impulse;
+mod restraints;
 mod scaling;
 mod volume;
 
@@ -55,8 +58,11 @@ struct Atoms {
     sites: SitePlan,
     /// constraint groups (atoms connected by constraints)
     groups: Molecules,
-    /// molecules; a Monte Carlo volume move scales the centers of mass of whole molecules
+    /// molecules, or the parts of molecules at home; a Monte Carlo volume move scales the centers of mass of whole
+    /// molecules
     molecules: Molecules,
+    /// parts of molecules whose other parts may be at home in other processes; `None` before the first volume move
+    shared: Option<SharedMolecules>,
 }
 
 impl Atoms {
@@ -70,6 +76,7 @@ impl Atoms {
             sites: SitePlan::new(&system.topology),
             groups,
             molecules: system.topology.molecules(),
+            shared: None,
             masses,
         })
     }
@@ -87,6 +94,8 @@ pub struct Host<F> {
     field: F,
     external: Vec<Box<dyn ExternalForce>>,
     restraints: Restraining,
+    /// atoms of collective variables, if several processes hold the atoms of the system
+    collective: CollectiveAtoms,
     level: Level,
     team: Arc<Team>,
     atoms: Atoms,
@@ -132,6 +141,7 @@ impl<F: ForceField> Host<F> {
             field,
             external: vec![],
             restraints: Restraining::default(),
+            collective: CollectiveAtoms::default(),
             level,
             team,
             atoms: Atoms::default(),
@@ -170,19 +180,6 @@ impl<F: ForceField> Host<F> {
     /// The force field, mutably.
     pub(super) fn field_mut(&mut self) -> &mut F {
         &mut self.field
-    }
-
-    /// Replaces the home atoms by the atoms of `system`.
-    pub(super) fn adopt(&mut self, system: &System) -> Result<()> {
-        // a process without constraints also takes part in the sum of the constraint work if another process has
-        // constraints
-        self.is_constrained = self.field.largest(system.constraints.count() as f64) > 0.0;
-        self.atoms = Atoms::new(system)?;
-        self.step_results.clear();
-        self.step_results.resize(self.atoms.constraints.sections(), StepResult::NONE);
-        self.centers.resize(self.atoms.masses.len(), self.atoms.groups.len());
-        self.take_part();
-        Ok(())
     }
 
     /// Leapfrog with constraints, section by section. The data of a section stay in cache from the kick through the
@@ -316,10 +313,7 @@ impl<F: ForceField> Backend for Host<F> {
     fn build_lists(&mut self) -> Result<()> {
         self.field.agree(self.failure.take())?;
         self.searches += 1;
-        if let Some(system) = self.field.migrate(self.cell.as_ref(), &mut self.positions, &mut self.velocities)? {
-            self.adopt(&system)?;
-            memory::copy(&self.positions, &mut self.old);
-        }
+        self.migrate()?;
         self.field.rebuild(self.cell.as_ref(), &self.positions);
         let origin = &mut self.lists[ListLevel::Outer as usize];
         memory::copy(&self.positions, &mut origin.positions);
@@ -378,8 +372,8 @@ impl<F: ForceField> Backend for Host<F> {
                 evaluation.virial += virial;
             }
         }
-        let Applied { positions, collective, virial } =
-            self.restraints.apply(cell, &self.positions, &mut evaluation.forces)?;
+        let Applied { positions, collective, virial } = self.add_restraints()?;
+        let evaluation = &mut self.evaluation;
         if workload.energy {
             evaluation.energies.position_restraint += positions;
             evaluation.energies.restraint += collective;
@@ -404,6 +398,10 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         self.restraints = Restraining::new(restraints.clone(), progress);
+        if self.field.home().is_some() {
+            self.collective = CollectiveAtoms::of(&self.restraints);
+            self.take_home_restraints();
+        }
         Ok(())
     }
 
@@ -432,7 +430,9 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
-        volume_move::try_volume(self, trial, workload, lists)
+        let done = volume_move::try_volume(self, trial, workload, lists);
+        self.trial.clear();
+        done
     }
 
     fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {

@@ -92,7 +92,7 @@ impl Evaluation {
 /// Reciprocal-space forces that are kept apart from the other forces ([`LongRange::Apart`]); empty otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Impulse {
-    /// weight of the reciprocal-space forces in the step
+    /// weight of the reciprocal-space forces in the step; zero if no such forces act apart from the other forces
     pub weight: f64,
     /// reciprocal-space forces alone, without the weight, kJ/mol/nm; part of [`Evaluation::forces`]
     pub forces: Vec<Vec3>,
@@ -103,6 +103,7 @@ pub struct Impulse {
 impl Impulse {
     /// Removes all forces that are kept apart.
     fn clear(&mut self) {
+        self.weight = 0.0;
         self.forces.clear();
         self.acting.clear();
     }

@@ -188,7 +188,7 @@ impl Barostat {
         let (extent, &directions) = free().nth(chosen).expect("a barostat has a direction that is free");
         VolumeTrial {
             extent,
-            directions,
+            directions: [0, 1, 2].map(|direction| directions.contains(&direction)),
             pressure: self.pressure[directions[0]].at(time),
             surface_tension: self.surface_tension,
             compressibility: self.compressibility[directions[0]],

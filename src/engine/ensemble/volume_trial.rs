@@ -46,12 +46,12 @@ fn adaptation(tried: u64) -> f64 {
 }
 
 /// A volume move as a function of cell and energy, with all random numbers already drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct VolumeTrial {
     /// index of the extent of the cell
     pub extent: usize,
-    /// directions of the extent
-    pub directions: &'static [usize],
+    /// whether the extent includes x, y, z
+    pub directions: [bool; 3],
     /// P₀, kJ/mol/nm³
     pub pressure: f64,
     /// surface tension γ₀ of the xy plane, kJ/mol/nm²
@@ -74,16 +74,19 @@ impl VolumeTrial {
         if moves.largest == 0.0 {
             moves.largest = (self.kt * self.compressibility / volume).sqrt();
         }
-        moves.largest = moves.largest.min(self.directions.len() as f64 * (1.0 + LARGEST_CHANGE).ln());
+        moves.largest = moves.largest.min(self.dimensions() * (1.0 + LARGEST_CHANGE).ln());
         self.change * moves.largest
     }
 
     /// Length factors along x, y, z.
     pub fn factors(&self, change: f64) -> Vec3 {
-        let mut factors = [1.0; 3];
-        let factor = (change / self.directions.len() as f64).exp();
-        self.directions.iter().for_each(|&direction| factors[direction] = factor);
-        factors.into()
+        let factor = (change / self.dimensions()).exp();
+        self.directions.map(|included| if included { factor } else { 1.0 }).into()
+    }
+
+    /// Number of directions of the extent.
+    fn dimensions(&self) -> f64 {
+        self.directions.into_iter().filter(|included| *included).count() as f64
     }
 
     /// Whether a move that changes ε by `change` and the potential energy by `energy` (kJ/mol) is accepted.

@@ -159,6 +159,14 @@ pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> 
     })
 }
 
+/// Returns the name of the topology or coordinate format of a file with these unpacked bytes. AMBER coordinates as text
+/// are not recognised, because an arbitrary text may resemble them.
+pub fn recognised(bytes: &[u8]) -> Option<&'static str> {
+    let topologies = TOPOLOGIES.iter().filter(|format| (format.recognises)(bytes)).map(|format| format.name);
+    let coordinates = COORDINATES[..COORDINATES.len() - 1].iter();
+    topologies.chain(coordinates.filter(|format| (format.recognises)(bytes)).map(|format| format.name)).next()
+}
+
 /// Reads a topology of any known format, compressed or not. The format is recognised by the contents. The error is a
 /// [`Problem`] that names file and line.
 pub fn read_topology(path: &Path) -> Result<Description> {

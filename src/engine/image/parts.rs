@@ -4,11 +4,12 @@ use super::{Image, spanning_tree};
 use crate::cell::PeriodicCell;
 use crate::system::Molecules;
 use crate::vec3::Vec3;
+use serde::{Deserialize, Serialize};
 
 /// Selected atoms, sorted by molecule. A part is the set of selected atoms of one molecule. The methods take the
 /// positions of the selected atoms in the order of the selection. Molecules must be whole. The methods return one
 /// image for each part.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
     /// indices into the selection, part by part
     places: Vec<u32>,

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A restraint of a collective variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CollectiveRestraint {
     /// the restrained variable
     pub variable: Variable,
@@ -90,6 +90,8 @@ pub struct Applied {
 #[derive(Clone, Debug, Default)]
 pub struct Restraining {
     restraints: Restraints,
+    /// position restraints of the home atoms of this process, by their indices among the home atoms
+    held: Vec<Arc<PositionRestraints>>,
     /// state of each collective restraint, followed by one state for all position restraints together
     progress: Vec<RestraintProgress>,
     samples: Samples,
@@ -105,7 +107,13 @@ impl Restraining {
         let progress = if progress.is_empty() { begins } else { progress.to_vec() };
         let slopes = vec![0.0; restraints.positions.len()];
         let samples = Samples { collective: vec![RestraintSample::default(); count], slopes, work: 0.0 };
-        Restraining { restraints, progress, samples, time: 0.0 }
+        Restraining { held: restraints.positions.clone(), restraints, progress, samples, time: 0.0 }
+    }
+
+    /// Restricts the position restraints to the home atoms of this process. `number` returns the index of an atom of
+    /// the whole system among the home atoms; `None` for an atom of another process.
+    pub fn take_home(&mut self, number: impl Fn(u32) -> Option<u32>) {
+        self.held = self.restraints.positions.iter().map(|all| Arc::new(all.part(&number))).collect();
     }
 
     /// Sets the time (ps since the start of the stage) for which [`Self::apply`] evaluates the restraints.
@@ -172,6 +180,19 @@ impl Restraining {
         Ok(applied)
     }
 
+    /// Adds only the forces of position restraints, on the home atoms of this process. Otherwise as [`Self::apply`].
+    pub fn apply_positions(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> Applied {
+        let mut applied = Applied::default();
+        self.add_positions(cell, positions, forces, &mut applied);
+        applied
+    }
+
+    /// ∂U/∂k (nm²) for each set of position restraints at the last call of [`Self::apply`]. If several processes share
+    /// the atoms, each of them replaces its values by the sums over all processes.
+    pub fn slopes_mut(&mut self) -> &mut [f64] {
+        &mut self.samples.slopes
+    }
+
     /// Adds only the forces of collective restraints, for a device that computes position restraints itself. Reads
     /// and changes only elements of the atoms in [`Self::collective_atoms`]. Otherwise as [`Self::apply`].
     pub fn apply_collective(
@@ -201,7 +222,7 @@ impl Restraining {
         forces: &mut [Vec3],
         applied: &mut Applied,
     ) {
-        for (restraints, slope) in self.restraints.positions.iter().zip(&mut self.samples.slopes) {
+        for (restraints, slope) in self.held.iter().zip(&mut self.samples.slopes) {
             let k = restraints.force_constant.at(self.time);
             let (half_squares, virial) = restraints.apply(k, cell, positions, forces);
             *slope = half_squares;

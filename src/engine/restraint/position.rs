@@ -31,7 +31,7 @@ pub enum ReferenceScaling {
 }
 
 /// An atom and its reference position.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// atom number, 0-based
     pub atom: u32,
@@ -49,7 +49,7 @@ impl Held {
 }
 
 /// A set of atoms restrained to reference positions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PositionRestraints {
     /// force constant k, kJ/mol/nm², as a function of the time since the start of the stage
     pub force_constant: Schedule,
@@ -81,6 +81,13 @@ impl PositionRestraints {
             virial += Mat3::outer(position - origin, force);
         }
         (slope, virial)
+    }
+
+    /// Returns the restraints of a part of the atoms. `number` returns the index of an atom in this part; `None` for an
+    /// atom that is not in the part.
+    pub fn part(&self, number: impl Fn(u32) -> Option<u32>) -> Self {
+        let held = self.held.iter().filter_map(|held| Some(Held { atom: number(held.atom)?, ..*held }));
+        PositionRestraints { force_constant: self.force_constant.clone(), held: held.collect(), ..*self }
     }
 
     /// Returns a function that scales a reference position to the current cell. The function also returns the point

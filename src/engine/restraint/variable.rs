@@ -69,7 +69,7 @@ pub struct Configuration<'a> {
 }
 
 /// Atoms of a group by molecule, and how the molecules are gathered.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Members {
     atoms: Vec<u32>,
     parts: Parts,
@@ -142,7 +142,7 @@ impl Members {
 }
 
 /// A group of atoms, represented by its center of mass.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     members: Members,
     /// mass fraction of each atom
@@ -176,7 +176,7 @@ impl Group {
 }
 
 /// Atoms of a root-mean-square deviation, with equal weights.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Superposed {
     members: Members,
     /// reference position of each atom relative to the center of all reference positions, nm
@@ -210,7 +210,7 @@ fn turned(rows: &[Vec3; 3], r: Vec3) -> Vec3 {
 }
 
 /// A collective variable and its groups.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Variable {
     /// distance between two centers, computed from some or all components
     Distance([Group; 2], Components),

@@ -120,7 +120,9 @@ fn evaluate(topology: &Topology, geometry: Option<Geometry<'_>>, text: &str) -> 
     let chosen = Evaluation::new(topology, geometry).of(&expression).map_err(located)?;
     let atoms: Vec<u32> = (0u32..).zip(&chosen).filter(|(_, chosen)| **chosen).map(|(i, _)| i).collect();
     if atoms.is_empty() {
-        return Err(located(Fault { what: "no atom is selected".to_owned(), place: 0..0 }));
+        let what = "no atom is selected".to_owned();
+        let help = "`md select all FILE` counts the residues of the system";
+        return Err(located(Fault { what, place: 0..0 }).help(help));
     }
     Ok(atoms)
 }

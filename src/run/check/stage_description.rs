@@ -12,13 +12,12 @@ pub fn describe_stage(stage: &Stage) -> String {
         StageKind::Minimize(minimize) => vec![format!("minimisation, at most {} steps", minimize.steps)],
         StageKind::Dynamics(dynamics) => of_dynamics(dynamics),
     };
-    let counted = |count: usize, what: &str| match count {
+    parts.extend(stage.position_restraints.iter().map(|one| format!("position restraints: {}", one.select)));
+    parts.extend(match stage.restraints.len() {
         0 => None,
-        1 => Some(format!("1 {what}")),
-        _ => Some(format!("{count} {what}s")),
-    };
-    parts.extend(counted(stage.position_restraints.len(), "position restraint"));
-    parts.extend(counted(stage.restraints.len(), "restraint"));
+        1 => Some("1 restraint".to_owned()),
+        count => Some(format!("{count} restraints")),
+    });
     parts.extend(stage.frozen.as_ref().map(|select| format!("frozen: {select}")));
     parts.join("; ")
 }

@@ -6,6 +6,7 @@ use super::local::{DivisionContext, Local};
 use super::restrict::{Numbers, at_home, select_terms};
 use crate::backend::{Cpu, Distribution, Evaluation, ForceField, Home, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
+use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::ranks::Ranks;
@@ -18,6 +19,9 @@ pub(in crate::backend) struct Domain {
     ranks: Ranks,
     system: System,
     groups: Molecules,
+    molecules: Molecules,
+    /// molecules of several groups, in ascending order
+    shared_molecules: Vec<u32>,
     cpu: Cpu,
     /// radius of the outer list, nm
     radius: f64,
@@ -34,8 +38,16 @@ pub(in crate::backend) struct Domain {
 impl Domain {
     /// Creates a domain of a system, initially without atoms. `radius` (nm) is the radius of the outer list.
     pub(super) fn new(ranks: &Ranks, system: System, cpu: Cpu, radius: f64) -> Self {
+        let (groups, molecules) = (system.constrained_groups(), system.topology.molecules());
+        let is_shared = |molecule: usize| {
+            let atoms = molecules.atoms(molecule);
+            atoms.iter().any(|&atom| groups.of_atom(atom as usize) != groups.of_atom(atoms[0] as usize))
+        };
+        let shared_molecules = (0..molecules.len()).filter(|&molecule| is_shared(molecule)).map(|m| m as u32).collect();
         Domain {
-            groups: system.constrained_groups(),
+            groups,
+            molecules,
+            shared_molecules,
             ranks: ranks.clone(),
             system,
             cpu: cpu.among(ranks),
@@ -96,7 +108,7 @@ impl Domain {
             positions: part(&state.positions),
             velocities: part(&state.velocities),
             coupling: state.coupling.clone(),
-            cycle: ImpulseCycle::default(),
+            cycle: ImpulseCycle { slow: part(&state.cycle.slow), changes: part(&state.cycle.changes), ..state.cycle },
             ..*state
         }
     }
@@ -136,11 +148,11 @@ impl Distribution for Domain {
         &mut self,
         cell: Option<&PeriodicCell>,
         positions: &mut Vec<Vec3>,
-        velocities: &mut Vec<Vec3>,
+        others: &mut [&mut Vec<Vec3>],
     ) -> Result<Option<System>> {
         let (Some(cell), Some(division)) = (cell, &self.division) else { return Ok(None) };
         let ground = DivisionContext { ranks: &self.ranks, division, cell, groups: &self.groups };
-        ground.migrate(&mut self.local.groups, positions, velocities);
+        ground.migrate(&mut self.local.groups, positions, others);
         let home = std::mem::take(&mut self.local.groups);
         let radius = self.ranks.largest(ground.group_radius(&home, positions));
         let reach = self.radius + 2.0 * radius;
@@ -174,7 +186,11 @@ impl Distribution for Domain {
 
     fn home(&self) -> Option<Home<'_>> {
         let Local { groups, .. } = &self.local;
-        Some(Home { atoms: self.own(), groups })
+        Some(Home { atoms: self.own(), groups, molecules: &self.molecules, shared: &self.shared_molecules })
+    }
+
+    fn counts_shared_energies(&self) -> bool {
+        self.ranks.is_first()
     }
 
     fn agree(&self, failure: Option<Error>) -> Result<()> {
@@ -214,6 +230,10 @@ impl ForceField for Domain {
         memory::copy(&forces[..positions.len()], &mut out.forces);
         (out.energies, out.virial) = (*energies, *virial);
         out.impulse.clear();
+        if let LongRange::Apart { .. } = workload.long_range {
+            // the mesh acts on home atoms only
+            memory::copy(&self.evaluation.impulse.forces[..positions.len()], &mut out.impulse.forces);
+        }
         Ok(())
     }
 

@@ -29,7 +29,8 @@ pub(super) struct Local {
 struct Migrants {
     groups: Vec<u32>,
     positions: Vec<Vec3>,
-    velocities: Vec<Vec3>,
+    /// vectors of the atoms in each further array; empty if the array has no vectors
+    others: Vec<Vec<Vec3>>,
 }
 
 /// Groups of this rank that another rank needs in its halo.
@@ -85,15 +86,19 @@ impl DivisionContext<'_> {
         })
     }
 
-    /// Sends groups to their new home ranks. Collective. `velocities` may be empty.
-    pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, velocities: &mut Vec<Vec3>) {
-        let mut leaving: Vec<Migrants> = (0..self.ranks.count()).map(|_| Migrants::default()).collect();
+    /// Sends groups to their new home ranks, with their positions and with their vectors in the arrays `others`, each
+    /// of which may be empty. Collective.
+    pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, others: &mut [&mut Vec<Vec3>]) {
+        let nobody = || Migrants { others: vec![vec![]; others.len()], ..Migrants::default() };
+        let mut leaving: Vec<Migrants> = (0..self.ranks.count()).map(|_| nobody()).collect();
         for (group, range) in self.ranges(groups) {
             let (rank, _) = self.division.home_of(self.cell.to_fractional(center(&positions[range.clone()])));
             let to = &mut leaving[rank];
             to.groups.push(group);
             to.positions.extend_from_slice(&positions[range.clone()]);
-            to.velocities.extend_from_slice(velocities.get(range).unwrap_or(&[]));
+            for (to, array) in to.others.iter_mut().zip(&*others) {
+                to.extend_from_slice(array.get(range.clone()).unwrap_or(&[]));
+            }
         }
         let arrived = self.ranks.exchange_all(leaving);
         let mut sorted: Vec<(u32, usize, Range<usize>)> = arrived
@@ -104,11 +109,13 @@ impl DivisionContext<'_> {
         sorted.sort_unstable_by_key(|(group, ..)| *group);
         groups.clear();
         positions.clear();
-        velocities.clear();
+        others.iter_mut().for_each(|array| array.clear());
         for (group, from, range) in sorted {
             groups.push(group);
             positions.extend_from_slice(&arrived[from].positions[range.clone()]);
-            velocities.extend_from_slice(arrived[from].velocities.get(range).unwrap_or(&[]));
+            for (array, arrived) in others.iter_mut().zip(&arrived[from].others) {
+                array.extend_from_slice(arrived.get(range.clone()).unwrap_or(&[]));
+            }
         }
     }
 

@@ -20,9 +20,11 @@ use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::thermostat::VelocityChange;
+use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::ranks::Ranks;
+use crate::restraint::{CollectiveRestraint, PositionRestraints, Restraining, RestraintProgress, Restraints};
 use crate::simd::Level;
 use crate::system::{Coupling, State, System};
 use crate::team::Team;
@@ -47,7 +49,10 @@ enum Order {
     Forces(Workload),
     Integrate(Leapfrog, Option<Refreshment>),
     ScaleBox(BoxScaling),
+    TryVolume(VolumeTrial, Workload, ListSchedule),
     SetTemperatureGroups(TemperatureGroups),
+    /// restraints of a stage, and their state
+    Restrain(Vec<PositionRestraints>, Vec<CollectiveRestraint>, Vec<RestraintProgress>),
     ChangeVelocities(VelocityChange),
     RemoveMotion,
     PairCounts,
@@ -125,7 +130,15 @@ fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
         Order::Forces(workload) => forces(host, workload, &mut Evaluation::default()),
         Order::Integrate(step, refreshment) => host.integrate(step, refreshment.as_ref()).map(|_| ()),
         Order::ScaleBox(scaling) => host.scale_box(scaling),
+        Order::TryVolume(trial, workload, lists) => {
+            try_volume(host, (&trial, workload, &lists), &mut Evaluation::default())
+        }
         Order::SetTemperatureGroups(groups) => host.set_temperature_groups(&Arc::new(groups)),
+        Order::Restrain(positions, collective, progress) => {
+            let (positions, collective) = (positions.into_iter().map(Arc::new), collective.into_iter().map(Arc::new));
+            let restraints = Restraints { positions: positions.collect(), collective: collective.collect() };
+            host.restrain(&restraints, &progress)
+        }
         Order::ChangeVelocities(change) => host.change_velocities(&change),
         Order::RemoveMotion => host.remove_com_motion(),
         Order::PairCounts => host.pair_counts().map(|_| ()),
@@ -145,6 +158,9 @@ fn download(host: &Host<Domain>, state: &mut State) -> Result<()> {
     host.download(&mut own)?;
     host.field().collect(&own.positions, &mut state.positions);
     host.field().collect(&own.velocities, &mut state.velocities);
+    host.field().collect(&own.cycle.slow, &mut state.cycle.slow);
+    host.field().collect(&own.cycle.changes, &mut state.cycle.changes);
+    (state.cycle.length, state.cycle.step) = (own.cycle.length, own.cycle.step);
     (state.cell, state.coupling) = (own.cell, own.coupling);
     Ok(())
 }
@@ -160,12 +176,29 @@ fn list_positions(host: &Host<Domain>, list: ListLevel, state: &mut State) -> Re
 /// Evaluates `workload`. If energies are requested, the first rank receives the forces on all atoms.
 fn forces(host: &mut Host<Domain>, workload: Workload, out: &mut Evaluation) -> Result<()> {
     host.forces(workload)?;
+    collect_evaluation(host, workload, out);
+    Ok(())
+}
+
+/// Makes a volume move. The first rank receives energies and forces.
+fn try_volume(
+    host: &mut Host<Domain>,
+    (trial, workload, lists): (&VolumeTrial, Workload, &ListSchedule),
+    out: &mut Evaluation,
+) -> Result<()> {
+    host.try_volume(trial, workload, lists)?;
+    collect_evaluation(host, workload, out);
+    Ok(())
+}
+
+/// Stores the energies and the virial of the last evaluation on each rank and, if energies are requested, the forces
+/// on all atoms on the first rank. Collective.
+fn collect_evaluation(host: &Host<Domain>, workload: Workload, out: &mut Evaluation) {
     let Evaluation { forces, energies, virial, .. } = host.evaluation();
     (out.energies, out.virial) = (*energies, *virial);
     if workload.energy {
         host.field().collect(forces, &mut out.forces);
     }
-    Ok(())
 }
 
 /// Describes how a system would be divided among `ranks` ranks, with outer lists of radius `radius` (nm). Returns an
@@ -270,6 +303,16 @@ impl Backend for Domains {
         self.after(done)
     }
 
+    fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
+        let positions = restraints.positions.iter().map(|one| PositionRestraints::clone(one)).collect();
+        let collective = restraints.collective.iter().map(|one| CollectiveRestraint::clone(one)).collect();
+        self.order(Order::Restrain(positions, collective, progress.to_vec()))
+    }
+
+    fn restraining(&self) -> Option<&Restraining> {
+        self.host.restraining()
+    }
+
     fn evaluation(&self) -> &Evaluation {
         &self.evaluation
     }
@@ -282,6 +325,12 @@ impl Backend for Domains {
 
     fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
         self.order(Order::ScaleBox(box_scaling))
+    }
+
+    fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
+        self.ranks.send_to_others(&Order::TryVolume(*trial, workload, *lists));
+        let done = try_volume(&mut self.host, (trial, workload, lists), &mut self.evaluation);
+        self.after(done)
     }
 
     fn set_temperature_groups(&mut self, groups: &Arc<TemperatureGroups>) -> Result<()> {

@@ -1,6 +1,8 @@
 //! Tests of domain decomposition, in which the ranks are threads. Forces are compared with the double-precision
 //! reference. Sums, which include the mesh, are compared with the sums of a single rank.
 
+mod methods;
+
 use super::*;
 use crate::backend::Reference;
 use crate::testing::{SHORT_CUTOFF as CUTOFF, Sample, divisible as sample, on_ranks};

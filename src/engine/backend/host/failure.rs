@@ -4,12 +4,10 @@ use super::Host;
 use crate::backend::leapfrog::StepResult;
 use crate::backend::{Evaluation, ForceField, Workload};
 use crate::constraint::ConstraintFailure;
-use crate::ensemble::groups::TemperatureGroups;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
-use std::sync::Arc;
 
 /// Limit of the kinetic energy per atom, summed over both half steps, in kJ/mol. At the limit the temperature is 10⁶
 /// K, so the simulation has blown up.
@@ -21,16 +19,6 @@ impl<F: ForceField> Host<F> {
     /// Replaces home-atom indices by topology indices in a constraint failure.
     pub(super) fn named(&self, ConstraintFailure { atoms }: ConstraintFailure) -> ConstraintFailure {
         ConstraintFailure { atoms: atoms.map(|atom| self.number(atom)) }
-    }
-
-    /// Restricts the temperature groups of the whole system to the home atoms.
-    pub(super) fn take_part(&mut self) {
-        let home = self.field.home();
-        let part = |all: &Arc<TemperatureGroups>| match home {
-            Some(home) => Arc::new(all.part(home.atoms)),
-            None => Arc::clone(all),
-        };
-        self.temperature_groups = self.all_temperature_groups.as_ref().map(part);
     }
 
     /// Topology index of a home atom.

@@ -32,8 +32,7 @@ impl<F: ForceField> Host<F> {
     /// velocities are `refreshed` in this stage, a new cycle then begins.
     pub(super) fn follow_impulses(&mut self, refreshed: bool) {
         let (impulse, cycle) = (&self.evaluation.impulse, &mut self.cycle);
-        let is_impulse = impulse.weight > 0.0 && !impulse.forces.is_empty();
-        if !is_impulse {
+        if impulse.weight == 0.0 {
             cycle.step += 1;
             if cycle.step >= cycle.length {
                 // the stage that used these impulses has ended
@@ -43,7 +42,9 @@ impl<F: ForceField> Host<F> {
         }
         let chunks = impulse.forces.par_chunks(ATOMS).zip(cycle.changes.par_chunks(ATOMS));
         let products = chunks.map(|(forces, changes)| forces.iter().zip(changes).map(|(f, v)| f.dot(*v)).sum::<f64>());
-        self.coupling.thermostat_work += lead_work(self.timestep, products.collect::<Vec<_>>().iter().sum());
+        let mut product = [products.collect::<Vec<f64>>().iter().sum()];
+        self.field.sum(&mut product);
+        self.coupling.thermostat_work += lead_work(self.timestep, product[0]);
         if !refreshed {
             *cycle = ImpulseCycle::default();
             return;
@@ -60,7 +61,7 @@ impl<F: ForceField> Host<F> {
     /// of the displacement was made with the old velocity and the other half with the new velocity.
     pub(super) fn book_lead(&mut self) {
         // no impulses, or no velocity refreshment in this stage
-        if self.cycle.slow.is_empty() {
+        if self.cycle.length == 0 {
             return;
         }
         let ImpulseCycle { length, step, slow, changes } = &mut self.cycle;
@@ -76,7 +77,9 @@ impl<F: ForceField> Host<F> {
                 *part += force.dot(change);
             }
         });
-        self.coupling.thermostat_work -= lead_work(timestep, until * parts.iter().sum::<f64>());
+        let mut product = [parts.iter().sum()];
+        self.field.sum(&mut product);
+        self.coupling.thermostat_work -= lead_work(timestep, until * product[0]);
     }
 
     /// Returns the part of the virial (kJ/mol) of the constraint forces in the last step that results from the excess

@@ -1,29 +1,92 @@
 //! Monte Carlo volume moves on the CPU: the operations of [`crate::backend::volume_move`].
 
-use super::{ATOMS, Host};
+use super::{ATOMS, Atoms, Host};
 use crate::backend::centers::center_of;
 use crate::backend::volume_move::VolumeMoves;
-use crate::backend::{Evaluation, ForceField};
+use crate::backend::{Distribution, Evaluation, ForceField, Home};
 use crate::cell::PeriodicCell;
 use crate::error::Result;
 use crate::memory;
 use crate::restraint::Samples;
-use crate::system::TrialMoves;
-use crate::vec3::Vec3;
+use crate::system::{Molecules, TrialMoves};
+use crate::vec3::{Vec3, vec3};
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 /// Scratch memory of volume moves.
 #[derive(Default)]
 pub(super) struct TrialScratch {
     /// positions and evaluation in the cell that is not in use: first the scaled cell, then the original cell
-    positions: Vec<Vec3>,
-    evaluation: Evaluation,
+    pub(super) positions: Vec<Vec3>,
+    pub(super) evaluation: Evaluation,
     /// restraint samples before the move
     restraints: Samples,
     /// centers of mass of molecules
     centers: Vec<Vec3>,
     /// partial sums of Σ v·F
     parts: Vec<f64>,
+}
+
+impl TrialScratch {
+    /// Removes the state that was set aside. The memory is kept.
+    pub(super) fn clear(&mut self) {
+        let Evaluation { forces, impulse, .. } = &mut self.evaluation;
+        for vectors in [&mut self.positions, forces, &mut impulse.forces, &mut impulse.acting] {
+            vectors.clear();
+        }
+    }
+}
+
+/// Parts of molecules whose other parts may be at home in other processes.
+pub(super) struct SharedMolecules {
+    /// index among the parts at home, and index among the molecules that several processes may share
+    places: Vec<[u32; 2]>,
+    /// Σ m r (amu nm) and Σ m (amu) of each molecule that several processes may share
+    sums: Vec<[f64; 4]>,
+}
+
+impl SharedMolecules {
+    /// Returns the parts of molecules among the home atoms, and which of them are shared. A molecule that is a single
+    /// constraint group is never shared.
+    pub(super) fn parts_at(Home { atoms, molecules, shared, .. }: Home<'_>) -> (Molecules, Self) {
+        let mut first = HashMap::new();
+        let link = |(index, &atom): (u32, &u32)| {
+            let start = *first.entry(molecules.of_atom(atom as usize)).or_insert(index);
+            [start, index]
+        };
+        let links: Vec<[u32; 2]> = (0..).zip(atoms).map(link).collect();
+        let parts = Molecules::from_bonds(atoms.len(), &links);
+        let place = |part: usize| {
+            let molecule = molecules.of_atom(atoms[parts.atoms(part)[0] as usize] as usize) as u32;
+            Some([part as u32, shared.binary_search(&molecule).ok()? as u32])
+        };
+        let places = (0..parts.len()).filter_map(place).collect();
+        (parts, SharedMolecules { places, sums: vec![[0.0; 4]; shared.len()] })
+    }
+
+    /// Replaces the centers of mass of parts by the centers of mass of the whole molecules. Collective.
+    fn complete(
+        &mut self,
+        field: &impl Distribution,
+        (parts, masses): (&Molecules, &[f64]),
+        positions: &[Vec3],
+        centers: &mut [Vec3],
+    ) {
+        self.sums.fill([0.0; 4]);
+        for &[part, molecule] in &self.places {
+            let sum = &mut self.sums[molecule as usize];
+            for &atom in parts.atoms(part as usize) {
+                let (mass, r) = (masses[atom as usize], positions[atom as usize]);
+                let moment = r * mass;
+                *sum = [sum[0] + moment.x, sum[1] + moment.y, sum[2] + moment.z, sum[3] + mass];
+            }
+        }
+        field.sum(self.sums.as_flattened_mut());
+        for &[part, molecule] in &self.places {
+            let [x, y, z, mass] = self.sums[molecule as usize];
+            centers[part as usize] = vec3(x, y, z) / mass;
+        }
+    }
 }
 
 impl<F: ForceField> Host<F> {
@@ -45,7 +108,7 @@ impl<F: ForceField> VolumeMoves for Host<F> {
     }
 
     fn molecules(&self) -> usize {
-        self.atoms.molecules.len()
+        self.field.home().map_or(self.atoms.molecules.len(), |home| home.molecules.len())
     }
 
     fn cutoff(&self) -> f64 {
@@ -53,18 +116,26 @@ impl<F: ForceField> VolumeMoves for Host<F> {
     }
 
     fn stretch(&mut self, factors: Vec3) -> Result<f64> {
-        let (molecules, masses, further) = (&self.atoms.molecules, &self.atoms.masses, factors - Vec3::splat(1.0));
+        if let (Some(home), None) = (self.field.home(), &self.atoms.shared) {
+            let (parts, shared) = SharedMolecules::parts_at(home);
+            (self.atoms.molecules, self.atoms.shared) = (parts, Some(shared));
+        }
+        let (Atoms { molecules, masses, shared, sites, .. }, further) = (&mut self.atoms, factors - Vec3::splat(1.0));
+        let molecules = &*molecules;
         let (TrialScratch { positions: stretched, centers, .. }, now) = (&mut self.trial, &self.positions);
         memory::resize(centers, molecules.len(), Vec3::ZERO);
         let each = centers.par_iter_mut().with_min_len(ATOMS).enumerate();
         self.team.for_each(each, |(molecule, center)| *center = center_of(molecules.atoms(molecule), masses, now));
+        if let Some(shared) = shared {
+            shared.complete(&self.field, (molecules, masses), now, centers);
+        }
         memory::resize(stretched, now.len(), Vec3::ZERO);
         let atoms = stretched.par_iter_mut().zip(now).with_min_len(ATOMS).enumerate();
         self.team.for_each(atoms, |(atom, (to, r))| *to = *r + centers[molecules.of_atom(atom)].stretched(further));
-        self.atoms.sites.place(&self.team, stretched);
+        sites.place(&self.team, stretched);
         let atoms = stretched.par_iter().with_min_len(ATOMS).zip(now);
         let squared = atoms.map(|(then, now)| (*then - now.stretched(factors)).norm_squared()).reduce(|| 0.0, f64::max);
-        Ok(squared.sqrt())
+        Ok(self.field.largest(squared).sqrt())
     }
 
     fn prune_within(&mut self, radius: f64) -> Result<()> {
@@ -96,7 +167,9 @@ impl<F: ForceField> VolumeMoves for Host<F> {
             let forces = after.iter().zip(before);
             *part = velocities.iter().zip(forces).map(|(v, (after, before))| v.dot(*after - *before)).sum();
         });
-        Ok(parts.iter().sum())
+        let mut power = [parts.iter().sum()];
+        self.field.sum(&mut power);
+        Ok(power[0])
     }
 
     fn add_barostat_work(&mut self, work: f64) -> Result<()> {

@@ -70,10 +70,11 @@ impl Case {
             let ground = DivisionContext { ranks: &ranks, division: &division, cell: &self.cell, groups: &self.groups };
             // initially all groups are at home on the first rank
             let mut home = if ranks.is_first() { everything.clone() } else { vec![] };
-            let (mut positions, mut velocities) =
-                (if ranks.is_first() { self.positions.clone() } else { vec![] }, vec![]);
-            ground.migrate(&mut home, &mut positions, &mut velocities);
+            let mut positions = if ranks.is_first() { self.positions.clone() } else { vec![] };
+            let (mut opposite, mut empty) = (positions.iter().map(|r| -*r).collect::<Vec<Vec3>>(), vec![]);
+            ground.migrate(&mut home, &mut positions, &mut [&mut opposite, &mut empty]);
             assert_eq!(home, ground.groups_at_home(&self.positions));
+            assert!(opposite.iter().map(|r| -*r).eq(positions.iter().copied()) && empty.is_empty());
             let (local, halo) = ground.add_halo(home, reach, &mut positions);
             // a second halo exchange brings the same positions
             let mut again = positions.clone();

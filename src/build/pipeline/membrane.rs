@@ -1,0 +1,126 @@
+//! A structure in a lipid bilayer.
+
+use md_engine::error::Problem;
+use md_engine::vec3::Vec3;
+
+use super::solvate::{new_chain, numbers, residue};
+use crate::entry::{Decision, Subject};
+use crate::solvent::{Bilayer, CellPlan, Embedded, Enclosed, Leaflet, Patch, Shape, Size};
+use crate::structure::Structure;
+
+/// Name of waters in a structure.
+const WATER: &str = "HOH";
+/// Names of the leaflets.
+const LEAFLETS: [&str; 2] = ["upper leaflet", "lower leaflet"];
+
+/// A structure with lipids around it.
+pub(super) struct InMembrane {
+    pub(super) structure: Structure,
+    /// the cell, and the positions of solute and lipids in it
+    pub(super) enclosed: Enclosed,
+    pub(super) bilayer: Bilayer,
+    pub(super) decisions: Vec<Decision>,
+}
+
+/// Returns the patch of a lipid and the padding (nm) of a plan of a cell, if there is to be a membrane. Refuses plans
+/// that a membrane cannot have.
+pub(super) fn plan(lipid: Option<&str>, plan: Option<&CellPlan>) -> Result<Option<(Patch, f64)>, Problem> {
+    let Some(lipid) = lipid else { return Ok(None) };
+    let patch = Patch::read(lipid)?;
+    let refused = |message: &str, help: &str| Err(Problem::new(message).help(help));
+    match plan {
+        None => refused("a membrane needs a periodic cell with water", "leave out --vacuum, or --membrane"),
+        Some(plan) if plan.shape != Shape::Rectangular => {
+            refused("a membrane needs a rectangular cell", "leave out --shape, or give --shape rectangular")
+        }
+        Some(plan) if plan.orient => {
+            refused("the orientation of the entry is that of the membrane, whose normal is z", "leave out --orient")
+        }
+        Some(CellPlan { size: Size::Padding(padding), .. }) => Ok(Some((patch, *padding))),
+        Some(_) => {
+            refused("a membrane needs a padding in place of the size of the cell", "give a padding such as 1 nm")
+        }
+    }
+}
+
+/// Puts a structure with positions (nm) into a bilayer, with a padding (nm).
+pub(super) fn embed(
+    mut structure: Structure,
+    positions: &[Vec3],
+    patch: &Patch,
+    padding: f64,
+) -> Result<InMembrane, Problem> {
+    let solute: Vec<Embedded> = (0..structure.residues.len())
+        .flat_map(|index| {
+            let is_water = structure.residues[index].name == WATER;
+            structure.residue_atoms(index).map(move |atom| (atom, is_water))
+        })
+        .map(|(atom, is_water)| Embedded {
+            position: positions[atom],
+            element: structure.atoms[atom].element,
+            is_water,
+        })
+        .collect();
+    let bilayer = Bilayer::around(patch, &solute, padding)?;
+    let mut positions: Vec<Vec3> = positions.iter().map(|&position| position + bilayer.shift).collect();
+    let chain = new_chain(&mut structure);
+    for (number, lipid) in numbers().zip(&bilayer.lipids) {
+        let first = structure.atoms.len();
+        structure.residues.push(residue(patch.name, number, chain, first));
+        structure.bonds.extend(patch.bonds.iter().map(|bond| bond.map(|atom| atom + first as u32)));
+        structure.atoms.extend(patch.atoms.iter().cloned());
+        positions.extend(lipid);
+    }
+    let decisions = decisions(patch, &bilayer);
+    let enclosed = Enclosed { cell: bilayer.cell, positions };
+    Ok(InMembrane { structure, enclosed, bilayer, decisions })
+}
+
+fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
+    let decision = |place: &str, what: String, why: String| Decision {
+        subject: Subject::Membrane,
+        what,
+        place: place.to_owned(),
+        why,
+    };
+    let [a, b, _] = bilayer.cell.face_distances();
+    let [nx, ny] = bilayer.copies;
+    let whole = "the membrane";
+    let mut list = vec![
+        decision(
+            whole,
+            format!("its normal is z and its middle z = 0 of the entry, moved to z = {:.3} nm", bilayer.shift.z),
+            "entries with a membrane are oriented in this way, as in the database OPM".to_owned(),
+        ),
+        decision(
+            whole,
+            format!("took {nx} x {ny} equilibrated patches of {}, in all {a:.3} x {b:.3} nm", patch.name),
+            "whole patches cover the solute and the padding, so that lipids meet their images as in the patch"
+                .to_owned(),
+        ),
+    ];
+    for (place, leaflet) in LEAFLETS.iter().zip(&bilayer.leaflets) {
+        let Leaflet { lipids, clashing, enclosed, balanced, solute_area } = leaflet;
+        let area = (a * b - solute_area) / *lipids as f64;
+        let equilibrated = patch.area_per_lipid();
+        list.push(decision(
+            place,
+            format!("has {lipids} lipids of {area:.3} nm2 each"),
+            format!("the solute takes {solute_area:.2} nm2; in the patch a lipid has {equilibrated:.3} nm2"),
+        ));
+        list.push(decision(
+            place,
+            format!("removed {} lipids", clashing + enclosed + balanced),
+            format!(
+                "{clashing} had a heavy atom within 0.2 nm of a heavy atom of the solute, or any atom within 0.1 nm; {enclosed} \
+                 were in pores; {balanced} were removed so that lipids and solute have the same area in both leaflets"
+            ),
+        ));
+    }
+    list.push(decision(
+        whole,
+        format!("keeps added water out of |z| < {:.3} nm, except in pores of the solute", bilayer.core),
+        "this is the mean height of the carbonyl carbons, where the hydrocarbon core begins".to_owned(),
+    ));
+    list
+}

@@ -1,0 +1,149 @@
+//! Ions that can be added, by name.
+
+use md_engine::error::{Problem, Result};
+
+use crate::forcefield::ForceField;
+use crate::structure::{Atom, Residue, Structure};
+
+/// A monatomic ion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ion {
+    /// name with the charge, such as `Mg2+`
+    pub(super) name: &'static str,
+    /// name in a sentence
+    pub(super) word: &'static str,
+    /// residue of the Chemical Component Dictionary of the Protein Data Bank
+    pub(super) residue: &'static str,
+    /// name of the atom in the residue
+    pub(super) atom: &'static str,
+    /// atomic number
+    pub(super) element: u8,
+    /// charge, e
+    pub(super) charge: i32,
+}
+
+/// An ion with the columns of the tables below.
+const fn ion(
+    name: &'static str,
+    word: &'static str,
+    [residue, atom]: [&'static str; 2],
+    element: u8,
+    charge: i32,
+) -> Ion {
+    Ion { name, word, residue, atom, element, charge }
+}
+
+/// Cations that can be added; the first is the default.
+pub(super) const CATIONS: [Ion; 8] = [
+    ion("Na+", "sodium", ["NA", "NA"], 11, 1),
+    ion("K+", "potassium", ["K", "K"], 19, 1),
+    ion("Li+", "lithium", ["LI", "LI"], 3, 1),
+    ion("Rb+", "rubidium", ["RB", "RB"], 37, 1),
+    ion("Cs+", "caesium", ["CS", "CS"], 55, 1),
+    ion("Mg2+", "magnesium", ["MG", "MG"], 12, 2),
+    ion("Ca2+", "calcium", ["CA", "CA"], 20, 2),
+    ion("Zn2+", "zinc", ["ZN", "ZN"], 30, 2),
+];
+/// Anions that can be added; the first is the default.
+pub(super) const ANIONS: [Ion; 4] = [
+    ion("Cl-", "chloride", ["CL", "CL"], 17, -1),
+    ion("F-", "fluoride", ["F", "F"], 9, -1),
+    ion("Br-", "bromide", ["BR", "BR"], 35, -1),
+    ion("I-", "iodide", ["IOD", "I"], 53, -1),
+];
+
+/// Names of cations that can be added, for messages and help; the first is the default.
+pub fn cation_names() -> impl Iterator<Item = &'static str> {
+    CATIONS.iter().map(|ion| ion.name)
+}
+
+/// Names of anions that can be added, for messages and help; the first is the default.
+pub fn anion_names() -> impl Iterator<Item = &'static str> {
+    ANIONS.iter().map(|ion| ion.name)
+}
+
+impl Ion {
+    /// Magnitude of the charge, e.
+    pub(super) fn valence(&self) -> u32 {
+        self.charge.unsigned_abs()
+    }
+
+    /// Whether the force field has parameters of the ion, with its charge.
+    fn is_in(&self, field: &ForceField) -> bool {
+        let Ion { residue, atom, element, charge, .. } = *self;
+        let residue = Residue { name: residue.to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 };
+        let structure = Structure {
+            chains: vec![String::new()],
+            residues: vec![residue],
+            atoms: vec![Atom { name: atom.to_owned(), element }],
+            bonds: vec![],
+        };
+        let described = field.describe(&structure);
+        described.is_ok_and(|found| found.topology.atoms[0].charge.round() == f64::from(charge))
+    }
+}
+
+/// Returns the ion of a name among `ions`, with capital or small letters. The force field must have its parameters.
+pub(super) fn find(ions: &'static [Ion], name: &str, field: &ForceField) -> Result<&'static Ion> {
+    let problem = match ions.iter().find(|ion| ion.name.eq_ignore_ascii_case(name)) {
+        Some(ion) if ion.is_in(field) => return Ok(ion),
+        Some(ion) => Problem::new(format!("the force field and water have no ion {}", ion.name)),
+        None => Problem::new(format!("{name:?} is no {} that md adds", kind(ions))),
+    };
+    let known: Vec<&str> = ions.iter().filter(|ion| ion.is_in(field)).map(|ion| ion.name).collect();
+    let help = match known.is_empty() {
+        true => format!("they have no {} at all: add a force-field file that has the ion", kind(ions)),
+        false => format!("choose one of {}", known.join(", ")),
+    };
+    Err(problem.help(help).into())
+}
+
+fn kind(ions: &[Ion]) -> &'static str {
+    if ions.iter().all(|ion| ion.charge > 0) { "cation" } else { "anion" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::water::{Model, water_names};
+    use super::*;
+
+    fn model(field: &str, water: &str) -> Model {
+        Model::read(&[field.to_owned()], water).unwrap()
+    }
+
+    #[test]
+    fn all_ions_of_the_tables_are_in_the_water_files_of_amber() {
+        for water in water_names() {
+            let field = model("amber14", water).field;
+            for ion in CATIONS.iter().chain(&ANIONS) {
+                assert!(ion.is_in(&field), "{} with {water}", ion.name);
+            }
+        }
+    }
+
+    #[test]
+    fn ions_are_found_by_name_or_refused_with_a_list() {
+        let field = model("charmm36", "tip3p").field;
+        assert_eq!(find(&CATIONS, "mg2+", &field).unwrap().charge, 2);
+        assert_eq!(find(&ANIONS, "Cl-", &field).unwrap().element, 17);
+        let refused = |ions: &'static [Ion], name: &str| {
+            let error = find(ions, name, &field).unwrap_err();
+            let md_engine::error::Error::Input(problems) = error else { panic!("{error}") };
+            format!("{}; {}", problems[0].message, problems[0].help.as_deref().unwrap_or_default())
+        };
+        // CHARMM36 has no bromide
+        assert_eq!(refused(&ANIONS, "Br-"), "the force field and water have no ion Br-; choose one of Cl-");
+        let cations = "Na+, K+, Li+, Rb+, Cs+, Mg2+, Ca2+, Zn2+";
+        let message = format!("\"Fe3+\" is no cation that md adds; choose one of {cations}");
+        assert_eq!(refused(&CATIONS, "Fe3+"), message);
+        assert!(refused(&CATIONS, "Cl-").contains("no cation"));
+    }
+
+    #[test]
+    fn a_field_without_ions_is_named() {
+        let field = ForceField::read(&["amber14/DNA.OL15.xml"]).unwrap();
+        let error = find(&CATIONS, "K+", &field).unwrap_err();
+        let md_engine::error::Error::Input(problems) = error else { panic!("{error}") };
+        assert!(problems[0].help.as_deref().unwrap().contains("no cation at all"));
+    }
+}

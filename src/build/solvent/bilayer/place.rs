@@ -1,0 +1,203 @@
+//! The place of a patch around a solute: the shift and turn at which fewest lipids are removed.
+//!
+//! A lipid is removed if it clashes with the solute, or if more of its atoms are in enclosed places of the solute's
+//! cross-sections than in open ones. Then lipids of one leaflet that are nearest to the solute are removed, until the
+//! area of the lipids and of the solute is the same in both leaflets, to half a lipid.
+
+use md_engine::cell::PeriodicCell;
+use md_engine::vec3::{Vec3, vec3};
+
+use super::super::extent::bounds;
+use super::super::grid::Grid;
+use super::patch::Patch;
+use super::section::{Place, Sections};
+
+/// Smallest distance (nm) between heavy atoms of a lipid and of the solute. A chain cannot pass through a ring at this
+/// distance: a bond of 0.154 nm through the center of a benzene ring (radius 0.14 nm) has its atoms at most
+/// √(0.14² + 0.077²) = 0.16 nm from those of the ring.
+pub(super) const HEAVY_APART: f64 = 0.2;
+/// Smallest distance (nm) between any atoms of a lipid and of the solute. Minimisations separate atoms that are farther
+/// apart.
+pub(super) const ATOMS_APART: f64 = 0.1;
+/// Shifts of the patch along each edge that are tried, each without and with a half turn about the normal.
+const SHIFTS: usize = 8;
+/// Range (nm) in which the lipid nearest to the solute is searched first; doubled until one is found.
+const FIRST_RANGE: f64 = 0.5;
+
+/// Obstacles for lipids.
+pub(super) struct Obstacles {
+    cell: PeriodicCell,
+    /// lowest and highest corner (nm) of the box outside of which nothing clashes and nothing is enclosed
+    bounds: [Vec3; 2],
+    heavy: Grid,
+    all: Grid,
+    pub(super) sections: Sections,
+}
+
+impl Obstacles {
+    /// Obstacles with the positions (nm) of heavy atoms and of all atoms.
+    pub(super) fn new(cell: &PeriodicCell, heavy: &[Vec3], all: &[Vec3], sections: Sections) -> Self {
+        let [low, high] = bounds(all).unwrap_or_default();
+        Self {
+            cell: *cell,
+            bounds: [low - Vec3::splat(HEAVY_APART), high + Vec3::splat(HEAVY_APART)],
+            heavy: Grid::new(cell, heavy, HEAVY_APART),
+            all: Grid::new(cell, all, ATOMS_APART),
+            sections,
+        }
+    }
+
+    /// Reason for which a lipid is removed, if there is one.
+    fn reason(&self, lipid: &[Vec3], is_heavy: &[bool]) -> Option<Removed> {
+        let [low, high] = self.bounds.map(Vec3::to_array);
+        let is_near = |site: &Vec3| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&site.to_array()[axis]));
+        let wrapped: Vec<Vec3> = lipid.iter().map(|&site| self.cell.wrap(site).0).collect();
+        let mut near = wrapped.iter().zip(is_heavy).filter(|(site, _)| is_near(site));
+        let clashes = near.any(|(&site, is_heavy)| {
+            *is_heavy && self.heavy.any_near(site, HEAVY_APART, |_, _| true)
+                || self.all.any_near(site, ATOMS_APART, |_, _| true)
+        });
+        if clashes {
+            return Some(Removed::Clash);
+        }
+        let count = |kind| wrapped.iter().filter(|site| self.sections.place(**site) == kind).count();
+        (count(Place::Enclosed) > count(Place::Open)).then_some(Removed::Pore)
+    }
+
+    /// Distance (nm) of the nearest heavy atom of the solute; infinite without one within `limit` (nm).
+    fn distance(&self, lipid: &[Vec3], is_heavy: &[bool], limit: f64) -> f64 {
+        let mut range = FIRST_RANGE;
+        loop {
+            let mut nearest = f64::INFINITY;
+            for (&site, _) in lipid.iter().zip(is_heavy).filter(|(_, is_heavy)| **is_heavy) {
+                self.heavy.any_near(site, range, |_, square| {
+                    nearest = nearest.min(square);
+                    false
+                });
+            }
+            if nearest.is_finite() || range > limit {
+                return nearest.sqrt();
+            }
+            range *= 2.0;
+        }
+    }
+}
+
+/// Reason for which a lipid is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Removed {
+    /// clash with the solute
+    Clash,
+    /// place in a pore of the solute
+    Pore,
+    /// more area lost in the other leaflet
+    Balance,
+}
+
+/// Lipids of a bilayer without the solute.
+pub(super) struct Lattice<'a> {
+    pub(super) cell: &'a PeriodicCell,
+    pub(super) patch: &'a Patch,
+    /// numbers of copies along x and y
+    pub(super) copies: [usize; 2],
+    /// height of the middle of the bilayer in the cell, nm
+    pub(super) middle: f64,
+}
+
+/// A bilayer around the solute: all lipids, with what is removed.
+pub(super) struct Layout {
+    pub(super) lipids: Vec<Vec<Vec3>>,
+    pub(super) is_upper: Vec<bool>,
+    pub(super) removed: Vec<Option<Removed>>,
+}
+
+impl Layout {
+    /// Number of lipids of a leaflet that are left.
+    pub(super) fn left(&self, upper: bool) -> usize {
+        let kept = self.is_upper.iter().zip(&self.removed);
+        kept.filter(|(is_upper, removed)| **is_upper == upper && removed.is_none()).count()
+    }
+
+    /// Number of lipids of a leaflet that are removed for a reason.
+    pub(super) fn count(&self, upper: bool, reason: Removed) -> usize {
+        let all = self.is_upper.iter().zip(&self.removed);
+        all.filter(|(is_upper, removed)| **is_upper == upper && **removed == Some(reason)).count()
+    }
+
+    fn total(&self) -> usize {
+        self.removed.iter().flatten().count()
+    }
+
+    /// Number of lipids that the upper leaflet has too many, if it is to have `excess` more than the lower.
+    fn surplus(&self, excess: i64) -> i64 {
+        self.left(true) as i64 - self.left(false) as i64 - excess
+    }
+}
+
+impl Lattice<'_> {
+    /// Copies of the patch, shifted by fractions of its edges. Turned patches are rotated by 180° about the normal.
+    fn lipids(&self, shift: [f64; 2], turned: bool) -> (Vec<Vec<Vec3>>, Vec<bool>) {
+        let sign = if turned { -1.0 } else { 1.0 };
+        let [a, b] = self.patch.edges;
+        let (mut lipids, mut is_upper) = (vec![], vec![]);
+        for i in 0..self.copies[0] {
+            for j in 0..self.copies[1] {
+                let corner = vec3((i as f64 + shift[0]) * a, (j as f64 + shift[1]) * b, self.middle);
+                let moved = |site: &Vec3| vec3(sign * site.x, sign * site.y, site.z) + corner;
+                let copied = self.patch.lipids.iter().map(|lipid| self.whole(lipid.iter().map(moved).collect()));
+                lipids.extend(copied);
+                is_upper.extend(self.patch.is_upper());
+            }
+        }
+        (lipids, is_upper)
+    }
+
+    /// Translates a lipid by lattice vectors so that its first atom is in the cell.
+    fn whole(&self, mut lipid: Vec<Vec3>) -> Vec<Vec3> {
+        let shift = lipid.first().map_or(Vec3::ZERO, |&first| self.cell.wrap(first).0 - first);
+        lipid.iter_mut().for_each(|site| *site += shift);
+        lipid
+    }
+
+    /// Finds the shift and turn at which fewest lipids are removed; of equal ones the first. `excess` is the number of
+    /// lipids that the upper leaflet is to have more than the lower.
+    pub(super) fn best(&self, obstacles: &Obstacles, excess: i64) -> Layout {
+        let fraction = |index: usize| index as f64 / SHIFTS as f64;
+        let removed = |layout: &Layout| layout.total() as u64 + layout.surplus(excess).unsigned_abs();
+        let mut best = self.layout(obstacles, [0.0; 2], false);
+        for index in 1..2 * SHIFTS * SHIFTS {
+            let shift = [fraction(index / 2 % SHIFTS), fraction(index / 2 / SHIFTS)];
+            let next = self.layout(obstacles, shift, index % 2 == 1);
+            if removed(&next) < removed(&best) {
+                best = next;
+            }
+        }
+        self.balance(&mut best, obstacles, excess);
+        best
+    }
+
+    fn layout(&self, obstacles: &Obstacles, shift: [f64; 2], turned: bool) -> Layout {
+        let is_heavy = self.patch.heavy();
+        let (lipids, is_upper) = self.lipids(shift, turned);
+        let removed = lipids.iter().map(|lipid| obstacles.reason(lipid, &is_heavy)).collect();
+        Layout { lipids, is_upper, removed }
+    }
+
+    /// Removes lipids of the leaflet that has too many, the nearest to the solute first.
+    fn balance(&self, layout: &mut Layout, obstacles: &Obstacles, excess: i64) {
+        let surplus = layout.surplus(excess);
+        if surplus == 0 {
+            return;
+        }
+        let is_heavy = self.patch.heavy();
+        let limit = self.cell.face_distances().into_iter().sum();
+        let candidates = (0..layout.lipids.len()).filter(|&index| layout.is_upper[index] == (surplus > 0));
+        let candidates = candidates.filter(|&index| layout.removed[index].is_none());
+        let mut nearest: Vec<(f64, usize)> =
+            candidates.map(|index| (obstacles.distance(&layout.lipids[index], &is_heavy, limit), index)).collect();
+        nearest.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (_, index) in nearest.into_iter().take(surplus.unsigned_abs() as usize) {
+            layout.removed[index] = Some(Removed::Balance);
+        }
+    }
+}

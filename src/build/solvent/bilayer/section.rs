@@ -1,0 +1,227 @@
+//! Cross-sections of a solute that spans a bilayer: the area that it takes from the lipids, and its pores.
+//!
+//! A sphere of [`PROBE`] nm, the radius of a hydrocarbon chain, is rolled around the van-der-Waals spheres of the
+//! solute in slices at constant z. In each slice the places of its center are open if a path in the slice leads there
+//! from outside, enclosed if no path does, and otherwise blocked by the solute. What the probe covers from enclosed
+//! places is a pore. What it cannot cover from open places is the area that lipids lose, pores included.
+
+use md_engine::vec3::{Vec3, vec3};
+
+use super::super::extent;
+
+/// Radius (nm) of the probe: half of the distance 0.4 nm of hydrocarbon chains that touch, twice the van-der-Waals
+/// radius of a methylene group (A. Bondi, J. Phys. Chem. 68, 441 (1964), doi:10.1021/j100785a001).
+const PROBE: f64 = 0.2;
+/// Distance between the centers of slices, nm: half of the probe's radius.
+const THICKNESS: f64 = 0.1;
+/// Edge of the square pixels of a slice, nm: a quarter of the probe's radius.
+const PIXEL: f64 = 0.05;
+/// Number of pixels around the solute that are always open.
+const RIM: usize = 2;
+
+/// Kind of place in a slice for the center of the probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// reached from outside
+    Open,
+    /// within the probe's radius of the solute
+    Blocked,
+    /// free, but not reached from outside
+    Enclosed,
+}
+
+/// A slice: pixels row by row along x.
+struct Slice {
+    places: Vec<Place>,
+    is_pore: Vec<bool>,
+    /// area that lipids lose, nm²
+    area: f64,
+}
+
+/// Slices of a solute.
+pub(super) struct Sections {
+    /// x and y of the first pixel and lowest z of the first slice, nm
+    origin: Vec3,
+    /// pixels along x and y
+    counts: [usize; 2],
+    slices: Vec<Slice>,
+}
+
+impl Sections {
+    /// Slices between the heights `low` and `high` (nm) of spheres with centers and radii (nm).
+    pub(super) fn new(spheres: &[(Vec3, f64)], [low, high]: [f64; 2]) -> Self {
+        let corners: Vec<Vec3> = spheres.iter().flat_map(|&(p, r)| [p - Vec3::splat(r), p + Vec3::splat(r)]).collect();
+        let [first, last] = extent::bounds(&corners).unwrap_or_default();
+        let margin = PROBE + RIM as f64 * PIXEL;
+        let origin = vec3(first.x - margin, first.y - margin, low);
+        let pixels = |length: f64| ((length + 2.0 * margin) / PIXEL).ceil() as usize;
+        let counts = [pixels(last.x - first.x), pixels(last.y - first.y)];
+        let number = ((high - low) / THICKNESS).ceil().max(0.0) as usize;
+        let mut sections = Self { origin, counts, slices: vec![] };
+        sections.slices = (0..number).map(|index| sections.slice(spheres, sections.height(index))).collect();
+        sections
+    }
+
+    /// Height of the center of a slice, nm.
+    fn height(&self, index: usize) -> f64 {
+        self.origin.z + (index as f64 + 0.5) * THICKNESS
+    }
+
+    /// Calls `found` with the pixels whose centers are within a distance (nm) of a point.
+    fn for_each_within(&self, [x, y]: [f64; 2], distance: f64, mut found: impl FnMut(usize)) {
+        let range = |center: f64, origin: f64, count: usize| {
+            let pixel = |v: f64| ((v - origin) / PIXEL).floor().clamp(0.0, count as f64 - 1.0) as usize;
+            pixel(center - distance)..=pixel(center + distance)
+        };
+        let center = |origin: f64, index: usize| origin + (index as f64 + 0.5) * PIXEL;
+        for j in range(y, self.origin.y, self.counts[1]) {
+            let rest = distance * distance - (center(self.origin.y, j) - y).powi(2);
+            for i in range(x, self.origin.x, self.counts[0]) {
+                if (center(self.origin.x, i) - x).powi(2) <= rest {
+                    found(j * self.counts[0] + i);
+                }
+            }
+        }
+    }
+
+    fn slice(&self, spheres: &[(Vec3, f64)], height: f64) -> Slice {
+        let [width, rows] = self.counts;
+        let mut places = vec![Place::Enclosed; width * rows];
+        for (center, radius) in spheres {
+            let square = (radius + PROBE).powi(2) - (center.z - height).powi(2);
+            if square > 0.0 {
+                self.for_each_within([center.x, center.y], square.sqrt(), |pixel| places[pixel] = Place::Blocked);
+            }
+        }
+        // the rim is free; from there all neighbours that are free are open
+        let mut pending = vec![0];
+        while let Some(pixel) = pending.pop() {
+            if places[pixel] != Place::Enclosed {
+                continue;
+            }
+            places[pixel] = Place::Open;
+            let (i, j) = (pixel % width, pixel / width);
+            let sides = [(i > 0, pixel.wrapping_sub(1)), (i + 1 < width, pixel + 1)];
+            let ends = [(j > 0, pixel.wrapping_sub(width)), (j + 1 < rows, pixel + width)];
+            pending.extend(sides.iter().chain(&ends).filter(|(exists, _)| *exists).map(|(_, next)| *next));
+        }
+        let (from_open, is_pore) = (self.covered(&places, Place::Open), self.covered(&places, Place::Enclosed));
+        let area = from_open.iter().filter(|covered| !**covered).count() as f64 * PIXEL * PIXEL;
+        Slice { places, is_pore, area }
+    }
+
+    /// Pixels that the probe covers from places of a kind. Only places at the edge of their kind need a circle.
+    fn covered(&self, places: &[Place], kind: Place) -> Vec<bool> {
+        let [width, rows] = self.counts;
+        let mut covered: Vec<bool> = places.iter().map(|&place| place == kind).collect();
+        for pixel in (0..places.len()).filter(|&pixel| places[pixel] == kind) {
+            let (i, j) = (pixel % width, pixel / width);
+            let inner = (1..width - 1).contains(&i) && (1..rows - 1).contains(&j);
+            if inner && [pixel - 1, pixel + 1, pixel - width, pixel + width].iter().all(|&next| places[next] == kind) {
+                continue;
+            }
+            let center = |origin: f64, index: usize| origin + (index as f64 + 0.5) * PIXEL;
+            let at = [center(self.origin.x, i), center(self.origin.y, j)];
+            self.for_each_within(at, PROBE, |pixel| covered[pixel] = true);
+        }
+        covered
+    }
+
+    /// Slice and pixel of a point; `None` outside of all slices.
+    fn at(&self, point: Vec3) -> Option<(&Slice, usize)> {
+        let s = point - self.origin;
+        let index = |length: f64, unit: f64| (length >= 0.0).then_some((length / unit) as usize);
+        let (i, j) = (index(s.x, PIXEL)?, index(s.y, PIXEL)?);
+        let slice = self.slices.get(index(s.z, THICKNESS)?)?;
+        (i < self.counts[0] && j < self.counts[1]).then_some((slice, j * self.counts[0] + i))
+    }
+
+    /// Kind of a point; points outside of all slices are open.
+    pub(super) fn place(&self, point: Vec3) -> Place {
+        self.at(point).map_or(Place::Open, |(slice, pixel)| slice.places[pixel])
+    }
+
+    /// Whether a point is in a pore.
+    pub(super) fn is_pore(&self, point: Vec3) -> bool {
+        self.at(point).is_some_and(|(slice, pixel)| slice.is_pore[pixel])
+    }
+
+    /// Mean area (nm²) that lipids lose between two heights (nm).
+    pub(super) fn mean_area(&self, [low, high]: [f64; 2]) -> f64 {
+        let is_between = |index: &usize| (low..high).contains(&self.height(*index));
+        let areas: Vec<f64> = (0..self.slices.len()).filter(is_between).map(|index| self.slices[index].area).collect();
+        areas.iter().sum::<f64>() / areas.len().max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::PI;
+
+    /// Rods parallel to z with the given axes and radius, 2 nm long, made of spheres that are 0.02 nm apart.
+    fn rods(axes: &[[f64; 2]], radius: f64) -> Vec<(Vec3, f64)> {
+        let along = |&[x, y]: &[f64; 2]| (-60..60).map(move |k| (vec3(x, y, 0.02 * f64::from(k)), radius));
+        axes.iter().flat_map(along).collect()
+    }
+
+    /// Axes of `count` rods on a circle around (3, −2).
+    fn ring(count: u32, radius: f64) -> Vec<[f64; 2]> {
+        let angles = (0..count).map(|k| 2.0 * PI * f64::from(k) / f64::from(count));
+        angles.map(|angle| [3.0 + radius * angle.cos(), -2.0 + radius * angle.sin()]).collect()
+    }
+
+    #[test]
+    fn the_area_of_a_rod_is_that_of_a_circle() {
+        for radius in [0.2, 0.5, 1.3] {
+            let sections = Sections::new(&rods(&[[0.7, -4.0]], radius), [-1.0, 1.0]);
+            let area = sections.mean_area([-0.8, 0.8]);
+            // the boundary of the area passes through pixels, each of which counts in whole or not at all
+            let tolerance = 2.0 * PI * radius * PIXEL * 0.5;
+            assert!((area - PI * radius * radius).abs() < tolerance, "{radius} {area}");
+            assert_eq!(sections.place(vec3(0.7, -4.0, 0.0)), Place::Blocked);
+            assert_eq!(sections.place(vec3(0.7 + radius + 0.25, -4.0, 0.0)), Place::Open);
+            assert_eq!([-3.0, 3.0].map(|z| sections.place(vec3(0.7, -4.0, z))), [Place::Open; 2]);
+        }
+    }
+
+    /// The axes of two rods of radius r are d apart. A probe of radius p touches both rods if its center is at the
+    /// height h = √((r + p)² − d²/4) above the line between the axes. The groove on this side has the area of the
+    /// triangle of the three centers, d h/2, less two sectors r²α/2 of the rods and one sector p²(π − 2α)/2 of the
+    /// probe, with tan α = 2h/d.
+    #[test]
+    fn the_groove_between_two_rods_is_rounded_by_the_probe() {
+        let (radius, apart) = (0.4f64, 0.9f64);
+        let sections = Sections::new(&rods(&[[0.0, 0.0], [apart, 0.0]], radius), [-1.0, 1.0]);
+        let height = ((radius + PROBE).powi(2) - apart * apart / 4.0).sqrt();
+        let angle = (2.0 * height / apart).atan();
+        let half = apart * height / 2.0 - radius * radius * angle - PROBE * PROBE * (PI - 2.0 * angle) / 2.0;
+        let expected = 2.0 * PI * radius * radius + 2.0 * half;
+        let area = sections.mean_area([-0.8, 0.8]);
+        assert!((area - expected).abs() < 4.0 * PI * radius * PIXEL * 0.5, "{area} {expected}");
+    }
+
+    #[test]
+    fn a_ring_of_rods_has_a_pore_and_a_broken_ring_has_none() {
+        let closed = ring(12, 1.2);
+        let sections = Sections::new(&rods(&closed, 0.2), [-1.0, 1.0]);
+        let middle = vec3(3.0, -2.0, 0.0);
+        assert!(sections.place(middle) == Place::Enclosed && sections.is_pore(middle));
+        assert!(sections.is_pore(middle + vec3(0.9, 0.0, 0.0)) && !sections.is_pore(middle + vec3(1.2, 0.0, 0.0)));
+        // rods that are 0.62 nm apart leave no gap for a probe of 0.4 nm: the disk within the outer rim is lost
+        let area = sections.mean_area([-0.8, 0.8]);
+        assert!(area > PI * 1.2 * 1.2 && area < PI * 1.4 * 1.4, "{area}");
+        let broken = Sections::new(&rods(&closed[1..], 0.2), [-1.0, 1.0]);
+        assert!(broken.place(middle) == Place::Open && !broken.is_pore(middle));
+        assert!(broken.mean_area([-0.8, 0.8]) < area - 2.0);
+    }
+
+    #[test]
+    fn nothing_has_no_area() {
+        let sections = Sections::new(&[], [-1.0, 1.0]);
+        assert_eq!((sections.mean_area([-1.0, 1.0]), sections.place(Vec3::ZERO)), (0.0, Place::Open));
+        // a solute beyond the slices
+        let sections = Sections::new(&[(vec3(0.0, 0.0, 5.0), 0.2)], [-1.0, 1.0]);
+        assert_eq!(sections.mean_area([-1.0, 1.0]), 0.0);
+    }
+}

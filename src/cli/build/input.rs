@@ -1,0 +1,125 @@
+//! The input file that `md build` writes: forces, output, and the stages of a protocol for the system.
+
+use md_build::Built;
+
+use super::{COORDINATES, LOG};
+
+/// Returns an input file with a protocol for the system.
+pub(super) fn text(built: &Built, topology: &str) -> String {
+    let is_periodic = built.cell.is_some();
+    let forces =
+        if is_periodic { "electrostatics = \"pme\"" } else { "cutoff         = \"none\"\nelectrostatics = \"plain\"" };
+    let has_protein = built.structure.atoms.iter().any(|atom| atom.name == "CA" && atom.element == 6);
+    let has_membrane = built.added.lipids != [0; 2];
+    let equilibration = match (is_periodic, has_protein) {
+        _ if has_membrane => MEMBRANE.to_owned(),
+        (true, true) => PRESET.to_owned(),
+        (true, false) => [MINIMIZE, HEAT_IN_CELL].concat(),
+        (false, _) => [MINIMIZE, HEAT].concat(),
+    };
+    let barostat = match is_periodic {
+        _ if has_membrane => SEMI_ISOTROPIC,
+        true => "barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"5 ps\" }\n",
+        false => "",
+    };
+    let temperature = if has_membrane { "310 K" } else { "300 K" };
+    format!(
+        "# Written by `md build`; {LOG} has the decisions. `md check` describes the run, `md help KEY` explains a key.\n\n\
+         [system]\ntopology    = \"{topology}\"\ncoordinates = \"{COORDINATES}\"\n\n\
+         [forces]\n{forces}\nconstraints    = \"h-bonds\"\n\n\
+         [output]\ntrajectory = {{ every = \"10 ps\" }}\nenergies   = {{ every = \"1 ps\" }}\n\n\
+         {equilibration}\n\
+         [[stage]]\nname       = \"production\"\nkind       = \"dynamics\"\nduration   = \"1 ns\"\ntimestep   = \"2 fs\"\n\
+         thermostat = {{ kind = \"v-rescale\", temperature = \"{temperature}\", coupling_time = \"1 ps\" }}\n{barostat}"
+    )
+}
+
+/// Stages before production in a cell with a protein.
+const PRESET: &str = "[[stage]]
+preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
+";
+/// First stage of a system without protein.
+const MINIMIZE: &str = "[[stage]]
+name = \"minimize\"
+kind = \"minimize\"
+
+";
+/// Stages before production in a cell without protein, after [`MINIMIZE`].
+const HEAT_IN_CELL: &str = "[[stage]]
+name       = \"heat\"
+kind       = \"dynamics\"
+duration   = \"50 ps\"
+timestep   = \"2 fs\"
+velocities = \"generate\"
+thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }
+
+[[stage]]
+name       = \"density\"
+kind       = \"dynamics\"
+duration   = \"100 ps\"
+timestep   = \"2 fs\"
+thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }
+barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"2 ps\" }
+";
+/// Stages before production without a cell, after [`MINIMIZE`].
+const HEAT: &str = "[[stage]]
+name       = \"heat\"
+kind       = \"dynamics\"
+duration   = \"50 ps\"
+timestep   = \"1 fs\"
+velocities = \"generate\"
+thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"5 1/ps\" }
+";
+/// Pressure coupling of a membrane, whose area and thickness change independently.
+const SEMI_ISOTROPIC: &str =
+    "barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \"1 bar\", \
+                              coupling_time = \"5 ps\" }
+";
+/// Stages before production with a membrane. At 310 K all lipids of `md build` are fluid: of these the transition of
+/// DLPE has the highest temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids 69, 1 (1994),
+/// doi:10.1016/0009-3084(94)90024-8). The head groups are held until the chains have closed the gaps at the solute,
+/// then let go while the area changes, and the solute after them.
+const MEMBRANE: &str = "[[stage]]
+name = \"minimize\"
+kind = \"minimize\"
+position_restraints = { select = \"heavy and not (water or ion or lipid)\" }
+
+[[stage]]
+name       = \"heat\"                   # at constant volume; holds the solute and the head groups of the lipids
+kind       = \"dynamics\"
+duration   = \"50 ps\"
+timestep   = \"1 fs\"
+velocities = \"generate\"
+temperature = \"10 K\"
+output     = { trajectory = \"none\" }
+thermostat = { kind = \"v-rescale\", temperature = [[\"0 ps\", \"10 K\"], [\"40 ps\", \"310 K\"]], coupling_time = \"0.1 ps\" }
+position_restraints = [
+  { select = \"heavy and not (water or ion or lipid)\" },
+  { select = \"lipid and name P\" },
+]
+
+[[stage]]
+name       = \"release-lipids\"         # lets the head groups go while area and thickness change
+kind       = \"dynamics\"
+duration   = \"200 ps\"
+timestep   = \"2 fs\"
+output     = { trajectory = \"none\" }
+thermostat = { kind = \"v-rescale\", temperature = \"310 K\", coupling_time = \"0.5 ps\" }
+barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \"1 bar\", coupling_time = \"5 ps\" }
+position_restraints = [
+  { select = \"heavy and not (water or ion or lipid)\" },
+  { select = \"lipid and name P\", reference_scaling = \"all\", \
+force_constant = [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"150 ps\", \"0 kJ/mol/nm^2\"]] },
+]
+
+[[stage]]
+name       = \"release\"                # lets the solute go
+kind       = \"dynamics\"
+duration   = \"200 ps\"
+timestep   = \"2 fs\"
+output     = { trajectory = \"none\" }
+thermostat = { kind = \"v-rescale\", temperature = \"310 K\", coupling_time = \"1 ps\" }
+barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \"1 bar\", coupling_time = \"5 ps\" }
+position_restraints = { select = \"heavy and not (water or ion or lipid)\", \
+force_constant = [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"200 ps\", \"0 kJ/mol/nm^2\"]] }
+";
