@@ -16,10 +16,10 @@ use md_engine::vec3::Vec3;
 use md_engine::virtual_sites;
 
 use crate::complete::{Caps, complete};
-use crate::entry::{self, Cleaned, Decision, Entry, Subject};
+use crate::entry::{self, Decision, Entry};
 use crate::hydrogens::{self, Flips, Protonation};
 use crate::solvent::{CellPlan, Placement, Salt, Shape};
-use crate::structure::{Residue, Structure};
+use crate::structure::Structure;
 pub use species::{anion_names, cation_names};
 use water::Model;
 pub use water::{field_names, water_names};
