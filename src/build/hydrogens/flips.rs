@@ -9,7 +9,7 @@
 
 use md_engine::vec3::Vec3;
 
-use super::energy::{HYDROGEN_RADIUS, POLAR_HYDROGEN, POLAR_RADIUS, Surroundings, radius_of};
+use super::energy::{HYDROGEN_RADIUS, POLAR_HYDROGEN, POLAR_RADIUS, Source, Surroundings, radius_of};
 use super::geometry::{Center, Place};
 use super::network::{Mover, Network, Site};
 use super::rotors::Rotor;
@@ -203,34 +203,49 @@ pub(super) fn decide(
     let (turning, followers) = followers(heavy, groups, rotors, &in_group, surroundings);
     let mut turns = vec![false; heavy.positions.len()];
     turning.iter().for_each(|&rotor| turns[rotors[rotor].parent] = true);
-    let is_still = |atom: usize, is_hydrogen: bool| !in_group[atom] && !(is_hydrogen && turns[atom]);
+    let is_water = |atom: usize| heavy.structure.atoms[atom].element == 8 && heavy.bonded[atom].is_empty();
+    let felt = |source: &Source, by_water: bool| {
+        let is_of_mover = in_group[source.atom] || source.is_hydrogen && turns[source.atom];
+        let acts = !is_water(source.atom) || turns[source.atom] && !by_water;
+        let site = source.site();
+        // an oxygen of other waters only takes up room, as do its hydrogens, which are within the radius of oxygen
+        let site = if acts { site } else { Site { charge: 0.0, ..site } };
+        (!is_of_mover && (acts || !source.is_hydrogen)).then_some(site)
+    };
     let of_group = |group: &Group| {
         let before = heavy.bonded[group.atoms[0]].iter().map(|&atom| atom as usize).find(|atom| !in_group[*atom]);
         let penalty = |turned: bool| if turned { MARGIN } else { 0.0 };
         let states = group.states.iter().map(|&state| (group.sites(heavy, state), penalty(state.0))).collect();
-        Mover::new(states, surroundings, |source| {
-            is_still(source.atom, source.is_hydrogen) && Some(source.atom) != before
+        Mover::new(states, surroundings, false, |source| {
+            (Some(source.atom) != before).then(|| felt(source, false)).flatten()
         })
     };
     let of_rotor = |&rotor: &usize| {
         let rotor = &rotors[rotor];
         let site = |position| Site { position, charge: POLAR_HYDROGEN, radius: POLAR_RADIUS };
         let states = rotor.candidates(surroundings).into_iter().map(|all| (all.into_iter().map(site).collect(), 0.0));
-        Mover::new(states.collect(), surroundings, |source| {
+        let is_water = is_water(rotor.parent);
+        Mover::new(states.collect(), surroundings, is_water, |source| {
             let is_bonded = !source.is_hydrogen && rotor.neighbours.contains(&(source.atom as u32));
-            is_still(source.atom, source.is_hydrogen) && source.atom != rotor.parent && !is_bonded
+            (source.atom != rotor.parent && !is_bonded).then(|| felt(source, is_water)).flatten()
         })
     };
     let movers = groups.iter().map(of_group).collect();
     let mut network = Network::new(movers, turning.iter().map(of_rotor).collect(), &followers);
-    network.solve(&links(groups, &followers, &heavy.positions));
+    let links = links(groups, &followers, &heavy.positions);
+    network.solve(&links);
+    chosen(groups, &network.compare(&links), choices)
+}
+
+/// The orientations of groups with their states and the energies of all their states relative to it. Sets the variants
+/// of His in `choices`.
+fn chosen(groups: &[Group], compared: &[(usize, Vec<f64>)], choices: &mut [Choice]) -> Vec<Orientation> {
     let mut orientations = vec![];
-    for (k, group) in groups.iter().enumerate() {
-        let (state, energies) = network.energies(k);
-        let (is_turned, variant) = group.states[state];
+    for (group, (state, energies)) in groups.iter().zip(compared) {
+        let (is_turned, variant) = group.states[*state];
         let lowest = |is_other: &dyn Fn(&(bool, &str)) -> bool| {
-            let others = group.states.iter().zip(&energies).filter(|(state, _)| is_other(state));
-            others.map(|(_, energy)| energy - energies[state]).min_by(f64::total_cmp)
+            let others = group.states.iter().zip(energies).filter(|(state, _)| is_other(state));
+            others.map(|(_, energy)| *energy).min_by(f64::total_cmp)
         };
         if let Some(advantage) = lowest(&|other| other.0 != is_turned) {
             orientations.push(Orientation { residue: group.residue, is_turned, advantage: Some(advantage) });

@@ -1,9 +1,11 @@
 //! Networks of hydrogen bonds: groups with several states, and the combination of states with the lowest energy.
 //!
-//! The energy of two sites at the distance r is `k q₁ q₂ / r · (1 − r/R)² + min(((a₁ + a₂)/r)¹², most)`, with the Coulomb
-//! constant k, charges q, the cutoff R = 0.6 nm and radii a. The charges are those of ff14SB in the groups that turn, and
-//! those of [`Surroundings`] elsewhere; the factor `(1 − r/R)²` leaves hydrogen bonds and contacts, and removes the field
-//! of distant charges, which water screens. A radius is half the distance at which two like atoms repel each other by
+//! The energy of two sites at the distance r is `k q₁ q₂ / (ε r) · (1 − r/R)² + min(((a₁ + a₂)/r)¹², most)`, with the
+//! Coulomb constant k, charges q, the permittivity ε = 2, the cutoff R = 0.6 nm and radii a. The charges are those of
+//! ff14SB in the groups that turn, and those of [`Surroundings`] elsewhere; the factor `(1 − r/R)²` leaves hydrogen bonds
+//! and contacts, and removes the field of distant charges, which water screens. Waters do not act on each other: each
+//! takes the orientation that suits the groups and the solute next to it, as a donor or as an acceptor, because the
+//! waters around it can turn as well. A radius is half the distance at which two like atoms repel each other by
 //! 1 kJ/mol in ff14SB (Maier et al., J. Chem. Theory Comput. 11, 3696 (2015), doi:10.1021/acs.jctc.5b00255), so that
 //! hydrogen bonds and overlaps are weighed as in the force field. Published scores (Word et al., J. Mol. Biol. 285, 1735
 //! (1999), doi:10.1006/jmbi.1998.2401) count dots on surfaces instead; they need the same hydrogens and more time.
@@ -15,6 +17,9 @@ use super::energy::{Source, Surroundings};
 
 /// Distance up to which sites interact, nm.
 const REACH: f64 = 0.6;
+/// Relative permittivity at short distances, that of the electrons of organic matter: the square of its refractive
+/// index of about 1.4 (Gilson and Honig, Biopolymers 25, 2097 (1986), doi:10.1002/bip.360251106).
+const PERMITTIVITY: f64 = 2.0;
 /// Largest energy of the repulsion of two sites, kJ/mol. Overlaps beyond it are errors of the structure, which no state
 /// of a group can mend; the value is that of two hydrogen bonds.
 const MOST_REPULSION: f64 = 40.0;
@@ -53,23 +58,25 @@ pub(super) struct Mover {
     /// largest distance of a site from the center, nm
     pub(super) extent: f64,
     pub(super) states: Vec<State>,
+    /// whether the mover is a water; waters do not act on each other
+    pub(super) is_water: bool,
 }
 
 impl Mover {
-    /// Makes a mover of the sites and the penalty of each state. `is_felt` tells which atoms of the surroundings act on
-    /// the mover; they do not belong to other movers.
+    /// Makes a mover of the sites and the penalty of each state. `felt` returns the site of an atom of the surroundings
+    /// that acts on the mover; sites of other movers are not among them.
     pub(super) fn new(
         states: Vec<(Vec<Site>, f64)>,
         surroundings: &Surroundings,
-        is_felt: impl Fn(&Source) -> bool,
+        is_water: bool,
+        felt: impl Fn(&Source) -> Option<Site>,
     ) -> Self {
         let places = || states.iter().flat_map(|(sites, _)| sites.iter().map(|site| site.position));
         let center = places().sum::<Vec3>() * (1.0 / places().count().max(1) as f64);
         let extent = places().map(|place| (place - center).norm()).fold(0.0, f64::max);
-        let fixed: Vec<Site> =
-            surroundings.within(center, REACH + extent).filter(|source| is_felt(source)).map(Source::site).collect();
+        let fixed: Vec<Site> = surroundings.within(center, REACH + extent).filter_map(felt).collect();
         let state = |(sites, penalty): (Vec<Site>, f64)| State { energy: energy(&sites, &fixed), sites, penalty };
-        Mover { center, extent, states: states.into_iter().map(state).collect() }
+        Mover { center, extent, states: states.into_iter().map(state).collect(), is_water }
     }
 }
 
@@ -85,7 +92,7 @@ fn energy(first: &[Site], second: &[Site]) -> f64 {
             let distance = squared.sqrt().max(0.01);
             let shift = 1.0 - distance / REACH;
             let repulsion = ((a.radius + b.radius) / distance).powi(12).min(MOST_REPULSION);
-            sum += COULOMB * a.charge * b.charge / distance * shift * shift + repulsion;
+            sum += COULOMB * a.charge * b.charge / (PERMITTIVITY * distance) * shift * shift + repulsion;
         }
     }
     sum
@@ -112,7 +119,7 @@ impl Network {
         let movers: Vec<Mover> = groups.into_iter().chain(turning).collect();
         let interact = |a: usize, b: usize| {
             let (a, b) = (&movers[a], &movers[b]);
-            (a.center - b.center).norm() < REACH + a.extent + b.extent
+            !(a.is_water && b.is_water) && (a.center - b.center).norm() < REACH + a.extent + b.extent
         };
         let others = |a: usize| (0..movers.len()).filter(|&b| b != a && interact(a, b)).collect();
         let near = (0..movers.len()).map(others).collect();
@@ -168,15 +175,18 @@ impl Network {
             self.take(groups, &combination, &turning);
             found.push((combination, self.energy_of_set(&set)));
         }
-        let penalty = |combination: &[usize]| {
-            let of_group = |(&group, &state): (&usize, &usize)| self.movers[group].states[state].penalty;
-            groups.iter().zip(combination).map(of_group).sum::<f64>()
-        };
-        let best = found.iter().min_by(|a, b| (a.1 + penalty(&a.0)).total_cmp(&(b.1 + penalty(&b.0))));
+        let total = |(combination, energy): &(Vec<usize>, f64)| energy + self.penalty(groups, combination, None);
+        let best = found.iter().min_by(|a, b| total(a).total_cmp(&total(b)));
         if let Some(best) = best.map(|(combination, _)| combination.clone()) {
             self.take(groups, &best, &turning);
         }
         found
+    }
+
+    /// Penalties of the states of groups, except of one group, kJ/mol.
+    fn penalty(&self, groups: &[usize], combination: &[usize], except: Option<usize>) -> f64 {
+        let counted = groups.iter().zip(combination).filter(|(group, _)| Some(**group) != except);
+        counted.map(|(&group, &state)| self.movers[group].states[state].penalty).sum()
     }
 
     fn take(&mut self, groups: &[usize], combination: &[usize], turning: &[usize]) {
@@ -188,16 +198,11 @@ impl Network {
     /// groups are, one after the other, until no state changes. Links are pairs of groups.
     pub(super) fn solve(&mut self, links: &[[usize; 2]]) {
         for cluster in clusters(self.groups, links) {
-            let sizes = cluster.iter().map(|&group| self.movers[group].states.len());
-            if sizes.fold(1_usize, usize::saturating_mul) <= MOST_COMBINATIONS {
-                self.enumerate(&cluster);
-                continue;
-            }
-            let pairs: Vec<&[usize; 2]> = links.iter().filter(|pair| cluster.contains(&pair[0])).collect();
-            for _ in 0..SWEEPS {
+            let sets = self.sets(&cluster, links);
+            for _ in 0..if sets.len() > 1 { SWEEPS } else { 1 } {
                 let before = self.state[..self.groups].to_vec();
-                pairs.iter().for_each(|pair| {
-                    self.enumerate(*pair);
+                sets.iter().for_each(|set| {
+                    self.enumerate(set);
                 });
                 if before == self.state[..self.groups] {
                     break;
@@ -206,13 +211,38 @@ impl Network {
         }
     }
 
-    /// State of a group, and the energies of all its states among the other groups as they are, kJ/mol.
-    pub(super) fn energies(&mut self, group: usize) -> (usize, Vec<f64>) {
-        let state = self.state[group].unwrap_or(0);
-        let energies = self.enumerate(&[group]).into_iter().map(|(_, energy)| energy).collect();
-        let turning = self.followers[group].clone();
-        self.take(&[group], &[state], &turning);
-        (state, energies)
+    /// Sets of groups of a cluster whose combinations are enumerated: the cluster, or its links if it is large.
+    fn sets(&self, cluster: &[usize], links: &[[usize; 2]]) -> Vec<Vec<usize>> {
+        let sizes = cluster.iter().map(|&group| self.movers[group].states.len());
+        if sizes.fold(1_usize, usize::saturating_mul) <= MOST_COMBINATIONS {
+            return vec![cluster.to_vec()];
+        }
+        links.iter().filter(|pair| cluster.contains(&pair[0])).map(|pair| pair.to_vec()).collect()
+    }
+
+    /// States of the groups, and for each of their states the energy minus that of the state that was found, kJ/mol. The
+    /// groups that are enumerated together with a group take their best states for each of its states.
+    pub(super) fn compare(&mut self, links: &[[usize; 2]]) -> Vec<(usize, Vec<f64>)> {
+        let found = |group: usize| self.state[group].unwrap_or(0);
+        let unknown = |group: usize| (found(group), vec![f64::INFINITY; self.movers[group].states.len()]);
+        let mut compared: Vec<(usize, Vec<f64>)> = (0..self.groups).map(unknown).collect();
+        for set in clusters(self.groups, links).iter().flat_map(|cluster| self.sets(cluster, links)).collect::<Vec<_>>()
+        {
+            let energies = self.enumerate(&set);
+            for (k, &group) in set.iter().enumerate() {
+                let (state, lowest) = &mut compared[group];
+                let total = |(combination, energy): &(Vec<usize>, f64)| {
+                    (combination[k], energy + self.penalty(&set, combination, Some(group)))
+                };
+                let of_state = |wanted: usize| {
+                    let all = energies.iter().map(total).filter(|(state, _)| *state == wanted);
+                    all.map(|(_, energy)| energy).fold(f64::INFINITY, f64::min)
+                };
+                let reference = of_state(*state);
+                lowest.iter_mut().enumerate().for_each(|(k, energy)| *energy = energy.min(of_state(k) - reference));
+            }
+        }
+        compared
     }
 }
 
@@ -243,15 +273,16 @@ mod tests {
     fn mover(places: &[(f64, f64)]) -> Mover {
         let site = |&(x, charge): &(f64, f64)| Site { position: Vec3::from([x, 0.0, 0.0]), charge, radius: 0.0 };
         let state = |place| State { sites: vec![site(place)], energy: 0.0, penalty: 0.0 };
-        Mover { center: Vec3::from([places[0].0, 0.0, 0.0]), extent: 0.5, states: places.iter().map(state).collect() }
+        let states = places.iter().map(state).collect();
+        Mover { center: Vec3::from([places[0].0, 0.0, 0.0]), extent: 0.5, states, is_water: false }
     }
 
     #[test]
     fn two_charges_have_the_energy_of_the_formula() {
         let site = |x: f64, charge| Site { position: Vec3::from([x, 0.0, 0.0]), charge, radius: 0.15 };
-        // 138.935458 · 0.5 · (−0.4) / 0.3 · 0.5² + 1
+        // 138.935458 · 0.5 · (−0.4) / (2 · 0.3) · 0.5² + 1
         let found = energy(&[site(0.0, 0.5)], &[site(0.3, -0.4)]);
-        assert!((found - (-22.155_909_7)).abs() < 1e-5, "{found}");
+        assert!((found - (-10.577_954_8)).abs() < 1e-5, "{found}");
         assert_eq!(energy(&[site(0.0, 0.5)], &[site(0.6, -0.4)]), 0.0);
         assert!((energy(&[site(0.0, 0.0)], &[site(0.1, 0.0)]) - MOST_REPULSION).abs() < 1e-12);
     }
