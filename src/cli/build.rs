@@ -115,9 +115,9 @@ pub(super) struct Build {
     /// Turn the amide of this ASN or GLN or the ring of this HIS by 180 degrees, for example A:71
     #[arg(long = "flip", value_name = "CHAIN:NUMBER")]
     flips: Vec<String>,
-    /// Keep the amides of ASN and GLN and the rings of HIS as the entry has them, except with --flip
+    /// Turn all amides of ASN and GLN and rings of HIS for which hydrogen bonds and contacts propose it
     #[arg(long)]
-    no_flip: bool,
+    flip_proposed: bool,
     /// Cap both sides of residues that are missing within a chain; without caps they are refused
     #[arg(long, value_name = "ACE,NME", value_parser = ["ACE,NME"])]
     cap: Option<String>,
@@ -204,7 +204,7 @@ impl Build {
             water: self.water.clone(),
             ph: self.ph,
             variants: self.variants.iter().map(|text| variant(text)).collect::<Result<_>>()?,
-            flip: !self.no_flip,
+            flip_proposed: self.flip_proposed,
             flips: self.flips.iter().map(|text| flip(text)).collect::<Result<_>>()?,
             cell: if self.vacuum { None } else { Some(self.cell()?) },
             membrane: self.membrane.clone(),

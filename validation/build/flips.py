@@ -94,7 +94,7 @@ def turned_by_md(md, structure, folder):
     structure.write_pdb(str(path))
     target = pathlib.Path(folder) / "built"
     subprocess.run(["rm", "-rf", target], check=True)
-    done = subprocess.run([md, "build", path, "--vacuum", "--cap", "ACE,NME", "-o", target], capture_output=True, text=True)
+    done = subprocess.run([md, "build", path, "--vacuum", "--cap", "ACE,NME", "--flip-proposed", "-o", target], capture_output=True, text=True)
     if done.returncode:
         return None, " ".join(re.sub(r"[│×]", " ", done.stderr).split())[:100]
     found = {}
@@ -192,7 +192,7 @@ def compare(md, folders):
         for key, (verdict, old, new) in theirs.items():
             ours = "F" if key in found else "K"
             table[key[2], verdict, ours] += 1
-            if (verdict == "F") != (ours == "F"):
+            if ours == "F" or verdict == "F":
                 print(f"{path.name}: {key} reduce {verdict} ({old} as it is, {new} turned), md {ours} {found.get(key, '')}", flush=True)
     for (name, verdict, ours), count in sorted(table.items()):
         print(f"{name} reduce {verdict}, md {ours}: {count}")

@@ -52,18 +52,12 @@ const RING: [(&str, [[f64; 2]; 5]); 3] = [
 const RING_BONDS: [[usize; 2]; 5] = [[1, 2], [0, 3], [0, 4], [1, 4], [2, 3]];
 
 /// Which side chains are turned.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flips {
-    /// whether the energy decides about the residues that are not given
-    pub by_energy: bool,
+    /// whether side chains turn for which the energy proposes it
+    pub proposed: bool,
     /// indices of residues that are turned in any case
     pub given: Vec<usize>,
-}
-
-impl Default for Flips {
-    fn default() -> Self {
-        Flips { by_energy: true, given: vec![] }
-    }
 }
 
 /// Orientation of a side chain that was compared with the other one, or turned on request.
@@ -75,6 +69,19 @@ pub struct Orientation {
     pub is_turned: bool,
     /// energy of the other orientation minus that of this one, kJ/mol; `None` if the turn was asked for
     pub advantage: Option<f64>,
+}
+
+impl Orientation {
+    /// Whether the energy proposes a turn that was not made.
+    pub fn is_proposed(&self) -> bool {
+        !self.is_turned && self.advantage.is_some_and(|energy| energy < -MARGIN)
+    }
+
+    /// The orientation of the entry, if this one was proposed.
+    pub(super) fn kept(self) -> Self {
+        let advantage = self.advantage.map(|energy| if self.is_turned { -energy } else { energy });
+        Orientation { is_turned: false, advantage, ..self }
+    }
 }
 
 /// A side chain with several states: whether it is turned, and the variant of His.
@@ -116,12 +123,12 @@ pub(super) fn turned(heavy: &Heavy<'_>, residue: usize) -> Option<Vec<(usize, Ve
     Some(atoms[1..].iter().map(|&atom| (atom, place(atom))).collect())
 }
 
-/// Returns the side chains between whose states the energy decides. `is_fixed` tells whether an oxygen of an amide or a
-/// His may not be turned.
+/// Returns the side chains between whose states the energy decides. `may_turn` tells whether orientations are compared
+/// and not only tautomers; side chains in `given` and those with an atom that `is_fixed` are not turned.
 pub(super) fn find(
     heavy: &Heavy<'_>,
     choices: &[Choice],
-    flips: &Flips,
+    (may_turn, given): (bool, &[usize]),
     is_fixed: impl Fn(usize) -> bool,
 ) -> Vec<Group> {
     let group = |residue: usize| {
@@ -136,8 +143,8 @@ pub(super) fn find(
             Some(_) => return None,
             None => vec![kind.residue],
         };
-        let may_turn = flips.by_energy
-            && !flips.given.contains(&residue)
+        let may_turn = may_turn
+            && !given.contains(&residue)
             && is_free(heavy, &atoms)
             && !atoms.iter().any(|&atom| is_fixed(atom));
         let turns = if may_turn { vec![false, true] } else { vec![false] };
@@ -214,10 +221,13 @@ pub(super) fn decide(
     };
     let of_group = |group: &Group| {
         let before = heavy.bonded[group.atoms[0]].iter().map(|&atom| atom as usize).find(|atom| !in_group[*atom]);
+        // atoms at three bonds belong to the torsion about the bond before the group
+        let beyond = before.map_or(&[][..], |before| &heavy.bonded[before]);
         let penalty = |turned: bool| if turned { MARGIN } else { 0.0 };
         let states = group.states.iter().map(|&state| (group.sites(heavy, state), penalty(state.0))).collect();
         Mover::new(states, surroundings, false, |source| {
-            (Some(source.atom) != before).then(|| felt(source, false)).flatten()
+            let is_near = Some(source.atom) == before || !source.is_hydrogen && beyond.contains(&(source.atom as u32));
+            (!is_near).then(|| felt(source, false)).flatten()
         })
     };
     let of_rotor = |&rotor: &usize| {
@@ -354,6 +364,9 @@ mod tests {
         (structure, atoms.iter().map(|(.., position)| Vec3::from(*position)).collect())
     }
 
+    /// All turns that the energy proposes.
+    const ALL: Flips = Flips { proposed: true, given: vec![] };
+
     fn hydrogenated((structure, positions): &(Structure, Vec<Vec3>), flips: Flips) -> Hydrogenated {
         add(structure, positions, &Protonation { ph: 7.0, given: vec![], flips }).unwrap()
     }
@@ -365,7 +378,7 @@ mod tests {
     #[test]
     fn an_amide_turns_toward_its_hydrogen_bonds() {
         for is_wrong in [true, false] {
-            let found = hydrogenated(&asn(is_wrong, true), Flips::default());
+            let found = hydrogenated(&asn(is_wrong, true), ALL);
             let [orientation] = found.orientations[..] else { panic!("one orientation") };
             assert_eq!(orientation.is_turned, is_wrong);
             assert!(orientation.advantage.unwrap() > 2.0 * MARGIN, "{orientation:?}");
@@ -380,12 +393,13 @@ mod tests {
     #[test]
     fn a_lone_amide_keeps_its_orientation() {
         for is_wrong in [true, false] {
-            let found = hydrogenated(&asn(is_wrong, false), Flips::default());
+            let found = hydrogenated(&asn(is_wrong, false), ALL);
             let [orientation] = found.orientations[..] else { panic!("one orientation") };
             assert!(!orientation.is_turned && orientation.advantage.unwrap().abs() < MARGIN, "{orientation:?}");
         }
-        let kept = hydrogenated(&asn(true, true), Flips { by_energy: false, given: vec![] });
-        assert!(kept.orientations.is_empty() && (position(&kept, "OD1") - Vec3::from(LOWER)).norm() < 1e-9);
+        let kept = hydrogenated(&asn(true, true), Flips::default());
+        let [orientation] = kept.orientations[..] else { panic!("one orientation") };
+        assert!(orientation.is_proposed() && (position(&kept, "OD1") - Vec3::from(LOWER)).norm() < 1e-9);
     }
 
     /// An oxygen that coordinates a metal stays where it is.
@@ -395,14 +409,14 @@ mod tests {
         structure.residues.push(Residue { name: "CA".into(), number: 9, first: 13, ..structure.residues[0].clone() });
         structure.atoms.push(Atom { name: "CA".into(), element: 20 });
         positions.push(Vec3::from([LOWER[0] + 0.1, LOWER[1] - 0.2, 0.0]));
-        assert!(hydrogenated(&(structure, positions), Flips::default()).orientations.is_empty());
+        assert!(hydrogenated(&(structure, positions), ALL).orientations.is_empty());
     }
 
     #[test]
     fn a_turn_on_request_keeps_bonds_and_angles() {
         let (structure, mut positions) = asn(false, false);
         positions[6] += Vec3::from([0.004, -0.01, 0.013]);
-        let asked = Flips { by_energy: true, given: vec![0] };
+        let asked = Flips { proposed: true, given: vec![0] };
         let found = hydrogenated(&(structure.clone(), positions.clone()), asked.clone());
         assert_eq!(found.orientations, [Orientation { residue: 0, is_turned: true, advantage: None }]);
         let names = ["CB", "CG", "OD1", "ND2"];
@@ -414,7 +428,7 @@ mod tests {
         assert!((position(&found, "OD1") - Vec3::from(LOWER)).norm() < 0.02);
         let again = hydrogenated(&(found.structure.clone(), found.positions.clone()), asked);
         assert!((position(&again, "OD1") - positions[6]).norm() < 1e-12);
-        let other = Flips { by_energy: true, given: vec![1] };
+        let other = Flips { proposed: true, given: vec![1] };
         let (structure, positions) = asn(false, true);
         let error = add(&structure, &positions, &Protonation { ph: 7.0, given: vec![], flips: other }).unwrap_err();
         assert!(error.to_string().contains("no side chain that can be turned"), "{error}");

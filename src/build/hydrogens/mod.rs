@@ -3,7 +3,7 @@
 //! A table lists the hydrogens of each residue, and the variants of residues that differ in protonation. Hydrogens
 //! whose positions follow from the heavy atoms are placed first. Hydrogens that can turn about a bond, and those of
 //! water, then take the positions with the lowest energy among those that the bond allows. Side chains of Asn, Gln and
-//! His are turned by 180° if the energy of the other orientation is clearly lower.
+//! His whose other orientation has a clearly lower energy are reported, or turned by 180° on request.
 
 mod energy;
 mod flips;
@@ -105,10 +105,18 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     let metals = Metals::new(&heavy);
     metals.choose(&heavy, &mut choices);
     let mut wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
-    let groups = flips::find(&heavy, &choices, &settings.flips, |atom| metals.coordinate(&heavy, atom));
+    let (may_turn, given) = (true, settings.flips.given.as_slice());
+    let groups = flips::find(&heavy, &choices, (may_turn, given), |atom| metals.coordinate(&heavy, atom));
     let (mut added, surroundings, rotors) = heavy.place(&wanted);
     if !groups.is_empty() {
-        let compared = flips::decide(&heavy, &groups, (&surroundings, &rotors), &mut choices);
+        let entry = choices.clone();
+        let mut compared = flips::decide(&heavy, &groups, (&surroundings, &rotors), &mut choices);
+        if !settings.flips.proposed && compared.iter().any(|orientation| orientation.is_turned) {
+            compared = compared.into_iter().map(Orientation::kept).collect();
+            choices = entry;
+            let kept = flips::find(&heavy, &choices, (false, given), |_| false);
+            flips::decide(&heavy, &kept, (&surroundings, &rotors), &mut choices);
+        }
         let turned = compared.iter().filter(|orientation| orientation.is_turned);
         let turned: Vec<_> = turned.filter_map(|orientation| flips::turned(&heavy, orientation.residue)).collect();
         turned.into_iter().for_each(|places| heavy.set(places));

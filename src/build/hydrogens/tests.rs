@@ -43,7 +43,7 @@ fn reference() -> (Structure, Vec<Vec3>, Value) {
     (structure, positions, golden)
 }
 
-const NEUTRAL: Protonation = Protonation { ph: 7.0, given: vec![], flips: Flips { by_energy: true, given: vec![] } };
+const NEUTRAL: Protonation = Protonation { ph: 7.0, given: vec![], flips: Flips { proposed: true, given: vec![] } };
 
 /// Position of an atom by residue and name.
 fn position_of(structure: &Structure, positions: &[Vec3], residue: usize, name: &str) -> Option<Vec3> {

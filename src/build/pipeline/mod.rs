@@ -50,8 +50,8 @@ pub struct Settings {
     pub ph: f64,
     /// variants of residues that are given
     pub variants: Vec<(ResidueName, String)>,
-    /// whether side chains of Asn, Gln and His are turned if the energy of the other orientation is lower
-    pub flip: bool,
+    /// whether side chains of Asn, Gln and His are turned if the energy of the other orientation is clearly lower
+    pub flip_proposed: bool,
     /// residues whose side chains are turned in any case
     pub flips: Vec<ResidueName>,
     /// cell that is filled with water; `None` for a system without cell and added water
@@ -125,7 +125,7 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let mut cleaned = entry::clean(entry, &settings.entry)?;
     complete(&mut cleaned, settings.caps)?;
     let given = protonation::variants(&cleaned, &settings.variants)?;
-    let flips = Flips { by_energy: settings.flip, given: protonation::flips(&cleaned, &settings.flips)? };
+    let flips = Flips { proposed: settings.flip_proposed, given: protonation::flips(&cleaned, &settings.flips)? };
     let protonation = Protonation { ph: settings.ph, given, flips };
     let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
     let mut decisions = cleaned.decisions;

@@ -54,21 +54,25 @@ pub(super) fn decisions(found: &Hydrogenated, ph: f64) -> Vec<Decision> {
     decisions
 }
 
-/// Decisions about side chains that were turned.
+/// Decisions about side chains that were turned, and proposals to turn others.
 fn turned(structure: &Structure, orientations: &[Orientation]) -> Vec<Decision> {
-    let turned = orientations.iter().filter(|orientation| orientation.is_turned);
+    let turned = orientations.iter().filter(|orientation| orientation.is_turned || orientation.is_proposed());
     let decision = |orientation: &Orientation| {
-        let is_ring = structure.residues[orientation.residue].name == "HIS";
-        let why = match orientation.advantage {
-            None => "this was asked for".to_owned(),
-            Some(energy) => format!("hydrogen bonds and contacts gain {energy:.0} kJ/mol in a rough model"),
+        let residue = &structure.residues[orientation.residue];
+        let part = if residue.name == "HIS" { "ring" } else { "amide" };
+        let gain = |energy: f64| format!("hydrogen bonds and contacts gain {energy:.0} kJ/mol in a rough model");
+        let (what, why) = match orientation.advantage {
+            None => (format!("turned the {part} by 180 degrees"), "this was asked for".to_owned()),
+            Some(energy) if orientation.is_turned => (format!("turned the {part} by 180 degrees"), gain(energy)),
+            Some(energy) => {
+                let chain = &structure.chains[residue.chain as usize];
+                let code = residue.insertion_code.map(String::from).unwrap_or_default();
+                let option = format!("--flip {chain}:{}{code}", residue.number);
+                let what = format!("kept the {part} as the entry has it, although it may be turned by 180 degrees");
+                (what, format!("turned, {}; {option} turns it", gain(-energy)))
+            }
         };
-        Decision {
-            subject: Subject::Orientation,
-            what: format!("turned the {} by 180 degrees", if is_ring { "ring" } else { "amide" }),
-            place: structure.residue_label(orientation.residue),
-            why,
-        }
+        Decision { subject: Subject::Orientation, what, place: structure.residue_label(orientation.residue), why }
     };
     turned.map(decision).collect()
 }
@@ -76,7 +80,7 @@ fn turned(structure: &Structure, orientations: &[Orientation]) -> Vec<Decision> 
 /// The decision about side chains that were not turned although both orientations have similar energies.
 fn uncertain(structure: &Structure, orientations: &[Orientation]) -> Option<Decision> {
     let is_uncertain = |orientation: &&Orientation| {
-        !orientation.is_turned && orientation.advantage.is_some_and(|energy| energy < MARGIN)
+        !orientation.is_turned && orientation.advantage.is_some_and(|energy| energy.abs() <= MARGIN)
     };
     let labels = orientations.iter().filter(is_uncertain).map(|other| structure.residue_label(other.residue));
     let labels: Vec<String> = labels.collect();
