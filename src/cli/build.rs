@@ -125,6 +125,12 @@ pub(super) struct Build {
     /// Protonation of a residue, for example A:48=HID
     #[arg(long = "variant", value_name = "CHAIN:NUMBER=NAME")]
     variants: Vec<String>,
+    /// Turn the amide of this ASN or GLN or the ring of this HIS by 180 degrees, for example A:71
+    #[arg(long = "flip", value_name = "CHAIN:NUMBER")]
+    flips: Vec<String>,
+    /// Turn all amides of ASN and GLN and rings of HIS for which hydrogen bonds and contacts propose it
+    #[arg(long)]
+    flip_proposed: bool,
     /// Cap both sides of residues that are missing within a chain; without caps they are refused
     #[arg(long, value_name = "ACE,NME", value_parser = ["ACE,NME"])]
     cap: Option<String>,
@@ -215,6 +221,8 @@ impl Build {
                 PkaValues::Model => PkaModel::Water,
             },
             variants: self.variants.iter().map(|text| variant(text)).collect::<Result<_>>()?,
+            flip_proposed: self.flip_proposed,
+            flips: self.flips.iter().map(|text| flip(text)).collect::<Result<_>>()?,
             cell: if self.vacuum { None } else { Some(self.cell()?) },
             membrane: self.membrane.clone(),
             ions: Ions {
@@ -279,18 +287,25 @@ fn in_file(error: Error, path: &Path) -> Error {
     }
 }
 
+/// Reads a residue, as in `A:48` or `A:48B`.
+fn residue(text: &str) -> Option<ResidueName> {
+    let (chain, number) = text.rsplit_once(':').unwrap_or(("", text));
+    let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let insertion_code = number[digits.len()..].chars().next();
+    Some(ResidueName { chain: chain.to_owned(), number: digits.parse().ok()?, insertion_code })
+}
+
 /// Reads a residue and its variant, as in `A:48=HID` or `A:48B=HID`.
 fn variant(text: &str) -> Result<(ResidueName, String)> {
-    let parts = || {
-        let (residue, variant) = text.split_once('=')?;
-        let (chain, number) = residue.rsplit_once(':').unwrap_or(("", residue));
-        let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let insertion_code = number[digits.len()..].chars().next();
-        let name = ResidueName { chain: chain.to_owned(), number: digits.parse().ok()?, insertion_code };
-        Some((name, variant.to_owned()))
-    };
+    let parts = text.split_once('=').and_then(|(name, variant)| Some((residue(name)?, variant.to_owned())));
     let problem = || Problem::new(format!("--variant {text:?}")).help("write CHAIN:NUMBER=NAME, for example A:48=HID");
-    Ok(parts().ok_or_else(problem)?)
+    Ok(parts.ok_or_else(problem)?)
+}
+
+/// Reads a residue whose side chain is turned.
+fn flip(text: &str) -> Result<ResidueName> {
+    let problem = || Problem::new(format!("--flip {text:?}")).help("write CHAIN:NUMBER, for example A:71");
+    Ok(residue(text).ok_or_else(problem)?)
 }
 
 /// Reads a concentration in mol/L.

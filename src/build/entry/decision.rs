@@ -27,6 +27,8 @@ pub enum Subject {
     Metal,
     /// protonation of a residue
     Protonation,
+    /// orientation of side chains of Asn, Gln and His
+    Orientation,
     /// membrane around the structure
     Membrane,
     /// cell, water and ions

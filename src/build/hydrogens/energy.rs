@@ -9,12 +9,13 @@ use std::collections::HashMap;
 use md_engine::units::COULOMB;
 use md_engine::vec3::Vec3;
 
+use super::network::Site;
 use crate::structure::Structure;
 
 /// Charge of a hydrogen that is bonded to N, O or S, in e.
 pub(super) const POLAR_HYDROGEN: f64 = 0.4;
 /// Charges of halogens and ions in e, by atomic number.
-const IONS: [(u8, f64); 14] = [
+const IONS: [(u8, f64); 16] = [
     (9, -0.2),
     (17, -1.0),
     (35, -1.0),
@@ -29,7 +30,19 @@ const IONS: [(u8, f64); 14] = [
     (28, 2.0),
     (29, 2.0),
     (30, 2.0),
+    (48, 2.0),
+    (80, 2.0),
 ];
+/// Half the distance at which two like atoms repel each other by 1 kJ/mol with the Lennard-Jones parameters of ff14SB,
+/// nm, by atomic number: C, N, O, P and S (types CT, N, O, P and S; Maier et al., doi:10.1021/acs.jctc.5b00255).
+const RADII: [(u8, f64); 5] = [(6, 0.161), (7, 0.156), (8, 0.143), (15, 0.182), (16, 0.173)];
+/// Half of the same distance of hydrogens that are bonded to N, O or S, and of other hydrogens (types H and HC), nm.
+pub(super) const POLAR_RADIUS: f64 = 0.046;
+pub(super) const HYDROGEN_RADIUS: f64 = 0.114;
+/// Radius of cations, nm: that of an oxygen is the rest of a distance of 0.21 nm (M. M. Harding, Acta Cryst. D57, 401
+/// (2001)). Radius of halogens, nm: that of Cl (type Cl).
+const CATION_RADIUS: f64 = 0.067;
+const HALOGEN_RADIUS: f64 = 0.17;
 /// Relative permittivity within the structure.
 const PERMITTIVITY: f64 = 4.0;
 /// Distance up to which atoms count, nm.
@@ -45,13 +58,22 @@ const CONTACT_OF_HYDROGENS: f64 = 0.18;
 
 /// An atom as other atoms feel it.
 #[derive(Clone, Copy, Debug)]
-struct Source {
-    position: Vec3,
+pub(super) struct Source {
+    pub(super) position: Vec3,
     /// charge, e
     charge: f64,
-    is_hydrogen: bool,
+    /// radius, nm
+    radius: f64,
+    pub(super) is_hydrogen: bool,
     /// atom of the structure: the atom itself, or the atom to which the hydrogen is bonded
-    atom: usize,
+    pub(super) atom: usize,
+}
+
+impl Source {
+    /// The charge and the radius of the atom at its place.
+    pub(super) fn site(&self) -> Site {
+        Site { position: self.position, charge: self.charge, radius: self.radius }
+    }
 }
 
 /// All atoms, sorted into cubes with an edge of [`AROUND`].
@@ -72,12 +94,18 @@ pub(super) struct Excluded<'a> {
 }
 
 impl Surroundings {
-    /// Collects the heavy atoms of a structure. `wanted` has the hydrogens of each atom.
+    /// Collects the atoms of a structure. `wanted` has the hydrogens of each atom that are still to be added.
     pub(super) fn new(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>], wanted: &[Vec<String>]) -> Self {
         let mut surroundings = Surroundings { sources: vec![], cubes: HashMap::new() };
         for (atom, &position) in positions.iter().enumerate() {
+            // hydrogens of residues that the table does not have
+            if let (1, [parent]) = (structure.atoms[atom].element, bonded[atom].as_slice()) {
+                surroundings.add_hydrogen(*parent as usize, structure.atoms[*parent as usize].element, position);
+                continue;
+            }
             let charge = charge_of(structure, bonded, atom, wanted);
-            surroundings.add(Source { position, charge, is_hydrogen: false, atom });
+            let radius = radius_of(structure.atoms[atom].element, charge);
+            surroundings.add(Source { position, charge, radius, is_hydrogen: false, atom });
         }
         surroundings
     }
@@ -89,8 +117,9 @@ impl Surroundings {
 
     /// Adds a hydrogen that is bonded to the atom `parent` of atomic number `element`. Returns its number.
     pub(super) fn add_hydrogen(&mut self, parent: usize, element: u8, position: Vec3) -> usize {
-        let charge = if matches!(element, 7 | 8 | 16) { POLAR_HYDROGEN } else { 0.0 };
-        self.add(Source { position, charge, is_hydrogen: true, atom: parent });
+        let is_polar = matches!(element, 7 | 8 | 16);
+        let (charge, radius) = if is_polar { (POLAR_HYDROGEN, POLAR_RADIUS) } else { (0.0, HYDROGEN_RADIUS) };
+        self.add(Source { position, charge, radius, is_hydrogen: true, atom: parent });
         self.sources.len() - 1
     }
 
@@ -129,14 +158,21 @@ impl Surroundings {
 
     /// Atoms within [`AROUND`] of a position, in a fixed order.
     fn near(&self, position: Vec3) -> impl Iterator<Item = &Source> {
+        self.within(position, AROUND)
+    }
+
+    /// Atoms within a radius (nm) of a position, in a fixed order.
+    pub(super) fn within(&self, position: Vec3, radius: f64) -> impl Iterator<Item = &Source> {
         let [x, y, z] = cube(position);
-        let offsets = (0..27).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]);
+        let most = (radius / AROUND).ceil().max(1.0) as i32;
+        let edge = 2 * most + 1;
+        let offsets = (0..edge.pow(3)).map(move |k| [k / (edge * edge), k / edge % edge, k % edge].map(|i| i - most));
         let members = offsets.filter_map(move |[i, j, k]| {
             let cube = [x.checked_add(i)?, y.checked_add(j)?, z.checked_add(k)?];
             self.cubes.get(&cube)
         });
         let near = members.flatten().map(|&index| &self.sources[index]);
-        near.filter(move |source| (source.position - position).norm_squared() < AROUND * AROUND)
+        near.filter(move |source| (source.position - position).norm_squared() < radius * radius)
     }
 }
 
@@ -163,25 +199,32 @@ impl Neighbourhood {
     }
 }
 
+/// Radius of a heavy atom in nm, by atomic number and charge.
+pub(super) fn radius_of(element: u8, charge: f64) -> f64 {
+    let other = if charge > 0.0 { CATION_RADIUS } else { HALOGEN_RADIUS };
+    RADII.iter().find(|(number, _)| *number == element).map_or(other, |(_, radius)| *radius)
+}
+
 /// Charge of a heavy atom in e.
 fn charge_of(structure: &Structure, bonded: &[Vec<u32>], atom: usize, wanted: &[Vec<String>]) -> f64 {
     let element = |atom: u32| structure.atoms[atom as usize].element;
-    let hydrogens = |atom: u32| wanted[atom as usize].len();
+    let heavy = |atom: usize| bonded[atom].iter().filter(|&&other| element(other) != 1).count();
+    let hydrogens = |atom: usize| wanted[atom].len() + bonded[atom].len() - heavy(atom);
     // an oxygen with one bond
-    let is_end = |&other: &u32| element(other) == 8 && bonded[other as usize].len() == 1 && hydrogens(other) == 0;
+    let is_end = |&other: &u32| element(other) == 8 && heavy(other as usize) == 1 && hydrogens(other as usize) == 0;
     let count = |of: usize, test: &dyn Fn(&u32) -> bool| bonded[of].iter().filter(|other| test(other)).count();
-    let number = wanted[atom].len() as f64;
+    let number = hydrogens(atom) as f64;
     match structure.atoms[atom].element {
         6 if count(atom, &is_end) > 0 => 0.6,
         6 if count(atom, &|&other| element(other) == 7) == 3 => 1.0,
-        6 if count(atom, &|&other| element(other) == 8 && hydrogens(other) == 1) > 0 => 0.2,
-        7 if bonded[atom].len() + wanted[atom].len() == 4 => 1.0 - 0.4 * number,
-        7 if bonded[atom].len() == 3 => 0.0,
+        6 if count(atom, &|&other| element(other) == 8 && hydrogens(other as usize) == 1) > 0 => 0.2,
+        7 if heavy(atom) + hydrogens(atom) == 4 => 1.0 - 0.4 * number,
+        7 if heavy(atom) == 3 => 0.0,
         7 => -0.4 * number.max(1.0),
-        8 => match bonded[atom].as_slice() {
-            [] => -0.8,
-            [only] if number == 0.0 && count(*only as usize, &is_end) > 1 => -0.8,
-            [_] => -0.6,
+        8 => match heavy(atom) {
+            0 => -0.8,
+            1 if number == 0.0 && bonded[atom].iter().any(|&other| count(other as usize, &is_end) > 1) => -0.8,
+            1 => -0.6,
             _ => -0.4,
         },
         15 => 1.4,

@@ -2,10 +2,14 @@
 //!
 //! A table lists the hydrogens of each residue, and the variants of residues that differ in protonation. Hydrogens
 //! whose positions follow from the heavy atoms are placed first. Hydrogens that can turn about a bond, and those of
-//! water, then take the positions with the lowest energy among those that the bond allows.
+//! water, then take the positions with the lowest energy among those that the bond allows. Side chains of Asn, Gln and
+//! His whose other orientation has a clearly lower energy are reported, or turned by 180° on request.
 
 mod energy;
+mod flips;
 mod geometry;
+mod metals;
+mod network;
 mod pka;
 mod protonation;
 mod rotors;
@@ -19,8 +23,10 @@ use md_engine::error::{Problem, Result};
 use md_engine::vec3::Vec3;
 
 use crate::structure::{Atom, Residue, Structure, neighbours};
-use energy::{Excluded, Surroundings};
+use energy::Surroundings;
+pub use flips::{Flips, MARGIN, Orientation};
 use geometry::{Center, Place};
+use metals::Metals;
 pub use pka::{Ionizable, Pka, Shifts};
 pub use protonation::{Choice, PkaModel, Reason};
 use rotors::Rotor;
@@ -35,6 +41,8 @@ pub struct Protonation {
     pub model: PkaModel,
     /// variants that are given: index of the residue, and name of the variant, e.g. `HID`
     pub given: Vec<(usize, String)>,
+    /// side chains that are turned
+    pub flips: Flips,
 }
 
 /// Returns the variant that a residue name states, as `HID` and CHARMM's `HSD` do. `None` for other names.
@@ -64,6 +72,8 @@ pub struct Hydrogenated {
     pub choices: Vec<Choice>,
     /// pKa values of all ionisable groups; none with [`PkaModel::Water`]
     pub pkas: Vec<Pka>,
+    /// orientations of side chains of Asn, Gln and His that were compared, or turned on request
+    pub orientations: Vec<Orientation>,
     /// indices of residues that the table of hydrogens does not have, and that keep the hydrogens of the input
     pub unknown: Vec<usize>,
 }
@@ -85,58 +95,55 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     }
     let table = Table::read()?;
     let (structure, positions) = without_hydrogens(structure, positions, &table);
-    let heavy = Heavy {
-        structure: &structure,
-        positions: &positions,
-        bonded: neighbours(structure.atoms.len(), &structure.bonds),
-    };
+    let bonded = neighbours(structure.atoms.len(), &structure.bonds);
+    let mut heavy = Heavy { structure: &structure, positions, bonded };
+    let mut orientations = vec![];
+    for &residue in &settings.flips.given {
+        let Some(turned) = flips::turned(&heavy, residue) else {
+            let label = structure.residue_label(residue);
+            let problem = Problem::new(format!("{label} has no side chain that can be turned by 180 degrees"));
+            return Err(problem.help("only free amides of ASN and GLN and free rings of HIS can be turned").into());
+        };
+        heavy.set(turned);
+        orientations.push(Orientation { residue, is_turned: true, advantage: None });
+    }
     let pkas = match settings.model {
         PkaModel::Water => vec![],
-        PkaModel::Environment => pka::estimate(&structure, &positions, &heavy.bonded),
+        PkaModel::Environment => pka::estimate(&structure, &heavy.positions, &heavy.bonded),
     };
     let mut choices = protonation::choose(&structure, &heavy.bonded, &table, settings, &pkas)?;
-    let wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
-    let undecided: Vec<usize> =
-        (0..choices.len()).filter(|&k| protonation::is_undecided(&structure, &choices[k])).collect();
-    let open: Vec<u32> = undecided.iter().map(|&k| choices[k].residue as u32).collect();
-    let residue_of = structure.residue_of_atoms();
-    let (mut added, mut rotors) = (vec![], vec![]);
-    let mut surroundings = Surroundings::new(&structure, &positions, &heavy.bonded, &wanted);
-    for (parent, names) in wanted.iter().enumerate().filter(|(_, names)| !names.is_empty()) {
-        let center = heavy.center(parent, &wanted);
-        let is_open = center.element == 7 && names == &["HE2"] && open.binary_search(&residue_of[parent]).is_ok();
-        match center.place(names.len()) {
-            Place::Fixed(_) if is_open => {}
-            Place::Fixed(places) => {
-                for (name, &position) in names.iter().zip(&places) {
-                    surroundings.add_hydrogen(parent, center.element, position);
-                    added.push(Added { name: name.clone(), parent, position });
-                }
-            }
-            place => rotors.push(Rotor {
-                parent,
-                element: center.element,
-                position: center.position,
-                neighbours: &heavy.bonded[parent],
-                names: names.clone(),
-                place,
-            }),
+    let metals = Metals::new(&heavy);
+    metals.choose(&heavy, &mut choices);
+    let mut wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
+    let (may_turn, given) = (true, settings.flips.given.as_slice());
+    let groups = flips::find(&heavy, &choices, (may_turn, given), |atom| metals.coordinate(&heavy, atom));
+    let (mut added, surroundings, rotors) = heavy.place(&wanted);
+    if !groups.is_empty() {
+        let entry = choices.clone();
+        let mut compared = flips::decide(&heavy, &groups, (&surroundings, &rotors), &mut choices);
+        if !settings.flips.proposed && compared.iter().any(|orientation| orientation.is_turned) {
+            compared = compared.into_iter().map(Orientation::kept).collect();
+            choices = entry;
+            let kept = flips::find(&heavy, &choices, (false, given), |_| false);
+            flips::decide(&heavy, &kept, (&surroundings, &rotors), &mut choices);
         }
+        let turned = compared.iter().filter(|orientation| orientation.is_turned);
+        let turned: Vec<_> = turned.filter_map(|orientation| flips::turned(&heavy, orientation.residue)).collect();
+        turned.into_iter().for_each(|places| heavy.set(places));
+        orientations.extend(compared);
+        wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
+        added = heavy.place(&wanted).0;
     }
-    for k in undecided {
-        added.push(heavy.tautomer(&mut surroundings, &mut choices[k], &wanted)?);
-    }
-    added.extend(rotors::place(rotors, &mut surroundings));
     let unknown = (0..structure.residues.len()).filter(|&r| table.find(&structure.residues[r].name).is_none());
     let unknown = unknown.collect();
-    let (structure, positions) = with_hydrogens(&structure, &positions, added);
-    Ok(Hydrogenated { structure, positions, choices, pkas, unknown })
+    let (structure, positions) = with_hydrogens(&structure, &heavy.positions, added);
+    Ok(Hydrogenated { structure, positions, choices, pkas, orientations, unknown })
 }
 
 /// Heavy atoms, with the atoms that are bonded to each.
 struct Heavy<'a> {
     structure: &'a Structure,
-    positions: &'a [Vec3],
+    positions: Vec<Vec3>,
     bonded: Vec<Vec<u32>>,
 }
 
@@ -171,28 +178,37 @@ impl Heavy<'_> {
         }
     }
 
-    /// Places the hydrogen of a neutral His on the nitrogen where its energy is lower.
-    fn tautomer(&self, surroundings: &mut Surroundings, choice: &mut Choice, wanted: &[Vec<String>]) -> Result<Added> {
-        let mut found = vec![];
-        for (nitrogen, hydrogen, variant) in [("NE2", "HE2", "HIE"), ("ND1", "HD1", "HID")] {
-            let Some(parent) = self.structure.atom_named(choice.residue, nitrogen) else {
-                let label = self.structure.residue_label(choice.residue);
-                return Err(Problem::new(format!("{label} lacks its atom {nitrogen}")).into());
-            };
-            let center = Center { is_planar: true, ..self.center(parent, wanted) };
-            let Place::Fixed(places) = center.place(1) else {
-                let label = self.structure.residue_label(choice.residue);
-                return Err(Problem::new(format!("the ring of {label} is not closed at {nitrogen}")).into());
-            };
-            let excluded = Excluded { parent, neighbours: &self.bonded[parent] };
-            let energy = surroundings.around(self.positions[parent], &excluded).energy(places[0]);
-            found.push((energy, variant, Added { name: hydrogen.to_owned(), parent, position: places[0] }));
+    /// Sets positions of atoms.
+    fn set(&mut self, places: Vec<(usize, Vec3)>) {
+        places.into_iter().for_each(|(atom, position)| self.positions[atom] = position);
+    }
+
+    /// Places hydrogens. `wanted` has the names of the hydrogens of each atom. Returns the hydrogens, all atoms with
+    /// them, and the groups of hydrogens that can turn.
+    fn place(&self, wanted: &[Vec<String>]) -> (Vec<Added>, Surroundings, Vec<Rotor<'_>>) {
+        let (mut added, mut rotors) = (vec![], vec![]);
+        let mut surroundings = Surroundings::new(self.structure, &self.positions, &self.bonded, wanted);
+        for (parent, names) in wanted.iter().enumerate().filter(|(_, names)| !names.is_empty()) {
+            let center = self.center(parent, wanted);
+            match center.place(names.len()) {
+                Place::Fixed(places) => {
+                    for (name, &position) in names.iter().zip(&places) {
+                        surroundings.add_hydrogen(parent, center.element, position);
+                        added.push(Added { name: name.clone(), parent, position });
+                    }
+                }
+                place => rotors.push(Rotor {
+                    parent,
+                    element: center.element,
+                    position: center.position,
+                    neighbours: &self.bonded[parent],
+                    names: names.clone(),
+                    place,
+                }),
+            }
         }
-        let difference = found[1].0 - found[0].0;
-        let (_, variant, hydrogen) = found.swap_remove(usize::from(difference < 0.0));
-        (choice.variant, choice.reason) = (variant.to_owned(), Reason::Tautomer(difference.abs()));
-        surroundings.add_hydrogen(hydrogen.parent, 7, hydrogen.position);
-        Ok(hydrogen)
+        added.extend(rotors::place(&rotors, &mut surroundings));
+        (added, surroundings, rotors)
     }
 }
 

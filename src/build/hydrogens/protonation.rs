@@ -1,8 +1,8 @@
 //! Protonation of residues at a pH.
 //!
 //! Asp, Glu, His and Lys are protonated below their pKa, which is that in water or the one that the environment
-//! shifts ([`super::pka`]). Cys is protonated unless it is part of a disulfide. Neutral His has its hydrogen on the
-//! nitrogen where the energy is lower.
+//! shifts ([`super::pka`]). Cys is protonated unless it is part of a disulfide or coordinates a metal. Neutral His has
+//! its hydrogen on the nitrogen that does not coordinate a metal, otherwise where the energy is lower.
 
 use md_engine::error::Problem;
 
@@ -53,6 +53,8 @@ pub enum Reason {
     Pka(f64),
     /// the energy of the hydrogen on this nitrogen is lower than on the other nitrogen by this value, kJ/mol
     Tautomer(f64),
+    /// an atom of the residue coordinates a metal
+    Metal,
 }
 
 /// Chooses the variant of every residue that has several. Residues without a value in `pkas` have the pKa in water.
@@ -113,13 +115,6 @@ fn by_environment<'a>(
         }
         None => (&entry.variants[0], Reason::Usual),
     }
-}
-
-/// Whether the tautomer of the residue is still to be decided by the energy.
-pub(super) fn is_undecided(structure: &Structure, choice: &Choice) -> bool {
-    structure.residues[choice.residue].name == "HIS"
-        && choice.variant == "HIE"
-        && matches!(choice.reason, Reason::Pka(_))
 }
 
 /// Returns the names of the hydrogens of each atom. The residues of `choices` ascend.

@@ -34,8 +34,17 @@ pub(super) struct Rotor<'a> {
 }
 
 impl Rotor<'_> {
+    /// Whether the hydrogens have several places.
+    pub(super) fn turns(&self) -> bool {
+        match &self.place {
+            Place::Fixed(_) => false,
+            Place::Turning(turn) => turn.torsions.len() > 1,
+            Place::Water { .. } => true,
+        }
+    }
+
     /// Places that are tried: positions of all hydrogens.
-    fn candidates(&self, surroundings: &Surroundings) -> Vec<Vec<Vec3>> {
+    pub(super) fn candidates(&self, surroundings: &Surroundings) -> Vec<Vec<Vec3>> {
         match &self.place {
             Place::Fixed(places) => vec![places.clone()],
             Place::Turning(turn) => turn.torsions.iter().map(|&torsion| turn.positions(torsion)).collect(),
@@ -72,10 +81,10 @@ impl Rotor<'_> {
 
 /// Turns all groups to their lowest energies, one after the other, in several rounds. In the first round a group feels
 /// only the groups before it.
-pub(super) fn place(rotors: Vec<Rotor<'_>>, surroundings: &mut Surroundings) -> Vec<Added> {
+pub(super) fn place(rotors: &[Rotor<'_>], surroundings: &mut Surroundings) -> Vec<Added> {
     let mut places: Vec<Vec<Vec3>> = vec![];
     let mut numbers: Vec<Vec<usize>> = vec![];
-    for rotor in &rotors {
+    for rotor in rotors {
         let found = rotor.best(surroundings);
         let add = |&place: &Vec3| surroundings.add_hydrogen(rotor.parent, rotor.element, place);
         numbers.push(found.iter().map(add).collect());
@@ -87,10 +96,11 @@ pub(super) fn place(rotors: Vec<Rotor<'_>>, surroundings: &mut Surroundings) -> 
             numbers.iter().zip(&*places).for_each(|(&number, &place)| surroundings.move_hydrogen(number, place));
         }
     }
-    let all = rotors.into_iter().zip(places);
-    let of_rotor = |(rotor, places): (Rotor<'_>, Vec<Vec3>)| {
+    let all = rotors.iter().zip(places);
+    let of_rotor = |(rotor, places): (&Rotor<'_>, Vec<Vec3>)| {
         let parent = rotor.parent;
-        rotor.names.into_iter().zip(places).map(move |(name, position)| Added { name, parent, position })
+        let added = move |(name, position): (String, Vec3)| Added { name, parent, position };
+        rotor.names.clone().into_iter().zip(places).map(added)
     };
     all.flat_map(of_rotor).collect()
 }

@@ -43,7 +43,8 @@ pub(super) fn reference() -> (Structure, Vec<Vec3>, Value) {
     (structure, positions, golden)
 }
 
-const NEUTRAL: Protonation = Protonation { ph: 7.0, model: PkaModel::Water, given: vec![] };
+const NEUTRAL: Protonation =
+    Protonation { ph: 7.0, model: PkaModel::Water, given: vec![], flips: Flips { proposed: true, given: vec![] } };
 
 /// Position of an atom by residue and name.
 fn position_of(structure: &Structure, positions: &[Vec3], residue: usize, name: &str) -> Option<Vec3> {
@@ -55,7 +56,7 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
     let (structure, positions, golden) = reference();
     let variants = golden["variants"].as_array().unwrap().iter().enumerate();
     let given = variants.filter_map(|(residue, name)| Some((residue, name.as_str()?.to_owned()))).collect();
-    let found = add(&structure, &positions, &Protonation { ph: 7.0, model: PkaModel::Water, given }).unwrap();
+    let found = add(&structure, &positions, &Protonation { given, ..NEUTRAL }).unwrap();
     assert_eq!(found.structure.atoms.len(), structure.atoms.len());
     assert!(found.structure.check().is_ok() && found.unknown.is_empty());
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);
@@ -84,7 +85,7 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
     assert!(near as f64 >= SHARE * count as f64, "{near} of {count}");
 }
 
-/// The hydrogen of a neutral His is on the nitrogen that an oxygen is near to.
+/// The hydrogen of a neutral His is on the nitrogen that a chloride ion is near to.
 #[test]
 fn tautomers_make_hydrogen_bonds() {
     let (structure, positions, _) = reference();
@@ -96,8 +97,8 @@ fn tautomers_make_hydrogen_bonds() {
         let place = position_of(&structure, &positions, histidine, nitrogen).unwrap();
         let (mut structure, mut positions) = (structure.clone(), positions.clone());
         let first = structure.atoms.len() as u32;
-        structure.residues.push(Residue { name: "HOH".into(), number: 99, insertion_code: None, chain: 0, first });
-        structure.atoms.push(Atom { name: "O".into(), element: 8 });
+        structure.residues.push(Residue { name: "CL".into(), number: 99, insertion_code: None, chain: 0, first });
+        structure.atoms.push(Atom { name: "CL".into(), element: 17 });
         positions.push(place + (place - center) * (0.29 / (place - center).norm()));
         let found = add(&structure, &positions, &NEUTRAL).unwrap();
         let choice = found.choices.iter().find(|choice| choice.residue == histidine).unwrap();
@@ -146,7 +147,7 @@ fn variants_follow_ph_bonds_and_wishes() {
     let table = Table::read().unwrap();
     let variant = |name: &str, ph: f64, bonds: &[[u32; 2]], given: &[(usize, String)]| {
         let (structure, _) = residue(name, &[("SG", 16, [0.0; 3]), ("SG", 16, [0.2, 0.0, 0.0])], bonds);
-        let settings = Protonation { ph, model: PkaModel::Water, given: given.to_vec() };
+        let settings = Protonation { ph, given: given.to_vec(), ..NEUTRAL };
         let bonded = neighbours(structure.atoms.len(), &structure.bonds);
         let choices = protonation::choose(&structure, &bonded, &table, &settings, &[])?;
         Ok::<_, Problem>(choices.first().map(|choice| choice.variant.clone()))

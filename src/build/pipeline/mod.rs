@@ -4,22 +4,24 @@
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
 mod membrane;
+mod orientation;
 mod protonation;
+mod requests;
 mod solvate;
 mod species;
 mod water;
 
 use md_engine::cell::PeriodicCell;
-use md_engine::error::{Problem, Result};
+use md_engine::error::Result;
 use md_engine::system::{BoxKind, CellHint, Description};
 use md_engine::vec3::Vec3;
 use md_engine::virtual_sites;
 
 use crate::complete::{Caps, complete};
-use crate::entry::{self, Cleaned, Decision, Entry};
-use crate::hydrogens::{self, Pka, PkaModel, Protonation};
+use crate::entry::{self, Decision, Entry};
+use crate::hydrogens::{self, Flips, Pka, PkaModel, Protonation};
 use crate::solvent::{CellPlan, Placement, Salt, Shape};
-use crate::structure::{Residue, Structure};
+use crate::structure::Structure;
 pub use species::{anion_names, cation_names};
 use water::Model;
 pub use water::{field_names, water_names};
@@ -52,6 +54,10 @@ pub struct Settings {
     pub pka: PkaModel,
     /// variants of residues that are given
     pub variants: Vec<(ResidueName, String)>,
+    /// whether side chains of Asn, Gln and His are turned if the energy of the other orientation is clearly lower
+    pub flip_proposed: bool,
+    /// residues whose side chains are turned in any case
+    pub flips: Vec<ResidueName>,
     /// cell that is filled with water; `None` for a system without cell and added water
     pub cell: Option<CellPlan>,
     /// lipid of the membrane around the structure, one of [`crate::solvent::lipid_names`]; the cell is then rectangular
@@ -124,11 +130,13 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let model = Model::read(&settings.fields, &settings.water)?;
     let mut cleaned = entry::clean(entry, &settings.entry)?;
     complete(&mut cleaned, settings.caps)?;
-    let given = variants(&cleaned, &settings.variants)?;
-    let protonation = Protonation { ph: settings.ph, model: settings.pka, given };
+    let given = requests::variants(&cleaned, &settings.variants)?;
+    let flips = Flips { proposed: settings.flip_proposed, given: requests::flips(&cleaned, &settings.flips)? };
+    let protonation = Protonation { ph: settings.ph, model: settings.pka, given, flips };
     let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
     let mut decisions = cleaned.decisions;
     decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
+    decisions.extend(orientation::decisions(&hydrogenated));
     let pkas = protonation::labelled(&hydrogenated);
     let (mut structure, mut positions) = (hydrogenated.structure, hydrogenated.positions);
     solvate::add_sites(&mut structure, &mut positions, model.sites);
@@ -166,29 +174,4 @@ fn box_kind(plan: Option<&CellPlan>) -> BoxKind {
         Some(Shape::Octahedron) => BoxKind::TruncatedOctahedron,
         Some(Shape::Dodecahedron) => BoxKind::Triclinic,
     }
-}
-
-/// Returns the index and the variant of residues: those that the user gives, and those that the file names.
-fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(usize, String)>> {
-    let structure = &cleaned.structure;
-    let mut found = vec![];
-    for (name, variant) in given {
-        let is_named = |residue: &Residue| {
-            let chain = &structure.chains[residue.chain as usize];
-            (chain, residue.number, residue.insertion_code) == (&name.chain, name.number, name.insertion_code)
-        };
-        let Some(index) = structure.residues.iter().position(is_named) else {
-            let problem = Problem::new(format!("there is no residue {} in chain {:?}", name.number, name.chain));
-            return Err(problem.help("--variant names a residue as CHAIN:NUMBER=VARIANT").into());
-        };
-        found.push((index, variant.clone()));
-    }
-    for (index, info) in cleaned.residues.iter().enumerate() {
-        let named =
-            hydrogens::variant_of_name(&info.given_name).filter(|_| info.given_name != structure.residues[index].name);
-        if let Some(variant) = named.filter(|_| found.iter().all(|(other, _)| *other != index)) {
-            found.push((index, variant.to_owned()));
-        }
-    }
-    Ok(found)
 }

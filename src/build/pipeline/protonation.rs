@@ -49,7 +49,7 @@ pub(super) fn decisions(hydrogenated: &Hydrogenated, ph: f64) -> Vec<Decision> {
             (true, None) => summary.add(name, &why(choice.reason, None)),
             (false, _) => single.push(decision(
                 structure.residue_label(choice.residue),
-                format!("is {}", choice.variant),
+                format!("is {}", state(choice)),
                 why(choice.reason, pka.map(|pka| (pka, differs))),
             )),
         }
@@ -108,12 +108,21 @@ fn explanation(pka: &Pka) -> String {
     format!("pKa {:.1}: {:.1} in water{}", pka.value(), pka.group.in_water(), listed.concat())
 }
 
+/// Variant of a residue in words.
+fn state(choice: &Choice) -> &str {
+    match (choice.variant.as_str(), choice.reason) {
+        ("CYX", Reason::Metal) => "CYM, a thiolate",
+        (variant, _) => variant,
+    }
+}
+
 /// The reason of a protonation in words. `pka` is the pKa in the environment, and whether it makes the state differ
 /// from that in water.
 fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
     match (reason, pka) {
         (Reason::Given, _) => "it was asked for, or the file has this name".to_owned(),
         (Reason::Disulfide, _) => "its sulfur is bonded to another sulfur".to_owned(),
+        (Reason::Metal, _) => "it coordinates a metal".to_owned(),
         (Reason::Usual, _) => "no other form is likely".to_owned(),
         (Reason::Pka(_), Some((pka, _))) => explanation(pka),
         (Reason::Pka(value), None) => format!("the pKa in water is {value}"),
@@ -206,6 +215,7 @@ mod tests {
                 ..Structure::default()
             },
             positions: vec![],
+            orientations: vec![],
             choices: choices
                 .map(|((_, variant, ..), pka)| Choice {
                     residue: pka.residue,

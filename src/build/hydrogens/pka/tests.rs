@@ -208,13 +208,13 @@ fn coupled_groups_are_iterated() {
     let acids = [of(Kind::Carboxyl, Ionizable::Asp), of(Kind::Carboxyl, Ionizable::Asp)];
     let pair = Pair { groups: [0, 1], hydrogen_bond: 0.85, coulomb: 1.5, is_iterated: true };
     let mut shifts = [Shifts { desolvation: 0.2, ..Shifts::default() }, Shifts::default()];
-    coupling::add(&acids, &[pair.clone()], &mut shifts);
+    coupling::add(&acids, std::slice::from_ref(&pair), &mut shifts);
     near(shifts[0].sum(), 0.2 + 0.85 + 1.5);
     near(shifts[1].sum(), -0.85);
     let mixed = [of(Kind::Carboxyl, Ionizable::Asp), of(Kind::Imidazole, Ionizable::His)];
     let mut shifts =
         [Shifts { desolvation: 8.2, ..Shifts::default() }, Shifts { desolvation: -1.5, ..Shifts::default() }];
-    coupling::add(&mixed, &[pair.clone()], &mut shifts);
+    coupling::add(&mixed, std::slice::from_ref(&pair), &mut shifts);
     assert_eq!((shifts[0].charges, shifts[1].hydrogen_bonds), (0.0, 0.0));
     let mut shifts = [Shifts::default(); 2];
     coupling::add(&mixed, &[pair], &mut shifts);
@@ -266,7 +266,12 @@ fn villin_has_the_pkas_of_propka() {
         (Ionizable::CTerminus, 35, 2.11),
     ];
     let (structure, positions, _) = reference();
-    let settings = super::super::Protonation { ph: 7.0, model: super::super::PkaModel::Environment, given: vec![] };
+    let settings = super::super::Protonation {
+        ph: 7.0,
+        model: super::super::PkaModel::Environment,
+        given: vec![],
+        flips: Default::default(),
+    };
     let found = super::super::add(&structure, &positions, &settings).unwrap().pkas;
     assert_eq!(found.len(), expected.len());
     for (pka, (group, number, value)) in found.iter().zip(expected) {

@@ -1,0 +1,439 @@
+//! Orientation of the amides of Asn and Gln and of the ring of His, and the nitrogen of neutral His that has the
+//! hydrogen.
+//!
+//! X-ray diffraction hardly distinguishes N from O and C, so that in about a fifth of these side chains the atoms are
+//! exchanged in the file (Word et al., J. Mol. Biol. 285, 1735 (1999), doi:10.1006/jmbi.1998.2401). Both orientations
+//! of each group, and both tautomers of neutral His, are compared by their energy among their surroundings
+//! ([`Network`]), while the hydrogens of hydroxyl groups, ammonium groups and waters next to the group turn. For the
+//! comparison the two atoms change places, so that both orientations have the same room. A group that is then turned
+//! rotates by 180° about the bond between its planar carbon and the carbon before it, which keeps all bonds and angles.
+
+use md_engine::vec3::Vec3;
+
+use super::energy::{HYDROGEN_RADIUS, POLAR_HYDROGEN, POLAR_RADIUS, Source, Surroundings, radius_of};
+use super::geometry::{Center, Place};
+use super::network::{Mover, Network, Site};
+use super::rotors::Rotor;
+use super::{Choice, Heavy, Reason};
+
+/// Energy by which the other orientation must be better before a group is turned, kJ/mol. About half a hydrogen bond of
+/// the model; smaller differences are within the errors of charges and positions.
+pub const MARGIN: f64 = 10.0;
+/// Distance between a turning hydrogen's atom and an atom of a group up to which the hydrogen follows the group, nm:
+/// the largest distance of a hydrogen bond, rounded up (Jeffrey, An Introduction to Hydrogen Bonding, 1997).
+const FOLLOWS: f64 = 0.36;
+/// Distance between the atoms of two groups up to which their states are enumerated together, nm.
+const LINKED: f64 = 0.4;
+
+/// A kind of side chain that can be turned: name of the residue, atom before the group, atoms of the group with the
+/// planar carbon first, and for each of them the atom whose place it takes.
+struct Kind {
+    residue: &'static str,
+    before: &'static str,
+    atoms: &'static [&'static str],
+    partners: &'static [usize],
+}
+
+const KINDS: [Kind; 3] = [
+    Kind { residue: "ASN", before: "CB", atoms: &["CG", "OD1", "ND2"], partners: &[0, 2, 1] },
+    Kind { residue: "GLN", before: "CG", atoms: &["CD", "OE1", "NE2"], partners: &[0, 2, 1] },
+    Kind { residue: "HIS", before: "CB", atoms: &["CG", "ND1", "CD2", "CE1", "NE2"], partners: &[0, 2, 1, 4, 3] },
+];
+
+/// Charges of the planar carbon, O, N and each hydrogen of an amide in ff14SB (Asn), e.
+const AMIDE: [f64; 4] = [0.713, -0.5931, -0.9191, 0.4196];
+/// Charges of the atoms of the ring of His in the order of [`KINDS`], and of their hydrogens, for HID, HIE and HIP in
+/// ff14SB, e. An atom without hydrogen has 0 there.
+const RING: [(&str, [[f64; 2]; 5]); 3] = [
+    ("HID", [[-0.0266, 0.0], [-0.3811, 0.3649], [0.1292, 0.1147], [0.2057, 0.1392], [-0.5727, 0.0]]),
+    ("HIE", [[0.1868, 0.0], [-0.5432, 0.0], [-0.2207, 0.1862], [0.1635, 0.1435], [-0.2795, 0.3339]]),
+    ("HIP", [[-0.0012, 0.0], [-0.1513, 0.3866], [-0.1141, 0.2317], [-0.0170, 0.2681], [-0.1718, 0.3911]]),
+];
+/// Neighbours of the atoms of the ring within the ring.
+const RING_BONDS: [[usize; 2]; 5] = [[1, 2], [0, 3], [0, 4], [1, 4], [2, 3]];
+
+/// Choice of the side chains that are turned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flips {
+    /// whether side chains turn for which the energy proposes it
+    pub proposed: bool,
+    /// indices of residues that are turned in any case
+    pub given: Vec<usize>,
+}
+
+/// Orientation of a side chain that was compared with the other one, or turned on request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Orientation {
+    /// index of the residue
+    pub residue: usize,
+    /// whether the side chain was turned
+    pub is_turned: bool,
+    /// energy of the other orientation minus that of this one, kJ/mol; `None` if the turn was asked for
+    pub advantage: Option<f64>,
+}
+
+impl Orientation {
+    /// Whether the energy proposes a turn that was not made.
+    pub fn is_proposed(&self) -> bool {
+        !self.is_turned && self.advantage.is_some_and(|energy| energy < -MARGIN)
+    }
+
+    /// The orientation of the entry, if this one was proposed.
+    pub(super) fn kept(self) -> Self {
+        let advantage = self.advantage.map(|energy| if self.is_turned { -energy } else { energy });
+        Orientation { is_turned: false, advantage, ..self }
+    }
+}
+
+/// A side chain with several states: whether it is turned, and the variant of His.
+pub(super) struct Group {
+    residue: usize,
+    kind: &'static Kind,
+    /// atoms in the order of the kind
+    atoms: Vec<usize>,
+    states: Vec<(bool, &'static str)>,
+}
+
+/// Returns the kind of a residue, its atoms and the atom before them. `None` if it has no such side chain.
+fn side_chain(heavy: &Heavy<'_>, residue: usize) -> Option<(&'static Kind, Vec<usize>, usize)> {
+    let kind = KINDS.iter().find(|kind| kind.residue == heavy.structure.residues[residue].name)?;
+    let named = |name: &&str| heavy.structure.atom_named(residue, name);
+    let atoms: Option<Vec<usize>> = kind.atoms.iter().map(named).collect();
+    Some((kind, atoms?, named(&kind.before)?))
+}
+
+/// Whether the atoms of a side chain that change places have no bonds to other atoms.
+fn is_free(heavy: &Heavy<'_>, atoms: &[usize]) -> bool {
+    atoms[1..].iter().all(|&atom| heavy.bonded[atom].iter().all(|&other| atoms.contains(&(other as usize))))
+}
+
+/// Positions of the atoms of a side chain after a rotation by 180° about the bond to the atom before it. `None` if the
+/// residue has no side chain that can be turned.
+pub(super) fn turned(heavy: &Heavy<'_>, residue: usize) -> Option<Vec<(usize, Vec3)>> {
+    let (_, atoms, before) = side_chain(heavy, residue)?;
+    let center = heavy.positions[atoms[0]];
+    let along = center - heavy.positions[before];
+    let squared = along.norm_squared();
+    if squared < 1e-6 || !is_free(heavy, &atoms) {
+        return None;
+    }
+    let place = |atom: usize| {
+        let from = heavy.positions[atom] - center;
+        center + along * (2.0 * along.dot(from) / squared) - from
+    };
+    Some(atoms[1..].iter().map(|&atom| (atom, place(atom))).collect())
+}
+
+/// Returns the side chains between whose states the energy decides. `may_turn` tells whether orientations are compared
+/// and not only tautomers; side chains in `given` and those with an atom that `is_fixed` are not turned.
+pub(super) fn find(
+    heavy: &Heavy<'_>,
+    choices: &[Choice],
+    (may_turn, given): (bool, &[usize]),
+    is_fixed: impl Fn(usize) -> bool,
+) -> Vec<Group> {
+    let group = |residue: usize| {
+        let (kind, atoms, _) = side_chain(heavy, residue)?;
+        let choice = choices.binary_search_by_key(&residue, |choice| choice.residue).ok().map(|k| &choices[k]);
+        let variants: Vec<&str> = match choice {
+            Some(Choice { reason: Reason::Pka(_), variant, .. }) if variant == "HIP" => vec!["HIP"],
+            Some(Choice { reason: Reason::Pka(_), .. }) => {
+                let is_open = |(_, atom): &(&str, usize)| heavy.bonded[*atom].len() == 2;
+                [("HIE", atoms[4]), ("HID", atoms[1])].into_iter().filter(is_open).map(|(name, _)| name).collect()
+            }
+            Some(_) => return None,
+            None => vec![kind.residue],
+        };
+        let may_turn = may_turn
+            && !given.contains(&residue)
+            && is_free(heavy, &atoms)
+            && !atoms.iter().any(|&atom| is_fixed(atom));
+        let turns = if may_turn { vec![false, true] } else { vec![false] };
+        let states: Vec<(bool, &str)> =
+            turns.into_iter().flat_map(|turn| variants.iter().map(move |&variant| (turn, variant))).collect();
+        (states.len() > 1).then_some(Group { residue, kind, atoms, states })
+    };
+    (0..heavy.structure.residues.len()).filter_map(group).collect()
+}
+
+impl Group {
+    /// Sites of a state: the atoms of the group, which may have changed places, and their hydrogens.
+    fn sites(&self, heavy: &Heavy<'_>, (turned, variant): (bool, &str)) -> Vec<Site> {
+        let place = |k: usize| heavy.positions[self.atoms[if turned { self.kind.partners[k] } else { k }]];
+        let atom = |k: usize, charge: f64| {
+            let radius = radius_of(heavy.structure.atoms[self.atoms[k]].element, charge);
+            Site { position: place(k), charge, radius }
+        };
+        let center = |k: usize, bonds: &[usize]| Center {
+            position: place(k),
+            element: heavy.structure.atoms[self.atoms[k]].element,
+            is_planar: true,
+            neighbours: bonds.iter().map(|&other| place(other)).collect(),
+            beyond: (bonds.len() == 1).then(|| place(1)),
+            neighbour_is_planar: true,
+        };
+        let places = |center: &Center, count: usize| match center.place(count) {
+            Place::Fixed(places) => places,
+            Place::Turning(turn) => turn.positions(0.0),
+            Place::Water { .. } => vec![],
+        };
+        let Some((_, charges)) = RING.iter().find(|(name, _)| *name == variant) else {
+            let hydrogens = places(&center(2, &[0]), 2);
+            let hydrogen = |position| Site { position, charge: AMIDE[3], radius: POLAR_RADIUS };
+            return (0..3).map(|k| atom(k, AMIDE[k])).chain(hydrogens.into_iter().map(hydrogen)).collect();
+        };
+        let mut sites: Vec<Site> = charges.iter().enumerate().map(|(k, [charge, _])| atom(k, *charge)).collect();
+        for (k, &[_, charge]) in charges.iter().enumerate().filter(|(_, [_, charge])| *charge != 0.0) {
+            let center = center(k, &RING_BONDS[k]);
+            let radius = if center.element == 7 { POLAR_RADIUS } else { HYDROGEN_RADIUS };
+            sites.extend(places(&center, 1).into_iter().map(|position| Site { position, charge, radius }));
+        }
+        sites
+    }
+
+    /// Distance between the nearest two atoms that change places of two groups, nm.
+    fn distance(&self, other: &Group, positions: &[Vec3]) -> f64 {
+        let pairs = self.atoms[1..].iter().flat_map(|&a| other.atoms[1..].iter().map(move |&b| (a, b)));
+        pairs.map(|(a, b)| (positions[a] - positions[b]).norm()).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Decides the states of groups. Sets the variants of His in `choices`, and returns the orientations that were
+/// compared. `surroundings` has all atoms and hydrogens of the entry's orientation, `rotors` those that turn.
+pub(super) fn decide(
+    heavy: &Heavy<'_>,
+    groups: &[Group],
+    (surroundings, rotors): (&Surroundings, &[Rotor<'_>]),
+    choices: &mut [Choice],
+) -> Vec<Orientation> {
+    let mut in_group = vec![false; heavy.positions.len()];
+    groups.iter().flat_map(|group| &group.atoms).for_each(|&atom| in_group[atom] = true);
+    let (turning, followers) = followers(heavy, groups, rotors, &in_group, surroundings);
+    let mut turns = vec![false; heavy.positions.len()];
+    turning.iter().for_each(|&rotor| turns[rotors[rotor].parent] = true);
+    let is_water = |atom: usize| heavy.structure.atoms[atom].element == 8 && heavy.bonded[atom].is_empty();
+    let felt = |source: &Source, by_water: bool| {
+        let is_of_mover = in_group[source.atom] || source.is_hydrogen && turns[source.atom];
+        let acts = !is_water(source.atom) || turns[source.atom] && !by_water;
+        let site = source.site();
+        // an oxygen of other waters only takes up room, as do its hydrogens, which are within the radius of oxygen
+        let site = if acts { site } else { Site { charge: 0.0, ..site } };
+        (!is_of_mover && (acts || !source.is_hydrogen)).then_some(site)
+    };
+    let of_group = |group: &Group| {
+        let before = heavy.bonded[group.atoms[0]].iter().map(|&atom| atom as usize).find(|atom| !in_group[*atom]);
+        // atoms at three bonds belong to the torsion about the bond before the group
+        let beyond = before.map_or(&[][..], |before| &heavy.bonded[before]);
+        let penalty = |turned: bool| if turned { MARGIN } else { 0.0 };
+        let states = group.states.iter().map(|&state| (group.sites(heavy, state), penalty(state.0))).collect();
+        Mover::new(states, surroundings, false, |source| {
+            let is_near = Some(source.atom) == before || !source.is_hydrogen && beyond.contains(&(source.atom as u32));
+            (!is_near).then(|| felt(source, false)).flatten()
+        })
+    };
+    let of_rotor = |&rotor: &usize| {
+        let rotor = &rotors[rotor];
+        let site = |position| Site { position, charge: POLAR_HYDROGEN, radius: POLAR_RADIUS };
+        let states = rotor.candidates(surroundings).into_iter().map(|all| (all.into_iter().map(site).collect(), 0.0));
+        let is_water = is_water(rotor.parent);
+        Mover::new(states.collect(), surroundings, is_water, |source| {
+            let is_bonded = !source.is_hydrogen && rotor.neighbours.contains(&(source.atom as u32));
+            (source.atom != rotor.parent && !is_bonded).then(|| felt(source, is_water)).flatten()
+        })
+    };
+    let movers = groups.iter().map(of_group).collect();
+    let mut network = Network::new(movers, turning.iter().map(of_rotor).collect(), &followers);
+    let links = links(groups, &followers, &heavy.positions);
+    network.solve(&links);
+    chosen(groups, &network.compare(&links), choices)
+}
+
+/// The orientations of groups with their states and the energies of all their states relative to it. Sets the variants
+/// of His in `choices`.
+fn chosen(groups: &[Group], compared: &[(usize, Vec<f64>)], choices: &mut [Choice]) -> Vec<Orientation> {
+    let mut orientations = vec![];
+    for (group, (state, energies)) in groups.iter().zip(compared) {
+        let (is_turned, variant) = group.states[*state];
+        let lowest = |is_other: &dyn Fn(&(bool, &str)) -> bool| {
+            let others = group.states.iter().zip(energies).filter(|(state, _)| is_other(state));
+            others.map(|(_, energy)| *energy).min_by(f64::total_cmp)
+        };
+        if let Some(advantage) = lowest(&|other| other.0 != is_turned) {
+            orientations.push(Orientation { residue: group.residue, is_turned, advantage: Some(advantage) });
+        }
+        let choice = choices.iter_mut().find(|choice| choice.residue == group.residue);
+        let tautomer = lowest(&|other| other.0 == is_turned && other.1 != variant);
+        if let Some((choice, difference)) = choice.zip(tautomer) {
+            (choice.variant, choice.reason) = (variant.to_owned(), Reason::Tautomer(difference));
+        }
+    }
+    orientations
+}
+
+/// Returns the turning hydrogens next to groups, as indices of rotors, and for each group the indices of its own ones
+/// among them.
+fn followers(
+    heavy: &Heavy<'_>,
+    groups: &[Group],
+    rotors: &[Rotor<'_>],
+    in_group: &[bool],
+    surroundings: &Surroundings,
+) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let mut rotor_of = vec![None; heavy.positions.len()];
+    let can_turn = |rotor: &Rotor<'_>| matches!(rotor.element, 7 | 8 | 16) && !in_group[rotor.parent] && rotor.turns();
+    rotors.iter().enumerate().filter(|(_, rotor)| can_turn(rotor)).for_each(|(k, rotor)| {
+        rotor_of[rotor.parent] = Some(k);
+    });
+    let next_to = |group: &Group| -> Vec<usize> {
+        let near = group.atoms[1..].iter().flat_map(|&atom| surroundings.within(heavy.positions[atom], FOLLOWS));
+        let heavy_atoms = near.filter(|source| !source.is_hydrogen);
+        let mut found: Vec<usize> = heavy_atoms.filter_map(|source| rotor_of[source.atom]).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    let of_groups: Vec<Vec<usize>> = groups.iter().map(next_to).collect();
+    let mut all: Vec<usize> = of_groups.iter().flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    let index = |rotor: &usize| all.binary_search(rotor).ok();
+    let indices = of_groups.iter().map(|list| list.iter().filter_map(index).collect()).collect();
+    (all, indices)
+}
+
+/// Pairs of groups that see each other: atoms within [`LINKED`], or a common turning hydrogen.
+fn links(groups: &[Group], followers: &[Vec<usize>], positions: &[Vec3]) -> Vec<[usize; 2]> {
+    let sees = |a: usize, b: usize| {
+        groups[a].distance(&groups[b], positions) < LINKED || followers[a].iter().any(|k| followers[b].contains(k))
+    };
+    let pairs = (0..groups.len()).flat_map(|a| (a + 1..groups.len()).map(move |b| [a, b]));
+    pairs.filter(|&[a, b]| sees(a, b)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hydrogens::{Hydrogenated, PkaModel, Protonation, add};
+    use crate::structure::{Atom, Residue, Structure};
+
+    /// Atoms of Asn: name, atomic number and position. The amide is in the plane z = 0.
+    const ASN: [(&str, u8, [f64; 3]); 8] = [
+        ("N", 7, [-0.345, 0.02, 0.185]),
+        ("CA", 6, [-0.205, 0.0, 0.144]),
+        ("C", 6, [-0.19, -0.03, 0.293]),
+        ("O", 8, [-0.085, -0.05, 0.35]),
+        ("CB", 6, [-0.152, 0.0, 0.0]),
+        ("CG", 6, [0.0, 0.0, 0.0]),
+        ("OD1", 8, UPPER),
+        ("ND2", 7, LOWER),
+    ];
+    const UPPER: [f64; 3] = [0.064, 0.111, 0.0];
+    const LOWER: [f64; 3] = [0.064, -0.111, 0.0];
+    const ASN_BONDS: [[u32; 2]; 7] = [[0, 1], [1, 2], [2, 3], [1, 4], [4, 5], [5, 6], [5, 7]];
+
+    /// Asn, with OD1 on the upper side unless `is_wrong`. With `partners`, an N–H group points to the upper atom, and a
+    /// C=O group is on the side of the lower one.
+    fn asn(is_wrong: bool, partners: bool) -> (Structure, Vec<Vec3>) {
+        let mut atoms = ASN.to_vec();
+        if is_wrong {
+            (atoms[6].2, atoms[7].2) = (LOWER, UPPER);
+        }
+        let mut residues = vec![("ASN", 0)];
+        let mut bonds = ASN_BONDS.to_vec();
+        if partners {
+            // N–H…O and N–H…O with 0.285 nm between N and O: along the C=O bond, and along x
+            let along = |length: f64| [UPPER[0] + 0.5 * length, UPPER[1] + 0.866 * length, 0.0];
+            atoms.extend([("N1", 7, along(0.285)), ("H1", 1, along(0.184)), ("C1", 6, along(0.432))]);
+            let beside = |length: f64| [LOWER[0] + length, LOWER[1], 0.0];
+            atoms.extend([("O1", 8, beside(0.285)), ("C2", 6, beside(0.408))]);
+            residues.extend([("LIG", 8), ("LIG", 11)]);
+            bonds.extend([[8, 9], [8, 10], [11, 12]]);
+        }
+        let residue = |(number, (name, first)): (i32, (&str, u32))| Residue {
+            name: name.into(),
+            number,
+            insertion_code: None,
+            chain: 0,
+            first,
+        };
+        let structure = Structure {
+            chains: vec!["A".into()],
+            residues: (1..).zip(residues).map(residue).collect(),
+            atoms: atoms.iter().map(|(name, element, _)| Atom { name: (*name).into(), element: *element }).collect(),
+            bonds,
+        };
+        (structure, atoms.iter().map(|(.., position)| Vec3::from(*position)).collect())
+    }
+
+    /// All turns that the energy proposes.
+    const ALL: Flips = Flips { proposed: true, given: vec![] };
+
+    fn hydrogenated((structure, positions): &(Structure, Vec<Vec3>), flips: Flips) -> Hydrogenated {
+        add(structure, positions, &Protonation { ph: 7.0, model: PkaModel::Water, given: vec![], flips }).unwrap()
+    }
+
+    fn position(found: &Hydrogenated, name: &str) -> Vec3 {
+        found.positions[found.structure.atom_named(0, name).unwrap()]
+    }
+
+    #[test]
+    fn an_amide_turns_toward_its_hydrogen_bonds() {
+        for is_wrong in [true, false] {
+            let found = hydrogenated(&asn(is_wrong, true), ALL);
+            let [orientation] = found.orientations[..] else { panic!("one orientation") };
+            assert_eq!(orientation.is_turned, is_wrong);
+            assert!(orientation.advantage.unwrap() > 2.0 * MARGIN, "{orientation:?}");
+            // the oxygen is where the donor is, and a hydrogen points to the acceptor
+            assert!((position(&found, "OD1") - Vec3::from(UPPER)).norm() < 1e-9);
+            let acceptor = Vec3::from([LOWER[0] + 0.285, LOWER[1], 0.0]);
+            let nearest = ["HD21", "HD22"].map(|name| (position(&found, name) - acceptor).norm());
+            assert!(nearest[0].min(nearest[1]) < 0.2, "{nearest:?}");
+        }
+    }
+
+    #[test]
+    fn a_lone_amide_keeps_its_orientation() {
+        for is_wrong in [true, false] {
+            let found = hydrogenated(&asn(is_wrong, false), ALL);
+            let [orientation] = found.orientations[..] else { panic!("one orientation") };
+            assert!(!orientation.is_turned && orientation.advantage.unwrap().abs() < MARGIN, "{orientation:?}");
+        }
+        let kept = hydrogenated(&asn(true, true), Flips::default());
+        let [orientation] = kept.orientations[..] else { panic!("one orientation") };
+        assert!(orientation.is_proposed() && (position(&kept, "OD1") - Vec3::from(LOWER)).norm() < 1e-9);
+    }
+
+    /// An oxygen that coordinates a metal stays where it is.
+    #[test]
+    fn an_amide_at_a_metal_keeps_its_orientation() {
+        let (mut structure, mut positions) = asn(true, true);
+        structure.residues.push(Residue { name: "CA".into(), number: 9, first: 13, ..structure.residues[0].clone() });
+        structure.atoms.push(Atom { name: "CA".into(), element: 20 });
+        positions.push(Vec3::from([LOWER[0] + 0.1, LOWER[1] - 0.2, 0.0]));
+        assert!(hydrogenated(&(structure, positions), ALL).orientations.is_empty());
+    }
+
+    #[test]
+    fn a_turn_on_request_keeps_bonds_and_angles() {
+        let (structure, mut positions) = asn(false, false);
+        positions[6] += Vec3::from([0.004, -0.01, 0.013]);
+        let asked = Flips { proposed: true, given: vec![0] };
+        let found = hydrogenated(&(structure.clone(), positions.clone()), asked.clone());
+        assert_eq!(found.orientations, [Orientation { residue: 0, is_turned: true, advantage: None }]);
+        let names = ["CB", "CG", "OD1", "ND2"];
+        for (a, b) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))) {
+            let before = |name: &str| positions[structure.atom_named(0, name).unwrap()];
+            let lengths = [(before(a) - before(b)).norm(), (position(&found, a) - position(&found, b)).norm()];
+            assert!((lengths[0] - lengths[1]).abs() < 1e-12, "{a} {b}");
+        }
+        assert!((position(&found, "OD1") - Vec3::from(LOWER)).norm() < 0.02);
+        let again = hydrogenated(&(found.structure.clone(), found.positions.clone()), asked);
+        assert!((position(&again, "OD1") - positions[6]).norm() < 1e-12);
+        let other = Flips { proposed: true, given: vec![1] };
+        let (structure, positions) = asn(false, true);
+        let error =
+            add(&structure, &positions, &Protonation { ph: 7.0, model: PkaModel::Water, given: vec![], flips: other })
+                .unwrap_err();
+        assert!(error.to_string().contains("no side chain that can be turned"), "{error}");
+    }
+}

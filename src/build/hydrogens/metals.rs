@@ -1,0 +1,110 @@
+//! Protonation and orientation of residues that coordinate metals.
+//!
+//! A nitrogen of His that coordinates a metal has no hydrogen, and a cysteine whose sulfur coordinates a metal is a
+//! thiolate. Atoms coordinate a metal if they are within 0.28 nm, as in the entry's report of metals. No bonds are
+//! made.
+
+use md_engine::vec3::Vec3;
+
+use super::{Choice, Heavy, Reason};
+
+/// Atomic numbers of the metals that bind His and Cys in proteins: Mg, Mn, Fe, Co, Ni, Cu, Zn, Cd and Hg (M. M.
+/// Harding, Acta Cryst. D57, 401 (2001), doi:10.1107/S0907444900019168; Cd and Hg replace Zn in crystals).
+const METALS: [u8; 9] = [12, 25, 26, 27, 28, 29, 30, 48, 80];
+/// Atomic numbers of other metals that oxygens of amides coordinate: Na, K and Ca.
+const LOOSE: [u8; 3] = [11, 19, 20];
+/// Largest distance of an atom that coordinates a metal, nm. Distances in proteins are 0.20–0.24 nm (Harding); the
+/// limit leaves room for the coordinate errors of structures at low resolution.
+const COORDINATED: f64 = 0.28;
+
+/// The metals of a structure.
+pub(super) struct Metals {
+    /// positions in nm of metals that bind His and Cys
+    binding: Vec<Vec3>,
+    /// positions of all metals
+    all: Vec<Vec3>,
+}
+
+impl Metals {
+    pub(super) fn new(heavy: &Heavy<'_>) -> Self {
+        let of = |elements: &[u8]| {
+            let atoms = heavy.structure.atoms.iter().zip(&heavy.positions);
+            atoms.filter(|(atom, _)| elements.contains(&atom.element)).map(|(_, &position)| position).collect()
+        };
+        Metals { binding: of(&METALS), all: of(&[&METALS[..], &LOOSE].concat()) }
+    }
+
+    /// Whether an atom is an oxygen that coordinates a metal. The nitrogen of an amide does not: near a metal, the
+    /// amide is turned the wrong way.
+    pub(super) fn coordinate(&self, heavy: &Heavy<'_>, atom: usize) -> bool {
+        heavy.structure.atoms[atom].element == 8 && distance(&self.all, heavy.positions[atom]) <= COORDINATED
+    }
+
+    /// Chooses the variants of His and Cys that coordinate a metal, unless they are given.
+    pub(super) fn choose(&self, heavy: &Heavy<'_>, choices: &mut [Choice]) {
+        if self.binding.is_empty() {
+            return;
+        }
+        for choice in choices.iter_mut().filter(|choice| matches!(choice.reason, Reason::Pka(_) | Reason::Usual)) {
+            let to = |name: &str| {
+                let atom = heavy.structure.atom_named(choice.residue, name);
+                atom.map_or(f64::INFINITY, |atom| distance(&self.binding, heavy.positions[atom]))
+            };
+            let variant = match heavy.structure.residues[choice.residue].name.as_str() {
+                "HIS" if to("ND1").min(to("NE2")) <= COORDINATED => {
+                    if to("ND1") < to("NE2") {
+                        "HIE"
+                    } else {
+                        "HID"
+                    }
+                }
+                "CYS" if to("SG") <= COORDINATED => "CYX",
+                _ => continue,
+            };
+            (choice.variant, choice.reason) = (variant.to_owned(), Reason::Metal);
+        }
+    }
+}
+
+/// Distance from a position to the nearest of others, nm.
+fn distance(others: &[Vec3], from: Vec3) -> f64 {
+    others.iter().map(|&other| (other - from).norm()).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::structure::{Atom, Residue, Structure, neighbours};
+
+    /// Variant of a residue with the atoms `first` and `second` 0.21 nm and `far` nm from a metal.
+    fn variant(name: &str, first: &str, second: &str, (metal, far): (u8, f64), reason: Reason) -> (String, Reason) {
+        let atom = |name: &str, element| Atom { name: name.into(), element };
+        let residue =
+            |name: &str, first| Residue { name: name.into(), number: 1, insertion_code: None, chain: 0, first };
+        let structure = Structure {
+            chains: vec!["A".into()],
+            residues: vec![residue(name, 0), residue("ION", 2)],
+            atoms: vec![atom(first, 7), atom(second, 7), atom("ION", metal)],
+            bonds: vec![],
+        };
+        let positions = [0.21, far, 0.0].map(|x| Vec3::from([x, 0.0, 0.0])).to_vec();
+        let heavy = Heavy { structure: &structure, positions, bonded: neighbours(3, &[]) };
+        let mut choices = [Choice { residue: 0, variant: name.into(), reason }];
+        Metals::new(&heavy).choose(&heavy, &mut choices);
+        let [Choice { variant, reason, .. }] = choices;
+        (variant, reason)
+    }
+
+    #[test]
+    fn ligands_of_metals_lose_their_hydrogens() {
+        let zinc = (30, 0.4);
+        let usual = Reason::Pka(6.5);
+        assert_eq!(variant("HIS", "ND1", "NE2", zinc, usual), ("HIE".into(), Reason::Metal));
+        assert_eq!(variant("HIS", "NE2", "ND1", zinc, usual), ("HID".into(), Reason::Metal));
+        assert_eq!(variant("CYS", "SG", "CB", zinc, Reason::Usual), ("CYX".into(), Reason::Metal));
+        assert_eq!(variant("CYS", "SG", "CB", zinc, Reason::Given), ("CYS".into(), Reason::Given));
+        assert_eq!(variant("HIS", "NE2", "ND1", zinc, Reason::Given), ("HIS".into(), Reason::Given));
+        assert_eq!(variant("HIS", "NE2", "ND1", (11, 0.4), usual), ("HIS".into(), usual));
+        assert_eq!(variant("HIS", "CG", "NE2", (30, 0.29), usual), ("HIS".into(), usual));
+    }
+}
