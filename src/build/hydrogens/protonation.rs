@@ -55,6 +55,8 @@ pub enum Reason {
     Tautomer(f64),
     /// an atom of the residue coordinates a metal
     Metal,
+    /// the pKa asks for another form, which force fields do not have at an end of a chain
+    End(f64),
 }
 
 /// Chooses the variant of every residue that has several. Residues without a value in `pkas` have the pKa in water.
@@ -67,7 +69,9 @@ pub(super) fn choose(
     pkas: &[Pka],
 ) -> Result<Vec<Choice>, Problem> {
     let mut choices = vec![];
+    let residue_of = structure.residue_of_atoms();
     for (index, residue) in structure.residues.iter().enumerate() {
+        let ends = || ["N", "C"].iter().filter_map(|name| structure.atom_named(index, name));
         let given = settings.given.iter().find(|(at, _)| *at == index).map(|(_, name)| name);
         let found = table.find(&residue.name).filter(|(entry, _)| !entry.variants.is_empty());
         let Some((entry, named)) = found else {
@@ -84,7 +88,16 @@ pub(super) fn choose(
                 return Err(problem.help(format!("its variants are {}", entry.variants.join(", "))));
             }
             (None, Some(name)) => (name, Reason::Given),
-            (None, None) => by_environment(structure, bonded, index, entry, settings.ph, pkas),
+            (None, None) => match by_environment(structure, bonded, index, entry, settings.ph, pkas) {
+                (variant, Reason::Pka(pka))
+                    if residue.name != "HIS"
+                        && variant != residue.name
+                        && ends().any(|atom| is_end(structure, bonded, &residue_of, atom)) =>
+                {
+                    (residue.name.as_str(), Reason::End(pka))
+                }
+                chosen => chosen,
+            },
         };
         choices.push(Choice { residue: index, variant: variant.to_owned(), reason });
     }

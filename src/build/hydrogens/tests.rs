@@ -164,6 +164,21 @@ fn variants_follow_ph_bonds_and_wishes() {
 }
 
 #[test]
+fn ends_of_chains_have_the_charged_form() {
+    let table = Table::read().unwrap();
+    let choice = |name: &str, atoms: &[(&str, u8, [f64; 3])], bonds: &[[u32; 2]], ph: f64| {
+        let (structure, _) = residue(name, atoms, bonds);
+        let bonded = neighbours(structure.atoms.len(), &structure.bonds);
+        protonation::choose(&structure, &bonded, &table, &Protonation { ph, ..NEUTRAL }, &[]).unwrap().remove(0)
+    };
+    let backbone = [("N", 7, [0.0; 3]), ("CA", 6, [0.145, 0.0, 0.0])];
+    let end = |name: &str, ph: f64| choice(name, &backbone, &[[0, 1]], ph);
+    assert_eq!((end("LYS", 12.0).variant.as_str(), end("LYS", 12.0).reason), ("LYS", Reason::End(10.5)));
+    assert_eq!((end("ASP", 2.0).variant.as_str(), end("ASP", 2.0).reason), ("ASP", Reason::End(3.8)));
+    assert_eq!((end("LYS", 7.0).reason, end("HIS", 5.0).variant.as_str()), (Reason::Pka(10.5), "HIP"));
+}
+
+#[test]
 fn missing_atoms_are_named() {
     let (structure, positions) = residue("ALA", &[("N", 7, [0.0; 3]), ("CA", 6, [0.145, 0.0, 0.0])], &[[0, 1]]);
     let error = add(&structure, &positions, &NEUTRAL).unwrap_err().to_string();

@@ -123,6 +123,10 @@ fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
         (Reason::Given, _) => "it was asked for, or the file has this name".to_owned(),
         (Reason::Disulfide, _) => "its sulfur is bonded to another sulfur".to_owned(),
         (Reason::Metal, _) => "it coordinates a metal".to_owned(),
+        (Reason::End(value), _) => format!(
+            "its pKa of {value:.1} asks for another form, which force fields lack at the ends of chains; --variant chooses by \
+             hand"
+        ),
         (Reason::Usual, _) => "no other form is likely".to_owned(),
         (Reason::Pka(_), Some((pka, _))) => explanation(pka),
         (Reason::Pka(value), None) => format!("the pKa in water is {value}"),
