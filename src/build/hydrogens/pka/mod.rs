@@ -2,7 +2,7 @@
 //!
 //! The model is that of PROPKA 3 (M. H. M. Olsson, C. R. Søndergaard, M. Rostkowski & J. H. Jensen, J. Chem. Theory
 //! Comput. 7, 525 (2011), doi:10.1021/ct100578z; C. R. Søndergaard, M. H. M. Olsson, M. Rostkowski & J. H. Jensen,
-//! J. Chem. Theory Comput. 7, 2284 (2011), doi:10.1021/ct200133y), with the parameters of version 3.5.1:
+//! J. Chem. Theory Comput. 7, 2284 (2011), doi:10.1021/ct200133y), with the rules and parameters of version 3.5.1:
 //!
 //! pKa = pKa in water + desolvation + reorganisation + hydrogen bonds + Coulomb terms
 //!
