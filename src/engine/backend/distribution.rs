@@ -50,4 +50,14 @@ pub struct Home<'a> {
     pub molecules: &'a Molecules,
     /// molecules of several constraint groups, which several processes may share, in ascending order
     pub shared: &'a [u32],
+    /// number of each atom of the whole system in this process, not below the number of home atoms for other atoms;
+    /// empty before atoms are distributed
+    pub numbers: &'a [u32],
+}
+
+impl Home<'_> {
+    /// Returns the index among the home atoms of an atom of the whole system; `None` for an atom of another process.
+    pub fn index(&self, atom: u32) -> Option<u32> {
+        self.numbers.get(atom as usize).copied().filter(|&number| (number as usize) < self.atoms.len())
+    }
 }

@@ -186,7 +186,13 @@ impl Distribution for Domain {
 
     fn home(&self) -> Option<Home<'_>> {
         let Local { groups, .. } = &self.local;
-        Some(Home { atoms: self.own(), groups, molecules: &self.molecules, shared: &self.shared_molecules })
+        Some(Home {
+            atoms: self.own(),
+            groups,
+            molecules: &self.molecules,
+            shared: &self.shared_molecules,
+            numbers: self.numbers.as_slice(),
+        })
     }
 
     fn counts_shared_energies(&self) -> bool {

@@ -21,6 +21,11 @@ impl Numbers {
         local.iter().zip(0..).for_each(|(&atom, number)| self.0[atom as usize] = number);
     }
 
+    /// Local index of each atom; larger than all local indices for an atom that is not on this rank.
+    pub(super) fn as_slice(&self) -> &[u32] {
+        &self.0
+    }
+
     fn of(&self, atom: u32) -> u32 {
         self.0[atom as usize]
     }

@@ -4,7 +4,7 @@
 //! variables, evaluates the variables, and adds the forces on its own home atoms.
 
 use super::Host;
-use crate::backend::{Distribution, ForceField};
+use crate::backend::{Distribution, ForceField, Home};
 use crate::error::Result;
 use crate::restraint::{Applied, Restraining};
 use crate::vec3::Vec3;
@@ -38,10 +38,9 @@ impl CollectiveAtoms {
     }
 
     /// Finds the atoms among the home atoms of this process.
-    pub(super) fn take_home(&mut self, home: &[u32]) {
-        let place = |(index, atom): (u32, &u32)| Some([self.atoms.binary_search(atom).ok()? as u32, index]);
-        let places = (0..).zip(home).filter_map(place).collect();
-        self.home = places;
+    fn take_home(&mut self, home: Home<'_>) {
+        let places = (0..).zip(&self.atoms).filter_map(|(place, &atom)| Some([place, home.index(atom)?]));
+        self.home = places.collect();
     }
 
     /// Collects the positions of all atoms from the `home` positions of all processes.
@@ -90,13 +89,7 @@ impl<F: ForceField> Host<F> {
     /// Restricts the restraints to the home atoms of this process.
     pub(super) fn take_home_restraints(&mut self) {
         let Some(home) = self.field.home().filter(|_| self.restraints.acts()) else { return };
-        let mut order: Vec<u32> = (0..home.atoms.len() as u32).collect();
-        order.sort_unstable_by_key(|&index| home.atoms[index as usize]);
-        let number = |atom: u32| {
-            let found = order.binary_search_by_key(&atom, |&index| home.atoms[index as usize]);
-            Some(order[found.ok()?])
-        };
-        self.restraints.take_home(number);
-        self.collective.take_home(home.atoms);
+        self.restraints.take_home(|atom| home.index(atom));
+        self.collective.take_home(home);
     }
 }

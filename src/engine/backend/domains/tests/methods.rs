@@ -77,11 +77,15 @@ fn restraints(Sample { system, state }: &Sample) -> Restraints {
         let length = solute.len() / 4;
         Group::new(&solute[index * length..(index + 1) * length], mass, &molecules, None).unwrap()
     };
-    let well = |center, rate| {
-        let bounds = (Some(0.0), Some(0.0));
-        let (below, above) = bounds;
-        Potential::Well(Well { center, rate, below, above, force_constant: 800.0, linear_beyond: None })
+    let harmonic = Well {
+        center: None,
+        rate: 0.0,
+        below: Some(0.0),
+        above: Some(0.0),
+        force_constant: 800.0,
+        linear_beyond: None,
     };
+    let well = |center, rate| Potential::Well(Well { center, rate, ..harmonic });
     let references: Vec<Vec3> =
         (0..).zip(&solute).map(|(i, &atom)| at(atom) * (1.0 + 0.01 * f64::from(i % 3))).collect();
     let superposed = Superposed::new(Members::new(solute.clone(), &molecules, None), &references);
