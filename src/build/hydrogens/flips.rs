@@ -129,7 +129,8 @@ pub(super) fn turned(heavy: &Heavy<'_>, residue: usize) -> Option<Vec<(usize, Ve
 pub(super) fn find(
     heavy: &Heavy<'_>,
     choices: &[Choice],
-    (may_turn, given): (bool, &[usize]),
+    may_turn: bool,
+    given: &[usize],
     is_fixed: impl Fn(usize) -> bool,
 ) -> Vec<Group> {
     let group = |residue: usize| {

@@ -115,8 +115,8 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     let metals = Metals::new(&heavy);
     metals.choose(&heavy, &mut choices);
     let mut wanted = protonation::hydrogens(&structure, &heavy.bonded, &table, &choices)?;
-    let (may_turn, given) = (true, settings.flips.given.as_slice());
-    let groups = flips::find(&heavy, &choices, (may_turn, given), |atom| metals.coordinate(&heavy, atom));
+    let given = &settings.flips.given;
+    let groups = flips::find(&heavy, &choices, true, given, |atom| metals.coordinate(&heavy, atom));
     let (mut added, surroundings, rotors) = heavy.place(&wanted);
     if !groups.is_empty() {
         let entry = choices.clone();
@@ -124,7 +124,7 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
         if !settings.flips.proposed && compared.iter().any(|orientation| orientation.is_turned) {
             compared = compared.into_iter().map(Orientation::kept).collect();
             choices = entry;
-            let kept = flips::find(&heavy, &choices, (false, given), |_| false);
+            let kept = flips::find(&heavy, &choices, false, given, |_| false);
             flips::decide(&heavy, &kept, (&surroundings, &rotors), &mut choices);
         }
         let turned = compared.iter().filter(|orientation| orientation.is_turned);

@@ -143,19 +143,18 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let (mut cell, mut added) = (None, Added::default());
     if let Some(plan) = &settings.cell {
         let ions = &settings.ions;
-        let solvated = match membrane {
+        let (solvated, lipids) = match membrane {
             Some((patch, padding)) => {
                 let embedded = membrane::embed(structure, &positions, &patch, padding)?;
                 decisions.extend(embedded.decisions);
                 let admits = |oxygen| embedded.bilayer.admits_water(oxygen);
                 let solvated = solvate::solvate(embedded.structure, embedded.enclosed, admits, &model, ions)?;
-                added.lipids = embedded.bilayer.leaflets.map(|leaflet| leaflet.lipids);
-                solvated
+                (solvated, embedded.bilayer.leaflets.map(|leaflet| leaflet.lipids))
             }
-            None => solvate::solvate(structure, plan.around(&positions)?, |_| true, &model, ions)?,
+            None => (solvate::solvate(structure, plan.around(&positions)?, |_| true, &model, ions)?, [0; 2]),
         };
         (structure, positions, cell) = (solvated.structure, solvated.positions, Some(solvated.cell));
-        added = Added { lipids: added.lipids, ..solvated.added };
+        added = Added { lipids, ..solvated.added };
         decisions.extend(solvated.decisions);
     }
     let mut description = model.field.describe(&structure)?;
