@@ -6,10 +6,10 @@ use crate::vec3::Vec3;
 /// velocity of the center of mass of a group.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupSums {
-    /// kinetic energies of the group centers, half a step before and after the time of the forces
+    /// kinetic energies ½ Σ M V² of the group centers, half a step before and after the time of the forces, kJ/mol
     pub(super) before: Vec3,
     pub(super) after: Vec3,
-    /// ½ Σ M V(t−½dt) V(t+½dt) for forces at time t
+    /// ½ Σ M V(t−½dt) V(t+½dt) for forces at time t, with the mass M and the velocity V of each group center, kJ/mol
     pub(super) cross: Vec3,
     /// Σ (r−R) F over the atoms of each group, with position r and force F of an atom
     pub(super) internal_virial: Vec3,

@@ -29,8 +29,8 @@ pub fn gpu(system: &System, number: u32, programs: &Programs, schedule: &ListSch
     Ok(Box::new(Cuda::new(system, Gpu::open(number, programs)?, schedule)?))
 }
 
-/// Returns an emulated GPU instead of [`gpu`], for tests. The GPU with number 0 works; with any other number a kernel
-/// is missing.
+/// Returns the backend of an emulated GPU, which runs on the CPU, for tests. The emulated GPU with number 0 works; an
+/// emulated GPU with any other number lacks a kernel.
 pub fn emulated_gpu(
     system: &System,
     number: u32,

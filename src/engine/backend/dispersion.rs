@@ -7,9 +7,8 @@ use crate::term::LjSwitch;
 
 /// The dispersion correction of a system as a function of the volume.
 ///
-/// With ⟨c⟩ averaged over pairs of N atoms and g(r) = 1 beyond the cutoff r_c, the tails are
-/// E₆ = −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids,
-/// §2.8).
+/// With ⟨c⟩ averaged over pairs of N atoms in the volume V and g(r) = 1 beyond the cutoff r_c, the tails are E₆ =
+/// −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids, §2.8).
 ///
 /// A potential shift also raises the energy of every pair inside the cutoff. The correction subtracts this shift for
 /// 4πr_c³N/(3V) − 1 neighbours of each atom (−1 because an atom is not its own neighbour), so the totals are 2E₆ +
@@ -18,13 +17,13 @@ use crate::term::LjSwitch;
 /// The r⁻⁴ term of 12-6-4 ions has the tail E₄ = −2πN²⟨c4⟩/(V r_c). With a potential shift its correction is
 /// 4/3 E₄ + N⟨c4⟩/(2r_c⁴). The trace of its virial is 4E₄.
 ///
-/// The virial W belongs to the missing forces: tr W = 6E₆ + 12E₁₂, with or without a shift. With a potential shift
-/// tr W equals −3V dE/dV, where E is the energy of the correction.
+/// The virial W of the correction is the virial of the forces that the cutoff removes: tr W = 6E₆ + 12E₁₂, with or
+/// without a shift. With a potential shift tr W equals −3V dE/dV, where E is the energy of the correction.
 ///
-/// With a switch the correction also contains the energy that the switch removes, 2πN²/V ∫ (V − V_switched) r² dr up
-/// to r_c with g(r) = 1. A force switch shifts the energy of all pairs closer than the switching distance r₁ by the
-/// same amount. As above, the correction excludes the pair of an atom with itself. With a switch,
-/// the energy is continuous at the cutoff, and the trace of the virial W is −3V dE/dV.
+/// With a switch the correction also contains the energy that the switch removes, 2πN²/V ∫ (U − U_switched) r² dr up to
+/// r_c, with the pair potential U and g(r) = 1. A force switch shifts the energy of all pairs closer than the switching
+/// distance r₁ by the same amount. The correction excludes the pair of an atom with itself, as for a potential shift.
+/// With a switch, the energy is continuous at the cutoff, and the trace of the virial W is −3V dE/dV.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DispersionTail {
     /// energy times volume, without `constant`, kJ/mol nm³

@@ -1,4 +1,4 @@
-//! How the atoms of a system are distributed over processes.
+//! Distribution of the atoms of a system over processes.
 
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
@@ -19,15 +19,16 @@ pub trait Distribution {
     ) -> Result<Option<System>> {
         Ok(None)
     }
-    /// Home atoms of this process; `None` if this process holds all atoms.
+    /// Returns the home atoms of this process; `None` if this process holds all atoms.
     fn home(&self) -> Option<Home<'_>> {
         None
     }
-    /// Whether this process, one of all processes, counts energies of terms that all processes evaluate.
+    /// Returns whether this process adds the energies of terms that all processes evaluate. Exactly one process does.
     fn counts_shared_energies(&self) -> bool {
         true
     }
-    /// Replaces each sum over the home atoms by the sum over the atoms of all processes.
+    /// Replaces each value, which is a sum over the home atoms of this process, by the sum over the atoms of all
+    /// processes.
     fn sum(&self, _values: &mut [f64]) {}
     /// Returns the maximum of `value` over all processes.
     fn largest(&self, value: f64) -> f64 {
@@ -50,8 +51,8 @@ pub struct Home<'a> {
     pub molecules: &'a Molecules,
     /// molecules of several constraint groups, which several processes may share, in ascending order
     pub shared: &'a [u32],
-    /// number of each atom of the whole system in this process, not below the number of home atoms for other atoms;
-    /// empty before atoms are distributed
+    /// index in this process of each atom of the whole system, which is at least the number of home atoms for all other
+    /// atoms; empty before atoms are distributed
     pub numbers: &'a [u32],
 }
 

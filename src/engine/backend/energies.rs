@@ -9,7 +9,7 @@ macro_rules! define_energies {
         #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct Energies {
             $($(#[$doc])* pub $energy: f64,)*
-            /// torsion–torsion maps (CMAP)
+            /// energy of the correction maps (CMAP) of pairs of torsions
             pub cmap: f64,
             /// user-defined forces ([`ExternalForce`](super::ExternalForce))
             pub external: f64,
@@ -50,7 +50,7 @@ macro_rules! define_energies {
                 "potential",
             ];
 
-            /// Values in the order of [`Self::NAMES`].
+            /// Returns the values in the order of [`Self::NAMES`].
             pub fn values(&self) -> [f64; Self::NAMES.len()] {
                 [
                     $(self.$energy,)*
@@ -68,7 +68,7 @@ macro_rules! define_energies {
                 ]
             }
 
-            /// Mutable references to all terms, without the sum.
+            /// Returns mutable references to all terms, without the sum.
             pub(super) fn terms_mut(&mut self) -> [&mut f64; Self::NAMES.len() - 1] {
                 [
                     $(&mut self.$energy,)*
@@ -85,7 +85,7 @@ macro_rules! define_energies {
                 ]
             }
 
-            /// The sum of all terms.
+            /// Returns the sum of all terms, kJ/mol.
             pub fn potential(&self) -> f64 {
                 let bonded = [$(self.$energy),*].into_iter().fold(0.0, |sum, energy| sum + energy);
                 bonded + self.cmap + self.external + self.position_restraint + self.restraint + self.lj + self.coulomb
@@ -112,7 +112,7 @@ macro_rules! define_energies {
 bonded_terms!(define_energies);
 
 impl Energies {
-    /// Names and values (kJ/mol) of the energies.
+    /// Returns names and values (kJ/mol) of the energies.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, f64)> {
         Self::NAMES.iter().copied().zip(self.values())
     }

@@ -1,5 +1,5 @@
-//! Features that each platform supports, stated once. The checks of plans and systems, their messages and the table
-//! of `docs/features.md` are derived from this statement.
+//! Features that each platform supports. The checks of plans and systems, the messages of these checks and the table of
+//! `docs/features.md` are all derived from this module.
 
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
@@ -8,11 +8,11 @@ use crate::system::System;
 /// A method that some platforms do not support. The CPU supports all of these methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
-    /// a thermostat
+    /// a thermostat of this kind
     Thermostat(ThermostatKind),
     /// temperature groups: separate heat baths for parts of the system
     TemperatureGroups,
-    /// an isotropic barostat
+    /// an isotropic barostat of this kind
     Barostat(BarostatKind),
     /// a barostat that scales directions differently
     DirectionalBarostat,
@@ -22,13 +22,13 @@ pub enum Feature {
     PositionRestraints,
     /// restraints and pulling of collective variables
     Restraints,
-    /// Lennard-Jones interactions beyond the cutoff on a mesh
+    /// LJ-PME: Lennard-Jones interactions beyond the cutoff on a mesh
     LjPme,
-    /// r⁻⁴ terms of ions
+    /// r⁻⁴ terms of ions (12-6-4 potential)
     Ions1264,
     /// forces that a program adds through the library
     ExternalForces,
-    /// `precision = "double"`
+    /// double-precision reference forces: `precision = "double"`
     DoublePrecision,
     /// systems without a periodic cell or without a cutoff
     NoCell,
@@ -109,7 +109,7 @@ pub const RANKS: Platform = Platform {
 };
 
 impl Platform {
-    /// Whether the platform supports a feature.
+    /// Returns whether the platform supports a feature.
     pub fn supports(self, feature: Feature) -> bool {
         !self.lacks.contains(&feature)
     }

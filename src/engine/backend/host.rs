@@ -44,7 +44,7 @@ mod volume;
 
 mod velocities;
 
-/// Number of atoms in one unit of parallel work.
+/// Number of atoms per parallel task.
 const ATOMS: usize = 1024;
 
 /// Data of the home atoms that change only when atoms migrate to other processes.
@@ -121,14 +121,14 @@ pub struct Host<F> {
     kinetic_after: f64,
     /// results of the last step, one per section of the constraints
     step_results: Vec<StepResult>,
-    /// temperature groups, restricted to the home atoms, then of the whole system; `None` if all atoms share one heat
-    /// bath
+    /// temperature groups of the home atoms, and temperature groups of the whole system; `None` if all atoms share one
+    /// heat bath
     temperature_groups: Option<Arc<TemperatureGroups>>,
     all_temperature_groups: Option<Arc<TemperatureGroups>>,
     centers: Centers,
     rescaling: RescalingScratch,
     trial: TrialScratch,
-    /// error of the last step in this process that the other processes do not know yet
+    /// error of the last step in this process, which has not yet been reported to the other processes
     failure: Option<Error>,
     phases: Phases,
     searches: u64,
@@ -172,18 +172,19 @@ impl<F: ForceField> Host<F> {
         Ok(host)
     }
 
-    /// The force field.
+    /// Returns the force field.
     pub(super) fn field(&self) -> &F {
         &self.field
     }
 
-    /// The force field, mutably.
+    /// Returns the force field for changes.
     pub(super) fn field_mut(&mut self) -> &mut F {
         &mut self.field
     }
 
-    /// Leapfrog with constraints, section by section. The data of a section stay in cache from the kick through the
-    /// constraints to an optional velocity refreshment.
+    /// Integrates a leapfrog step with constraints, section by section of the atoms. The data of a section stay in
+    /// cache from the velocity update (kick) through the constraints to an optional velocity refreshment. Returns the
+    /// virial of the constraint forces times the square of the time step, amu nm².
     fn leapfrog(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Mat3> {
         std::mem::swap(&mut self.old, &mut self.positions);
         let timestep = step.timestep;
@@ -327,7 +328,7 @@ impl<F: ForceField> Backend for Host<F> {
             (Some(now), Some(then)) => now.stretch_since(then),
             _ => Vec3::splat(1.0),
         };
-        // a maximum does not depend on the order of evaluation
+        // the loop may be parallel, because a maximum does not depend on the order of evaluation
         let longest_squared = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
             .map(|(now, then)| (*now - then.stretched(scale)).norm_squared())
             .reduce(|| 0.0, f64::max);

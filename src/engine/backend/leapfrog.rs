@@ -17,8 +17,8 @@ pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     sum
 }
 
-/// Returns Σ ½ m v² (kJ/mol) and, if `work`, the power Σ v·F (kJ/mol/ps), otherwise zero. One loop computes both
-/// sums, because they do not depend on each other.
+/// Returns Σ ½ m v² (kJ/mol) and, if `work` is true, the power Σ v·F (kJ/mol/ps), otherwise zero. One loop computes
+/// both sums, because they do not depend on each other.
 #[inline(always)]
 fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work: bool) -> [f64; 2] {
     if !work {
@@ -33,7 +33,8 @@ fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work:
     [kinetic, power]
 }
 
-/// Section of a step: v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints.
+/// Leapfrog step of one section of the atoms, with forces F and masses m: v(t+½dt) = v(t−½dt) + F dt/m and x(t+dt) =
+/// x(t) + v(t+½dt) dt. Constraints follow.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) plan: &'a ConstraintPlan,
@@ -54,14 +55,14 @@ pub(super) struct StepResult {
     /// kinetic energy half a step before, then half a step after the time of the forces, kJ/mol
     pub(super) before: f64,
     pub(super) after: f64,
-    /// ½ dt Σ F·(v(t−½dt) + v(t+½dt)) if requested, kJ/mol
+    /// work of the forces in the step, ½ dt Σ F·(v(t−½dt) + v(t+½dt)), kJ/mol; zero unless requested
     pub(super) force_work: f64,
     /// kinetic energy of the velocities that a thermostat renewed in the middle of the step, kJ/mol
     pub(super) renewed: f64,
-    /// Σ r⊗(m Δx) in amu nm², with the displacement Δx of an atom by constraints, or the atoms whose constraints
-    /// failed
+    /// virial of the constraints times the square of the time step, Σ r⊗(m Δx) in amu nm², with the displacement Δx of
+    /// an atom by constraints; or the atoms whose constraints failed
     pub(super) constraint_virial: std::result::Result<Mat3, ConstraintFailure>,
-    /// time spent on constraints
+    /// wall time spent on constraints
     pub(super) constraining: Duration,
 }
 
@@ -78,7 +79,7 @@ impl StepResult {
 }
 
 impl Section<'_> {
-    /// Integrates the section. Computes the virial of the constraints if `virial`, and refreshes velocities if
+    /// Integrates the section. Computes the virial of the constraints if `virial` is true, and refreshes velocities if
     /// `refresh` is given.
     pub(super) fn advance(&self, level: Level, virial: bool, refresh: Option<Refresh<'_>>) -> StepResult {
         dispatch(level, LeapfrogKernel { section: *self, virial, refresh })

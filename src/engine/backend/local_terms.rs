@@ -2,7 +2,7 @@
 
 use crate::system::Topology;
 
-/// The interactions that a rank computes.
+/// Atoms and interactions of one rank.
 #[derive(Debug, Default)]
 pub(super) struct LocalTerms {
     /// atoms of the rank, the bonded terms that it computes, and all exclusions between these atoms

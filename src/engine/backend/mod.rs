@@ -49,7 +49,7 @@ use crate::system::{Coupling, State};
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Quantities that a force evaluation computes in addition to forces. They are chosen once per step.
+/// Quantities that a force evaluation computes in addition to forces. The quantities are chosen once per step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Workload {
     /// compute every energy term; in this case the host receives the energies and the virial
@@ -64,7 +64,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// All forces at the start of a stage, without energies and virial.
+    /// Workload of a force evaluation at the start of a stage: all forces, without energies and virial.
     pub const FORCES: Self =
         Workload { energy: false, virial: false, long_range: LongRange::Ordinary, restraint_time: 0.0 };
 }
@@ -83,7 +83,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The forces that move the atoms in this step, kJ/mol/nm.
+    /// Returns the forces that move the atoms in this step, kJ/mol/nm.
     pub fn acting(&self) -> &[Vec3] {
         if self.impulse.acting.is_empty() { &self.forces } else { &self.impulse.acting }
     }
@@ -101,7 +101,7 @@ pub struct Impulse {
 }
 
 impl Impulse {
-    /// Removes all forces that are kept apart.
+    /// Sets the weight to zero and removes all forces.
     fn clear(&mut self) {
         self.weight = 0.0;
         self.forces.clear();
@@ -116,7 +116,8 @@ pub struct Leapfrog {
     pub timestep: f64,
     /// return the virial of the constraint forces
     pub virial: bool,
-    /// return kinetic energies and the virial of the constraint forces; otherwise the returned values are undefined
+    /// return kinetic energies and the virial of the constraint forces; without this request the returned values are
+    /// undefined
     pub kinetic: bool,
     /// a call of [`Backend::scale_box`] or [`Backend::change_velocities`] follows this step
     pub coupled: bool,
@@ -157,20 +158,20 @@ pub enum ListLevel {
     Inner,
 }
 
-/// The primitive operations of a device for one system. A backend holds the state during a run; [`Backend::upload`]
-/// and [`Backend::download`] exchange the state in topology order. A device may work asynchronously. It finishes all
-/// pending work before it returns a result, and reports an error at that time at the latest.
+/// The primitive operations of a device for one system. A backend holds the state during a run; [`Backend::upload`] and
+/// [`Backend::download`] exchange the state in topology order. A device may work asynchronously. The device finishes
+/// all pending work before it returns a result, and reports errors no later than that.
 pub trait Backend: Send {
-    /// Description of the device, the threads and the instruction set, for the log.
+    /// Returns a description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
     /// Copies positions, velocities, cell and the accumulated work of couplings from `state` to the device.
     fn upload(&mut self, state: &State) -> Result<()>;
     /// Copies positions, velocities, cell and the accumulated work of couplings into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
-    /// Cell and positions before the last step. The cell is the latest that the host knows. After a failed step the
-    /// cell and the positions are the last valid ones.
+    /// Returns the cell and the positions before the last step. The cell is the latest that the host knows. After a
+    /// failed step the cell and the positions are the last valid ones.
     fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]);
-    /// The present cell.
+    /// Returns the present cell.
     fn cell(&self) -> Result<Option<PeriodicCell>>;
     /// Sorts the atoms and builds the outer pair list. A call of [`Backend::prune_lists`] must follow.
     fn build_lists(&mut self) -> Result<()>;
@@ -178,11 +179,11 @@ pub trait Backend: Send {
     /// `lookahead` (ps).
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
     /// Returns whether `lists` have expired, that is whether atoms have moved so far that a pair may be missing. An
-    /// asynchronous device checks only at some steps, and always if `must_know`. The device makes no step with
+    /// asynchronous device checks only at some steps, and always if `must_know` is true. The device makes no step with
     /// expired lists: it builds new lists at the step where the old lists expired, and replays the steps requested
     /// since then.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
-    /// Number of outer lists built so far.
+    /// Returns the number of outer lists built so far.
     fn searches(&self) -> u64;
     /// Copies the positions and the cell at which a list was built into `state`.
     fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()>;
@@ -192,37 +193,37 @@ pub trait Backend: Send {
     fn add_external_force(&mut self, _force: Box<dyn ExternalForce>) -> Result<()> {
         Err(unsupported(Feature::ExternalForces))
     }
-    /// Sets the restraints of a stage. They act in every later call of [`Backend::forces`]. The stage starts anew, or
-    /// continues after `progress`. A backend returns an error for restraints that it does not support.
+    /// Sets the restraints of a stage. The restraints act in every later call of [`Backend::forces`]. The stage starts
+    /// anew, or continues after `progress`. A backend returns an error for restraints that it does not support.
     fn restrain(&mut self, restraints: &Restraints, _progress: &[RestraintProgress]) -> Result<()> {
         if restraints.is_empty() {
             return Ok(());
         }
         Err(unsupported(Feature::Restraints))
     }
-    /// Active restraints, with their work at the last step that returned kinetic energies. `None` from a backend
-    /// without restraints.
+    /// Returns the active restraints, with their work at the last step that returned kinetic energies. Returns `None`
+    /// if the backend does not support restraints.
     fn restraining(&self) -> Option<&Restraining> {
         None
     }
-    /// State of the restraints for a checkpoint. Pending work is finished first.
+    /// Returns the state of the restraints for a checkpoint. Pending work is finished first.
     fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
         Ok(self.restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec()))
     }
-    /// The result of the last [`Backend::forces`]. Forces and virial are valid only if energies were requested.
+    /// Returns the result of the last [`Backend::forces`]. Forces and virial are valid only if energies were requested.
     fn evaluation(&self) -> &Evaluation;
-    /// The reciprocal-space forces on `atoms` in the last [`Backend::forces`], kJ/mol/nm. `None` if the backend does
-    /// not keep these forces apart.
+    /// Returns the reciprocal-space forces on `atoms` in the last [`Backend::forces`], kJ/mol/nm. Returns `None` if the
+    /// backend does not keep these forces apart.
     fn reciprocal_forces(&self, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
-    /// Makes one leapfrog step with constraints, optionally with a velocity refreshment. The state after a step with a
-    /// refreshment is the same, bit for bit, as after a step without it and [`Backend::change_velocities`].
+    /// Makes one leapfrog step with constraints, optionally with a velocity refreshment. A step with a refreshment
+    /// gives the same state, bit for bit, as a step without a refreshment followed by [`Backend::change_velocities`].
     fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic>;
     /// Scales the box and the centers of the constraint groups by factors that follow from the volume and from the
     /// pressure of the centers at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
-    /// barostat's work is added now, the rest in the next [`Backend::integrate`]. The forces must have been evaluated
-    /// with their virial.
+    /// barostat's work is added now, and the remaining part in the next [`Backend::integrate`]. The forces must have
+    /// been evaluated with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
     /// Makes a Monte Carlo volume move ([`crate::ensemble::volume_trial`]) and evaluates `workload`, which must
     /// request energies, at the accepted positions. The function prunes the inner list so that it holds the pairs of
@@ -237,16 +238,16 @@ pub trait Backend: Send {
     }
     /// Changes velocities for a thermostat ([`crate::ensemble::thermostat`]) and adds the work of the change to the
     /// work of the thermostat. If the velocities are scaled, the rest of the work is added in the next
-    /// [`Backend::integrate`]. If [`Backend::scale_box`] is also called after a step, it must be called first. A
-    /// backend returns an error for a change that it does not support.
+    /// [`Backend::integrate`]. If [`Backend::scale_box`] is also called after a step, [`Backend::scale_box`] must be
+    /// called first. A backend returns an error for a change that it does not support.
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()>;
-    /// The accumulated work and the state of the couplings.
+    /// Returns the accumulated work and the state of the couplings.
     fn coupling(&self) -> Result<Coupling>;
     /// Removes the motion of the center of mass. Without a cell, also removes the rotation.
     fn remove_com_motion(&mut self) -> Result<()>;
-    /// Seconds spent so far in each phase. Pending work is finished first.
+    /// Returns the seconds spent so far in each phase. Pending work is finished first.
     fn phases(&self) -> Result<Phases>;
-    /// Sizes of the present pair lists.
+    /// Returns the sizes of the present pair lists.
     fn pair_counts(&self) -> Result<PairCounts>;
 }
 
@@ -258,16 +259,16 @@ pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
 
 /// Computes forces on the CPU for positions in topology order. [`Host`] integrates with these forces.
 pub trait ForceField: Distribution + Send {
-    /// Description of the device, the threads and the instruction set, for the log.
+    /// Returns a description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
     /// Builds a new outer pair list.
     fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
     /// Builds a new inner pair list, with a radius that exceeds the radius of the schedule by `margin` (nm).
     fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64);
-    /// Tells the force field that the cell has changed a little since the lists were built.
+    /// Informs the force field that the cell has changed slightly since the lists were built.
     fn cell_changed(&mut self, cell: Option<&PeriodicCell>);
-    /// Computes forces and the other quantities of `workload`. If reciprocal-space forces are kept apart, they are
-    /// stored in [`Impulse::forces`].
+    /// Computes forces and the other quantities of `workload`. If reciprocal-space forces are kept apart, these forces
+    /// are stored in [`Impulse::forces`].
     fn evaluate(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -275,14 +276,14 @@ pub trait ForceField: Distribution + Send {
         workload: Workload,
         out: &mut Evaluation,
     ) -> Result<()>;
-    /// The reciprocal-space forces on `atoms` in the last [`ForceField::evaluate`], kJ/mol/nm. `None` if they are not
-    /// kept apart.
+    /// Returns the reciprocal-space forces on `atoms` in the last [`ForceField::evaluate`], kJ/mol/nm. Returns `None`
+    /// if these forces are not kept apart.
     fn reciprocal_forces(&self, _cell: Option<&PeriodicCell>, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
-    /// Seconds spent so far in each phase.
+    /// Returns the seconds spent so far in each phase.
     fn phases(&self) -> Phases;
-    /// Sizes of the present pair lists.
+    /// Returns the sizes of the present pair lists.
     fn pair_counts(&self) -> PairCounts {
         PairCounts::default()
     }

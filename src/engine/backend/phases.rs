@@ -3,28 +3,28 @@
 /// Wall-clock seconds spent in each phase since the start of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Phases {
-    /// pair kernel
+    /// computation of pair forces (pair kernel)
     pub pairs: f64,
     /// sorting of atoms, search and pruning of pair lists
     pub search: f64,
-    /// spreading of charges onto the mesh
+    /// spreading of charges onto the PME mesh
     pub pme_spread: f64,
     /// solution on the mesh, from charges to potential: Fourier transforms, with the influence function between them
     pub pme_solve: f64,
-    /// gathering of forces from the mesh
+    /// gathering of forces from the PME mesh
     pub pme_gather: f64,
     /// bonded terms and 1-4 pairs
     pub bonded: f64,
     /// reordering of positions into list order, summation of forces over threads and reordering into topology order
     pub reduce: f64,
-    /// leapfrog, kinetic energy, couplings
+    /// leapfrog integration, kinetic energies, thermostat and barostat
     pub update: f64,
-    /// constraints
+    /// solution of constraints
     pub constraints: f64,
 }
 
 impl Phases {
-    /// Names and seconds in the order of a step.
+    /// Returns names and seconds of the phases in the order of a step.
     pub fn named(&self) -> [(&'static str, f64); 9] {
         [
             ("pairs", self.pairs),

@@ -1,5 +1,5 @@
-//! Pair potentials of the force settings. The loops of the reference backend evaluate them, and the tables of the CPU
-//! backend are computed from them.
+//! Pair potentials for given force settings. The reference backend evaluates these potentials directly, and the CPU
+//! backend computes its tables from them.
 
 use crate::system::{Electrostatics, ForceSettings, LjModifier, Modifier, PmeParameters};
 use crate::term::{
@@ -44,8 +44,8 @@ impl LjPotential {
     }
 }
 
-/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff. The value at `inverse_r2` is subtracted, which is
-/// 1/r² (nm⁻²) at the cutoff, or zero without a shift.
+/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff. The value of the term at `inverse_r2` is subtracted;
+/// `inverse_r2` is 1/r² (nm⁻²) at the cutoff, or zero without a shift.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InducedDipole {
     inverse_r2: f64,
@@ -64,8 +64,8 @@ impl InducedDipole {
     }
 }
 
-/// Real-space term of LJ-PME. It is added to Lennard-Jones pairs within the cutoff and to excluded pairs, because the
-/// mesh includes all pairs.
+/// Real-space term of LJ-PME. The term is added to Lennard-Jones pairs within the cutoff and to excluded pairs, because
+/// the mesh includes all pairs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DispersionPotential {
     beta: f64,
@@ -82,20 +82,20 @@ impl DispersionPotential {
         Some(DispersionPotential { beta, shift: shifted.map_or(0.0, at_cutoff) })
     }
 
-    /// Returns f/r (kJ/mol/nm²) and energy of an interacting pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
+    /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of an interacting pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
     #[inline(always)]
     pub(super) fn interacting(&self, product: f64, r2: f64) -> (f64, f64) {
         lowered(self.excluded(product, r2), product * self.shift)
     }
 
-    /// Returns f/r (kJ/mol/nm²) and energy of an excluded pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
+    /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of an excluded pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
     #[inline(always)]
     pub(super) fn excluded(&self, product: f64, r2: f64) -> (f64, f64) {
         dispersion_off_mesh(product, r2, inverse_norm(r2).powi(2), self.beta)
     }
 
-    /// Energy of an excluded pair minus the energy of an interacting pair, both with √(c6_i c6_j) = 1 kJ/mol nm⁶, in
-    /// nm⁻⁶.
+    /// Returns the energy of an excluded pair minus the energy of an interacting pair, both with √(c6_i c6_j) = 1
+    /// kJ/mol nm⁶, in nm⁻⁶.
     pub(super) fn shift(&self) -> f64 {
         self.shift
     }
@@ -129,7 +129,7 @@ impl CoulombPotential {
         }
     }
 
-    /// Returns f/r (kJ/mol/nm²) and energy of an interacting pair; `charge_product` is in kJ nm/mol.
+    /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of an interacting pair; `charge_product` is in kJ nm/mol.
     #[inline(always)]
     pub(super) fn interacting(&self, charge_product: f64, r2: f64) -> (f64, f64) {
         let inverse_r = inverse_norm(r2);
@@ -143,8 +143,8 @@ impl CoulombPotential {
         }
     }
 
-    /// Returns f/r (kJ/mol/nm²) and energy of an excluded pair, which cancel the contribution of the pair to the
-    /// reciprocal sum.
+    /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of an excluded pair, which cancel the contribution of the pair to
+    /// the reciprocal sum.
     #[inline(always)]
     pub(super) fn excluded(&self, charge_product: f64, r2: f64) -> (f64, f64) {
         match *self {
@@ -153,12 +153,12 @@ impl CoulombPotential {
         }
     }
 
-    /// Energy of an excluded pair of unit charge product at distance zero, 1/nm: −2α/√π for PME.
+    /// Returns the energy of an excluded pair of unit charge product at distance zero, 1/nm: −2α/√π for PME.
     pub(super) fn excluded_at_contact(&self) -> f64 {
         self.excluded(1.0, 0.0).1
     }
 
-    /// Whether excluded pairs need [`Self::excluded`].
+    /// Returns whether excluded pairs need [`Self::excluded`].
     pub(super) fn corrects_excluded(&self) -> bool {
         matches!(self, CoulombPotential::Ewald { .. })
     }

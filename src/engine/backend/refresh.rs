@@ -12,11 +12,12 @@ use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::Molecules;
 use crate::vec3::vec3;
 
-/// v' = α v + √(1−α²) √(kT/m) R with normal random numbers R, and x(t+dt) += ½ dt (v' − v). The constraints of the
-/// second half step follow.
+/// Partial refreshment of velocities: v' = α v + √(1−α²) √(kT/m) R and x(t+dt) += ½ dt (v' − v), with the fraction α of
+/// a velocity that is kept, the temperature T, the mass m and normal random numbers R. The constraints of the second
+/// half step follow.
 #[derive(Clone, Copy)]
 pub(super) struct Refresh<'a> {
-    /// positions and velocities for the constraints of the second half step
+    /// positions and velocities on which the constraints of the second half step act
     pub(super) motion: &'a Motion<'a>,
     /// constraint groups: atoms connected by constraints
     pub(super) groups: &'a Molecules,
@@ -65,7 +66,8 @@ impl Refresh<'_> {
         Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &masses[atoms]))
     }
 
-    /// Topology indices of the home atoms from `first` on; lanes behind the last atom hold arbitrary values.
+    /// Returns the topology indices of the home atoms from `first` on; lanes behind the last atom hold arbitrary
+    /// values.
     #[inline(always)]
     #[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
     fn numbers(&self, first: usize) -> Lanes<u32> {
@@ -78,7 +80,7 @@ impl Refresh<'_> {
         numbers
     }
 
-    /// Whether `renewal` renews the velocity of an atom in this step.
+    /// Returns whether `renewal` renews the velocity of an atom in this step.
     #[inline(always)]
     fn acts_on(&self, renewal: &Renewal, atom: usize) -> bool {
         let group = self.groups.of_atom(atom);
@@ -94,7 +96,7 @@ impl Refresh<'_> {
         let (mut lost, mut widths) = ([0.0; NORMALS], [0.0; NORMALS]);
         let inverse_masses = &inverse_masses[first..first + count];
         if let (None, [Renewal { probability: 1.0.., .. }]) = (self.temperature_groups, renewals) {
-            // one heat bath that refreshes all atoms: a loop without branches
+            // with one heat bath that refreshes all atoms, the loop needs no branches
             lost = [renewals[0].kept - 1.0; NORMALS];
             let variance = renewals[0].variance();
             for lane in 0..inverse_masses.len() {

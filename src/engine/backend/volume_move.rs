@@ -1,4 +1,5 @@
-//! The course of a Monte Carlo volume move ([`crate::ensemble::volume_trial`]), which is the same on every device.
+//! Sequence of operations of a Monte Carlo volume move ([`crate::ensemble::volume_trial`]), which is the same on every
+//! device.
 
 use super::{Backend, Workload};
 use crate::cell::PeriodicCell;
@@ -12,13 +13,13 @@ use crate::vec3::Vec3;
 /// atoms.
 const BUFFER_SHARE: f64 = 0.25;
 
-/// The operations of a backend from which a volume move is made.
+/// Operations of a backend that a Monte Carlo volume move consists of.
 pub(super) trait VolumeMoves: Backend {
-    /// Statistics and sizes of the moves of each extent of the cell.
+    /// Returns the statistics and sizes of the moves of each extent of the cell.
     fn trial_moves(&mut self) -> &mut [TrialMoves; 3];
-    /// Number of molecules.
+    /// Returns the number of molecules.
     fn molecules(&self) -> usize;
-    /// The longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff.
+    /// Returns the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff.
     fn cutoff(&self) -> f64;
     /// Computes the positions after a move in which the centers of mass of molecules are scaled by `factors` and each
     /// molecule moves rigidly with its center. Returns the largest distance (nm) between such a position and the
@@ -41,7 +42,7 @@ pub(super) trait VolumeMoves: Backend {
     /// Returns Σ v·ΔF (kJ/mol/ps), where ΔF is the difference between the present force on an atom and the force that
     /// was set aside.
     fn power_of_change(&mut self) -> Result<f64>;
-    /// Adds to the work of the barostat, kJ/mol.
+    /// Adds `work` (kJ/mol) to the work of the barostat.
     fn add_barostat_work(&mut self, work: f64) -> Result<()>;
 }
 
@@ -63,8 +64,8 @@ pub(super) fn try_volume(
         backend.prune_lists(0.0)?;
         return backend.forces(workload);
     }
-    // two atoms that are within the cutoff of each other after the move are within this distance now, because each
-    // deviates from the scaled position by at most the distance that `stretch` returns
+    // two atoms whose distance after the move is less than the cutoff have a distance of less than `reach` now, because
+    // each atom deviates from its own scaled position by at most the distance that `stretch` returns
     let reach = (cutoff + 2.0 * backend.stretch(factors)?) / factors.x.min(factors.y).min(factors.z);
     backend.prune_within(reach)?;
     backend.forces(workload)?;

@@ -27,14 +27,14 @@ impl Work {
 /// Sizes of the pair lists in use; zeros for a backend without lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PairCounts {
-    /// atom pairs that one evaluation computes, including pairs beyond the cutoff
+    /// number of atom pairs that one evaluation computes, including pairs beyond the cutoff
     pub slots: u64,
-    /// atom pairs among `slots` whose Lennard-Jones term is computed
+    /// number of atom pairs among `slots` whose Lennard-Jones term is computed
     pub lj_slots: u64,
-    /// number of entries of the pair list: on a CPU an entry is an i-cluster with one lattice shift, on a GPU it is the
-    /// part of the list that one thread block processes
+    /// number of entries of the pair list: on a CPU an entry is an i-cluster with one lattice shift, on a GPU an entry
+    /// is a chunk of the list, which two warps process
     pub entries: u64,
-    /// atom pairs of the outer list, from which the inner list is pruned
+    /// number of atom pairs of the outer list, from which the inner list is pruned
     pub outer_slots: u64,
 }
 
@@ -76,9 +76,9 @@ impl std::ops::Add for PairCounts {
     }
 }
 
-/// Expected number of pairs within the cutoff that are not excluded: N (ρ V_c − 1)/2 minus the number of excluded
-/// pairs, with the volume V_c of the cutoff sphere and the mean density ρ. The number is accurate to 1 % in a liquid,
-/// where correlations have decayed at the cutoff.
+/// Returns the expected number of pairs within the cutoff that are not excluded: N (ρ V_c − 1)/2 minus the number of
+/// excluded pairs, with the volume V_c of the cutoff sphere and the mean density ρ. The number is accurate to 1 % in a
+/// liquid, where correlations have decayed at the cutoff.
 pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
     let atoms = system.topology.atoms.len() as f64;
     let cutoffs = [system.settings.cutoff, system.settings.cutoff_lj].into_iter().flatten();
@@ -94,15 +94,15 @@ pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
 pub struct StepCounts<'a> {
     /// the system, without the terms that are constant because of constraints
     pub system: &'a System,
-    /// work partitions, each with its own force buffer; one on a GPU, which adds all forces atomically
+    /// number of work partitions, each with its own force buffer; one on a GPU, which adds all forces atomically
     pub parts: usize,
     /// sizes of the pair lists
     pub pairs: PairCounts,
-    /// searches for the outer list per step
+    /// number of searches for the outer list per step
     pub searches: f64,
-    /// prunings of the inner list per step
+    /// number of prunings of the inner list per step
     pub prunes: f64,
-    /// reciprocal-space evaluations per step
+    /// number of reciprocal-space evaluations per step
     pub meshes: f64,
 }
 
@@ -128,8 +128,8 @@ const LEAPFROG_FLOPS: f64 = 29.0;
 const SETTLE_FLOPS: f64 = 320.0;
 /// Operations per constraint of a SHAKE cluster: three iterations and the update.
 const DISTANCE_FLOPS: f64 = 150.0;
-/// Operations of a term that is absent from the table of bonded terms. They include the displacements (12 operations
-/// for each nearest image) and the sums of forces.
+/// Operations of a term that is absent from the table of bonded terms. The number includes the displacements (12
+/// operations for each nearest image) and the sums of forces.
 const CMAP_FLOPS: f64 = 400.0;
 const PAIR14_FLOPS: f64 = 40.0;
 /// Bytes of a position or velocity in f64, and of a force in f32.
@@ -137,7 +137,7 @@ const VECTOR: f64 = 24.0;
 const FORCE: f64 = 12.0;
 
 impl StepCounts<'_> {
-    /// Work per step, with the names and the order of [`super::Phases::named`].
+    /// Returns the work per step of each phase, with the names and the order of [`super::Phases::named`].
     pub fn work(&self) -> [(&'static str, Work); 9] {
         let [spread, solve, gather] = self.mesh().map(|work| work.times(self.meshes));
         [
@@ -157,8 +157,9 @@ impl StepCounts<'_> {
         self.system.topology.atoms.len() as f64
     }
 
-    /// Work of the pair kernel. The memory traffic consists of offsets, charges, parameters (24 floats per atom of a
-    /// block's row) and forces of each thread, and of the list, with 4 bytes per cluster pair and 24 bytes per entry.
+    /// Returns the work of the pair kernel. The memory traffic consists of offsets, charges, parameters (24 floats per
+    /// atom of a block's row) and forces of each thread, and of the list, with 4 bytes per cluster pair and 24 bytes
+    /// per entry.
     fn pair_kernel(&self) -> Work {
         let PairCounts { slots, lj_slots, entries, .. } = self.pairs;
         let switch = if self.system.settings.lj_switch().is_some() { SWITCH_FLOPS } else { 0.0 };
@@ -167,8 +168,8 @@ impl StepCounts<'_> {
         Work { flops, bytes: per_atom * self.atoms() + list_bytes(slots) + 24.0 * entries as f64 }
     }
 
-    /// Work of testing the distances of every listed cluster pair, in searches and prunings. The count is a lower
-    /// bound, because a search also tests blocks that it does not list.
+    /// Returns the work of testing the distances of every listed cluster pair, in searches and prunings. The count is a
+    /// lower bound, because a search also tests blocks that it does not list.
     fn search(&self) -> Work {
         let PairCounts { slots, outer_slots, .. } = self.pairs;
         let tests = (self.searches + self.prunes) * outer_slots as f64;
@@ -178,7 +179,8 @@ impl StepCounts<'_> {
         Work { flops: TEST_FLOPS * tests, bytes: lists + copies }
     }
 
-    /// Work of spreading, of both Fourier transforms with the influence function between them, and of gathering.
+    /// Returns the work of spreading, of both Fourier transforms with the influence function between them, and of
+    /// gathering.
     fn mesh(&self) -> [Work; 3] {
         let (settings, atoms) = (&self.system.settings, &self.system.topology.atoms);
         let mut sums = [Work::default(); 3];
@@ -218,8 +220,8 @@ impl StepCounts<'_> {
         ]
     }
 
-    /// Work of the bonded terms. The memory traffic consists of each term with at most four parameters, and of the
-    /// position, force and index of each atom of the term.
+    /// Returns the work of the bonded terms. The memory traffic consists of each term with at most four parameters, and
+    /// of the position, force and index of each atom of the term.
     fn bonded(&self) -> Work {
         let terms = &self.system.topology.bonded;
         let mut kinds = vec![(terms.cmaps.len(), 8, CMAP_FLOPS), (terms.pairs14.len(), 2, PAIR14_FLOPS)];
@@ -237,8 +239,8 @@ impl StepCounts<'_> {
         })
     }
 
-    /// Work of computing offsets from positions, summing forces over work partitions, and reordering forces into
-    /// topology order.
+    /// Returns the work of computing offsets from positions, summing forces over work partitions, and reordering forces
+    /// into topology order.
     fn reduce(&self) -> Work {
         let parts = self.parts as f64;
         let bytes = 2.0 * (VECTOR + 4.0) + FORCE * (parts + 3.0);
@@ -257,20 +259,20 @@ impl StepCounts<'_> {
         }
     }
 
-    /// Work of leapfrog. Positions and velocities are read and written, old positions are written, forces and two
-    /// masses are read, and velocities and masses are read again for the second kinetic energy.
+    /// Returns the work of leapfrog. Positions and velocities are read and written, old positions are written, forces
+    /// and two masses are read, and velocities and masses are read again for the second kinetic energy.
     fn update(&self) -> Work {
         Work { flops: LEAPFROG_FLOPS * self.atoms(), bytes: (7.0 * VECTOR + 24.0) * self.atoms() }
     }
 }
 
-/// Bytes of a pair list, at four bytes per cluster pair.
+/// Returns the bytes of a pair list, at four bytes per cluster pair.
 fn list_bytes(slots: u64) -> f64 {
     4.0 * (slots / CLUSTER_PAIR) as f64
 }
 
-/// Operations for values and slopes of a B-spline of this order along one axis: one for 1 − fraction, 6n − 7 for
-/// raising the order to each n from 3 on, and one difference for each slope but the last.
+/// Returns the number of operations for values and slopes of a B-spline of this order along one axis: one for 1 −
+/// fraction, 6n − 7 for raising the order to each n from 3 on, and one difference for each slope but the last.
 fn spline_flops(order: usize) -> f64 {
     ((3..=order).map(|n| 6 * n - 7).sum::<usize>() + order) as f64
 }
@@ -306,8 +308,8 @@ mod tests {
 
     #[test]
     fn a_cubic_spline_takes_32_operations() {
-        // order 2: 1 − f; order 3: 2 + 6 + 3; order 4: 2 + 12 + 3; three differences for slopes, the fourth slope is
-        // a change of sign
+        // order 2 takes 1 operation for 1 − f; order 3 takes 2 + 6 + 3 and order 4 takes 2 + 12 + 3; three differences
+        // yield the slopes, of which the fourth is a change of sign
         assert_eq!(spline_flops(4), 32.0);
     }
 }

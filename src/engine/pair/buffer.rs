@@ -6,45 +6,50 @@
 //!
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
-//! with V shifted to zero at the cutoff and expanded at the cutoff (the double integral of Páll & Hess 2013,
-//! 10.1016/j.cpc.2013.06.003, in closed form). The energy drift is ⟨ΔV⟩ divided by the list lifetime, summed over
-//! pairs of atom classes. Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb errors are added. A
-//! list of cluster pairs also holds most of the atom pairs just outside the list radius, see [`ClusterCorrection`].
+//! with the number density ρ, (x)₊ = max(x, 0), and the pair potential V, which is shifted to zero and expanded at the
+//! cutoff (the double integral of Páll & Hess 2013, 10.1016/j.cpc.2013.06.003, in closed form). The energy drift is
+//! ⟨ΔV⟩ divided by the list lifetime, summed over pairs of atom classes. Charges of opposite sign cancel in the mean.
+//! Lennard-Jones and Coulomb errors are added. A list of cluster pairs also holds most of the atom pairs just outside
+//! the list radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
-//! mean pressure is too high if some of them are missed. This holds even without energy drift. A missed pair at the
-//! distance r = r_cut − u lacks the virial r F = −r V′, so that
+//! mean pressure is too high if some of these pairs are missed. This holds even without energy drift. A missed pair at
+//! the distance r = r_cut − u lacks the virial r F = −r V′, so that
 //!
-//! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
+//! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3Ω) with the volume Ω, summed over Lennard-Jones pairs.
 //!
 //! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first remaining term is
-//! that of V‴. The sum in ⟨ΔV⟩ becomes |−V‴ J₃|, and the sum in ⟨ΔP⟩ becomes |−r_cut V‴ J₂|. With typical lists,
-//! missed pairs are at most 0.05 nm inside the cutoff. Up to this depth all terms together are 0.92 of the V‴ term
-//! for a force switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of it for force and potential switches over 0.1 to 0.4 nm.
+//! that of V‴. The sum in ⟨ΔV⟩ becomes |−V‴ J₃|, and the sum in ⟨ΔP⟩ becomes |−r_cut V‴ J₂|. With typical lists, missed
+//! pairs are at most 0.05 nm inside the cutoff. Up to this depth all terms together are 0.92 of the V‴ term for a force
+//! switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of the V‴ term for force and potential switches over 0.1 to 0.4 nm.
 //!
 //! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
 //! cancel in neutral molecules: for water the estimate is twice the measured error, and would be thirty times this
 //! error with charges (`validation/lists`). The mean error over the list lifetime T follows from Simpson's rule, ⅔
-//! ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. The rule is exact for tⁿ up to n = 3. The buffer
-//! causes higher powers, for which the rule exceeds the mean. A list with lookahead f misses as many pairs at time t
-//! as a list without it at |t − f|. Hence T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
+//! ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. The rule is exact for tⁿ up to n = 3. The buffer causes
+//! higher powers, for which the rule exceeds the mean. A list with lookahead f misses as many pairs at time t as a list
+//! without it at |t − f|. Hence T − f ≥ f replaces T. The outer and the inner list each get half of the tolerated
+//! pressure error.
 //!
-//! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list. The inner list then
-//! misses as many pairs that leave the cutoff in the first half of its lifetime as pairs that enter the cutoff in the
-//! second half. By time reversal the energy errors of the two halves are opposite. The actual drift is a small part
-//! of the estimate, which ignores this cancellation. It requires ballistic motion and so limits the lifetime of inner
-//! lists. The virial errors of both halves do not cancel. The energy errors of the outer list do not cancel either,
-//! so that it gets only the part [`OUTER_BUDGET`] of the tolerated drift.
+//! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list, which is the
+//! lookahead f after the pruning. The inner list then misses as many pairs that leave the cutoff in the first half of
+//! its lifetime as pairs that enter the cutoff in the second half. By time reversal the energy errors of the two halves
+//! are opposite. The actual drift is a small part of the estimate, which ignores this cancellation. The cancellation
+//! requires ballistic motion, which limits the lifetime of inner lists. The virial errors of both halves do not cancel.
+//! The energy errors of the outer list do not cancel either, so that the outer list gets only the part [`OUTER_BUDGET`]
+//! of the tolerated drift.
 //!
-//! The density ρ = N/V refers to the volume that atoms fill ([`super::filled_volume`]), not to the cell: a slab in
-//! vacuum has as many missed pairs as the same volume of bulk liquid. The pressure is that inside the slab.
+//! The density ρ = N/Ω refers to the volume Ω that the N atoms fill ([`super::filled_volume`]), not to the cell: a slab
+//! in vacuum has as many missed pairs as the same volume of bulk liquid. The pressure is the pressure inside the slab.
 
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
+use costs::{CPU, Costs, GPU};
 use motion::{Class, Pairs, classes, pairs};
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
+mod costs;
 mod motion;
 #[cfg(test)]
 mod tests;
@@ -52,9 +57,9 @@ mod tests;
 /// Radii and lifetimes of the outer and the inner pair list.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ListSchedule {
-    /// steps between pair searches
+    /// number of steps between pair searches
     pub rebuild: u32,
-    /// steps between prunings, which make the inner list from the outer list
+    /// number of steps between prunings, which make the inner list from the outer list
     pub prune: u32,
     /// radius of the outer list, nm; infinite without a cutoff
     pub outer: f64,
@@ -65,62 +70,30 @@ pub struct ListSchedule {
 }
 
 impl ListSchedule {
-    /// Lists of radius `outer` (nm) that are rebuilt when atoms have moved too far, not after some number of steps.
+    /// Returns a schedule with lists of radius `outer` (nm) that are rebuilt when atoms have moved too far, not after a
+    /// number of steps.
     pub fn exact(outer: f64) -> Self {
         ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, lookahead: 0.0 }
     }
 
-    /// Whether displacements, not a number of steps, limit the lifetime of these lists.
+    /// Returns whether displacements, not a number of steps, limit the lifetime of these lists.
     pub fn is_exact(&self) -> bool {
         self.rebuild == u32::MAX
     }
 
-    /// Whether a pair within `cutoff` (nm) may be missing from these lists. Since the search a barostat has scaled
-    /// the positions by μ = `scale`. In addition, atoms have moved by at most d, where d² = `longest_squared` (nm²).
-    /// Pairs that were further apart than the list radius R at the search are now at least μR − 2d apart.
+    /// Returns whether a pair within `cutoff` (nm) may be missing from these lists. Since the search, a barostat has
+    /// scaled the positions by μ = `scale`. In addition, atoms have moved by at most d, where d² = `longest_squared`
+    /// (nm²). Pairs that were further apart than the list radius R at the search are now at least μR − 2d apart.
     pub(crate) fn may_miss(&self, cutoff: f64, scale: f64, longest_squared: f64) -> bool {
         let slack = scale * self.outer - cutoff;
         slack < 0.0 || 4.0 * longest_squared > slack * slack
     }
 }
 
-/// Candidate lifetimes in steps.
+/// Candidate lifetimes of the outer list, then of the inner list, in steps.
 const REBUILD: [u32; 7] = [10, 20, 25, 40, 50, 80, 100];
 const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 
-/// The cost model of the lists.
-#[derive(Clone, Copy)]
-struct Costs {
-    /// cost of pruning one slot (atom pair) of the outer list, relative to the forces of one slot of the inner list
-    prune: f64,
-    /// cost of finding one slot in the pair search, relative to the forces of one slot of the inner list
-    search: f64,
-    /// cost of a slot beyond the Coulomb cutoff, with only Lennard-Jones interactions, relative to other slots
-    far: f64,
-    /// cost of a slot of the inner list with switched Lennard-Jones interactions, relative to one without a switch
-    switched: f64,
-    /// effective increase of the list radius (nm) because the list holds cluster pairs: a list of radius r has as
-    /// many slots as there are atom pairs within r + `reach`
-    reach: f64,
-    /// clock cycles for a slot of the inner list
-    cycles: f64,
-}
-
-/// Costs measured on Zen 4 with AVX-512; `far` was measured on DHFR. `switched` is the ratio of instructions with
-/// AVX2, 1.22 for the force switch and 1.33 for the potential switch.
-const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, reach: 0.25, cycles: 2.8 };
-/// Costs for lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the
-/// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
-///
-/// - `cycles`: a lane needs 53 instructions (cycles) for a pair, or 57 if some pairs of the tile do not interact;
-/// - `prune`: a distance test takes 8 instructions per slot (pair: 57); copying and two launches take as long;
-/// - `search`: distances of three times as many slots, bounding boxes and exclusions take 60 instructions. A dozen
-///   kernel launches and the transfer of the list length to the host take 100 µs, three times the time of the pairs;
-/// - `far`: the kernel computes both interactions in one branch, so that such slots are not cheaper;
-/// - `switched`: there are no kernels with a switch;
-/// - `reach`: a cube of 32 atoms of a liquid is 0.68 nm wide. For r from 0.9 to 1.2 nm, the number of atoms within r
-///   of this cube equals the number in a sphere of radius r + `reach`.
-const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, switched: 1.0, reach: 0.487, cycles: 57.0 };
 /// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by
 /// this angle in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a
 /// lifetime of 16 fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the drift is
@@ -133,8 +106,8 @@ const CONVENTIONAL_LIFETIME: u32 = 20;
 #[derive(Clone, Copy)]
 struct ErrorBudget {
     drift: f64,
-    /// budget for the drift due to Lennard-Jones interactions alone, which all attract at the cutoff, so that the
-    /// estimate equals the error. The estimate for charges adds magnitudes of errors that nearly cancel
+    /// budget for the drift due to Lennard-Jones interactions alone. These interactions all attract at the cutoff, so
+    /// that the estimate equals the error. The estimate for charges adds magnitudes of errors that nearly cancel
     lj: f64,
     pressure: f64,
 }
@@ -145,8 +118,9 @@ const OUTER_BUDGET: ErrorBudget = ErrorBudget { drift: 0.1, lj: 0.002, pressure:
 const INNER_BUDGET: ErrorBudget = ErrorBudget { drift: 1.0, lj: 0.03, pressure: 0.5 };
 
 /// Correction for cluster pairs. An atom pair at a distance x beyond the list radius is absent from the list only if
-/// all atom pairs of its cluster pair are beyond the radius. The fraction of absent pairs is `at_radius` + `slope`
-/// x/l, where l = (8/ρ)^(1/3) is the size of a block. Measured on water and a solvated protein (equal to 0.003).
+/// all atom pairs of its cluster pair are beyond the radius. The fraction of absent pairs is `at_radius` + `slope` x/l,
+/// where l = (8/ρ)^(1/3) is the size of a block. The fractions were measured on water and on a solvated protein, and
+/// agree to 0.003.
 #[derive(Clone, Copy)]
 struct ClusterCorrection {
     at_radius: f64,
@@ -205,7 +179,7 @@ pub struct BufferEstimate<'a> {
     volume: f64,
     kt: f64,
     timestep: f64,
-    /// V′ and V″ of the Coulomb interaction of unit charges at the cutoff
+    /// V′ (1/nm²) and V″ (1/nm³) of the Coulomb interaction V of unit charges at the cutoff, for unit Coulomb constant
     coulomb_slopes: [f64; 2],
     /// corrections for the outer and the inner list
     corrections: [ClusterCorrection; 2],
@@ -237,18 +211,21 @@ impl<'a> BufferEstimate<'a> {
         self.system.topology.atoms.len().max(1) as f64
     }
 
-    /// Fraction of atom pairs that a list lacks, as a function of their distance beyond its radius (nm).
+    /// Returns the fraction of atom pairs that a list lacks, as a function of the distance of the pair beyond the list
+    /// radius (nm).
     fn missing(&self, correction: ClusterCorrection) -> impl Fn(f64) -> f64 {
         let block = (8.0 * self.volume / self.atoms()).cbrt();
         move |beyond| (correction.at_radius + correction.slope * beyond / block).min(1.0)
     }
 
-    /// Lifetime of a list, ps. The list is last used one step before the next list is built.
+    /// Returns the time (ps) for which a list of `steps` steps must be valid. The list is last used one step before the
+    /// next list is built.
     fn lifetime(&self, steps: u32) -> f64 {
         f64::from(steps.saturating_sub(1).max(1)) * self.timestep
     }
 
-    /// Errors of a list with this radius (nm), a lifetime of `steps`, and positions predicted `lookahead` (ps) ahead.
+    /// Returns the errors of a list with this radius (nm) and a lifetime of `steps`, pruned at positions predicted
+    /// `lookahead` (ps) ahead.
     fn missed(&self, radius: f64, steps: u32, lookahead: f64, correction: ClusterCorrection) -> Missed {
         let (lifetime, missing) = (self.lifetime(steps), self.missing(correction));
         let after = |time: f64| self.virial(radius, time, &missing);
@@ -257,10 +234,11 @@ impl<'a> BufferEstimate<'a> {
         Missed { drifts: self.drifts(radius, lifetime, &missing), pressure: virial / (3.0 * self.volume) }
     }
 
-    /// Mean energy errors per atom and time (kJ/mol/ps) due to Lennard-Jones and due to Coulomb interactions, for a
-    /// list with this radius (nm) after `time` (ps). `missing(x)` is the fraction of pairs at a distance x (nm)
-    /// beyond the radius that the list lacks. The mean of x over missed pairs, weighted with their energy error, is ∫
-    /// x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n. V⁽ⁿ⁾ is the first derivative of V that is not zero at the cutoff.
+    /// Returns the mean energy errors per atom and time (kJ/mol/ps) due to Lennard-Jones and due to Coulomb
+    /// interactions, for a list with this radius (nm) after `time` (ps). `missing(x)` is the fraction of pairs at a
+    /// distance x (nm) beyond the radius that the list lacks. The mean of x over missed pairs, weighted with their
+    /// energy error, is ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n. Here V⁽ⁿ⁾ is the first derivative of V that is not
+    /// zero at the cutoff.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
         for (pairs, shell, [_, j1, j2, j3, j4]) in self.displacement_moments(radius, time) {
@@ -277,7 +255,8 @@ impl<'a> BufferEstimate<'a> {
         [lj, coulomb].map(|energy: f64| energy.abs() / self.atoms() / time)
     }
 
-    /// Mean virial (kJ/mol) of the Lennard-Jones pairs that a list with this radius (nm) misses after `time` (ps).
+    /// Returns the mean virial (kJ/mol) of the Lennard-Jones pairs that a list with this radius (nm) misses after
+    /// `time` (ps).
     fn virial(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> f64 {
         let (cutoff, mut virial) = (self.settings.cutoff_lj.unwrap_or(0.0), 0.0);
         for (pairs, shell, [j0, j1, j2, j3, _]) in self.displacement_moments(radius, time) {
@@ -302,7 +281,7 @@ impl<'a> BufferEstimate<'a> {
         })
     }
 
-    /// The smallest radius (nm) that keeps errors within the budget.
+    /// Returns the smallest radius (nm) that keeps errors within the budget.
     fn radius(
         &self,
         limits: (ErrorBudget, ListErrors),
@@ -327,18 +306,18 @@ impl<'a> BufferEstimate<'a> {
         high
     }
 
-    /// The radius (nm) of an outer list with a lifetime of `rebuild` steps.
+    /// Returns the radius (nm) of an outer list with a lifetime of `rebuild` steps.
     fn outer_radius(&self, tolerance: ListErrors, rebuild: u32) -> f64 {
         self.radius((OUTER_BUDGET, tolerance), rebuild, 0.0, self.corrections[0])
     }
 
-    /// The radius (nm) of an inner list with a lifetime of `prune` steps.
+    /// Returns the radius (nm) of an inner list with a lifetime of `prune` steps.
     fn inner_radius(&self, tolerance: ListErrors, prune: u32) -> f64 {
         let budget = if self.is_predictable(prune) { INNER_BUDGET } else { OUTER_BUDGET };
         self.radius((budget, tolerance), prune, self.lookahead(prune), self.corrections[1])
     }
 
-    /// Errors of both lists. The drift due to the inner list is included only without lookahead.
+    /// Returns the errors of both lists. The drift due to the inner list is included only without lookahead.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
         let &ListSchedule { rebuild, prune, outer, inner, lookahead } = schedule;
         let [of_outer, of_inner] =
@@ -348,8 +327,8 @@ impl<'a> BufferEstimate<'a> {
         ListErrors { drift: of_outer.drift() + uncancelled, pressure: of_outer.pressure + of_inner.pressure }
     }
 
-    /// Schedules with errors within the tolerance, the cheapest by [`BufferEstimate::cycles`] first. The order is the
-    /// same in every run. `rebuild` (steps) is the lifetime of the outer list, `largest` (nm) limits its radius.
+    /// Returns schedules with errors within the tolerance, the cheapest by [`BufferEstimate::cycles`] first. The order
+    /// is the same in every run. `rebuild` (steps) is the lifetime of the outer list, `largest` (nm) limits its radius.
     pub fn schedules(&self, tolerance: ListErrors, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
         let mut radii = BTreeMap::new();
         let mut found = vec![];
@@ -374,7 +353,7 @@ impl<'a> BufferEstimate<'a> {
         found
     }
 
-    /// Radii needed for these list lifetimes (in steps) to stay within the tolerance.
+    /// Returns the schedule with the radii needed for these list lifetimes (in steps) to stay within the tolerance.
     pub fn with_lifetimes(&self, tolerance: ListErrors, rebuild: u32, prune: u32) -> ListSchedule {
         let inner = self.inner_radius(tolerance, prune);
         self.schedule(rebuild, prune, [self.outer_radius(tolerance, rebuild).max(inner), inner])
@@ -384,32 +363,35 @@ impl<'a> BufferEstimate<'a> {
         ListSchedule { rebuild, prune, outer, inner, lookahead: self.lookahead(prune) }
     }
 
-    /// Pruning lookahead (ps) of an inner list of `prune` steps: half of its lifetime, limited to ballistic motion.
+    /// Returns the pruning lookahead (ps) of an inner list of `prune` steps: half of its lifetime, limited to ballistic
+    /// motion.
     fn lookahead(&self, prune: u32) -> f64 {
         let half_lifetime = 0.5 * f64::from(prune.saturating_sub(1)) * self.timestep;
         half_lifetime.min(self.ballistic_time())
     }
 
-    /// Time (ps) for which the motion of all atoms is ballistic: until the fastest rotation has turned by [`TURN`].
+    /// Returns the time (ps) for which the motion of all atoms is ballistic: until the fastest rotation has turned by
+    /// [`TURN`].
     fn ballistic_time(&self) -> f64 {
         let rotating = self.classes.iter().filter_map(|class| class.motion.rotating);
         let fastest = rotating.map(|(mass, radius)| self.kt / (mass * radius * radius)).fold(0.0, f64::max);
         TURN / fastest.sqrt()
     }
 
-    /// Whether motion is ballistic for half of the lifetime `prune` of an inner list. True for the shortest lifetime.
+    /// Returns whether motion is ballistic for half of the lifetime `prune` (steps) of an inner list. The result is
+    /// always true for the shortest lifetime.
     fn is_predictable(&self, prune: u32) -> bool {
         prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.ballistic_time()
     }
 
-    /// A single list without pruning whose errors are within the tolerance. The lifetime is `rebuild` steps, or 20
-    /// steps if `rebuild` is `None`. Such a list is used if list lifetimes are not tuned.
+    /// Returns a single list without pruning whose errors are within the tolerance. The lifetime is `rebuild` steps, or
+    /// 20 steps if `rebuild` is `None`. Such a list is used if list lifetimes are not tuned.
     pub fn conventional(&self, tolerance: ListErrors, rebuild: Option<u32>) -> ListSchedule {
         let lifetime = rebuild.unwrap_or(CONVENTIONAL_LIFETIME);
         self.with_lifetimes(tolerance, lifetime, lifetime)
     }
 
-    /// Clock cycles per step for pairs and lists, summed over all threads (on a GPU: lanes).
+    /// Returns the estimated clock cycles per step for pairs and lists, summed over all threads (on a GPU: lanes).
     pub fn cycles(&self, schedule: &ListSchedule) -> f64 {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
@@ -429,14 +411,14 @@ impl<'a> BufferEstimate<'a> {
         settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0))
     }
 
-    /// V‴ (kJ/mol/nm³) at the Lennard-Jones cutoff, summed over pairs; `None` without a switch.
+    /// Returns V‴ (kJ/mol/nm³) at the Lennard-Jones cutoff, summed over pairs; `None` without a switch.
     fn switched_lj(&self, pairs: &Pairs) -> Option<f64> {
         let ([c6, c12, _], switch) = (pairs.lj, self.settings.lj_switch()?);
         let [sixth, twelfth] = switch.third_derivative(self.settings.cutoff_lj?);
         Some(12.0 * c12 * twelfth - 6.0 * c6 * sixth)
     }
 
-    /// V′ (kJ/mol/nm) and V″ (kJ/mol/nm²) at the Lennard-Jones cutoff, summed over pairs; zeros with a switch.
+    /// Returns V′ (kJ/mol/nm) and V″ (kJ/mol/nm²) at the Lennard-Jones cutoff, summed over pairs; zeros with a switch.
     fn lj_slopes(&self, pairs: &Pairs) -> [f64; 2] {
         if self.settings.lj_modifier.switch_distance().is_some() {
             return [0.0; 2];
@@ -450,8 +432,9 @@ impl<'a> BufferEstimate<'a> {
     }
 }
 
-/// Moments J₀ (nm) … J₄ (nm⁵) of a truncated normal distribution, J_n = σⁿ⁺¹ K_n₊₁. Higher moments follow from the
-/// recurrence of repeated integrals of the error function (Abramowitz & Stegun, 7.2.5): (n + 1) K_n₊₁ = K_n₋₁ − z K_n.
+/// Returns the moments J₀ (nm) … J₄ (nm⁵) of a truncated normal distribution, J_n = σⁿ⁺¹ K_n₊₁. Higher moments follow
+/// from the recurrence of repeated integrals of the error function (Abramowitz & Stegun, 7.2.5): (n + 1) K_n₊₁ = K_n₋₁
+/// − z K_n.
 fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     let z = buffer / sigma;
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
@@ -469,8 +452,8 @@ fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     ]
 }
 
-/// V′ r⁷ and V″ r⁸ at the cutoff for the attraction −1/r⁶. With LJ-PME the direct-space attraction is −g(x)/r⁶ with x
-/// = βr: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
+/// Returns V′ r⁷ and V″ r⁸ at the cutoff for the attraction −1/r⁶. With LJ-PME the direct-space attraction is −g(x)/r⁶
+/// with x = βr: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
 fn attraction_slopes(settings: &ForceSettings) -> [f64; 2] {
     let Some((pme, cutoff)) = settings.lj_pme().zip(settings.cutoff_lj) else { return [6.0, -42.0] };
     let x2 = (pme.alpha * cutoff).powi(2);
@@ -481,7 +464,7 @@ fn attraction_slopes(settings: &ForceSettings) -> [f64; 2] {
     [6.0 * g - first, -(42.0 * g - 12.0 * first + second)]
 }
 
-/// V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³; zeros without a cutoff.
+/// Returns V′ and V″ at the cutoff for unit charges and unit Coulomb constant, 1/nm² and 1/nm³; zeros without a cutoff.
 fn coulomb_slopes(settings: &ForceSettings) -> [f64; 2] {
     let Some(r) = settings.cutoff else { return [0.0; 2] };
     match settings.electrostatics {

@@ -4,13 +4,14 @@ use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
-/// Atoms per parallel task.
+/// Number of atoms per parallel task.
 const ATOMS: usize = 4096;
 
-/// Volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where the cell is
-/// divided into boxes of volume v that are about `width` (nm) wide, and nₖ atoms are in box k. For a liquid that
-/// fills the cell the result is smaller than the volume of the cell by the fraction Var(n)/⟨n⟩², due to fluctuations
-/// of nₖ (1 % for boxes of 0.9 nm in water). For a slab or a droplet in vacuum it is the volume of the liquid.
+/// Returns the volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where the
+/// cell is divided into boxes of volume v that are about `width` (nm) wide, and nₖ atoms are in box k. For a liquid
+/// that fills the cell the result is smaller than the volume of the cell by the fraction Var(n)/⟨n⟩², due to
+/// fluctuations of nₖ (1 % for boxes of 0.9 nm in water). For a slab or a droplet in vacuum the result is the volume of
+/// the liquid.
 pub fn filled_volume(cell: Option<&PeriodicCell>, positions: &[Vec3], width: f64) -> f64 {
     let boxes = cell.map(|cell| cell.face_distances().map(|length| (length / width).floor().max(1.0)));
     let place = |r: &Vec3| match (cell, boxes) {
@@ -38,7 +39,7 @@ mod tests {
     use crate::vec3::vec3;
 
     const WIDTH: f64 = 0.9;
-    /// Edge of the cube, nm.
+    /// Edge of the cubic cell of the tests, nm.
     const EDGE: f64 = 6.0;
     const ATOMS: usize = 20_000;
     /// Tolerance for independent atoms. Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and the mean over 216 boxes has
@@ -48,7 +49,7 @@ mod tests {
     /// a lower density.
     const SURFACE: f64 = 0.2;
 
-    /// Positions of independent atoms between z = 0 and `top` (nm) of a cube.
+    /// Returns positions of independent atoms between z = 0 and `top` (nm) of a cube.
     fn scattered(top: f64) -> Vec<Vec3> {
         let mut random = Stream::new(3, Purpose::Test, 0, 0);
         let mut along = |edge: f64| random.between(0.0, edge);

@@ -1,4 +1,4 @@
-//! Symmetric exclusions: the excluded partners of every atom, in both directions.
+//! Symmetric exclusions: each excluded pair is stored with both of its atoms.
 
 use crate::system::Exclusions;
 
@@ -31,8 +31,8 @@ impl SymmetricExclusions {
         Self { starts, partners }
     }
 
-    /// Compressed rows as two arrays. The first array holds the offset of the partners of each atom, followed by the
-    /// total number of partners. The second array holds the partners of all atoms.
+    /// Returns the exclusions as compressed rows in two arrays. The first array holds the offset of the partners of
+    /// each atom, followed by the total number of partners. The second array holds the partners of all atoms.
     pub fn into_rows(self) -> (Vec<u32>, Vec<u32>) {
         (self.starts, self.partners)
     }

@@ -9,17 +9,17 @@ use crate::vec3::{Vec3, vec3};
 use rayon::prelude::*;
 use wide::f32x4;
 
-/// Slots of a block (j side).
+/// Number of slots of a block (j side of a cluster pair).
 pub const BLOCK: usize = 8;
-/// Slots of a cluster (i side); a block holds two.
+/// Number of slots of a cluster (i side of a cluster pair). A block consists of two clusters.
 pub const CLUSTER: usize = 4;
-/// Value of a slot without an atom.
+/// Value that marks a slot without an atom.
 pub const NO_ATOM: u32 = u32::MAX;
 
 /// Block centers are multiples of this length (nm), so that differences between centers of up to 16 µm are exact in
 /// `f32`.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
-/// Side of a column in units of (1/density)^(1/3). The value lies between those for cubic clusters (4^(1/3)) and
+/// Side of a column in units of (1/density)^(1/3). The value lies between the values for cubic clusters (4^(1/3)) and
 /// cubic blocks (8^(1/3)). With this value lists of water have the fewest SIMD vectors of pairs.
 const COLUMN_SIDE: f64 = 1.9;
 /// Approximate number of columns along the side of a tile.
@@ -28,17 +28,17 @@ const TILE: usize = 16;
 /// therefore beyond any cutoff from all other slots, and squared distances stay finite.
 const NOWHERE: f32 = 1.0e6;
 
-/// Prefetch distance in slots when packing.
+/// Number of slots by which positions are prefetched ahead when they are packed.
 const PREFETCH_DISTANCE: usize = 64;
-/// Atoms per parallel task, for work of a few operations per atom.
+/// Number of atoms per parallel task, for work of a few operations per atom.
 const ATOMS: usize = 4096;
 
-/// Lower and upper corner of an axis-aligned box.
+/// Bounding box with edges along x, y and z, given by its lower and upper corner.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// smallest coordinates
+    /// smallest coordinates, nm
     pub low: [f32; 3],
-    /// largest coordinates
+    /// largest coordinates, nm
     pub high: [f32; 3],
 }
 
@@ -68,9 +68,9 @@ pub(super) type BoundsOfBlocks = [Aligned16; 6];
 /// Order of the columns: tile after tile, so that data of neighbouring columns are still in cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tiles {
-    /// columns along the first two lattice directions
+    /// number of columns along the first and the second lattice vector
     pub columns: [usize; 2],
-    /// columns along each side of a tile; tiles at the upper ends of the grid may have fewer
+    /// number of columns along each side of a tile; tiles at the upper ends of the grid may have fewer columns
     side: [usize; 2],
 }
 
@@ -79,7 +79,7 @@ impl Tiles {
         Tiles { columns, side: columns.map(|n| n.div_ceil((n / TILE).max(1))) }
     }
 
-    /// Position of the column (x, y) in the order of the columns, tile after tile.
+    /// Returns the index of the column (x, y) in the order of the columns, tile after tile.
     #[inline(always)]
     pub fn column(&self, x: usize, y: usize) -> usize {
         let Tiles { columns: [nx, ny], side: [a, b] } = *self;
@@ -106,7 +106,7 @@ pub struct Grid {
     pub region: Option<Region>,
     /// atom of each slot; [`NO_ATOM`] for an empty slot
     pub slot_atom: Vec<u32>,
-    /// slot of each atom
+    /// slot that holds each atom
     pub atom_slot: Vec<u32>,
     /// lattice image from which each atom is taken: wrapped position = position − shift(image)
     pub images: Vec<[i32; 3]>,
@@ -114,7 +114,7 @@ pub struct Grid {
     pub centers: Vec<[f32; 3]>,
     /// bounds of each i-cluster (wrapped coordinates); in an empty cluster the lowest is above the highest
     pub cluster_bounds: Vec<Bounds>,
-    /// bounds of blocks
+    /// bounds of all blocks
     pub(super) block_bounds: Vec<BoundsOfBlocks>,
     /// whether blocks have Lennard-Jones interactions, with the bits of [`LANES`] consecutive blocks in each element
     pub(super) lj_blocks: Vec<u16>,
@@ -124,40 +124,40 @@ pub struct Grid {
     keys: Vec<(u32, u32)>,
     /// sort key of the atom in each slot, from its depth in the column and its atom number, column after column
     sorted: Vec<u64>,
-    /// index of the next atom of each column, while sorting
+    /// index in `sorted` of the next atom of each column, while atoms are sorted into columns
     filled: Vec<u32>,
-    /// number of sorts so far
+    /// number of times that the atoms have been sorted
     generation: u64,
 }
 
 impl Grid {
-    /// Number of times that the atoms have been sorted. Block numbers in a pair list are valid only until the next
-    /// sort.
+    /// Returns the number of times that the atoms have been sorted. Block numbers in a pair list are valid only until
+    /// the next sort.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         self.slot_atom.len() / BLOCK
     }
 
-    /// Number of blocks of home atoms in the first section.
+    /// Returns the number of blocks of home atoms in the first section.
     pub fn main_blocks(&self) -> usize {
         self.column_starts.get(self.first_column(0, 1)).map_or(0, |&block| block as usize)
     }
 
-    /// Number of blocks of home atoms. Without domains these are all blocks.
+    /// Returns the number of blocks of home atoms. Without domains all blocks are blocks of home atoms.
     pub fn home_blocks(&self) -> usize {
         self.zone_starts[1] as usize
     }
 
-    /// Number of columns of a zone.
+    /// Returns the number of columns of a zone.
     fn columns(&self) -> usize {
         self.first_column(0, self.tiles.len())
     }
 
-    /// First column of a section of a zone, in the order of columns.
+    /// Returns the first column of a section of a zone, in the order of columns.
     #[inline(always)]
     pub(super) fn first_column(&self, zone: usize, section: usize) -> usize {
         let (mut all, mut before) = (0, 0);
@@ -169,7 +169,7 @@ impl Grid {
         zone * all + before
     }
 
-    /// The zone of a block, and whether it is in the first section.
+    /// Returns the zone of a block, and whether the block is in the first section.
     #[inline(always)]
     pub(super) fn part_of(&self, block: usize) -> (usize, bool) {
         let mut zone = 0;
@@ -179,10 +179,10 @@ impl Grid {
         (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
     }
 
-    /// Sorts all atoms, or the atoms of [`Grid::region`] if it is set. Within a cluster, atoms with `first[atom]`
-    /// come first: the atoms with Lennard-Jones interactions. Atoms with `apart[atom]` go to the second section,
-    /// which stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms is divided into
-    /// columns, and there are no periodic images.
+    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. Within a cluster, atoms with `first[atom]`
+    /// come first: the atoms with Lennard-Jones interactions. Atoms with `apart[atom]` go to the second section, which
+    /// stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms is divided into columns,
+    /// and there are no periodic images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
@@ -216,7 +216,7 @@ impl Grid {
         self.place(cell);
     }
 
-    /// Chooses square columns with the side [`COLUMN_SIDE`].
+    /// Chooses the number of columns of each section, so that columns are square with the side [`COLUMN_SIDE`].
     fn choose_columns(&mut self, frame: &PeriodicCell, atoms: usize, apart: &[bool]) {
         let apart = apart.iter().filter(|&&apart| apart).count();
         let extents: [f64; 3] = std::array::from_fn(|k| self.region.as_ref().map_or(1.0, |region| region.extent(k)));
@@ -328,8 +328,8 @@ impl Grid {
         origins.collect_into_vec(&mut self.origins);
     }
 
-    /// Offsets of the slots of a block from its center as x×8 y×8 z×8, rounded from `f64` differences. `to` is
-    /// aligned as in [`AlignedArrays`](crate::simd::AlignedArrays).
+    /// Computes the offsets (nm) of the slots of a block from its center, as eight x, eight y and eight z, rounded from
+    /// `f64` differences. `to` is aligned as in [`AlignedArrays`](crate::simd::AlignedArrays).
     #[inline(always)]
     pub fn pack_block(&self, block: usize, positions: &[Vec3], to: &mut [f32; 24]) {
         let mut offsets = [[0.0; BLOCK]; 3];
@@ -359,7 +359,7 @@ impl Grid {
     }
 }
 
-/// An integer key that sorts in the order of `value`, also for negative numbers.
+/// Returns an integer key that sorts in the order of `value`, also for negative numbers.
 fn ascending(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
@@ -395,7 +395,7 @@ fn lower_corner(positions: &[Vec3]) -> Vec3 {
     positions.iter().fold(Vec3::splat(f64::INFINITY), |a, r| vec3(a.x.min(r.x), a.y.min(r.y), a.z.min(r.z)))
 }
 
-/// A rectangular cell just larger than the extent of the atoms.
+/// Returns a rectangular cell just larger than the extent of the atoms.
 fn bounding_cell(positions: &[Vec3]) -> PeriodicCell {
     let low = lower_corner(positions);
     let high =

@@ -18,17 +18,17 @@ use std::ops::Range;
 const REACH: i32 = 2;
 /// Number of lattice shifts, 5³.
 pub const SHIFTS: usize = 125;
-/// Blocks whose entries form one chunk.
+/// Number of blocks whose entries form one chunk.
 pub(super) const CHUNK_BLOCKS: usize = 16;
 
-/// Index of a lattice shift (na, nb, nc), each −2 … 2; the center is `SHIFTS / 2`.
+/// Returns the index of a lattice shift (na, nb, nc), each −2 … 2; the center is `SHIFTS / 2`.
 #[inline(always)]
 pub fn shift_index(image: [i32; 3]) -> usize {
     let side = 2 * REACH + 1;
     (((image[0] + REACH) * side + image[1] + REACH) * side + image[2] + REACH) as usize
 }
 
-/// The lattice shift (na, nb, nc) that has the index `index` in [`shift_index`].
+/// Returns the lattice shift (na, nb, nc) that has the index `index` in [`shift_index`].
 #[inline(always)]
 pub fn shift_image(index: usize) -> [i32; 3] {
     let (index, side) = (index as i32, 2 * REACH + 1);
@@ -38,16 +38,16 @@ pub fn shift_image(index: usize) -> [i32; 3] {
 /// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Such atoms come first in a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LjRows {
-    /// no row
+    /// no row has Lennard-Jones interactions
     None,
-    /// the first row, or the first two rows
+    /// the first row, or the first two rows, have Lennard-Jones interactions
     Half,
-    /// more than two rows
+    /// more than two rows have Lennard-Jones interactions
     All,
 }
 
 impl LjRows {
-    /// Number of vectors of two rows that have Lennard-Jones interactions.
+    /// Returns the number of vectors of two rows that have Lennard-Jones interactions.
     #[inline(always)]
     pub fn vectors(self) -> usize {
         self as usize
@@ -57,13 +57,13 @@ impl LjRows {
 /// An i-cluster, displaced by a lattice shift, and its j-blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// i-cluster
+    /// index of the i-cluster
     pub cluster: u32,
-    /// lattice shift of the i-cluster, as [`shift_index`]
+    /// index of the lattice shift of the i-cluster, see [`shift_index`]
     pub shift: u8,
-    /// rows with Lennard-Jones interactions
+    /// rows of the i-cluster with Lennard-Jones interactions
     pub lj_rows: LjRows,
-    /// whether pairs may have Coulomb interactions
+    /// whether pairs of this entry may have Coulomb interactions
     pub coulomb: bool,
     /// range of the masked j-blocks in [`ListChunk::masked`]
     pub masked: [u32; 2],
@@ -73,31 +73,31 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Blocks in [`ListChunk::plain`] within the radius of both vectors of i-atoms.
+    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of both vectors of i-atoms.
     #[inline(always)]
     pub fn both(&self) -> Range<usize> {
         self.plain[1] as usize..self.plain[2] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within the radius of only this vector of i-atoms.
+    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of only the i-vector `half`.
     #[inline(always)]
     pub fn single(&self, half: usize) -> Range<usize> {
         self.plain[2 * half] as usize..self.plain[2 * half + 1] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within the radius of this vector of i-atoms, or of both vectors.
+    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of the i-vector `half` or of both.
     #[inline(always)]
     pub fn row(&self, half: usize) -> Range<usize> {
         self.plain[half] as usize..self.plain[half + 2] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within the Lennard-Jones but not the Coulomb radius.
+    /// Returns the range of the blocks in [`ListChunk::plain`] within the Lennard-Jones but not the Coulomb radius.
     #[inline(always)]
     pub fn far(&self) -> Range<usize> {
         self.plain[3] as usize..self.plain[4] as usize
     }
 
-    /// Number of SIMD vectors of sixteen pairs in the j-blocks without a mask.
+    /// Returns the number of SIMD vectors of sixteen pairs in the j-blocks without a mask.
     pub fn vectors(&self) -> usize {
         2 * self.both().len() + self.single(0).len() + self.single(1).len() + self.lj_rows.vectors() * self.far().len()
     }
@@ -107,11 +107,11 @@ impl Entry {
 /// pruning. Bit 8 i + j stands for the pair of atom i of the cluster and atom j of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskedPair {
-    /// j-block
+    /// index of the j-block
     pub block: u32,
-    /// pairs that interact
+    /// bit mask of the pairs that interact
     pub interacting: u32,
-    /// excluded pairs, which need the Ewald correction
+    /// bit mask of the excluded pairs, which need the Ewald correction
     pub excluded: u32,
     /// whether a pair may be an exception from the Lennard-Jones combination rule
     pub excepted: bool,
@@ -120,11 +120,11 @@ pub struct MaskedPair {
 /// The entries of [`CHUNK_BLOCKS`] consecutive blocks.
 #[derive(Clone, Debug, Default)]
 pub struct ListChunk {
-    /// i-clusters
+    /// list entries, each an i-cluster with its j-blocks
     pub entries: Vec<Entry>,
-    /// blocks with masks
+    /// j-blocks with masks, of all entries
     pub masked: Vec<MaskedPair>,
-    /// blocks without a mask, in which all pairs interact
+    /// j-blocks without a mask, of all entries, in which all pairs interact
     pub plain: Vec<u32>,
 }
 
@@ -135,12 +135,12 @@ impl ListChunk {
         self.plain.clear();
     }
 
-    /// Number of vectors of sixteen pairs.
+    /// Returns the number of vectors of sixteen pairs.
     pub fn vectors(&self) -> usize {
         2 * self.masked.len() + self.entries.iter().map(Entry::vectors).sum::<usize>()
     }
 
-    /// Work in units of sixteen pairs.
+    /// Returns the work of the chunk in units of sixteen pairs.
     pub fn weight(&self) -> usize {
         2 * (self.masked.len() + self.entries.len()) + self.vectors()
     }
@@ -149,15 +149,15 @@ impl ListChunk {
 /// Input of the pair search.
 #[derive(Clone, Copy)]
 pub struct SearchInput<'a> {
-    /// sorted atoms
+    /// atoms sorted into blocks
     pub grid: &'a Grid,
-    /// packed offsets of each block
+    /// offsets (nm) of the slots of each block from its center
     pub packed: &'a [[f32; 24]],
-    /// the lattice
+    /// periodic cell; `None` without periodic images
     pub cell: Option<&'a PeriodicCell>,
     /// excluded pairs
     pub exclusions: &'a SymmetricExclusions,
-    /// atoms with Lennard-Jones interactions
+    /// whether each atom has Lennard-Jones interactions
     pub has_lj: &'a [bool],
     /// exceptions from the Lennard-Jones combination rule, for each cluster; empty if all pairs follow the rule
     pub marks: &'a [Marks],
@@ -175,7 +175,7 @@ pub struct SearchScratch {
     /// stamp of each block, and its index in the current list entry, valid only with the current stamp
     index_of: Vec<(u32, u32)>,
     stamp: u32,
-    /// blocks whose bounds, and later blocks of which an atom pair, are within the radius; with padding
+    /// blocks with bounds within the radius, later those with an atom pair within the radius; with padding at the end
     near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
@@ -236,7 +236,7 @@ impl Search<'_, '_> {
     fn search_cluster<S: Simd>(&mut self, cluster: usize) {
         let SearchInput { grid, has_lj, .. } = self.input;
         let (zone, charged) = grid.part_of(cluster / 2);
-        // atoms with Lennard-Jones interactions come first
+        // in a cluster, atoms with Lennard-Jones interactions come first
         let has_lj = has_lj[grid.slot_atom[cluster * CLUSTER] as usize];
         for section in 0..grid.tiles.len() {
             let coulomb = charged && section == 0;
@@ -246,7 +246,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Searches the blocks of a section; without `coulomb` only blocks with Lennard-Jones interactions.
+    /// Searches the blocks of a section; if `coulomb` is false, only blocks with Lennard-Jones interactions.
     #[inline(always)]
     fn search_section<S: Simd>(&mut self, (cluster, zone): (usize, usize), section: usize, coulomb: bool) {
         let grid = self.input.grid;
@@ -258,7 +258,7 @@ impl Search<'_, '_> {
         for na in ia[0]..=ia[1] {
             for nb in ib[0]..=ib[1] {
                 for nc in reach.depth_images[0]..=reach.depth_images[1] {
-                    // a pair of home atoms is listed by the atom whose partner is not in a "negative" image
+                    // of the two images of a pair of home atoms, only the image with [na, nb, nc] ≥ [0, 0, 0] is listed
                     let inside = zone == 0 && [na, nb, nc] >= [0, 0, 0];
                     if !inside && !others {
                         continue;
@@ -271,7 +271,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Columns and images along the third direction that may hold partners of a cluster.
+    /// Returns the columns and the images along the third direction that may hold partners of a cluster.
     fn reach(&self, cluster: usize, section: usize) -> Reach {
         let SearchInput { grid, cell, radius, .. } = self.input;
         let [nx, ny] = map(grid.tiles[section].columns, |n| n as i32);
@@ -291,7 +291,7 @@ impl Search<'_, '_> {
             }
         }
         for k in 0..3 {
-            // bounds are rounded to f32, so that the radius is increased by a relative 10⁻⁶
+            // bounds are rounded to f32, so that the margin is increased by a fraction of 10⁻⁶ of the cell
             let margin = radius / faces[k] + 1e-6;
             low[k] -= margin;
             high[k] += margin;
@@ -346,7 +346,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        // no branches, since a processor cannot predict the result of the distance test
+        // the loop has no branches, since a processor cannot predict the result of the distance test
         let mut hits = 0;
         for index in 0..listed {
             let block = near[index];
@@ -432,7 +432,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Squared distance (nm²) of two slots. `center` is the shifted center of the block of the first slot.
+/// Returns the squared distance (nm²) of two slots. `center` is the shifted center of the block of the first slot.
 #[inline(always)]
 fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, center: &[f32; 3], other: usize) -> f32 {
     let at = |slot: usize, k: usize| packed[slot / BLOCK][k * BLOCK + slot % BLOCK];
@@ -444,20 +444,20 @@ struct Reach {
     depth_images: Span,
 }
 
-/// The part of a range of columns that lies in the lattice image `image`, shifted back to the home cell.
+/// Returns the part of a range of columns that lies in the lattice image `image`, shifted back to the home cell.
 #[inline(always)]
 fn clip(span: Span, image: i32, n: i32) -> Span {
     [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]
 }
 
-/// Mask of a block with itself in the home image, in which only pairs j > i count.
+/// Returns the interaction mask of a cluster with its own block in the home image, in which only pairs j > i count.
 #[inline(always)]
 fn upper_triangle(cluster: usize) -> u32 {
     let first = cluster % 2 * CLUSTER;
     (0..CLUSTER).fold(0, |mask, row| mask | (0xfe << (first + row) & 0xff) << (row * BLOCK))
 }
 
-/// A pair list, in chunks.
+/// A pair list, divided into chunks.
 #[derive(Clone, Debug, Default)]
 pub struct PairList {
     /// chunks of [`CHUNK_BLOCKS`] blocks each
@@ -493,7 +493,7 @@ impl PairList {
         }
     }
 
-    /// Number of atom pairs that kernels compute, whether or not they are within the cutoff.
+    /// Returns the number of atom pairs that kernels compute, whether or not they are within the cutoff.
     pub fn slots(&self) -> usize {
         self.chunks.iter().map(|chunk| 16 * chunk.vectors()).sum()
     }

@@ -1,7 +1,8 @@
-//! Points within a distance of other points, in any periodic cell, for analysis.
+//! Neighbour search for analysis: finds the points within a distance of a position, in any periodic cell.
 //!
-//! Points are sorted into bins whose opposite faces are at most half the distance apart. All points near a position are
-//! then in the bins around it; a bin beyond a face of the cell is the image of a bin within.
+//! Points are sorted into bins whose opposite faces are at most half the search distance apart. All points within the
+//! search distance of a position are then in the bins around the position; a bin beyond a face of the cell is the image
+//! of a bin inside the cell.
 
 use crate::arrays::from_fn;
 use crate::cell::PeriodicCell;
@@ -10,19 +11,19 @@ use std::ops::Range;
 
 /// Maximum number of bins along an axis, which limits the memory of the grid to 2 MB.
 const MOST_BINS: usize = 64;
-/// Number of bins along the distance. More bins leave out more of the volume beyond the distance, and cost more to
-/// visit.
+/// Number of bins per search distance. With more bins the visited bins contain less volume beyond the search distance,
+/// but cost more to visit.
 const BINS_ALONG: f64 = 2.0;
 /// Relative margin that keeps rounding from placing a point outside of the bins that are visited.
 const MARGIN: f64 = 1e-9;
 
-/// Points sorted into bins, to find those within a distance of a position.
+/// Points sorted into bins, to find the points within a distance of a position.
 pub struct Neighbours {
     cell: PeriodicCell,
     periodic: bool,
     distance: f64,
     bins: [i32; 3],
-    /// number of bins to visit on each side
+    /// number of bins to visit on each side of a position, along each direction
     reach: [i32; 3],
     starts: Vec<u32>,
     /// index of each point, in the order of the bins, which are consecutive along the first lattice vector
@@ -94,8 +95,8 @@ impl Neighbours {
         ((z * self.bins[1] + y) * self.bins[0] + x) as usize
     }
 
-    /// Calls `found` with the index and the displacement (nm) from `position` of each point within the distance. An
-    /// image of a point counts as a point, if the distance is longer than half of the cell.
+    /// Calls `found` with the index and the displacement (nm) from `position` of each point within the distance. If the
+    /// distance is longer than half of the cell, images of a point count as further points.
     #[inline]
     pub fn visit(&self, position: Vec3, mut found: impl FnMut(u32, Vec3)) {
         let square = self.distance * self.distance;
@@ -110,9 +111,9 @@ impl Neighbours {
         });
     }
 
-    /// Calls `found` with the indices of some points, and the squares (nm²) of their distances from `position`, until
-    /// all points within the distance are among them. As for [`Neighbours::visit`], an image may count as a point. The
-    /// squares are in `scratch` until the next call.
+    /// Calls `found` for ranges of points that together include all points within the distance, with the indices of the
+    /// points and the squares (nm²) of their distances from `position`. As for [`Neighbours::visit`], an image may
+    /// count as a point. The squares are in `scratch` until the next call.
     #[inline]
     pub fn squares(&self, position: Vec3, scratch: &mut Vec<f64>, mut found: impl FnMut(&[u32], &[f64])) {
         let [x, y, z] = &self.positions;
@@ -124,8 +125,8 @@ impl Neighbours {
         });
     }
 
-    /// Calls `row` with each range of consecutive points in bins near `position`, and the vector that changes their
-    /// positions into displacements from `position`.
+    /// Calls `row` with each range of consecutive points in bins near `position`, and with the vector (nm) that must be
+    /// added to the stored positions of these points to obtain their displacements from `position`.
     #[inline]
     fn rows(&self, position: Vec3, mut row: impl FnMut(Range<usize>, Vec3)) {
         let wrapped = self.wrapped(position);

@@ -30,8 +30,8 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The shortest polynomial that approximates `function(r²)` to `tolerance`, relative to `scale(r²)`, for r² from
-    /// `lowest` to `largest`. If no polynomial reaches the tolerance, the most accurate polynomial is returned.
+    /// Returns the shortest polynomial that approximates `function(r²)` to `tolerance`, relative to `scale(r²)`, for r²
+    /// from `lowest` to `largest`. If no polynomial reaches the tolerance, the most accurate polynomial is returned.
     pub(super) fn fit(
         function: impl Fn(f64) -> f64,
         scale: impl Fn(f64) -> f64,
@@ -58,8 +58,8 @@ impl Polynomial {
         best.1
     }
 
-    /// Interpolates at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½. The zeros come from
-    /// an asymptotic formula. Errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
+    /// Interpolates `function` at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½. The zeros
+    /// come from an asymptotic formula. Errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
     fn through(function: impl Fn(f64) -> f64, largest: f64, pairs: usize) -> Self {
         let count = FIRST_TERMS + 2 * pairs;
         let node = |k: usize| {
@@ -77,7 +77,7 @@ impl Polynomial {
         }
     }
 
-    /// The value at r² (scalar form of the kernels' arithmetic).
+    /// Returns the value at r² (scalar form of the kernels' arithmetic).
     pub fn value(&self, r2: f32) -> f32 {
         let u = self.center - r2;
         let terms = self.first.iter().rev();
@@ -90,7 +90,8 @@ mod tests {
     use super::*;
     use crate::term::{ewald_direct, ewald_excluded};
 
-    /// The largest error relative to `scale(r²)`, in units of `tolerance`, at many more distances than the fit used.
+    /// Returns the largest error relative to `scale(r²)`, in units of `tolerance`, at many more distances than the fit
+    /// used.
     fn worst(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, tolerance: f64) -> f64 {
         let range = [0.003, CUTOFF * CUTOFF];
         let polynomial = Polynomial::fit(&function, &scale, tolerance, range);

@@ -19,11 +19,11 @@ pub(super) struct Probe<S: Simd> {
     x: [[S::F; 2]; 3],
     /// block center plus lattice shift, nm
     pub(super) center: [f32; 3],
-    /// squared radius, nm²
+    /// squared list radius, nm²
     pub(super) radius_squared: f32,
 }
 
-/// Cutoffs plus the buffer of the list, in nm.
+/// Radii within which pruning keeps pairs: cutoffs plus the buffer of the list, in nm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
     /// radius for Coulomb interactions
@@ -47,14 +47,14 @@ impl<S: Simd> Probe<S> {
         Probe { x, center, radius_squared: squared(radius) }
     }
 
-    /// True when any pair is inside the radius.
+    /// Returns whether any pair of the i-cluster and the block is within the radius.
     #[inline(always)]
     pub(super) fn hits(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> bool {
         let [first, second] = self.distances(grid, packed, block);
         self.bits(first.min(second), self.radius_squared) != 0
     }
 
-    /// Squared distances (nm²) for the two vectors of atoms.
+    /// Returns the squared distances (nm²) between the block and each of the two vectors of i-atoms.
     #[inline(always)]
     fn distances(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> [S::F; 2] {
         let there = &packed[block];
@@ -74,7 +74,7 @@ impl<S: Simd> Probe<S> {
         squares
     }
 
-    /// Pairs closer than `limit`, as bits: bit 8 i + j for atom i of the vector and atom j of the block.
+    /// Returns the pairs closer than `limit`, as bits: bit 8 i + j for atom i of the vector and atom j of the block.
     #[inline(always)]
     fn bits(&self, r2: S::F, limit: f32) -> u16 {
         S::F::bits(r2.lt(S::F::splat(limit)))
@@ -85,7 +85,7 @@ impl<S: Simd> Probe<S> {
 pub(super) struct BoundsProbe<S: Simd> {
     low: [S::F; 3],
     high: [S::F; 3],
-    /// squared radius, nm²
+    /// squared list radius, nm²
     radius_squared: f32,
     /// whether only blocks with Lennard-Jones interactions are tested
     lj_only: bool,
@@ -133,7 +133,7 @@ impl<S: Simd> BoundsProbe<S> {
     }
 }
 
-/// The square of a radius. The result is a finite number even for an infinite radius.
+/// Returns the square of a radius. The result is a finite number even for an infinite radius.
 fn squared(radius: f64) -> f32 {
     (radius * radius).min(1e30) as f32
 }
@@ -143,11 +143,11 @@ fn squared(radius: f64) -> f32 {
 pub struct PruneInput<'a> {
     /// sorted atoms
     pub grid: &'a Grid,
-    /// packed offsets of each block
+    /// offsets (nm) of the slots of each block from its center
     pub packed: &'a [[f32; 24]],
-    /// the lattice
+    /// periodic cell; `None` without periodic images
     pub cell: Option<&'a PeriodicCell>,
-    /// atoms of each block with Lennard-Jones interactions, as bits
+    /// bit mask of each block: the atoms with Lennard-Jones interactions
     pub lj_lanes: &'a [u8],
     /// distances within which pairs are kept
     pub reach: Reach,
@@ -164,7 +164,7 @@ pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner
     }
 }
 
-/// Kernel of pruning. `FAR` is whether blocks can be beyond the Coulomb radius but within the Lennard-Jones radius.
+/// Kernel of pruning. `FAR` states whether blocks can be beyond the Coulomb radius but within the Lennard-Jones radius.
 struct Prune<'a, const FAR: bool> {
     input: PruneInput<'a>,
     outer: &'a ListChunk,
@@ -200,7 +200,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
                     masked.push(*pair);
                 }
             }
-            // one byte for each atom of the cluster
+            // the mask has one byte for each atom of the cluster
             let lj_rows = lj_lanes[cluster / 2] >> (cluster % 2 * CLUSTER);
             let lj_rows = map([0, 1], |half| {
                 (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))

@@ -1,10 +1,10 @@
 //! The region whose atoms a [`Grid`](super::Grid) sorts: the whole cell, or one domain and its halo.
 //!
-//! A domain is a part of the cell between planes that are parallel to its faces. The home atoms of a domain form zone
-//! 0. Halo atoms are copied from the next higher domains along one or more divided directions. Each bit of the zone
-//! number of a halo atom stands for one of these directions. A pair of atoms may be present in several domains. The
-//! pair is computed in the domain that is lowest along every divided direction. Only in this domain do the zone
-//! numbers of the two atoms have no common bit (the eighth-shell method: Bowers, Dror & Shaw 2007,
+//! A domain is a part of the cell between planes that are parallel to the faces of the cell. The home atoms of a domain
+//! are in zone number 0. Halo atoms are copied from the next higher domains along one or more divided directions. Each
+//! bit of the zone number of a halo atom stands for one of these directions. A pair of atoms may be present in several
+//! domains. The pair is computed in the domain that is lowest along every divided direction. Only in this domain do the
+//! zone numbers of the two atoms have no common bit (the eighth-shell method: Bowers, Dror & Shaw 2007,
 //! 10.1016/j.jcp.2006.08.014).
 
 use crate::cell::PeriodicCell;
@@ -30,33 +30,33 @@ pub struct Region {
 }
 
 impl Region {
-    /// Number of zones, which is 2 to the power of the number of divided directions.
+    /// Returns the number of zones, which is 2 to the power of the number of divided directions.
     pub fn zones(&self) -> usize {
         self.zone_starts.len() - 1
     }
 
-    /// The zone of an atom.
+    /// Returns the zone of an atom.
     pub fn zone_of(&self, atom: u32) -> usize {
         self.zone_starts.partition_point(|&start| start <= atom) - 1
     }
 
-    /// Number of home atoms.
+    /// Returns the number of home atoms.
     pub fn home(&self) -> usize {
         self.zone_starts[1] as usize
     }
 
-    /// Position (nm) of an atom in the periodic image from which it was taken.
+    /// Returns the position (nm) of an atom in the periodic image from which it was taken.
     pub fn wrapped(&self, cell: &PeriodicCell, positions: &[Vec3], atom: u32) -> Vec3 {
         positions[atom as usize] - cell.shift(self.images[atom as usize])
     }
 
-    /// Fractional coordinates relative to the region's extent.
+    /// Converts fractional coordinates of the cell to fractions of the extent of the region.
     pub(super) fn part(&self, s: Vec3) -> Vec3 {
         let [x, y, z] = [0, 1, 2].map(|k| (s.to_array()[k] - self.low[k]) / self.extent(k));
         vec3(x, y, z)
     }
 
-    /// Extent along a direction, as a fraction of the lattice vector.
+    /// Returns the extent of the region along a direction, as a fraction of the lattice vector.
     pub(super) fn extent(&self, direction: usize) -> f64 {
         self.high[direction] - self.low[direction]
     }

@@ -9,9 +9,9 @@
 use super::Polynomial;
 use crate::simd::Tables;
 
-/// Bins per octave of r².
+/// Number of bins per octave of r².
 const BINS_PER_OCTAVE: usize = 4;
-/// Number of octaves covered.
+/// Number of octaves of r² that the table covers.
 const OCTAVES: i32 = 8;
 /// Number of coefficients of a quartic.
 const COEFFICIENTS: usize = 5;
@@ -22,7 +22,7 @@ pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 /// A radial function of r² in both forms that kernels evaluate: table and polynomial.
 #[derive(Clone, Debug)]
 pub struct RadialTable {
-    /// `tables.0[k][bin]` = coefficient of u^k
+    /// `tables.0[k][bin]` is the coefficient of u^k
     pub tables: Tables,
     /// lowest r² covered, nm²; kernels must raise smaller arguments to this value
     pub lowest: f32,
@@ -58,7 +58,7 @@ impl RadialTable {
         Self { tables, lowest: lowest as f32, smooth }
     }
 
-    /// The tabulated value at r² (scalar form of the kernels' arithmetic).
+    /// Returns the tabulated value at r² (scalar form of the kernels' arithmetic).
     pub fn value(&self, r2: f32) -> f32 {
         let r2 = r2.max(self.lowest);
         let bin = (r2.to_bits() >> 21) as usize % 32;
@@ -67,7 +67,7 @@ impl RadialTable {
     }
 }
 
-/// Monomial coefficients of the quartic through the Chebyshev nodes of [0, width].
+/// Returns the monomial coefficients of the quartic through the Chebyshev nodes of [0, width].
 fn quartic(function: impl Fn(f64) -> f64, width: f64) -> Vec<f64> {
     let node = |k: usize| {
         let angle = std::f64::consts::PI * (k as f64 + 0.5) / COEFFICIENTS as f64;
@@ -77,7 +77,8 @@ fn quartic(function: impl Fn(f64) -> f64, width: f64) -> Vec<f64> {
     interpolate(function, &nodes)
 }
 
-/// Monomial coefficients of the polynomial through `nodes` (Newton's divided differences).
+/// Returns the monomial coefficients of the polynomial that equals `function` at `nodes` (Newton's divided
+/// differences).
 pub(super) fn interpolate(function: impl Fn(f64) -> f64, nodes: &[f64]) -> Vec<f64> {
     let count = nodes.len();
     let mut differences: Vec<f64> = nodes.iter().map(|&node| function(node)).collect();

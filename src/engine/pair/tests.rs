@@ -11,13 +11,13 @@ use crate::vec3::{Vec3, vec3};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// Tolerance of distances, nm. A distance is computed in `f32` from offsets within blocks and from block centers. It
-/// has a few rounding errors of coordinates up to 10 nm, of 5·10⁻⁷ nm each.
+/// Tolerance of distances, nm. A distance is computed in `f32` from offsets within blocks and from block centers. The
+/// result has a few rounding errors of coordinates up to 10 nm, of 5·10⁻⁷ nm each.
 const ROUNDING: f64 = 5e-6;
 /// Atoms per nm³: water, and a gas in which most blocks are nearly empty.
 const DENSITIES: [f64; 2] = [100.0, 4.0];
 
-/// The lattices of the tests.
+/// Shapes of the cells of the tests; `Vacuum` has no cell.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Cube,
@@ -44,7 +44,8 @@ struct Case {
 }
 
 impl Case {
-    /// Molecules of up to three atoms at random positions, in any image, with all pairs inside a molecule excluded.
+    /// Returns molecules of up to three atoms at random positions, in any image, with all pairs inside a molecule
+    /// excluded.
     fn new(shape: Shape, atoms: usize, density: f64, seed: u64) -> Self {
         let mut random = Stream::new(seed, Purpose::Test, 0, 0);
         let mut between = |low, high| random.between(low, high);
@@ -92,7 +93,7 @@ impl Case {
         Case { apart: (0..self.positions.len()).map(|i| i % 6 == 0).collect(), ..self }
     }
 
-    /// Whether a pair has Coulomb interactions, and Lennard-Jones interactions.
+    /// Returns whether a pair has Coulomb interactions, and Lennard-Jones interactions.
     fn interactions(&self, pair: [u32; 2]) -> [bool; 2] {
         let charged = |i: u32| self.apart.get(i as usize) != Some(&true);
         [pair.into_iter().all(charged), pair.into_iter().all(|i| self.has_lj[i as usize])]
@@ -115,7 +116,7 @@ fn key(i: u32, j: u32, image: [i32; 3]) -> Key {
 /// Number of times that each pair is listed as interacting and as excluded.
 type Listed = HashMap<Key, [u32; 2]>;
 
-/// All atom pairs of a list. Without `far`, blocks beyond the Coulomb radius are left out.
+/// Returns all atom pairs of a list. If `far` is false, blocks beyond the Coulomb radius are left out.
 fn listed(grid: &Grid, list: &PairList, has_lj: &[bool], far: bool) -> Listed {
     let mut found = Listed::new();
     for chunk in &list.chunks {
@@ -226,7 +227,7 @@ fn pack(grid: &Grid, positions: &[Vec3]) -> Vec<[f32; 24]> {
     packed
 }
 
-/// Searches the outer list.
+/// Builds the outer list of a case.
 fn search(case: &Case, grid: &Grid, level: Level) -> PairList {
     let (packed, mut outer) = (pack(grid, &case.positions), PairList::default());
     outer.resize(grid);
@@ -318,7 +319,8 @@ fn check_plain(case: &Case, grid: &Grid, list: &PairList) {
     }
 }
 
-/// SIMD levels on which a case is checked: all levels, or a single level if the brute-force comparison takes long.
+/// Returns the SIMD levels on which a case is checked: all levels, or a single level if the brute-force comparison
+/// takes long.
 fn levels(atoms: usize, index: usize) -> Vec<Level> {
     let all = Level::available();
     if atoms < 100 { all } else { vec![all[index % all.len()]] }
@@ -351,7 +353,7 @@ fn lists_with_atoms_apart_hold_every_pair_that_interacts() {
 #[test]
 fn charges_do_not_meet_uncharged_atoms_of_four_site_water() {
     let case = Case::new(Shape::Cube, 1000, DENSITIES[0], 1);
-    // a repeating sequence of sites: an oxygen, then charges
+    // sites in the order of four-site water: an oxygen, then three charges
     let case = Case { has_lj: (0..1000).map(|i| i % 4 == 0).collect(), ..case };
     let case = Case { apart: case.has_lj.clone(), ..case };
     check_case(&case, Level::detect(), 1);

@@ -1,4 +1,4 @@
-//! The plain Ewald sum in double precision, to which PME converges. For validation on small systems.
+//! The plain Ewald sum in double precision, to which PME converges, for validation on small systems.
 
 use std::f64::consts::{PI, TAU};
 
@@ -11,11 +11,12 @@ use crate::term::ewald_direct;
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
-/// Electrostatic energy (kJ/mol) and forces (kJ/mol/nm) of point charges (e) in a periodic cell with conducting
-/// surroundings, including every pair. `tolerance` is the relative size of the largest omitted terms.
+/// Returns the electrostatic energy (kJ/mol) and forces (kJ/mol/nm) of point charges (e) in a periodic cell with
+/// conducting surroundings, including every pair. `tolerance` is the relative size of the largest omitted terms.
 ///
 /// The direct sum runs over minimum images up to the cell's largest cutoff r_c, so α = x/r_c with exp(−x²) =
-/// `tolerance`. The reciprocal sum runs over |m| < α x/π. Cost: N² + N · (number of wave vectors).
+/// `tolerance`. The reciprocal sum runs over |m| < α x/π. The cost for N charges grows as N² + N · (number of wave
+/// vectors).
 pub fn ewald(cell: &PeriodicCell, positions: &[Vec3], charges: &[f64], tolerance: f64) -> (f64, Vec<Vec3>) {
     let x = (-tolerance.ln()).sqrt();
     let cutoff = cell.max_cutoff();

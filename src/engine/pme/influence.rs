@@ -1,4 +1,5 @@
-//! The influence function of PME.
+//! Influence function of PME: the factor by which the charge spectrum is multiplied to obtain the spectrum of the
+//! potential.
 
 use std::f64::consts::TAU;
 
@@ -7,10 +8,10 @@ use crate::cell::PeriodicCell;
 use crate::system::PmeParameters;
 use crate::vec3::Vec3;
 
-/// Threshold below which the squared modulus of the transform of the spline counts as zero. For odd orders the
-/// modulus is zero at the wave number K/2 of a grid of even K. The mean of the values at the two neighbouring wave
-/// numbers is used instead, as in other programs. The contribution of this wave number is negligible because of the
-/// Gaussian factor.
+/// Threshold below which the squared modulus of the transform of the spline counts as zero. For odd orders the modulus
+/// is zero at the wave number K/2 of a grid with an even number K of points. The mean of the values at the two
+/// neighbouring wave numbers is used instead, as in other programs. The contribution of this wave number is negligible
+/// because of the Gaussian factor.
 const VANISHING_MODULUS: f64 = 1e-7;
 
 /// The factors of the influence function that depend on α, grid and order, but not on the cell.
@@ -19,19 +20,20 @@ pub struct Influence {
     grid: [usize; 3],
     alpha: f64,
     potential: MeshPotential,
-    /// 1/|Σ_j M_n(j + 1) e^{2πi jk/K}|² for k = 0 … K − 1 along a, b, c
+    /// 1/|Σ_j M_n(j + 1) e^{2πi jk/K}|² for k = 0 … K − 1 along a, b, c, with the B-spline M_n of order n and K grid
+    /// points
     inverse_moduli: [Vec<f64>; 3],
 }
 
-/// The influence function at one wave vector.
+/// Influence function and virial factor at one wave vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
     /// wave vector m, 1/nm
     pub wave: Vec3,
-    /// G in units of the [`MeshPotential`]: the transform of the potential is G times the transform of the charges,
-    /// and the energy is ½ G |S|²
+    /// G in units of the [`MeshPotential`]: the transform of the potential is G times the transform of the charges, and
+    /// the energy is ½ G |S|² with the transform S of the charges
     pub green: f64,
-    /// virial factor f, nm²: the virial is the energy times (δ − f m⊗m)
+    /// virial factor f, nm²: the virial is the energy times (δ − f m⊗m) with the unit matrix δ
     pub virial: f64,
 }
 
@@ -47,30 +49,32 @@ impl Influence {
         }
     }
 
-    /// Inverse squared moduli 1/|b(k)|² along direction 0, 1, 2, for k = 0 … K − 1.
+    /// Returns the inverse squared moduli |b(k)|² = 1/|Σ_j M_n(j + 1) e^{2πi jk/K}|² along direction 0, 1, 2, for k = 0
+    /// … K − 1.
     pub fn inverse_moduli(&self, direction: usize) -> &[f64] {
         &self.inverse_moduli[direction]
     }
 
-    /// The interaction that the mesh sums.
+    /// Returns the interaction that the mesh sums.
     pub fn potential(&self) -> MeshPotential {
         self.potential
     }
 
-    /// The splitting parameter α, 1/nm.
+    /// Returns the splitting parameter α, 1/nm.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// Signed wave number for index `k` along direction 0, 1, 2: indices beyond half the grid are negative.
+    /// Returns the signed wave number for index `k` along direction 0, 1, 2: indices beyond half the grid are negative.
     #[inline(always)]
     pub fn signed(&self, direction: usize, k: usize) -> f64 {
         let points = self.grid[direction];
         if 2 * k < points { k as f64 } else { k as f64 - points as f64 }
     }
 
-    /// Element `k` of the influence function: [`MeshPotential::transform`] times |b|²/V. `reciprocal` from
-    /// [`reciprocal_rows`] and `volume` (nm³) belong to the same cell.
+    /// Returns element `k` of the influence function: [`MeshPotential::transform`] times |b|²/V, with |b|² from
+    /// [`Influence::inverse_moduli`] and the volume V. `reciprocal` from [`reciprocal_rows`] and `volume` (nm³) belong
+    /// to the same cell.
     pub fn element(&self, reciprocal: &[Vec3; 3], volume: f64, k: [usize; 3]) -> Element {
         let along = |d: usize| reciprocal[d] * self.signed(d, k[d]);
         let wave = along(0) + along(1) + along(2);
@@ -81,14 +85,15 @@ impl Influence {
     }
 }
 
-/// Reciprocal lattice vectors a*, b*, c* (1/nm): a*·a = 1, a*·b = 0 …; fractional coordinates are s_a = a*·r.
+/// Returns the reciprocal lattice vectors a*, b*, c* (1/nm): a*·a = 1, a*·b = 0 …; fractional coordinates are s_a =
+/// a*·r.
 pub fn reciprocal_rows(cell: &PeriodicCell) -> [Vec3; 3] {
     let [a, b, c] = cell.rows();
     let volume = cell.volume();
     [b.cross(c) / volume, c.cross(a) / volume, a.cross(b) / volume]
 }
 
-/// Spline values M_n(1) … M_n(n − 1).
+/// Returns the values M_n(1) … M_n(n − 1) of the B-spline of order n.
 fn knots(order: usize) -> Vec<f64> {
     fn at<const N: usize>() -> Vec<f64> {
         spline::<f64, N>(0.0).0[..N - 1].to_vec()
@@ -144,7 +149,8 @@ mod tests {
 
     #[test]
     fn modulus_is_one_at_zero_and_falls_as_the_cosine_of_order_four() {
-        // M_4 = (1, 4, 1)/6: |b|⁻² = ((2 + cos 2πk/K)/3)²
+        // M_4 has the values (1, 4, 1)/6 at 1, 2, 3, so that |b|⁻² = ((2 + cos 2πk/K)/3)² is the squared modulus of its
+        // transform
         let moduli = inverse_moduli(&knots(4), 20);
         for (k, value) in moduli.iter().enumerate() {
             let expected = ((2.0 + (TAU * k as f64 / 20.0).cos()) / 3.0).powi(-2);

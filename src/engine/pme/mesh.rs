@@ -26,22 +26,22 @@ pub(super) struct MeshError {
 /// Brillouin zone, where S = 0 for odd spline orders. With α·spacing ≥ 0.1 the Gaussian spans at least one wave
 /// vector and the sums approximate integrals to a few per cent.
 const BOX: i32 = 25;
-/// Number of aliases on each side of a wave number. The contribution of the first neglected alias is smaller than
-/// that of the last counted alias by a factor of (3/4)^(2·order).
+/// Number of aliases on each side of a wave number. The contribution of the first neglected alias is smaller than the
+/// contribution of the last counted alias by a factor of (3/4)^(2·order).
 const ALIASES: i32 = 3;
 
-/// Sums over aliases along one dimension, for one wave number.
+/// Sums over the aliases of one wave number along one dimension.
 #[derive(Clone, Copy)]
 struct Line {
     /// wave number m, 1/nm
     wave: f64,
-    /// Σ u_n²/S²
+    /// Σ u_n²/S², with the transform u_n of the spline at alias n and S = Σ u_n
     square: f64,
-    /// Σ u_n² (m + nK)²/S², 1/nm²
+    /// Σ u_n² (m + nK)²/S² over the aliases n of wave number m on a grid of K points, 1/nm²
     slope: f64,
-    /// u_0²/S²
+    /// u_0²/S²: the term of the wave number itself
     own: f64,
-    /// Σ u_n u_{n−1}/S²
+    /// Σ u_n u_{n−1}/S²: products of neighbouring aliases
     neighbour: f64,
 }
 
@@ -73,7 +73,7 @@ impl MeshError {
         for (i, a) in lines[0].iter().enumerate() {
             for (j, b) in lines[1].iter().enumerate() {
                 for (k, c) in lines[2].iter().enumerate() {
-                    // wave vectors ±k along each axis have equal sums
+                    // the wave numbers ±k along each axis have equal sums
                     let copies = [i, j, k].iter().map(|&k| if k == 0 { 1.0 } else { 2.0 }).product::<f64>();
                     let squared = a.wave * a.wave + b.wave * b.wave + c.wave * c.wave;
                     if squared == 0.0 {
@@ -98,9 +98,9 @@ impl MeshError {
         Self { pair: pair * volume, own }
     }
 
-    /// Squared error at a wave vector that the grid represents, in units of (2π Ĝ)². Contributions of source charges
-    /// at this wave vector are weighted with the structure factor `charge`. At aliases of the wave vector source
-    /// charges count as uncorrelated, because the wavelength of an alias is shorter than any molecule.
+    /// Returns the squared error at a wave vector that the grid represents, in units of (2π Ĝ)². Contributions of
+    /// source charges at this wave vector are weighted with the structure factor `charge`. At aliases of the wave
+    /// vector source charges count as uncorrelated, because the wavelength of an alias is shorter than any molecule.
     fn inside(a: &Line, b: &Line, c: &Line, squared: f64, charge: f64) -> f64 {
         let (product, own) = (a.square * b.square * c.square, a.own * b.own * c.own);
         let slopes = a.slope * b.square * c.square + a.square * b.slope * c.square + a.square * b.square * c.slope;

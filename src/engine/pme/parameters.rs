@@ -1,4 +1,4 @@
-//! The choice of α, grid and order, from a grid spacing or from a target force error.
+//! Choice of α, grid and B-spline order of PME, from a grid spacing or from a target force error.
 
 use rayon::prelude::*;
 
@@ -15,30 +15,31 @@ use crate::vec3::Vec3;
 /// the direct-space potential erfc(αr)/r to 1/r, like `ewald-rtol` of GROMACS.
 pub const SPACING_TOLERANCE: f64 = 1e-5;
 
-/// Value of g(βr) at the cutoff, which determines β of LJ-PME if only a grid spacing is given. This value is the
-/// ratio of the direct-space potential to r⁻⁶. It may be larger than [`SPACING_TOLERANCE`], because the dispersion
-/// attraction is weak at the cutoff. 10⁻³ is the default of `ewald-rtol-lj` in GROMACS.
+/// Value of g(βr) at the cutoff (see [`beta_for_tolerance`]), which determines β of LJ-PME if only a grid spacing is
+/// given. This value is the ratio of the direct-space potential to r⁻⁶. This value may be larger than
+/// [`SPACING_TOLERANCE`], because the dispersion attraction is weak at the cutoff. 10⁻³ is the default of
+/// `ewald-rtol-lj` in GROMACS.
 pub const LJ_SPACING_TOLERANCE: f64 = 1e-3;
 
 /// Maximum number of grid points (8 GiB in single precision). Larger grids are an error, because they are probably a
 /// mistake of the user.
 const MAX_POINTS: usize = 1 << 31;
 
-/// Splitting parameter α (1/nm) with erfc(α · cutoff) = `tolerance`, cutoff in nm.
+/// Returns the splitting parameter α (1/nm) with erfc(α · cutoff) = `tolerance`; `cutoff` is in nm.
 pub fn alpha_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
     // erfc(x) decreases monotonically from 1 at x = 0, and at x = 27 it is below the smallest f64
     bisect(0.0, 27.0, |x| Special::erfc(x) > tolerance) / cutoff
 }
 
-/// Splitting parameter β (1/nm) of LJ-PME with g(β · cutoff) = `tolerance`, g(x) = (1 + x² + x⁴/2) exp(−x²), cutoff
-/// in nm.
+/// Returns the splitting parameter β (1/nm) of LJ-PME with g(β · cutoff) = `tolerance`, where g(x) = (1 + x² + x⁴/2)
+/// exp(−x²); `cutoff` is in nm.
 pub fn beta_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
     let left = |x: f64| (1.0 + x * x + 0.5 * x.powi(4)) * (-x * x).exp();
     bisect(0.0, 27.0, |x| left(x) > tolerance) / cutoff
 }
 
-/// Largest number between `low` and `high` for which `holds` is true, by bisection. `holds` must be true below this
-/// number and false above.
+/// Returns the largest number between `low` and `high` for which `holds` is true, by bisection. `holds` must be true
+/// below this number and false above it.
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     // each bisection determines one of the 53 bits of an f64
     for _ in 0..60 {
@@ -48,11 +49,11 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// Number of grid points, at least `minimum`: the smallest even number whose only prime factors are 2, 3, 5 and 7,
-/// with 7 at most once and only together with 5. Transforms of 70 and 98 points take as long as transforms of 72 and
-/// 100 points, which are the next larger sizes. Among the allowed sizes the measured cost does not decrease with
-/// size, apart from measurement noise. The smallest allowed size is therefore the cheapest. A size with a factor of
-/// 11 or 13 costs more than the next larger allowed size.
+/// Returns the number of grid points along an axis, at least `minimum`: the smallest even number whose only prime
+/// factors are 2, 3, 5 and 7, with 7 at most once and only together with 5. Transforms of 70 and 98 points take as long
+/// as transforms of 72 and 100 points, which are the next larger sizes. Among the allowed sizes the measured cost does
+/// not decrease with size, apart from measurement noise. The smallest allowed size is therefore the cheapest. A size
+/// with a factor of 11 or 13 costs more than the next larger allowed size.
 pub fn good_size(minimum: usize) -> usize {
     let smooth = |mut n: usize| {
         for prime in [2, 3, 5] {
@@ -92,7 +93,7 @@ fn check_order(order: usize) -> Result<(), Problem> {
     Err(Problem::new(format!("PME order {order} is not supported")).help("use order 4, 5, 6 or 8"))
 }
 
-/// PME parameters for a grid whose points are at most `spacing` nm apart.
+/// Returns the PME parameters for a grid whose points are at most `spacing` nm apart.
 pub fn parameters_for_spacing(
     cell: &PeriodicCell,
     cutoff: f64,
@@ -104,7 +105,7 @@ pub fn parameters_for_spacing(
     Ok(PmeParameters { alpha: alpha_for_tolerance(cutoff, SPACING_TOLERANCE), grid, order })
 }
 
-/// LJ-PME parameters for a grid whose points are at most `spacing` nm apart.
+/// Returns the LJ-PME parameters for a grid whose points are at most `spacing` nm apart.
 pub fn lj_parameters_for_spacing(
     cell: &PeriodicCell,
     cutoff: f64,
@@ -121,7 +122,7 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
         Problem::new(format!("a PME grid with {spacing} nm between points is too fine for this cell"))
             .help("set a larger spacing or force error")
     };
-    // written as a negation, so that NaN is also an error
+    // the condition is the negation of the valid case, so that NaN is also an error
     if !(spacing > 0.0 && wanted.iter().product::<f64>() <= MAX_POINTS as f64) {
         return Err(too_fine());
     }
@@ -140,8 +141,8 @@ const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
 /// Base-2 logarithm of the largest number of grid points that fits into the cache.
 const CACHED_POINTS: f64 = 17.0;
 
-/// Estimated clock cycles of one PME evaluation, summed over threads. This is the cost model for the choice of order
-/// and grid.
+/// Returns the estimated clock cycles of one PME evaluation, summed over threads. This is the cost model for the choice
+/// of order and grid.
 pub fn cycles(atoms: f64, parameters: &PmeParameters) -> f64 {
     let points = parameters.grid.iter().product::<usize>() as f64;
     let cycles_per_point = CYCLES_PER_POINT[0] + CYCLES_PER_POINT[1] * (points.log2() - CACHED_POINTS).max(0.0);
@@ -159,20 +160,20 @@ pub struct ErrorEstimate {
 }
 
 impl ErrorEstimate {
-    /// Root of the sum of the squares of both errors, which are independent.
+    /// Returns the root of the sum of the squares of both errors, which are independent.
     pub fn total(&self) -> f64 {
         self.direct.hypot(self.reciprocal)
     }
 }
 
-/// Model of the force error of PME. It depends on the cell, the cutoff, the charges and their correlations.
+/// Model of the force error of PME. The error depends on the cell, the cutoff, the charges and their correlations.
 pub struct ErrorModel {
     pub(super) cell: PeriodicCell,
     cutoff: f64,
     atoms: f64,
-    /// sum of squared charges Σ q², e²
+    /// sum of the squares of the charges, Σ q², e²
     second: f64,
-    /// sum of fourth powers Σ q⁴, e⁴
+    /// sum of the fourth powers of the charges, Σ q⁴, e⁴
     fourth: f64,
     structure: ChargeStructure,
 }
@@ -184,7 +185,7 @@ impl ErrorModel {
         Self { cell: *cell, cutoff, atoms: charges.len() as f64, second: sum(2), fourth: sum(4), structure }
     }
 
-    /// Expected RMS force error with these parameters.
+    /// Returns the expected RMS force errors with these parameters.
     pub fn estimate(&self, parameters: &PmeParameters) -> ErrorEstimate {
         let rows = self.cell.rows();
         let spacing = [0, 1, 2].map(|d| rows[d].norm() / parameters.grid[d] as f64);
@@ -194,9 +195,9 @@ impl ErrorModel {
         }
     }
 
-    /// Direct-space error. For uncorrelated charges it is the estimate of Kolafa & Perram, Mol. Simul. 9, 351 (1992),
-    /// 2 C Σq² (N V r_c)^{−1/2} exp(−α²r_c²), except that the integral over the neglected forces is evaluated
-    /// exactly.
+    /// Returns the direct-space error, kJ/mol/nm. For uncorrelated charges the error is the estimate of Kolafa &
+    /// Perram, Mol. Simul. 9, 351 (1992), 2 C Σq² (N V r_c)^{−1/2} exp(−α²r_c²), with Coulomb's constant C, N charges,
+    /// volume V and cutoff r_c, except that the integral over the neglected forces is evaluated exactly.
     pub(super) fn direct(&self, alpha: f64, cutoff: f64) -> f64 {
         let square = self.structure.neglected_force_square(alpha, cutoff);
         COULOMB * self.second * (square / (self.atoms.max(1.0) * self.cell.volume())).sqrt()
@@ -208,21 +209,21 @@ impl ErrorModel {
         ((pairs + self.fourth * mesh.own) / self.atoms.max(1.0)).sqrt()
     }
 
-    /// The cheapest of [`ErrorModel::choices`].
+    /// Returns the cheapest of [`ErrorModel::choices`].
     pub fn parameters(&self, force_error: f64) -> Result<PmeParameters, Problem> {
         Ok(self.cheapest(self.choices(force_error)?))
     }
 
-    /// The choice that takes the fewest [`cycles`].
+    /// Returns the choice that takes the fewest [`cycles`].
     pub fn cheapest(&self, choices: [PmeParameters; 3]) -> PmeParameters {
         let [first, others @ ..] = choices;
         let cost = |parameters: &PmeParameters| cycles(self.atoms, parameters);
         others.into_iter().fold(first, |best, other| if cost(&other) < cost(&best) { other } else { best })
     }
 
-    /// Parameters with the coarsest grid, for each of the orders 4, 5 and 6, whose expected RMS force error is at
-    /// most `force_error` (kJ/mol/nm). α follows from the allowed error of the direct sum, and the grid follows from
-    /// the allowed error of the reciprocal sum ([`allowed`]).
+    /// Returns the parameters with the coarsest grid, for each of the orders 4, 5 and 6, whose expected RMS force error
+    /// is at most `force_error` (kJ/mol/nm). α follows from the allowed error of the direct sum, and the grid follows
+    /// from the allowed error of the reciprocal sum ([`allowed`]).
     pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {
         let ErrorEstimate { direct: allowed_direct, reciprocal: allowed_reciprocal } = allowed(force_error);
         // range of α·cutoff; at the lower end the Gaussian is as wide as the cutoff, and at the upper end the
@@ -244,7 +245,7 @@ impl ErrorModel {
         Ok([four?, five?, six?])
     }
 
-    /// Errors for a grid spacing of `spacing` nm, with α as in [`parameters_for_spacing`].
+    /// Returns the expected errors for a grid spacing of `spacing` nm, with α as in [`parameters_for_spacing`].
     pub fn named_by_spacing(&self, spacing: f64, order: usize) -> ErrorEstimate {
         let alpha = alpha_for_tolerance(self.cutoff, SPACING_TOLERANCE);
         let reciprocal = self.reciprocal(alpha, [spacing; 3], order);
@@ -252,8 +253,8 @@ impl ErrorModel {
     }
 }
 
-/// Allowed errors of the direct and the reciprocal sum for a total force error (kJ/mol/nm). The allowed error of the
-/// direct sum is the fraction [`DIRECT_FRACTION`] of the total.
+/// Returns the allowed errors of the direct and the reciprocal sum for a total force error (kJ/mol/nm). The allowed
+/// error of the direct sum is the fraction [`DIRECT_FRACTION`] of the total.
 pub fn allowed(force_error: f64) -> ErrorEstimate {
     let reciprocal = force_error * (1.0 - DIRECT_FRACTION * DIRECT_FRACTION).sqrt();
     ErrorEstimate { direct: force_error * DIRECT_FRACTION, reciprocal }
@@ -268,7 +269,8 @@ pub fn allowed(force_error: f64) -> ErrorEstimate {
 /// value, and makes the PME grid only a few per cent finer.
 const DIRECT_FRACTION: f64 = 0.05;
 
-/// [`bisect`] with a precision of 10⁻³, which suffices because grid sizes are rounded far more coarsely.
+/// Does the same as [`bisect`] with a precision of 10⁻³, which suffices because grid sizes are rounded far more
+/// coarsely.
 pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     while high - low > 1e-3 {
         let middle = 0.5 * (low + high);
@@ -283,9 +285,9 @@ const SAMPLE: usize = 512;
 /// not correlate with the number of atoms in a molecule.
 const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
-/// RMS electrostatic force (kJ/mol/nm) on a sample of atoms that is spread evenly over the system. The forces are
-/// computed with a reaction field with conducting surroundings. A relative force error times this RMS force is the
-/// absolute force error. The sample is deterministic.
+/// Returns the RMS electrostatic force (kJ/mol/nm) on a sample of atoms that is spread evenly over the system. The
+/// forces are computed with a reaction field with conducting surroundings. A relative force error times this RMS force
+/// is the absolute force error. The same system always has the same sample.
 pub fn sample_force_rms(
     cell: &PeriodicCell,
     positions: &[Vec3],
@@ -321,7 +323,7 @@ mod tests {
         let alpha = alpha_for_tolerance(0.9, 1e-5);
         let left: f64 = Special::erfc(alpha * 0.9);
         assert!((left / 1e-5 - 1.0).abs() < 1e-12);
-        // the value GROMACS prints for 0.9 nm and 1e-5 (width 0.288146 nm)
+        // GROMACS prints this value, a width of 0.288146 nm, for a cutoff of 0.9 nm and a tolerance of 1e-5
         assert!((1.0 / alpha - 0.288146).abs() < 1e-6, "{}", 1.0 / alpha);
     }
 
@@ -351,7 +353,7 @@ mod tests {
         let (loose, tight) = (choose(1.0), choose(0.01));
         assert!(tight.alpha > loose.alpha && tight.grid[0] > loose.grid[0], "{loose:?} {tight:?}");
         for (parameters, target) in [(loose, 1.0), (tight, 0.01)] {
-            // α has a precision of 10⁻³
+            // the tolerance allows for the precision of α, which is 10⁻³
             assert!(model.estimate(&parameters).total() <= target * 1.02);
         }
     }

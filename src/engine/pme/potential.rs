@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use crate::term::Special;
 use crate::units::COULOMB;
 
-/// Interaction that a mesh sums over all images. The Ewald splitting makes it smooth at r = 0.
+/// Interaction that a mesh sums over all images. The Ewald splitting makes the interaction smooth at r = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeshPotential {
     /// Coulomb: C q_i q_j erf(αr)/r, charges in e
@@ -17,7 +17,7 @@ pub enum MeshPotential {
 }
 
 impl MeshPotential {
-    /// Constant factor of the interaction: Coulomb's constant C in kJ nm/mol/e², or 1 for dispersion.
+    /// Returns the constant factor of the interaction: Coulomb's constant C in kJ nm/mol/e², or 1 for dispersion.
     pub fn constant(self) -> f64 {
         match self {
             MeshPotential::Coulomb => COULOMB,
@@ -25,8 +25,8 @@ impl MeshPotential {
         }
     }
 
-    /// The Fourier transform T at m² = `squared` (1/nm²). `gaussian` is the value of [`gaussian`] at the same m². b =
-    /// π|m|/α.
+    /// Returns the Fourier transform T of the interaction at the squared wave number m² = `squared` (1/nm²). `gaussian`
+    /// is the value of [`gaussian`] at the same m². In the formulas b = π|m|/α.
     ///
     /// Coulomb: T = (C/π) exp(−b²)/m². T is zero at m = 0; the energy of this term is
     /// [`MeshPotential::plasma_energy`]. Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] =
@@ -40,7 +40,7 @@ impl MeshPotential {
         }
     }
 
-    /// The factor f (nm²) of the virial T (δ − f m⊗m) at m² = `squared` (1/nm²): −2 dT/d(m²)/T.
+    /// Returns the factor f (nm²) of the virial T (δ − f m⊗m) at m² = `squared` (1/nm²): −2 dT/d(m²)/T.
     ///
     /// Coulomb: f = 2(1 + b²)/m², zero at m = 0. Dispersion: f = −t′(b)/t(b) b/m² = 6 (π/α)² [exp(−b²) − √π b
     /// erfc(b)]/t(b).
@@ -60,8 +60,8 @@ impl MeshPotential {
         }
     }
 
-    /// Self-energy correction (kJ/mol) of a mesh with these charges, since the mesh includes the interaction of each
-    /// charge with itself: −C α/√π Σ q², or α⁶/12 Σ c6.
+    /// Returns the self-energy correction (kJ/mol) of a mesh with these charges, since the mesh includes the
+    /// interaction of each charge with itself: −C α/√π Σ q², or α⁶/12 Σ c6.
     pub fn self_energy(self, alpha: f64, charges: &[f64]) -> f64 {
         let squares = charges.iter().map(|q| q * q).sum::<f64>();
         match self {
@@ -70,9 +70,9 @@ impl MeshPotential {
         }
     }
 
-    /// Energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q with its neutralising plasma, in a cell of V nm³. The
-    /// virial is this energy times the unit matrix. Zero for dispersion, which needs no neutralising plasma, since
-    /// the mesh includes the term m = 0.
+    /// Returns the energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q with its neutralising plasma, in a cell of V nm³.
+    /// The virial is this energy times the unit matrix. The energy is zero for dispersion, which needs no neutralising
+    /// plasma, since the mesh includes the term m = 0.
     pub fn plasma_energy(self, alpha: f64, charges: &[f64], volume: f64) -> f64 {
         match self {
             MeshPotential::Coulomb => {
@@ -84,19 +84,19 @@ impl MeshPotential {
     }
 }
 
-/// The Gaussian exp(−b²) at m² = `squared` (1/nm²), with b = π|m|/α.
+/// Returns the Gaussian exp(−b²) at m² = `squared` (1/nm²), with b = π|m|/α.
 #[inline(always)]
 pub fn gaussian(squared: f64, alpha: f64) -> f64 {
     (-(PI / alpha).powi(2) * squared).exp()
 }
 
-/// The function √π b erfc(b).
+/// Returns √π b erfc(b) with b = π|m|/α at m² = `squared` (1/nm²).
 fn tail(squared: f64, alpha: f64) -> f64 {
     let b = PI / alpha * squared.sqrt();
     PI.sqrt() * b * Special::erfc(b)
 }
 
-/// The function t(b) of dispersion.
+/// Returns the function t(b) in the Fourier transform of the dispersion ([`MeshPotential::transform`]).
 fn shape(squared: f64, gaussian: f64, alpha: f64) -> f64 {
     let b2 = (PI / alpha).powi(2) * squared;
     (1.0 - 2.0 * b2) * gaussian + 2.0 * b2 * tail(squared, alpha)
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn the_transform_is_that_of_the_potential() {
-        // 4π ∫ V(r) r² sin(2πmr)/(2πmr) dr up to 40 nm; larger r contribute −4π/3r³ to the integral of −r⁻⁶ at m = 0,
-        // and a negligible amount at other m
+        // the transform is compared with the integral 4π ∫ V(r) r² sin(2πmr)/(2πmr) dr up to 40 nm; larger r contribute
+        // −4π/3r³ to the integral of −r⁻⁶ at m = 0, and a negligible amount at other m
         let (alpha, step) = (2.5, 2e-4);
         for wave in [0.0, 0.3, 1.1, 2.0] {
             let integral: f64 = (1..200_000)
@@ -144,7 +144,7 @@ mod tests {
                 assert!((factor / (-2.0 * slope) - 1.0).abs() < 1e-7, "{potential:?} {squared}: {factor} {slope}");
             }
         }
-        // zero far beyond the wave vectors of a grid
+        // the transform underflows to zero far beyond the wave vectors of a grid
         assert_eq!(transform(MeshPotential::Dispersion, 1e4, 3.0), -0.0);
         assert_eq!(MeshPotential::Dispersion.virial_factor(1e4, 3.0), 0.0);
     }

@@ -1,4 +1,4 @@
-//! PME in double precision, written for clarity.
+//! PME in double precision, written for clarity rather than speed.
 
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -16,7 +16,7 @@ pub struct ReferencePme {
     fft: Fft3,
     grid: Vec<f64>,
     spectrum: Vec<Complex<f64>>,
-    /// energy and virial of each x-slab
+    /// energy (kJ/mol) and virial of each x-slab
     slabs: Vec<(f64, Mat3)>,
 }
 
@@ -74,7 +74,7 @@ impl ReferencePme {
         (energy, virial)
     }
 
-    /// Spreads charges to the grid.
+    /// Spreads charges onto the grid with B-splines of order N.
     fn spread<const N: usize>(&mut self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) {
         let points = self.parameters.grid;
         self.grid.fill(0.0);
@@ -118,7 +118,7 @@ impl ReferencePme {
         (energy, virial)
     }
 
-    /// The force (kJ/mol/nm) on a charge from the potential on the grid: F = −q Σ φ ∇(weights).
+    /// Returns the force (kJ/mol/nm) on a charge from the potential on the grid: F = −q Σ φ ∇(weights).
     pub fn force(&self, cell: &PeriodicCell, position: Vec3, charge: f64) -> Vec3 {
         match self.parameters.order {
             4 => self.gather::<4>(cell, position, charge),

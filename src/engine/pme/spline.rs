@@ -5,13 +5,13 @@ use crate::term::Real;
 /// Supported spline orders.
 pub const ORDERS: [usize; 4] = [4, 5, 6, 8];
 
-/// The N weights of the cardinal B-spline M_N and their derivatives, for a particle with the grid coordinate g +
-/// `fraction`, where g is an integer and `fraction` is in [0, 1). Element j belongs to grid point g + j and is
+/// Returns the N weights of the cardinal B-spline M_N and their derivatives, for a particle with the grid coordinate g
+/// plus `fraction`; g is an integer, and `fraction` is in [0, 1). Element j belongs to grid point g + j and is
 /// M_N(fraction + N − 1 − j).
 ///
-/// M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) − M_{n−1}(x − 1).
-/// The spline is shifted by N − 1 points relative to textbooks. The energy does not change, because charges and
-/// potential are shifted equally.
+/// Recursion: M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) − M_{n−1}(x − 1). The
+/// spline is shifted by N − 1 points relative to textbooks. The energy does not change, because charges and potential
+/// are shifted equally.
 #[inline(always)]
 pub fn spline<T: Real, const N: usize>(fraction: T) -> ([T; N], [T; N]) {
     let zero = T::constant(0.0);
@@ -30,7 +30,7 @@ pub fn spline<T: Real, const N: usize>(fraction: T) -> ([T; N], [T; N]) {
     (value, derivative)
 }
 
-/// Raises the order from n − 1 to n, in place.
+/// Raises the order of the splines from n − 1 to n, in place.
 #[inline(always)]
 fn raise<T: Real, const N: usize>(value: &mut [T; N], n: usize, fraction: T) {
     let scale = T::constant(1.0 / (n - 1) as f64);
@@ -47,7 +47,7 @@ fn raise<T: Real, const N: usize>(value: &mut [T; N], n: usize, fraction: T) {
 mod tests {
     use super::*;
 
-    /// M_n(x) from the truncated powers: Σ_k (−1)ᵏ C(n, k) (x − k)₊ⁿ⁻¹/(n − 1)!.
+    /// Returns M_n(x) from the truncated powers: Σ_k (−1)ᵏ C(n, k) (x − k)₊ⁿ⁻¹/(n − 1)!.
     fn truncated_powers(n: usize, x: f64) -> f64 {
         let (mut sum, mut binomial) = (0.0, 1.0);
         for k in 0..=n {

@@ -8,7 +8,7 @@ use super::parameters::{CHOICES, bisect_coarse, check, good_size};
 use super::{ErrorEstimate, ErrorModel};
 use crate::system::PmeParameters;
 
-/// A cutoff of the direct sum, and matching parameters of the reciprocal sum.
+/// A splitting of the Coulomb sum: a cutoff of the direct sum, and matching parameters of the reciprocal sum.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Splitting {
     /// cutoff of the direct sum, nm
@@ -17,8 +17,8 @@ pub struct Splitting {
     pub parameters: PmeParameters,
 }
 
-/// Range of the ratio of grid points along each edge to those of the first grid. Together the three ratios give an
-/// eighth to three times the grid points.
+/// Range of the ratio of grid points along each edge to the grid points of the initial grid. Together the three ratios
+/// allow an eighth to three times as many grid points.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
 /// Number of steps in the range [`FINENESS`], enough to include every good size of a grid of a hundred points.
 const STEPS: u32 = 48;
@@ -55,7 +55,7 @@ impl ErrorModel {
         let (shortest, longest) = (*cutoffs.start(), *cutoffs.end());
         let rows = self.cell.rows();
         let spacing = [0, 1, 2].map(|d| rows[d].norm() / grid[d] as f64);
-        // range of α·cutoff as in `choices`
+        // range of α·cutoff, as in [`ErrorModel::choices`]
         let alpha =
             bisect_coarse(1.0, 6.0, |x| self.reciprocal(x / shortest, spacing, order) <= allowed.reciprocal) / shortest;
         if self.reciprocal(alpha, spacing, order) > allowed.reciprocal || self.direct(alpha, longest) > allowed.direct {
@@ -96,7 +96,7 @@ mod tests {
                 assert!(estimate.direct <= limits.direct && estimate.reciprocal <= limits.reciprocal, "{splitting:?}");
                 assert!((0.7..=1.0).contains(&splitting.cutoff), "{splitting:?}");
             }
-            // finer grids allow shorter cutoffs
+            // finer grids, which come later in the list, allow shorter cutoffs
             let of_order: Vec<&Splitting> = found.iter().filter(|s| s.parameters.order == base.order).collect();
             assert!(of_order.is_sorted_by(|a, b| a.cutoff >= b.cutoff), "{of_order:?}");
             assert!(of_order.iter().any(|s| s.cutoff < 0.8) && of_order.iter().any(|s| s.cutoff > 0.9));

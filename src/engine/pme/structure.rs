@@ -16,7 +16,7 @@ use crate::vec3::{Vec3, vec3};
 /// due to the atoms of one molecule nearly cancel. For wave numbers beyond the table S = 1.
 #[derive(Clone, Debug)]
 pub struct ChargeStructure {
-    /// S at m = (i + ½) · [`WIDTH`]
+    /// structure factor S at the wave numbers m = (i + ½) · [`WIDTH`], where i is the index
     shells: Vec<f64>,
 }
 
@@ -31,7 +31,7 @@ const SHELLS: usize = 24;
 const WAVES: usize = 16;
 
 impl ChargeStructure {
-    /// Uncorrelated charges: S = 1.
+    /// Returns the structure factor of uncorrelated charges: S = 1.
     pub fn uncorrelated() -> Self {
         Self { shells: vec![] }
     }
@@ -47,7 +47,7 @@ impl ChargeStructure {
         let factor = |index: usize| {
             let length = (index / WAVES) as f64 * WIDTH + WIDTH * ((index % WAVES) as f64 + 0.5) / WAVES as f64;
             let wanted = direction(index) * length;
-            // the nearest wave vector of the lattice, but not zero
+            // indices of the wave vector of the lattice that is nearest to `wanted`, but not zero
             let mut numbers = rows.map(|row| row.dot(wanted).round());
             if numbers == [0.0; 3] {
                 numbers[index % 3] = 1.0;
@@ -63,7 +63,7 @@ impl ChargeStructure {
         Self { shells: factors.chunks_exact(WAVES).map(|f| f.iter().sum::<f64>() / WAVES as f64).collect() }
     }
 
-    /// S at |m| = `wave` (1/nm), interpolated linearly between the shells.
+    /// Returns S at |m| = `wave` (1/nm), interpolated linearly between the shells.
     pub fn at(&self, wave: f64) -> f64 {
         let place = (wave / WIDTH - 0.5).max(0.0);
         let shell = place as usize;
@@ -72,10 +72,10 @@ impl ChargeStructure {
         at(shell) * (1.0 - fraction) + at(shell + 1) * fraction
     }
 
-    /// ∫ |f|² S over all space (1/nm, for unit charges and without Coulomb's constant), where f is the direct-space
-    /// Ewald force beyond `cutoff`. For S = 1 the integral is computed in r (Parseval's theorem). For other S the
-    /// part that charge correlations cancel is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr)
-    /// dr.
+    /// Returns ∫ |f|² S over all space (1/nm, for unit charges and without Coulomb's constant), where f is the
+    /// direct-space Ewald force beyond `cutoff`. For S = 1 the integral is computed over distances r (Parseval's
+    /// theorem). For other S the part that charge correlations cancel is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with
+    /// f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
     pub(super) fn neglected_force_square(&self, alpha: f64, cutoff: f64) -> f64 {
         // f falls by a factor of e over the length 1/(2α²r_c). The integral by the trapezoidal rule covers twelve
         // such lengths, which contain all but 10⁻⁵ of f, in steps of a tenth of the length
@@ -109,12 +109,12 @@ impl ChargeStructure {
 /// correlations. In water the ratio is one half.
 const LEAST_REMAINDER: f64 = 0.25;
 
-/// Spherical Bessel function j₁(x) = (sin x/x − cos x)/x, for x well away from 0.
+/// Returns the spherical Bessel function j₁(x) = (sin x/x − cos x)/x, for x well away from 0.
 fn bessel(x: f64) -> f64 {
     (x.sin() / x - x.cos()) / x
 }
 
-/// Directions spread over the sphere by the golden angle.
+/// Returns the direction with this index in a sequence of directions that the golden angle spreads over the sphere.
 fn direction(index: usize) -> Vec3 {
     let z = 1.0 - 2.0 * ((index as f64 + 0.5) * 0.618_033_988_749_894_9).fract();
     let azimuth = TAU * (index as f64 * 0.754_877_666_246_692_7).fract();

@@ -1,16 +1,18 @@
-//! Separate blocks for atoms without charge, used where they save enough pair computations.
+//! Separate blocks (groups of eight atoms) for atoms without charge, used where they save enough pair computations.
 //!
 //! In four-site water the oxygen has Lennard-Jones interactions and no charge, and the other sites have charges only.
 //! Of the sixteen site pairs of two molecules six have no interaction, one has Lennard-Jones interactions, and nine
 //! have Coulomb interactions. If each block holds one kind of site, pair lists contain only interacting pairs, and
 //! the kernel computes only one of the two interactions for each block.
 
-/// Threshold for separate blocks: they are used if they save more than this fraction of all pairs. Separate blocks
-/// also have a cost: they need more columns, so that a few per cent more slots are empty.
+/// Threshold for separate blocks: separate blocks are used if they save more than this fraction of all pairs. Separate
+/// blocks also have a cost: the spatial grid needs more columns, so that a few per cent more of the slots for atoms are
+/// empty.
 const IDLE_PAIRS: f64 = 0.05;
 
-/// Returns whether each atom has no charge. The result is empty if separate blocks save too few pairs, because there
-/// are too few uncharged atoms or too few charged atoms without Lennard-Jones interactions.
+/// Returns, for each atom, whether the atom has no charge and therefore belongs to a separate block. The result is
+/// empty if separate blocks save too few pairs, because there are too few uncharged atoms or too few charged atoms
+/// without Lennard-Jones interactions.
 pub(super) fn kept_apart(charges: &[f32], has_lj: &[bool]) -> Vec<bool> {
     let apart: Vec<bool> = charges.iter().map(|&charge| charge == 0.0).collect();
     let fraction = |count: usize| count as f64 / charges.len().max(1) as f64;

@@ -41,13 +41,13 @@ fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], stren
     terms.chunks(LANES).map(batch).collect()
 }
 
-/// Terms of one list of the table, either in `f32` batches or as `f64` terms; the other vector is empty.
+/// Bonded terms of one kind, either in `f32` batches or as `f64` terms; the other vector is empty.
 struct Terms<const N: usize, const P: usize> {
     exact: Vec<([u32; N], [f64; P])>,
     batches: Vec<Batch<N, P>>,
 }
 
-/// Whether terms of this kind are computed in `f64`.
+/// Returns whether terms of this kind are computed in `f64`.
 const fn is_exact<K: BondedTerm<N, E, P>, const N: usize, const E: usize, const P: usize>() -> bool {
     size_of::<K::Number>() == size_of::<f64>()
 }
@@ -111,7 +111,7 @@ macro_rules! define_bonded {
         }
 
         impl BondedKernel<'_> {
-            /// Computes all lists of the table and returns their energies.
+            /// Computes all lists of bonded terms in the table and returns their energies.
             #[inline(always)]
             fn lists<S: Simd>(&mut self) -> Energies {
                 let (bonded, mut energies) = (self.bonded, Energies::default());
@@ -123,12 +123,12 @@ macro_rules! define_bonded {
 }
 bonded_terms!(define_bonded);
 
-/// Kernel for one work partition of the bonded terms. It adds to the forces on the bonded atoms, and to the energies
-/// and virial of `output`.
+/// Kernel for one work partition of the bonded terms. The kernel adds to the forces on the bonded atoms, and to the
+/// energies and virial of `output`.
 pub(super) struct BondedKernel<'a> {
     pub bonded: &'a Bonded,
     pub partition: WorkPartition,
-    /// cell for displacements to the nearest image
+    /// periodic cell, for displacements to the nearest image
     pub cell: Option<&'a PeriodicCell>,
     /// positions in topology order
     pub positions: &'a [Vec3],
@@ -138,7 +138,7 @@ pub(super) struct BondedKernel<'a> {
     pub output: &'a mut BondedOutput,
 }
 
-/// Energies (kJ/mol) and virial of one work partition. The values are zero unless they are requested.
+/// Energies (kJ/mol) and virial of one work partition, which stay zero unless they are requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BondedOutput {
     pub energies: Energies,
@@ -196,7 +196,7 @@ impl<'a> BondedKernel<'a> {
         self.positions[self.bonded.atoms[atom as usize] as usize]
     }
 
-    /// Displacements r_i − r_j of sixteen pairs.
+    /// Returns the displacements r_i − r_j (nm) of sixteen pairs.
     #[inline(always)]
     fn between<S: Simd>(&self, i: &[u32; LANES], j: &[u32; LANES]) -> Vec3<S::F> {
         let mut d = [[0f32; LANES]; 3];
@@ -212,8 +212,8 @@ impl<'a> BondedKernel<'a> {
         if self.sums { f64::from(lanes.sum()) } else { 0.0 }
     }
 
-    /// Adds the forces of sixteen terms. `along` are the positions of the atoms of each term, relative to an origin
-    /// that all atoms of the term share.
+    /// Adds the forces of sixteen terms to the forces on their atoms, and, if requested, their virial to the output.
+    /// `along` are the positions of the atoms of each term, relative to an origin that all atoms of the term share.
     #[inline(always)]
     fn add<S: Simd, const A: usize>(
         &mut self,
@@ -243,8 +243,8 @@ impl<'a> BondedKernel<'a> {
         }
     }
 
-    /// Adds the forces of one term in `f64`. `along` are the positions of its atoms relative to an origin that they
-    /// share.
+    /// Adds the forces and the virial of one term in `f64`. `along` are the positions of the atoms of the term,
+    /// relative to an origin that all atoms of the term share.
     #[inline(always)]
     fn add_exact<const N: usize>(&mut self, atoms: &[u32], along: [Vec3; N], forces: [Vec3; N]) {
         for a in 0..N {
@@ -255,13 +255,13 @@ impl<'a> BondedKernel<'a> {
         }
     }
 
-    /// Displacement r_i − r_j (nm) to the nearest image.
+    /// Returns the displacement r_i − r_j (nm) to the nearest image.
     #[inline(always)]
     fn displacement(&self, i: u32, j: u32) -> Vec3 {
         displacement_within_cutoff(self.cell, self.position(i) - self.position(j))
     }
 
-    /// Displacements between consecutive atoms of a chain of four.
+    /// Returns the displacements (nm) between consecutive atoms of a chain of four.
     #[inline(always)]
     fn chain(&self, atoms: &[u32]) -> [Vec3; 3] {
         let mut displacements = [Vec3::ZERO; 3];

@@ -42,12 +42,13 @@ impl Waves {
     }
 }
 
-/// Computes the influence function, divided by the constant of the potential, for sixteen k_x at one k_y and all k_z.
+/// Computes the PME influence function, divided by the constant of the potential, for sixteen k_x at one k_y and all
+/// k_z.
 pub(super) struct Fill<'a> {
     pub(super) influence: &'a Influence,
     pub(super) cell: &'a PeriodicCell,
     pub(super) green: &'a mut [Aligned16],
-    /// the first of the sixteen k_x, and k_y
+    /// first of the sixteen k_x, and the k_y
     pub(super) place: [usize; 2],
 }
 
@@ -69,8 +70,8 @@ impl Kernel for Fill<'_> {
         for z in 0..green.len().min(moduli.len()) {
             let (green, modulus) = (&mut green[z], moduli[z]);
             let (_, squares) = waves.at(influence.signed(2, z));
-            // exponentials are function calls; they have their own loop, so that the compiler can vectorise the next
-            // loop
+            // the exponentials are library calls, which prevent vectorisation; a separate loop for them lets the
+            // compiler vectorise the next loop
             let gaussians = map(squares, |squared| gaussian(squared, alpha));
             for lane in 0..LANES {
                 let transform = potential.transform(squares[lane], gaussians[lane], alpha);
@@ -86,7 +87,7 @@ pub(super) struct Sum<'a> {
     pub(super) cell: &'a PeriodicCell,
     pub(super) spectrum: &'a Split,
     pub(super) green: &'a [Aligned16],
-    /// the first of the sixteen k_x, and k_y
+    /// first of the sixteen k_x, and the k_y
     pub(super) place: [usize; 2],
     pub(super) points: [usize; 3],
 }
@@ -97,7 +98,8 @@ impl Kernel for Sum<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
         let (potential, alpha) = (self.influence.potential(), self.influence.alpha());
-        // each potential has its own loop, because the Coulomb loop needs no function call and can be vectorised
+        // Coulomb and dispersion have separate loops, because the Coulomb loop needs no function call and can be
+        // vectorised
         match potential {
             MeshPotential::Coulomb => self.add(|squared| MeshPotential::Coulomb.virial_factor(squared, alpha)),
             MeshPotential::Dispersion => self.add(|squared| potential.virial_factor(squared, alpha)),

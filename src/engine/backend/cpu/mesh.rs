@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Time spent in each part of an evaluation, s.
+/// Wall times of the stages of a mesh evaluation, s.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MeshTimes {
     pub spread: f64,
@@ -38,19 +38,19 @@ pub(super) struct Mesh {
     charges: Vec<f64>,
     thread_buffers: Vec<SpreadBuffer>,
     spectral: Spectral,
-    /// potential on the padded mesh
+    /// potential on the padded mesh, after [`Mesh::solve`]
     values: Vec<Aligned16>,
     team: Arc<Team>,
     /// number of threads that spread charges; if several ranks share the mesh, one more buffer holds the charges from
     /// other ranks
     parts: usize,
-    /// planes of this rank that hold charges of another rank: one vector for each other rank, with 1 for a plane with
-    /// charges, otherwise 0
+    /// planes of this rank on which another rank has charges: one vector for each other rank, with an element for each
+    /// plane, which is 1 if the other rank has charges there and otherwise 0
     wanted: Vec<Vec<u8>>,
-    /// planes of another rank that hold charges of this rank: one vector for each other rank, with 1 for a plane with
-    /// charges, otherwise 0
+    /// planes of another rank on which this rank has charges: one vector for each other rank, with an element for each
+    /// plane, which is 1 if this rank has charges there and otherwise 0
     lent: Vec<Vec<u8>>,
-    /// measured times
+    /// wall times of spreading and solving
     pub times: MeshTimes,
 }
 
@@ -227,9 +227,9 @@ fn add(to: &mut [Aligned16], from: &[Aligned16]) {
 pub(super) struct MeshInput<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    /// offsets of the slots from the centers of their blocks
+    /// offsets (nm) of the slots from the centers of their blocks: eight x, eight y, eight z for each block
     pub packed: &'a [[f32; 24]],
-    /// charges times the square root of the potential's constant, by slot
+    /// charges times the square root of the potential's constant, `[block][slot]`
     pub charges: &'a [[f32; 8]],
     /// number of leading blocks that contain all charged atoms
     pub charged: usize,

@@ -7,13 +7,13 @@ use crate::system::PmeParameters;
 /// Strides and sizes of a mesh that is padded for splines that extend beyond the upper faces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Padded {
-    /// grid points of the periodic mesh
+    /// number of grid points of the periodic mesh along x, y and z
     pub size: [usize; 3],
     /// number of grid points that a spline may extend beyond the last point of each direction
     pub over: usize,
-    /// floats from one z-row to the next, a multiple of the vector length
+    /// number of floats from one z-row to the next, a multiple of the vector length
     pub row: usize,
-    /// floats from one x-plane to the next
+    /// number of floats from one x-plane to the next
     pub plane: usize,
     /// number of x-planes, including the padding
     pub planes: usize,
@@ -38,7 +38,7 @@ impl Padded {
 pub(super) struct SpreadBuffer {
     /// private charge mesh
     pub grid: Vec<Aligned16>,
-    /// whether each x-plane has charges
+    /// whether this thread has spread charges onto each x-plane
     pub touched: Vec<bool>,
     /// whether the spline of any atom begins at each x-plane
     pub begins: Vec<bool>,
@@ -67,7 +67,7 @@ impl SpreadBuffer {
             let (inside, overhang) = plane.split_at_mut(ny * row);
             add(&mut inside[..over * row], overhang);
             for row in inside.chunks_exact_mut(row) {
-                // few points, which a loop for long slices would only delay
+                // `over` is a small number, for which a plain loop is faster than `add`, which suits long slices
                 for z in 0..over {
                     row[z] += row[nz + z];
                 }

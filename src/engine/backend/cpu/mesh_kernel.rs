@@ -9,7 +9,7 @@ use crate::simd::{Arithmetic, Float, Kernel, LANES, Simd};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// Input of the spreading and the gathering kernel.
+/// Atoms and mesh, as input of the kernels that spread charges and gather forces.
 #[derive(Clone, Copy)]
 pub(super) struct MeshAtoms<'a> {
     pub grid: &'a Grid,
@@ -33,7 +33,7 @@ struct MeshPositions<F> {
 /// Conversion of offsets (nm) into grid coordinates, given by the gradients of the grid coordinates, 1/nm.
 struct Frame {
     gradient: [Vec3; 3],
-    /// the gradients in single precision, rounded once and not for every batch
+    /// gradients of the grid coordinates in single precision, rounded once instead of for every batch
     rounded: [[f32; 3]; 3],
 }
 
@@ -45,13 +45,13 @@ impl Frame {
         Frame { gradient, rounded: map(gradient, |gradient| map(gradient.to_array(), |v| v as f32)) }
     }
 
-    /// Component along `axis` of the gradient of grid coordinate `d`.
+    /// Returns the component along `axis` of the gradient of grid coordinate `d`.
     #[inline(always)]
     fn at<S: Simd>(&self, d: usize, axis: usize) -> S::F {
         S::F::splat(self.rounded[d][axis])
     }
 
-    /// Integer part and fraction of grid coordinate `d` of a block center.
+    /// Returns the integer part and the fraction of grid coordinate `d` of a block center.
     #[inline(always)]
     fn center(&self, d: usize, center: [f32; 3]) -> (f32, f32) {
         let place = self.gradient[d].dot(Vec3::from(map(center, f64::from)));
@@ -69,9 +69,9 @@ fn floor(s: f64) -> f64 {
 }
 
 impl MeshAtoms<'_> {
-    /// Computes mesh positions. Grid coordinates of block centers are computed in `f64`, and those of atoms relative
-    /// to the block center in `f32`, so that a large cell does not reduce the precision. The results are clamped to
-    /// the mesh. The results for empty slots have no meaning.
+    /// Computes the mesh positions of the sixteen slots of two blocks. Grid coordinates of block centers are computed
+    /// in `f64`, and grid coordinates of atoms relative to the block center in `f32`, so that a large cell does not
+    /// reduce the precision. The results are clamped to the mesh. The results for empty slots have no meaning.
     #[inline(always)]
     fn places<S: Simd>(&self, frame: &Frame, blocks: [usize; 2]) -> MeshPositions<S::F> {
         let packed = [&self.packed[blocks[0]], &self.packed[blocks[1]]];
@@ -105,15 +105,15 @@ impl MeshAtoms<'_> {
     }
 }
 
-/// Offsets of the eight atoms of a block along `axis`.
+/// Returns the offsets of the eight atoms of a block along `axis`.
 #[inline(always)]
 fn component(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
     let (parts, _) = packed.as_chunks::<BLOCK>();
     &parts[axis]
 }
 
-/// Spline weights or slopes of sixteen atoms along one direction, padded with zeros to multiples of four. The group
-/// with index `g` of four weights of atom `a` begins at `[g][a % 4][a − a % 4]`.
+/// Spline weights or slopes of sixteen atoms along one direction, padded with zeros to a multiple of four per atom. The
+/// group of four weights with index `g` of atom `a` begins at `[g][a % 4][a − a % 4]`.
 #[derive(Clone, Copy)]
 struct Weights([[[f32; LANES]; 4]; 2]);
 
@@ -135,14 +135,14 @@ impl Weights {
         }
     }
 
-    /// The group of four weights with index `g` of one atom.
+    /// Returns the group of four weights with index `g` of one atom.
     #[inline(always)]
     fn four(&self, lane: usize, g: usize) -> &[f32; 4] {
         let (fours, _) = self.0[g][lane % 4].as_chunks::<4>();
         &fours[lane / 4]
     }
 
-    /// All P = 4 or 8 weights of an atom, including the padding.
+    /// Returns all P = 4 or 8 weights of an atom, including the padding.
     #[inline(always)]
     fn of<const P: usize>(&self, lane: usize) -> [f32; P] {
         let mut weights = [0.0; P];
@@ -298,7 +298,7 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
             } else {
                 slopes::<S, N, P>(&atoms.padded, from, &places.index, &weights)
             };
-            // F = −q ∇φ
+            // force on an atom: F = −q ∇φ
             let charge = -S::F::load_halves(&atoms.charges[pair[0]], &atoms.charges[pair[1]]);
             let along = [charge * slopes[0], charge * slopes[1], charge * slopes[2]];
             for axis in 0..3 {
@@ -316,10 +316,10 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
     }
 }
 
-/// Returns ∂φ/∂u along the three grid directions for sixteen atoms, with splines of order 4. One vector holds the
-/// four by four points of an x-plane, and the sums of sixteen atoms are reduced together. The inputs are spline
-/// weights and slopes along x, y, z. `sums` is memory for the vectors of each atom, which the caller reuses because
-/// filling three kilobytes takes time.
+/// Returns ∂φ/∂u, with potential φ and grid coordinates u, along the three grid directions for sixteen atoms, with
+/// splines of order 4. One vector holds the four by four points of an x-plane, and the sums of sixteen atoms are
+/// reduced together. The inputs are spline weights and slopes along x, y, z. `sums` is scratch memory for the vectors
+/// of each atom, which the caller reuses because initialising three kilobytes takes time.
 #[inline(always)]
 fn slopes_of_four<S: Simd>(
     padded: &Padded,

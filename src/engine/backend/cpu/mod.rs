@@ -84,9 +84,9 @@ pub struct Cpu {
     phases: Phases,
 }
 
-/// Prefetch distance in atoms when forces are collected.
+/// Number of atoms by which forces are prefetched ahead when they are collected from the slots.
 const PREFETCH_DISTANCE: usize = 64;
-/// Atoms per parallel task, for work that takes a few operations per atom.
+/// Number of atoms per parallel task, for work that takes a few operations per atom.
 const ATOMS: usize = 2048;
 
 impl Cpu {
@@ -122,7 +122,7 @@ impl Cpu {
         })
     }
 
-    /// Replaces the atoms by the atoms of a domain: home atoms first, then halo atoms.
+    /// Replaces the atoms of the force field by the atoms of a domain: home atoms first, then halo atoms.
     pub(super) fn select(&mut self, settings: &ForceSettings, terms: LocalTerms, region: Region, ranks: &Ranks) {
         let tables = std::mem::take(&mut self.bonded.tables);
         self.bonded = Bonded::of(&terms.topology, settings.electrostatics, tables);
@@ -142,8 +142,8 @@ impl Cpu {
         self
     }
 
-    /// Computes pairs and bonded terms. Each thread computes the pairs and then the bonded terms of its work
-    /// partition.
+    /// Computes pair interactions and bonded terms. Each thread computes the pairs and then the bonded terms of its
+    /// work partition.
     fn short_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
         let (bonded, level) = (&self.bonded, self.options.level);
         let sums = workload.energy || workload.virial;
@@ -159,8 +159,8 @@ impl Cpu {
         });
     }
 
-    /// Adds the reciprocal-space forces to the other forces, or stores them separately. Returns the reciprocal-space
-    /// energies of Coulomb interactions and of dispersion, and their virial.
+    /// Adds the reciprocal-space forces to the other forces, or stores the reciprocal-space forces separately. Returns
+    /// the reciprocal-space energies of Coulomb interactions and of dispersion, and the sum of their virials.
     fn long_range(&mut self, cell: Option<&PeriodicCell>, part: LongRange, sums: bool) -> ([f64; 2], Mat3) {
         let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
         let apart = match part {

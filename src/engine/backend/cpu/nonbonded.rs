@@ -31,8 +31,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Distance, as a fraction of the cutoff, below which an image of an excluded pair is the excluded (nearest) image.
-/// All other images of the pair are further apart, because the cell is at least two cutoffs wide.
+/// Distance, as a fraction of the cutoff, below which an image of an excluded pair is the nearest image, which is the
+/// excluded one. All other images of the pair are further apart, because the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
 /// Lower limit of distances in systems without a cutoff, nm. The distance of overlapping atoms is clamped to this
 /// limit.
@@ -51,7 +51,7 @@ const CHUNKS: usize = 64;
 /// Number of blocks in one task of packing and of force reduction.
 const BLOCKS: usize = 64;
 
-/// Force buffer of one work partition.
+/// Force buffer of one work partition, and the blocks to which the partition adds forces.
 #[derive(Default)]
 struct ThreadBuffer {
     forces: AlignedArrays<24>,
@@ -68,12 +68,12 @@ pub(super) struct Nonbonded {
     /// charge times √(Coulomb constant), one per atom
     charges: Vec<f32>,
     types: PairTypes,
-    /// Lennard-Jones type in the system, one per atom
+    /// index of the Lennard-Jones type of each atom in the types of the system
     lj_types: Vec<u32>,
     has_lj: Vec<bool>,
     /// whether each Lennard-Jones type interacts with at least one type
     interacting_types: Vec<bool>,
-    /// whether each atom is without charge, if such atoms have separate blocks; empty otherwise
+    /// whether each atom has no charge, if atoms without charge have separate blocks; otherwise empty
     apart_atoms: Vec<bool>,
     exclusions: SymmetricExclusions,
     excluded_pairs: Vec<[u32; 2]>,
@@ -103,7 +103,7 @@ pub(super) struct Nonbonded {
     /// bit masks of each cluster for pairs that may not follow the combination rule; empty if all pairs of types
     /// follow the rule
     cluster_marks: Vec<Marks>,
-    /// bit mask of each block: the atoms with Lennard-Jones interactions
+    /// bit mask of each block: one bit per atom, set if the atom has Lennard-Jones interactions
     lj_lanes: Vec<u8>,
     pub packed: AlignedArrays<24>,
     outer: PairList,
@@ -112,9 +112,9 @@ pub(super) struct Nonbonded {
     scratch: Vec<Mutex<SearchScratch>>,
     ranges: Vec<Range<usize>>,
     thread_buffers: Vec<ThreadBuffer>,
-    /// forces of each block, summed over threads
+    /// forces (kJ/mol/nm) on the slots of each block, summed over threads
     pub total: AlignedArrays<24>,
-    /// reciprocal-space forces of each block, if they are stored separately from the other forces
+    /// reciprocal-space forces (kJ/mol/nm) on the slots of each block, if they are stored separately
     pub apart: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
 }
@@ -182,8 +182,8 @@ impl Nonbonded {
         }
     }
 
-    /// Replaces the atoms by the atoms of a domain. `first` is true on the one rank that adds the terms that are
-    /// counted once for all ranks.
+    /// Replaces the atoms of the system by the atoms of a domain. `first` is true on the one rank that adds the terms
+    /// that are counted once for all ranks.
     pub(super) fn select(&mut self, electrostatics: Electrostatics, terms: LocalTerms, region: Region, first: bool) {
         let LocalTerms { topology: Topology { atoms, exclusions, .. }, excluded } = terms;
         self.charges = kernel_charges(electrostatics, &atoms);
@@ -309,7 +309,7 @@ impl Nonbonded {
         });
     }
 
-    /// Updates the block centers in space after a change of the cell.
+    /// Recomputes the centers of the blocks after a change of the cell.
     pub(super) fn place(&mut self, cell: Option<&PeriodicCell>) {
         self.grid.place(cell);
     }
@@ -324,12 +324,12 @@ impl Nonbonded {
         });
     }
 
-    /// Number of work partitions.
+    /// Returns the number of work partitions.
     pub(super) fn parts(&self) -> usize {
         self.thread_buffers.len()
     }
 
-    /// Sizes of the pair lists.
+    /// Returns the sizes of the pair lists.
     pub(super) fn counts(&self) -> PairCounts {
         PairCounts::new(&self.outer, &self.inner)
     }
@@ -381,7 +381,7 @@ impl Nonbonded {
         let thread_buffers = &self.thread_buffers;
         self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             for (block, to) in (chunk * BLOCKS..).zip(total) {
-                // the sum is accumulated in registers and stored with few wide stores, see `Grid::pack_block`
+                // each sum is accumulated in registers and stored with few wide stores, see `Grid::pack_block`
                 let mut sums = [0.0; 24];
                 for buffer in thread_buffers.iter().filter(|buffer| buffer.touched[block]) {
                     let forces = &buffer.forces[block];
@@ -413,21 +413,21 @@ impl Nonbonded {
         });
     }
 
-    /// Returns the input of a mesh.
+    /// Returns positions and charges of the slots, as the input of `mesh`.
     pub(super) fn mesh_input<'a>(&'a self, mesh: &Mesh, cell: &'a PeriodicCell) -> MeshInput<'a> {
         let (charges, charged) = of_mesh(mesh, &self.grid, &self.slot_charges, &self.slot_root_c6);
         MeshInput { grid: &self.grid, cell, packed: &self.packed, charges, charged }
     }
 
-    /// Lennard-Jones and Coulomb energy of the last call of the kernel, without the pairs of
-    /// [`Self::far_exclusions`].
+    /// Returns the Lennard-Jones and Coulomb energies (kJ/mol) of the last kernel, without [`Self::far_exclusions`].
     pub(super) fn energies(&self) -> (f64, f64) {
         self.thread_buffers.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), buffer| {
             (lj + buffer.output.lj, coulomb + buffer.output.coulomb)
         })
     }
 
-    /// Virial of the pair forces in `total`: Σ r⊗F over wrapped positions plus Σ shift⊗F over lattice shifts.
+    /// Returns the virial of the pair forces F in `total`: Σ r⊗F over wrapped positions r, plus Σ shift⊗F over lattice
+    /// shifts.
     pub(super) fn virial(&mut self, cell: Option<&PeriodicCell>) -> Mat3 {
         let Nonbonded { total, virial_parts, grid, packed, .. } = self;
         let parts = total.par_chunks(BLOCKS).enumerate();
@@ -448,7 +448,7 @@ pub(super) fn kernel_charge(charge: f64) -> f32 {
     (COULOMB.sqrt() * charge) as f32
 }
 
-/// Charges of the mesh potential, one per slot, and the number of blocks that contain charged atoms.
+/// Returns the charges of the mesh potential, one per slot, and the number of blocks that contain charged atoms.
 fn of_mesh<'a>(
     mesh: &Mesh,
     grid: &Grid,
@@ -461,7 +461,7 @@ fn of_mesh<'a>(
     }
 }
 
-/// Σ r⊗F of consecutive blocks from `first` on, with wrapped positions r.
+/// Returns Σ r⊗F, with wrapped positions r and forces F, over consecutive blocks from `first` on.
 fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32; 24]]) -> Mat3 {
     let mut sum = Mat3::ZERO;
     for (block, forces) in (first..).zip(forces) {

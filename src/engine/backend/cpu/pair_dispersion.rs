@@ -1,4 +1,5 @@
-//! LJ-PME in the pair kernel: corrections of pairs within the cutoff and of excluded pairs, which the mesh includes.
+//! LJ-PME in the pair kernel: corrections for the dispersion that the mesh includes for pairs within the cutoff and for
+//! excluded pairs.
 
 use super::pair_radial::Radial;
 use super::pair_rows::Fixed;
@@ -7,7 +8,7 @@ use crate::pair::{RadialFunction, RadialTable};
 use crate::simd::{Arithmetic, Simd};
 use crate::system::System;
 
-/// Largest error of the polynomial relative to its largest value. The largest value of the function is far smaller
+/// Largest error of the polynomial relative to the largest value of the function. This largest value is far smaller
 /// than the force of a pair in contact.
 const TOLERANCE: f64 = 5e-7;
 
@@ -42,13 +43,13 @@ impl LjPme {
     }
 }
 
-/// Radial functions of excluded pairs with √(c6_i c6_j) = 1. For interacting pairs the potential shift is subtracted
-/// from the energy.
+/// Radial functions of excluded pairs with √(c6_i c6_j) = 1. For interacting pairs the kernel subtracts the potential
+/// shift from the energy.
 #[derive(Clone, Debug)]
 pub(super) struct DispersionTables {
-    /// −(1/r) dV/dr, nm⁻⁸
+    /// −(1/r) dV/dr of the correction V of excluded pairs, nm⁻⁸
     force: RadialTable,
-    /// V, nm⁻⁶
+    /// correction V of excluded pairs, nm⁻⁶
     energy: RadialTable,
     /// potential shift of interacting pairs, nm⁻⁶
     shift: f32,
@@ -74,8 +75,8 @@ pub(super) struct DispersionTerms<S: Simd> {
 }
 
 impl<S: Simd> DispersionTerms<S> {
-    /// Computes the terms of pairs whose √(c6_i c6_j) is `product`. Forces are polynomials on every SIMD level,
-    /// because the registers have room for only one table, which is the table of the Coulomb force.
+    /// Computes the terms of pairs whose √(c6_i c6_j) is `product`. The dispersion force is a polynomial on every SIMD
+    /// level, because the registers have room for only one table, which is the table of the Coulomb force.
     #[inline(always)]
     pub(super) fn new(fixed: &Fixed<'_, S>, product: S::F, r2: S::F) -> Self {
         let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have its tables");

@@ -10,13 +10,13 @@ use crate::vec3::Vec3;
 /// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct CoulombTables {
-    /// −(1/r) dV/dr of interacting pairs, 1/nm³
+    /// −(1/r) dV/dr of the potential V of interacting pairs, 1/nm³
     pub force: RadialTable,
-    /// V of interacting pairs, 1/nm
+    /// potential V of interacting pairs, 1/nm
     pub energy: RadialTable,
-    /// −(1/r) dV/dr of the correction of excluded pairs, 1/nm³
+    /// −(1/r) dV/dr of the correction V of excluded pairs, 1/nm³
     pub excluded_force: RadialTable,
-    /// V of the correction of excluded pairs, minus its value at distance zero, 1/nm
+    /// correction V of excluded pairs, minus its value at distance zero, 1/nm
     pub excluded_energy: RadialTable,
 }
 
@@ -25,7 +25,7 @@ pub(in crate::backend) struct CoulombTables {
 pub(super) struct PairInput<'a> {
     pub grid: &'a Grid,
     pub cell: Option<&'a PeriodicCell>,
-    /// offsets of the atoms of each block: eight x, eight y, eight z
+    /// offsets (nm) of the atoms of each block from the center of the block: eight x, eight y, eight z
     pub packed: &'a [[f32; 24]],
     /// charges times √(Coulomb constant), one per slot
     pub charges: &'a [[f32; 8]],
@@ -34,10 +34,10 @@ pub(super) struct PairInput<'a> {
     pub lj: &'a [[f32; 16]],
     /// Lennard-Jones types, one per slot: integers, stored as the bits of floats
     pub slot_types: &'a [[f32; 8]],
-    /// (6 c6, 12 c12) of type pairs, in rows of `types` elements
+    /// coefficients (6 c6, 12 c12) of pairs of types, in rows of `types` elements
     pub type_table: &'a [[f32; 2]],
     pub types: usize,
-    /// (4 c4, 0) of type pairs, in rows of `types` elements; empty without 12-6-4 ions
+    /// coefficients (4 c4, 0) of pairs of types, in rows of `types` elements; empty without 12-6-4 ions
     pub c4_table: &'a [[f32; 2]],
     /// a row of 6 c6 and a row of 12 c12 for each type, for register permutations; used by the rules `ROWS_OF_…`
     pub type_rows: &'a [Aligned16],
@@ -45,9 +45,9 @@ pub(super) struct PairInput<'a> {
     /// squares of the Coulomb and Lennard-Jones cutoffs, nm²
     pub cutoff_squared: f32,
     pub cutoff_lj_squared: f32,
-    /// 1/cutoff_lj⁶ with a potential shift, otherwise 0
+    /// 1/cutoff_lj⁶ with a potential shift, otherwise 0, nm⁻⁶
     pub lj_shift: f32,
-    /// 1/cutoff_lj⁴ with a potential shift, otherwise 0
+    /// 1/cutoff_lj⁴ with a potential shift, otherwise 0, nm⁻⁴
     pub c4_shift: f32,
     /// Lennard-Jones switch, for kernels with a switch
     pub lj_switch: Option<LjSwitch<f64>>,
@@ -56,7 +56,7 @@ pub(super) struct PairInput<'a> {
     pub dispersion_tables: Option<&'a DispersionTables>,
 }
 
-/// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) from one part of the list.
+/// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) from one work partition of the list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairOutput {
     pub lj: f64,

@@ -4,11 +4,10 @@
 //! A j-block of eight atoms is loaded twice into each vector, and interacts with both vectors or with one of them.
 //! For sixteen pairs, with r² from block-relative offsets, the kernel computes
 //!
-//! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] in the form that suits the SIMD level ([`Radial`]), LJ from
-//! 1/r².
+//! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] in the form that suits the SIMD level ([`Radial`]), LJ from 1/r².
 //!
-//! Forces on i accumulate in registers, forces on j in the thread's force buffer. Energies use the same arithmetic
-//! with additional tables, so that computing them does not change the forces.
+//! Forces on i-atoms accumulate in registers, forces on j-atoms in the thread's force buffer. Energies use the same
+//! arithmetic with additional tables, so that computing them does not change the forces.
 
 use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{PairInput, PairOutput};
@@ -22,7 +21,7 @@ use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// Kernel over a range of chunks, which adds to `forces` (layout of `packed`). `SPLIT` is true if the Coulomb and
+/// Pair kernel for a range of chunks, which adds to `forces` (layout of `packed`). `SPLIT` is true if the Coulomb and
 /// Lennard-Jones cutoffs differ. `END` is the treatment of Lennard-Jones interactions at the cutoff.
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
     pub input: PairInput<'a>,
@@ -41,7 +40,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
     fn run<S: Simd>(self) {
         if S::RARE && RULE != UNLIMITED {
             let PairKernel { input, list, range, forces, output } = self;
-            // this version always computes energies; the caller ignores them if they are not requested
+            // the general version always computes energies; the caller ignores energies that are not requested
             PairKernel::<TYPE_TABLE, true, END, true> { input, list, range, forces, output }.general::<S>();
         } else {
             self.compute::<S>();
@@ -50,7 +49,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
 }
 
 impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairKernel<'_, RULE, SPLIT, END, ENERGY> {
-    /// Generic version for SIMD levels without intrinsics, with one instantiation for all rules and cutoffs.
+    /// Computes a range of chunks on SIMD levels without intrinsics, with all combination rules and cutoffs.
     #[inline(never)]
     fn general<S: Simd>(self) {
         self.compute::<S>();
@@ -148,8 +147,8 @@ fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
     assert!(END != LJ_PME || input.dispersion.len() == blocks);
 }
 
-/// Processes the blocks within reach of one vector of i-atoms. A SIMD level that cannot hold tables in registers has
-/// too few registers for two vectors at a time, and processes all blocks with one vector after the other.
+/// Processes the blocks within reach of one vector of two i-atoms. A SIMD level that cannot hold tables in registers
+/// has too few registers for two vectors at a time, and processes all blocks with one vector after the other.
 #[inline(always)]
 fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -162,7 +161,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     if blocks.is_empty() {
         return;
     }
-    // the index must be a constant, since an index known only at run time would force the vectors into memory
+    // a constant index of the row; an index known only at run time would force the vectors into memory
     let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
     let lj = ENERGY || half < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
@@ -181,11 +180,11 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
 /// Squared distances between i-atoms and a block, and the part of the force that depends on distances only.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// squared distances, nm²; raised to the smallest r² for which forces are computed where this may be necessary
+    /// squared distances, nm², clamped to the smallest r² of forces except in unmasked blocks on levels with tables
     r2: [S::F; N],
-    /// nm², not clamped
+    /// squared distances before clamping, nm²
     true_r2: [S::F; N],
-    /// result of [`Radial::regular`]
+    /// polynomial part of the Coulomb force, see [`Radial::regular`]
     regular: [S::F; N],
 }
 
@@ -218,9 +217,9 @@ impl<S: Simd> Sums<S> {
 /// Mask of a block in which all pairs interact.
 const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0, excepted: false };
 
-/// Processes blocks in which all pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. Software
-/// pipelining: the distances of the next block are computed along with the forces of this block, because each of the
-/// two dependency chains is longer than the out-of-order window of a processor.
+/// Processes blocks in which all pairs interact. `LJ` of the `N` vectors of i-atoms have Lennard-Jones interactions.
+/// The loop uses software pipelining: the distances of the next block are computed along with the forces of this block,
+/// because each of the two dependency chains is longer than the out-of-order window of a processor.
 #[inline(always)]
 fn unmasked<
     S: Simd,
@@ -256,12 +255,12 @@ const BATCH: usize = 16;
 /// Intermediate results of [`staged`] for one block.
 #[derive(Clone, Copy)]
 struct Staged<S: Simd> {
-    /// result of [`positions`]; the two equal halves are stored once
+    /// positions of the j-atoms, see [`positions`]; the two equal halves of a vector are stored once
     positions: [[f32; 8]; 3],
     r2: S::F,
-    /// result of [`Radial::regular`]
+    /// polynomial part of the Coulomb force, see [`Radial::regular`]
     regular: S::F,
-    /// force over distance
+    /// force over distance, kJ/mol/nm²
     force: S::F,
 }
 
@@ -275,7 +274,8 @@ impl<S: Simd> Staged<S> {
 
 /// Computes the forces of [`unmasked`] for one vector without energies, in four short loops. On levels where a vector
 /// takes two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains
-/// let blocks overlap. The constants of each loop, such as the polynomial's, also fit into sixteen registers.
+/// let the computations of consecutive blocks overlap. The constants of each loop, such as the coefficients of the
+/// polynomial, also fit into sixteen registers.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,
@@ -318,7 +318,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
     row.add(&total);
 }
 
-/// Processes the blocks without a mask of a list entry that has no Coulomb interactions.
+/// Processes the blocks without a mask in a list entry that has no Coulomb interactions.
 #[inline(always)]
 fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -375,8 +375,8 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
     rows.add(&total);
 }
 
-/// Returns forces over distance between i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones
-/// interactions.
+/// Returns forces over distance between i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors of i-atoms have
+/// Lennard-Jones interactions.
 #[inline(always)]
 fn radial_forces<
     S: Simd,
@@ -448,8 +448,8 @@ fn radial_forces<
             (charges * radial).keep(inside)
         };
         if ENERGY {
-            // below the smallest distance the force is f·d with constant f; its potential ½ f (lowest² − r²) keeps
-            // the energy consistent with the force, as minimisers need
+            // below the smallest distance `lowest` the force is f·d with constant f; its potential ½ f (lowest² − r²)
+            // keeps the energy consistent with the force, as minimisers need
             sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }
         let excluded_bits = (pair.excluded >> (16 * row)) as u16;
@@ -486,7 +486,7 @@ unsafe fn root_c6<S: Simd, const END: u8>(input: &PairInput<'_>, block: usize) -
     S::F::load_twice(unsafe { input.dispersion.get_unchecked(block) })
 }
 
-/// Σ shift ⊗ force over lattice shifts: the part of the virial that wrapped positions do not contain.
+/// Returns Σ shift ⊗ force over lattice shifts: the part of the virial that wrapped positions do not contain.
 pub(super) fn shift_virial(cell: Option<&PeriodicCell>, shift_forces: &[Vec3; SHIFTS]) -> crate::vec3::Mat3 {
     let mut virial = crate::vec3::Mat3::ZERO;
     if let Some(cell) = cell {

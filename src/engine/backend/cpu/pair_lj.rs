@@ -18,7 +18,7 @@ pub(super) struct BlockLj<S: Simd> {
 }
 
 impl<S: Simd> BlockLj<S> {
-    /// Loads the input of a block.
+    /// Loads the Lennard-Jones input of a block.
     ///
     /// # Safety
     /// `block` is less than the number of blocks in the arrays of `input`.
@@ -36,7 +36,7 @@ impl<S: Simd> BlockLj<S> {
         }
     }
 
-    /// Input of a block without Lennard-Jones interactions.
+    /// Returns the input of a block without Lennard-Jones interactions.
     #[inline(always)]
     pub(super) fn none() -> Self {
         BlockLj { values: [S::F::splat(0.0); 2], types: S::F::splat(0.0) }
@@ -121,14 +121,14 @@ impl<S: Simd> LjTerms<S> {
     }
 }
 
-/// Returns the sixth and the twelfth power minus the given values at the cutoff, which are zero without a potential
-/// shift.
+/// Returns `power6` and its square, minus the same powers at the cutoff. `power6` is a sixth power of an inverse
+/// distance, and `at_cutoff` is its value at the cutoff, or zero without a potential shift.
 #[inline(always)]
 fn above_cutoff<S: Simd>(power6: S::F, at_cutoff: S::F) -> [S::F; 2] {
     [power6 - at_cutoff, power6 * power6 - at_cutoff * at_cutoff]
 }
 
-/// Returns 6 c6 and 12 c12 of pairs.
+/// Returns the coefficients 6 c6 and 12 c12 of pairs of atoms.
 #[inline(always)]
 fn coefficients<S: Simd, const RULE: u8>(
     input: &PairInput<'_>,

@@ -1,6 +1,6 @@
 //! Coulomb functions of the pair kernel. SIMD levels with enough registers keep tables in registers; other levels
-//! compute forces from 1/r and a polynomial. Energies use tables on every level, because they are seldom computed. In
-//! a crystal, which has few distinct distances, the errors of a polynomial would also add up.
+//! compute forces from 1/r and a polynomial. Energies, which are seldom computed, use tables on every level. In a
+//! crystal, which has few distinct distances, the errors of an energy polynomial would also add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
 use crate::arrays::map;
@@ -15,9 +15,9 @@ pub(super) struct Radial<'a, S: Simd> {
 
 /// Powers of the inverse distance. The compiler eliminates unused powers. Switched interactions need 1/r.
 pub(super) struct Inverse<S: Simd> {
-    /// 1/r
+    /// inverse distance 1/r, 1/nm
     pub(super) first: S::F,
-    /// 1/r²
+    /// squared inverse distance 1/r², 1/nm²
     pub(super) square: S::F,
 }
 
@@ -53,15 +53,15 @@ impl<'a, S: Simd> Radial<'a, S> {
         Radial { function, bins: S::F::bins(&function.tables) }
     }
 
-    /// Returns the polynomial part of the force of interacting pairs, without the singular part. Used on SIMD levels
-    /// without tables.
+    /// Returns the polynomial part of the force of interacting pairs, without the part that diverges at r = 0. Only
+    /// SIMD levels without tables use this function.
     #[inline(always)]
     pub(super) fn regular<const RULE: u8>(&self, r2: S::F) -> S::F {
         if S::TABLES || RULE == UNLIMITED { S::F::splat(0.0) } else { self.polynomial(r2) }
     }
 
-    /// Returns the Coulomb force over distance of interacting pairs of unit charges. Without a cutoff it is the force
-    /// of the potential 1/r. `regular` is the result of [`Self::regular`].
+    /// Returns the Coulomb force over distance of interacting pairs of unit charges. Without a cutoff the result is the
+    /// force of the potential 1/r. `regular` is the result of [`Self::regular`].
     #[inline(always)]
     pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>, regular: S::F) -> S::F {
         if RULE == UNLIMITED {
@@ -73,13 +73,13 @@ impl<'a, S: Simd> Radial<'a, S> {
         }
     }
 
-    /// Returns the Coulomb energy of interacting pairs of unit charges. Without a cutoff it is 1/r.
+    /// Returns the Coulomb energy of interacting pairs of unit charges. Without a cutoff this energy is 1/r.
     #[inline(always)]
     pub(super) fn energy<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
         if RULE == UNLIMITED { inverse.first } else { self.table(r2) }
     }
 
-    /// Evaluates a function that has no singular part, such as the correction of excluded pairs.
+    /// Evaluates a function that stays finite at r = 0, such as the correction of excluded pairs.
     #[inline(always)]
     pub(super) fn smooth(&self, r2: S::F, force: bool) -> S::F {
         if S::TABLES || !force { self.table(r2) } else { self.polynomial(r2) }
@@ -92,8 +92,8 @@ impl<'a, S: Simd> Radial<'a, S> {
         a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
     }
 
-    /// Evaluates the polynomial separately for even and odd powers of u, which gives two short chains of
-    /// multiply-adds instead of a long one.
+    /// Evaluates the polynomial separately for even and odd powers of its variable u, which gives two short chains of
+    /// multiply-adds instead of one long chain.
     #[inline(always)]
     pub(super) fn polynomial(&self, r2: S::F) -> S::F {
         let polynomial = &self.function.smooth;

@@ -10,13 +10,13 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets of the i-atoms from `center`, including the part of the lattice shift that is smaller than the quantum
-    /// of centers
+    /// offsets of the i-atoms from `center`, including the remainder of the lattice shift after rounding to the quantum
+    /// of block centers
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
     pub(super) types: [[usize; 2]; N],
-    /// √c6; zeros without LJ-PME
+    /// √c6 of the i-atoms; zeros without LJ-PME
     pub(super) root_c6: [S::F; N],
     pub(super) force: [[S::F; N]; 3],
     /// block center plus lattice shift, rounded to a multiple of the quantum of centers
@@ -34,7 +34,7 @@ pub(super) struct Fixed<'a, S: Simd> {
     /// smallest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
-    /// switch functions; each one has meaningful values only in kernels with this kind of switch
+    /// switch functions; a function has meaningful values only in kernels compiled for this kind of switch
     pub(super) force_switch: ForceSwitch<S::F>,
     pub(super) potential_switch: PotentialSwitch<S::F>,
 }
@@ -73,7 +73,7 @@ fn eight_mut<const N: usize>(values: &mut [f32; N], k: usize) -> &mut [f32; 8] {
     }
 }
 
-/// Loads four rows of a block's array as two vectors, and adds `extra`.
+/// Loads the four i-atoms (rows) of a cluster from a block's array as two vectors, and adds `extra`.
 #[inline(always)]
 fn two_rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
     [S::F::two(values[0] + extra, values[1] + extra), S::F::two(values[2] + extra, values[3] + extra)]
@@ -164,9 +164,9 @@ impl<S: Simd, const N: usize> Rows<S, N> {
     }
 }
 
-/// Adds f · d to the forces on the i-atoms, and subtracts it from the forces on the j-atoms. A SIMD level with two
-/// registers per vector is limited by the number of operations in flight, so it uses multiply-adds throughout, which
-/// need the fewest operations.
+/// Adds f · d (force over distance times displacement) to the forces on the i-atoms, and subtracts it from the forces
+/// on the j-atoms. A SIMD level with two registers per vector is limited by the number of operations in flight, so it
+/// uses multiply-adds throughout, which need the fewest operations.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -207,7 +207,7 @@ fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
 /// Distance vectors between i-atoms and the atoms of a block.
 pub(super) struct Near<S: Simd, const N: usize> {
     pub(super) block: usize,
-    /// r_i − r_j, nm
+    /// displacements r_i − r_j, nm
     pub(super) d: [[S::F; N]; 3],
     /// squared distances, nm²
     pub(super) r2: [S::F; N],
@@ -236,7 +236,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
         Near { block: block as usize, d, r2 }
     }
 
-    /// The squared distances, clamped to the smallest r² for which forces are computed.
+    /// Returns the squared distances (nm²), clamped to the smallest r² for which forces are computed.
     #[inline(always)]
     pub(super) fn clamped(&self, fixed: &Fixed<'_, S>) -> [S::F; N] {
         let mut r2 = self.r2;
@@ -247,7 +247,8 @@ impl<S: Simd, const N: usize> Near<S, N> {
     }
 }
 
-/// Returns the positions of a block's atoms relative to the center of the i-atoms, in both halves of the vectors.
+/// Returns the positions of a block's atoms relative to the center of the i-atoms. Each of the two halves of a vector
+/// holds all eight positions.
 #[inline(always)]
 pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
     let block = block as usize;

@@ -5,7 +5,7 @@
 pub(in crate::backend) const GEOMETRIC: u8 = 0;
 /// Lorentz–Berthelot combination rule. The parameters of an atom are σ/2 and √(48 ε).
 pub(in crate::backend) const LORENTZ_BERTHELOT: u8 = 1;
-/// Lennard-Jones parameters come from a type-by-type table.
+/// No combination rule: Lennard-Jones parameters come from a table of pairs of types.
 pub(in crate::backend) const TYPE_TABLE: u8 = 2;
 /// Lennard-Jones parameters as in [`TYPE_TABLE`], for systems without a cutoff: the Coulomb term is computed as 1/r
 /// instead of from a table.
@@ -17,7 +17,7 @@ pub(super) const ROWS_OF_32: u8 = 5;
 /// Lennard-Jones parameters as in [`TYPE_TABLE`], in rows of 64 types that fit in registers.
 pub(super) const ROWS_OF_64: u8 = 6;
 
-/// Lennard-Jones interactions are truncated at the cutoff, with or without a potential shift. Blocks that are marked
+/// Truncation of Lennard-Jones interactions at the cutoff, with or without a potential shift. Blocks that are marked
 /// for exceptions from the combination rule may also have r⁻⁴ terms.
 pub(super) const TRUNCATED: u8 = 0;
 /// Force switch of the Lennard-Jones interactions.
@@ -28,7 +28,7 @@ pub(super) const LJ_PME: u8 = 2;
 /// Potential switch of the Lennard-Jones interactions.
 pub(super) const POTENTIAL_SWITCH: u8 = 3;
 
-/// Whether interactions have a force switch or a potential switch.
+/// Returns whether the treatment `end` is a force switch or a potential switch.
 pub(super) const fn is_switched(end: u8) -> bool {
     end == FORCE_SWITCH || end == POTENTIAL_SWITCH
 }

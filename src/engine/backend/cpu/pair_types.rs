@@ -15,12 +15,12 @@ use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
 
-/// Estimated time of sixteen pairs in a block with exceptions, relative to sixteen pairs that follow the rule. In a
-/// block with exceptions the kernel computes both vectors of i-atoms, one after the other, with a gather instruction
-/// for each.
+/// Estimated time of sixteen pairs in a block with exceptions, relative to sixteen pairs that follow the combination
+/// rule. In a block with exceptions the kernel computes both vectors of i-atoms, one after the other, with a gather
+/// instruction for each.
 const EXCEPTION_COST: f64 = 3.0;
 
-/// First bit of a [`Marks`] mask that stands for exceptions from the rule. The bit below it stands for r⁻⁴ terms.
+/// First bit of a [`Marks`] mask that stands for exceptions from the combination rule. Bit 0 stands for r⁻⁴ terms.
 const FIRST_BIT: u32 = 1;
 
 /// Lennard-Jones parameters and the rule by which the kernel combines them.
@@ -34,9 +34,9 @@ pub(super) struct PairTypes {
     pub(super) of_type: Vec<u32>,
     /// number of kernel types; the last kernel type has no interactions and is the type of empty slots
     pub(super) count: usize,
-    /// (6 c6, 12 c12) of pairs of kernel types, in rows of `count` elements
+    /// coefficients (6 c6, 12 c12) of pairs of kernel types, in rows of `count` elements
     pub(super) table: Vec<[f32; 2]>,
-    /// (4 c4, 0) of pairs of kernel types, in rows of `count` elements; empty without 12-6-4 ions
+    /// coefficients (4 c4, 0) of pairs of kernel types, in rows of `count` elements; empty without 12-6-4 ions
     pub(super) c4: Vec<[f32; 2]>,
     /// a row of 6 c6 and a row of 12 c12 for each kernel type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
@@ -81,7 +81,7 @@ impl PairTypes {
     }
 }
 
-/// Rules that combine the parameters of two atoms.
+/// Combination rules for which the kernel computes pair parameters from the parameters of two atoms.
 const COMBINATIONS: [(u8, CombinationRule); 2] =
     [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
 
@@ -99,20 +99,20 @@ fn by_table(system: &System, count: usize, offered: &[u8]) -> (u8, f64) {
     TABLES.iter().find(fits).map_or((TYPE_TABLE, f64::INFINITY), |&(rule, _, cost)| (rule, cost))
 }
 
-/// Number of atoms of each type.
+/// Returns the number of atoms of each type.
 fn type_counts(system: &System) -> Vec<usize> {
     let mut counts = vec![0; system.nonbonded.types];
     system.topology.atoms.iter().for_each(|atom| counts[atom.lj_type as usize] += 1);
     counts
 }
 
-/// Pairs of types with r⁻⁴ terms.
+/// Returns the pairs of types with r⁻⁴ terms.
 fn induced_dipoles(system: &System, used: &[u32]) -> Vec<[u32; 2]> {
     let pairs = used.iter().enumerate().flat_map(|(n, &a)| used[..=n].iter().map(move |&b| [a, b]));
     pairs.filter(|&[a, b]| system.nonbonded.c4(a, b) != 0.0).collect()
 }
 
-/// (6 c6, 12 c12) of a pair of the system's types.
+/// Returns (6 c6, 12 c12) of a pair of the system's types.
 fn pair(system: &System, a: u32, b: u32) -> [f32; 2] {
     let (c6, c12) = system.nonbonded.pair(a, b);
     [(6.0 * c6) as f32, (12.0 * c12) as f32]
@@ -193,7 +193,7 @@ fn mark(
     Some(())
 }
 
-/// The two Lennard-Jones parameters of an atom type in the form that the kernel's rule needs.
+/// Returns the two Lennard-Jones parameters of an atom type in the form that the kernel's rule needs.
 pub(in crate::backend) fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
     let (c6, c12) = system.nonbonded.pair(lj_type, lj_type);
     let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);
@@ -204,7 +204,7 @@ pub(in crate::backend) fn lj_parameters(system: &System, rule: u8, lj_type: u32)
     }
 }
 
-/// (6 c6, 12 c12) of all pairs of types, with a last row and column of zeros for empty slots.
+/// Returns (6 c6, 12 c12) of all pairs of types, with a last row and column of zeros for empty slots.
 pub(in crate::backend) fn type_table(system: &System) -> Vec<[f32; 2]> {
     let types = system.nonbonded.types as u32;
     let entry = |a: u32, b: u32| {

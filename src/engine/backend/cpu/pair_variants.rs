@@ -12,12 +12,12 @@ use crate::system::ForceSettings;
 use crate::term::LjSwitch;
 use std::ops::Range;
 
-/// Compile-time parameters of the kernel.
+/// Compile-time parameters of the pair kernel.
 #[derive(Clone, Copy)]
 pub(super) struct Variant {
     /// combination rule, one of [`rules`]
     pub rule: u8,
-    /// treatment of Lennard-Jones interactions at the cutoff
+    /// treatment of Lennard-Jones interactions at the cutoff, see [`super::pair_rules`]
     pub end: u8,
     /// whether the Coulomb and Lennard-Jones cutoffs differ
     pub split: bool,
@@ -35,8 +35,9 @@ pub(super) fn end_of(settings: &ForceSettings) -> u8 {
     }
 }
 
-/// Combination rules for which kernels are compiled with the given treatment at the cutoff. Instead of rules that few
-/// systems would use, rows of a table are used, which keeps the program small and the build short.
+/// Returns the combination rules for which kernels are compiled with the given treatment at the cutoff. Rules that few
+/// systems would use are not compiled; their systems use rows of a table instead, which keeps the program small and the
+/// build short.
 pub(super) fn rules(end: u8) -> &'static [u8] {
     match end {
         TRUNCATED => &[GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
@@ -63,7 +64,7 @@ pub(super) fn run(
             )
         };
     }
-    // steps with energies are rare, so that one instantiation is used for equal and different cutoffs
+    // steps with energies are rare, so one instantiation serves equal and different cutoffs
     macro_rules! shared_energy {
         ($rule:expr, $end:expr) => {
             match (split, energy) {
@@ -81,7 +82,7 @@ pub(super) fn run(
             }
         };
     }
-    // few systems use these rules, so that one instantiation is used for equal and different cutoffs, with and
+    // few systems use these combination rules, so one instantiation serves equal and different cutoffs, with and
     // without energies
     macro_rules! shared {
         ($rule:expr, $end:expr) => {

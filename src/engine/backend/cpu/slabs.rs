@@ -1,5 +1,5 @@
-//! Slab decomposition of the mesh transforms among ranks. Each rank has a range of planes along x before and after
-//! the second pass, and a range of planes along k_y during the second pass.
+//! Slab decomposition of the mesh transforms among ranks. In the first and third pass of [`super::spectral`] each rank
+//! holds a range of planes along x, and in the second pass a range of planes along k_y.
 
 use super::threads::partition;
 use crate::compute::Split;
@@ -20,24 +20,24 @@ impl Slabs {
         Slabs { ranks, planes, buffers: Default::default() }
     }
 
-    /// Range of planes along x of a rank. The range consists of pairs of planes, but the last plane of the mesh may
-    /// be alone.
+    /// Returns the range of planes along x of a rank. The range consists of pairs of planes, but the last plane of the
+    /// mesh may be unpaired.
     pub(super) fn x(&self, rank: usize) -> Range<usize> {
         let Range { start, end } = partition(self.planes[0].div_ceil(2), rank, self.ranks.count());
         2 * start..(2 * end).min(self.planes[0])
     }
 
-    /// Range of planes of a rank along k_y.
+    /// Returns the range of planes of a rank along k_y.
     pub(super) fn y(&self, rank: usize) -> Range<usize> {
         partition(self.planes[1], rank, self.ranks.count())
     }
 
-    /// Ranges of planes of this rank, along x and along k_y.
+    /// Returns the ranges of planes of this rank, along x and along k_y.
     pub(super) fn own(&self) -> [Range<usize>; 2] {
         [self.x(self.ranks.rank()), self.y(self.ranks.rank())]
     }
 
-    /// Redistributes the spectrum [x][k_y], with `vectors` vectors per element, after the first pass. This rank
+    /// Redistributes the spectrum `[x][k_y]`, with `vectors` vectors per element, after the first pass. This rank
     /// receives all x for its range of k_y. Collective.
     pub(super) fn turn_to_y(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[1], self.own());
@@ -49,7 +49,7 @@ impl Slabs {
         );
     }
 
-    /// Redistributes the spectrum [k_y][x], with `vectors` vectors per element, after the second pass. This rank
+    /// Redistributes the spectrum `[k_y][x]`, with `vectors` vectors per element, after the second pass. This rank
     /// receives all k_y for its range of x. Collective.
     pub(super) fn turn_to_x(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[0], self.own());
@@ -61,7 +61,7 @@ impl Slabs {
         );
     }
 
-    /// Sends rows and columns of an array to each other rank, and stores the rows and columns received in the same
+    /// Sends a block (rows and columns) of an array to each other rank, and stores the received blocks in the same
     /// array.
     fn exchange(
         &mut self,

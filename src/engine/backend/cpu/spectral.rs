@@ -1,14 +1,16 @@
 //! PME solver, from charges to the potential on the mesh: Fourier transforms and influence function in three passes.
 //!
-//! Sixteen lines are transformed at once ([`LineFft`]), so two of the three directions need no transposition:
+//! Sixteen lines are transformed at once ([`LineFft`]), so two of the three directions need no transposition. The three
+//! passes are:
 //!
-//! 1. for every pair of x-planes, transforms along y, with sixteen z in a vector; two real planes make one complex
-//!    transform;
-//! 2. for every k_y, transforms along x, then along z after blocks of sixteen are transposed; the spectrum is then
-//!    multiplied by the influence function, and both transforms are inverted;
-//! 3. for every pair of x-planes, inverse transforms along y; then the padding of the potential is filled.
+//! 1. For every pair of x-planes, the first pass transforms along y, with sixteen z in a vector. Two real planes make
+//!    one complex transform.
+//! 2. For every k_y, the second pass transforms along x, transposes blocks of sixteen, and transforms along z. The pass
+//!    then multiplies the spectrum by the influence function, and inverts both transforms.
+//! 3. For every pair of x-planes, the third pass inverts the transform along y, and fills the padding of the potential.
 //!
-//! Each pass reads one array and writes another, so that the lines of a task stay in the cache of its core.
+//! Each of the three passes reads one array and writes another, so that the lines of a task stay in the cache of its
+//! core.
 
 use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
@@ -29,13 +31,13 @@ const PORTIONS_PER_PART: usize = 4;
 /// Scratch memory of one task.
 struct Scratch {
     work: [Split; 2],
-    /// sixteen lines along y
+    /// sixteen lines (consecutive z) along y
     line: Split,
-    /// spectrum at one k_y: [block of z][x]
+    /// spectrum at one k_y: `[block of z][x]`
     columns: Split,
-    /// sixteen x at one k_y: [z], before and after the transform along z
+    /// spectrum of sixteen x at one k_y: `[z]`, before and after the transform along z
     turned: [Split; 2],
-    /// two x-planes of charges
+    /// charges on two x-planes
     planes: [Vec<Aligned16>; 2],
 }
 
@@ -45,27 +47,27 @@ pub(super) struct Spectral {
     pub(super) slabs: Slabs,
     padded: Padded,
     influence: Influence,
-    /// transforms along x, y, z
+    /// 1-D transforms along x, y, z
     plans: [LineFft; 3],
-    /// spectrum after the first pass, [x][k_y][block of z]
+    /// spectrum after the first pass, `[x][k_y][block of z]`
     forward: Split,
-    /// spectrum after the second pass, [k_y][x][block of z]
+    /// spectrum after the second pass, `[k_y][x][block of z]`
     backward: Split,
-    /// influence function for `green_cell`, [k_y][block of x][z]. The influence function is divided by the constant
+    /// influence function for `green_cell`, `[k_y][block of x][z]`. The influence function is divided by the constant
     /// of the potential, because the charges already contain this constant
     green: Vec<Aligned16>,
     green_cell: Option<PeriodicCell>,
     scratch: Vec<Scratch>,
-    /// energy and virial for each k_y
+    /// energy (kJ/mol) and virial for each k_y
     partial: Vec<(f64, Mat3)>,
 }
 
 /// Sizes of the mesh in points and in vectors of sixteen points.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// number of k_y: from 0 to half the mesh size along y
+    /// number of values of k_y: from 0 to half the mesh size along y
     half: usize,
-    /// number of blocks of sixteen points along x and along z
+    /// number of blocks of sixteen points along x, and along z
     x_blocks: usize,
     z_blocks: usize,
     /// number of vectors in a row along z, and in an x-plane
@@ -117,9 +119,9 @@ impl Spectral {
         self.slabs = Slabs::new(ranks.clone(), [self.padded.size[0], Extent::new(&self.padded).half]);
     }
 
-    /// Computes the potential on the planes of this rank from the folded charges of all threads on these planes.
-    /// Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum S) and of the virial. Energy
-    /// and virial are zero unless `sums` is true.
+    /// Computes the potential on the planes of this rank from the charges of all threads on these planes, after
+    /// [`SpreadBuffer::fold`]. Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum S) and
+    /// of the virial. Energy and virial are zero unless `sums` is true.
     pub(super) fn solve(
         &mut self,
         team: &Team,
@@ -147,7 +149,7 @@ impl Spectral {
         (energy, virial)
     }
 
-    /// First pass: transforms along y.
+    /// Transforms along y (first pass).
     fn along_y(&mut self, team: &Team, thread_buffers: &[SpreadBuffer]) {
         let Extent { half, z_blocks, row, .. } = Extent::new(&self.padded);
         let (level, padded, plan) = (self.level, self.padded, &self.plans[1]);
@@ -174,7 +176,8 @@ impl Spectral {
         });
     }
 
-    /// Second pass: transforms along x and z, influence function, inverse transforms along z and x.
+    /// Transforms along x and z, multiplies by the influence function, and inverts the transforms along z and x (second
+    /// pass).
     fn along_x_and_z(&mut self, team: &Team, cell: &PeriodicCell, sums: bool) {
         let [nx, _, nz] = self.padded.size;
         let Extent { half, x_blocks, z_blocks, .. } = Extent::new(&self.padded);
@@ -227,7 +230,7 @@ impl Spectral {
         });
     }
 
-    /// Third pass: inverse transforms along y.
+    /// Inverts the transform along y (third pass).
     fn back_along_y(&mut self, team: &Team, potential: &mut [Aligned16]) {
         let [nx, ny, _] = self.padded.size;
         let Extent { z_blocks, row, plane, .. } = Extent::new(&self.padded);
@@ -323,8 +326,7 @@ fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
     if plane.is_empty() {
         return;
     }
-    // the few points of a row are not copied together, because that would be a call or a loop of variable length for
-    // each row
+    // a plain loop over the few padding points of a row is faster than a slice copy, which would be a call for each row
     for z in 0..over {
         for y in 0..ny {
             plane[y * row + nz + z] = plane[y * row + z];
@@ -338,7 +340,7 @@ fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
 struct Separate<'a> {
     line: &'a Split,
     points: usize,
-    /// output: [A, B][k][block of z]
+    /// output: `[A, B][k][block of z]`
     re: &'a mut [Aligned16],
     im: &'a mut [Aligned16],
     z: usize,
@@ -398,16 +400,16 @@ impl Kernel for Join<'_> {
     }
 }
 
-/// Transposes sixteen x and all z between `columns` ([block of z][x], with z in lanes) and `turned` ([z], with x in
+/// Transposes sixteen x and all z between `columns` (`[block of z][x]`, with z in lanes) and `turned` (`[z]`, with x in
 /// lanes).
 struct Turn<'a> {
     columns: &'a mut Split,
     turned: &'a mut Split,
-    /// first of the sixteen x
+    /// index of the first of the sixteen x in a row of `columns`
     first: usize,
-    /// number of x from one block of z to the next
+    /// number of vectors in `columns` from one block of z to the next
     height: usize,
-    /// transpose from `turned` to `columns`
+    /// whether to transpose from `turned` to `columns` instead of from `columns` to `turned`
     back: bool,
 }
 
@@ -447,7 +449,7 @@ impl Kernel for Multiply<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) {
         let Multiply { spectrum, green } = self;
-        // slices of one length, so that the loop needs no checks
+        // all slices are cut to one length, so that the loop needs no bounds checks
         let length = spectrum.re.len().min(green.len());
         let (re, im, green) = (&mut spectrum.re[..length], &mut spectrum.im[..length], &green[..length]);
         for z in 0..length {

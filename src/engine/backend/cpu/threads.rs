@@ -1,4 +1,5 @@
-//! Fixed work partition: each kind of work is divided into about equal parts, one per thread.
+//! Fixed work partitions: each kind of work is divided into a fixed number of parts of about equal size, by default one
+//! per thread.
 
 use std::ops::Range;
 

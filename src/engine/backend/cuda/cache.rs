@@ -32,7 +32,7 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// All inputs of the compilation, which together determine the compiled program.
 #[derive(Clone, Copy)]
 pub(super) struct Recipe<'a> {
-    /// the whole source text
+    /// whole source text of the kernels
     pub(super) source: &'a str,
     /// options of the compiler, including the architecture
     pub(super) options: &'a [&'a str],
@@ -56,11 +56,11 @@ impl Recipe<'_> {
     }
 }
 
-/// Cache of compiled programs.
+/// Cache of compiled GPU programs, in memory and on disk.
 #[derive(Default)]
 pub struct Programs {
     folder: Option<PathBuf>,
-    /// programs compiled or loaded by this process
+    /// hash and machine code of the programs that this process has compiled or loaded
     here: Mutex<Vec<([u8; HASH], Vec<u8>)>>,
 }
 
@@ -95,20 +95,20 @@ fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Res
         return Ok(program);
     }
     let program = compile()?;
-    // an error when writing to the folder is ignored
+    // a failure to write to the folder is ignored, because the cache only saves time
     let _ = keep(folder, &path, key, &program);
     Ok(program)
 }
 
-/// Whether the folder belongs to this user and no other user may write to it.
+/// Returns whether the folder belongs to this user and no other user may write to it.
 fn is_private(folder: &Path) -> bool {
     // SAFETY: `geteuid` has no arguments, touches no memory and cannot fail
     let user = unsafe { libc::geteuid() };
     folder.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & WRITABLE_BY_OTHERS == 0)
 }
 
-/// Returns the header of a cache file, which is a hash of the file name and the program. It detects any change or
-/// truncation of the file.
+/// Returns the header of a cache file, which is a hash of the file name and the program. The header detects any change
+/// or truncation of the file.
 fn checksum(key: &[u8; HASH], program: &[u8]) -> [u8; HASH] {
     Sha256::new().chain_update(key).chain_update(program).finalize().into()
 }
@@ -119,7 +119,7 @@ fn checked(key: &[u8; HASH], bytes: &[u8]) -> Option<Vec<u8>> {
     (*found == checksum(key, program)).then(|| program.to_vec())
 }
 
-/// Writes a file atomically, and removes old files.
+/// Writes a file of the cache atomically, and removes old files.
 fn keep(folder: &Path, path: &Path, key: &[u8; HASH], program: &[u8]) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
     if !is_private(folder) {
@@ -140,7 +140,7 @@ fn prune(folder: &Path) -> io::Result<()> {
     files[..extra].iter().try_for_each(|file| fs::remove_file(file.path()))
 }
 
-/// Whether a file has a name that the cache gives to its files.
+/// Returns whether a file has a name that the cache gives to its files.
 fn is_own(file: &fs::DirEntry) -> bool {
     let name = file.file_name();
     let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(ENDING)) else { return false };

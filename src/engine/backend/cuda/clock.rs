@@ -12,12 +12,12 @@ use crate::backend::Phases;
 /// would include this wait.
 const WARM_UP_STEPS: u32 = 5;
 
-/// Counts all steps and the timed steps, and adds up the times of the timed steps.
+/// Counts all steps and the timed steps, and sums the times of the phases of the timed steps.
 #[derive(Default)]
 pub(super) struct Clock {
     steps: u64,
     samples: u64,
-    /// seconds spent in the timed steps
+    /// seconds spent in each phase of the timed steps
     sampled: Phases,
     /// seconds spent in all searches and prunings
     search: f64,
@@ -45,7 +45,7 @@ impl Clock {
         self.steps -= steps.min(self.steps);
     }
 
-    /// Adds the times of launches.
+    /// Adds the times of launches of kernels.
     pub(super) fn add(&mut self, spans: &[Span]) {
         for &Span { timing, kernel, seconds } in spans {
             match timing {

@@ -18,7 +18,7 @@ const OPTIONS: [&str; 3] = ["--std=c++17", "--fmad=false", "--ftz=true"];
 /// Oldest architecture that the kernels support: Turing.
 pub(super) const OLDEST: (i32, i32) = (7, 5);
 
-/// Returns an error if the compiler's library cannot be loaded.
+/// Returns an error if the library of the run-time compiler (NVRTC) cannot be loaded.
 pub(super) fn check() -> Result<()> {
     // SAFETY: the call opens and closes a library of NVIDIA's by name
     if unsafe { sys::is_culib_present() } {
@@ -41,8 +41,8 @@ enum Form {
 }
 
 /// Returns the architecture for which to compile, as a compiler option, and the form of the program. The form is
-/// machine code if the compiler knows the GPU. Otherwise it is PTX for the latest earlier architecture in `known`,
-/// whose elements are 10 times the major version plus the minor version.
+/// machine code if the compiler knows the GPU. Otherwise the form is PTX for the latest earlier architecture in
+/// `known`, whose elements are 10 times the major version plus the minor version.
 fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     let own = 10 * major + minor;
     if known.contains(&own) {
@@ -117,7 +117,7 @@ impl Compiled {
         }
     }
 
-    /// Returns the program in one of the forms that the compiler made.
+    /// Returns the compiled program as machine code or as PTX.
     fn image(&self, form: Form) -> Result<Vec<u8>> {
         let image = match form {
             Form::Machine => self.machine_code(),
@@ -140,7 +140,8 @@ impl Compiled {
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        // SAFETY: the program was created by `new` and is not used again; a failure leaves nothing to be done
+        // SAFETY: the program was created by `new` and is not used again. An error is ignored, because nothing can be
+        // done about it
         let _ = unsafe { result::destroy_program(self.0) };
     }
 }

@@ -33,17 +33,17 @@ pub struct Launch {
 /// Default number of threads per block.
 pub(super) const BLOCK: u32 = 128;
 
-/// A launch of `threads` threads in blocks of [`BLOCK`].
+/// Returns a launch of `threads` threads in blocks of [`BLOCK`] threads.
 pub(super) fn over(kernel: Kernel, threads: u32) -> Launch {
     Launch { kernel, threads, block: BLOCK, shared: 0, parameter: 0.0 }
 }
 
-/// Kind of work that is timed.
+/// Kind of work whose launches are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// a search or a pruning
+    /// pair search or pruning
     Lists,
-    /// a step
+    /// integration step or force evaluation
     Step,
 }
 
@@ -51,20 +51,22 @@ pub enum Timing {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     pub(super) timing: Timing,
-    /// the kernel; [`Kernel::Solve`] for a transform
+    /// launched kernel; [`Kernel::Solve`] for a Fourier transform
     pub(super) kernel: Kernel,
     pub(super) seconds: f64,
 }
 
-/// A GPU or an emulated GPU. Work is done in the order of the calls. Only reads wait until the work is complete.
+/// A GPU or an emulated GPU. The device does the work in the order of the calls. Only calls that return results wait
+/// until the work is complete.
 pub trait Device: Send {
-    /// Name of the device, for the log.
+    /// Returns the name of the device, for the log.
     fn name(&self) -> String;
-    /// Maximum shared memory per block of threads, bytes.
+    /// Returns the maximum shared memory per block of threads, bytes.
     fn shared_memory(&self) -> u32;
-    /// Allocates memory. The memory stays valid until it is freed or the device is dropped.
+    /// Allocates device memory and returns its address. The memory stays valid until it is freed or the device is
+    /// dropped.
     fn allocate(&self, bytes: usize) -> Result<u64>;
-    /// Frees memory.
+    /// Frees device memory at an address that `allocate` returned.
     fn free(&self, address: u64) -> Result<()>;
     /// Copies from host memory to device memory.
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
@@ -72,14 +74,14 @@ pub trait Device: Send {
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
     /// Copies within device memory.
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()>;
-    /// Fills memory with zeros.
+    /// Fills device memory with zeros.
     fn clear(&self, address: u64, bytes: usize) -> Result<()>;
-    /// Starts a kernel.
+    /// Starts a kernel on the device.
     #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()>;
-    /// Plans transforms of a real mesh of this size.
+    /// Plans Fourier transforms of a real mesh with this number of grid points along x, y and z.
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
-    /// Transforms between mesh (`f32`) and spectrum (pairs of `f32`).
+    /// Computes the Fourier transform between the mesh (`f32`) and its spectrum (complex numbers as pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
     /// Runs both closures. The work that they start on the device runs concurrently if possible. Neither closure may
     /// call this function.
@@ -98,11 +100,11 @@ pub trait Device: Send {
         self.timing().set(None);
         done
     }
-    /// Kind of work whose launches are timed now; `None` while launches are not timed.
+    /// Returns the kind of work whose launches are timed now; `None` while launches are not timed.
     fn timing(&self) -> &Cell<Option<Timing>>;
     /// Returns the times of the launches since the last call. Waits for these launches.
     fn spans(&self) -> Result<Vec<Span>>;
-    /// Waits until all work has been done.
+    /// Waits until the device has done all work.
     fn wait(&self) -> Result<()>;
 }
 
@@ -135,24 +137,24 @@ pub(super) fn clear<T: Element>(device: &impl Device, pointer: Pointer<T>, lengt
     device.clear(pointer.0, size_of::<T>() * length)
 }
 
-/// Overwrites an array.
+/// Overwrites an array on the device with `elements`.
 pub(super) fn write<T: Element>(device: &impl Device, pointer: Pointer<T>, elements: &[T]) -> Result<()> {
     device.write(pointer.0, bytemuck::cast_slice(elements))
 }
 
-/// Reads a whole array into `elements`.
+/// Reads a whole array from the device into `elements`.
 pub(super) fn read<T: Element>(device: &impl Device, pointer: Pointer<T>, elements: &mut [T]) -> Result<()> {
     device.read(pointer.0, bytemuck::cast_slice_mut(elements))
 }
 
-/// Reads one structure.
+/// Reads one structure from the device.
 pub(super) fn read_one<T: Element>(device: &impl Device, pointer: Pointer<T>) -> Result<T> {
     let mut one = [T::zeroed()];
     read(device, pointer, &mut one)?;
     Ok(one[0])
 }
 
-/// Copies between two arrays.
+/// Copies an array on the device to another array on the device.
 pub(super) fn copy<T: Element>(device: &impl Device, from: Pointer<T>, to: Pointer<T>, length: usize) -> Result<()> {
     device.copy(from.0, to.0, size_of::<T>() * length)
 }

@@ -1,5 +1,4 @@
-//! A real GPU, through the CUDA driver. The libraries of CUDA are opened at run time on first use. No other file
-//! depends on these libraries.
+//! A real GPU, through the CUDA driver. The libraries of CUDA are opened at run time on first use.
 
 use super::cache::Programs;
 use super::compiler;
@@ -32,15 +31,15 @@ const OLDEST_DRIVER: i32 = 11070;
 const PRIORITIES: sys::CUgraphInstantiate_flags =
     sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
-/// CUDA version that the driver supports, as 1000 times the major plus 10 times the minor version. `None` if it
-/// cannot be read.
+/// Returns the CUDA version that the driver supports, as 1000 times the major plus 10 times the minor version; `None`
+/// if the driver does not report a version.
 fn driver() -> Option<i32> {
     let mut version = 0;
     // SAFETY: `version` outlives the call
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok().map(|()| version)
 }
 
-/// Formats a version number as text.
+/// Formats a CUDA version number (1000 times the major plus 10 times the minor version) as text.
 fn version(number: i32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }
@@ -232,7 +231,7 @@ impl Gpu {
         self.context.bind_to_thread().map_err(failed("the context cannot be bound"))
     }
 
-    /// The stream to which launches currently go.
+    /// Returns the stream to which launches currently go.
     fn stream(&self) -> &Arc<CudaStream> {
         if self.is_beside.get() { &self.beside } else { &self.main }
     }
@@ -249,8 +248,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Captures the launches of `work` as a graph. `work` must have run once before, because the driver and cuFFT
-    /// load and allocate what they need when a kernel runs for the first time.
+    /// Captures the launches of `work` as a graph. `work` must have run once before, because the driver and cuFFT load
+    /// code and allocate memory when a kernel runs for the first time.
     fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
         let what = "a step cannot be captured as a CUDA graph";
         self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
@@ -406,7 +405,7 @@ impl Device for Gpu {
         let mut graphs = self.graphs.borrow_mut();
         let Some(index) = graphs.iter().position(|(other, _)| *other == key) else {
             if graphs.len() == GRAPHS {
-                // waits, because the graph that is removed may still be running
+                // the host waits, because the graph that is removed may still be running
                 self.wait()?;
                 graphs.remove(0);
             }

@@ -6,9 +6,9 @@
 //! 1. A kernel gathers the positions (`f64`) of the atoms that the host needs. Restraints need the atoms of their
 //!    groups, and external forces need all atoms.
 //! 2. The host waits, reads the positions, computes energies, forces and virial, and writes forces and virial.
-//! 3. After the other forces, and before the forces on virtual sites are spread, a kernel adds these forces to the
-//!    fixed-point forces. If the step has sums, the kernel also adds the virial, from which a barostat on the device
-//!    computes the pressure. The kernel is part of the captured graph of the step.
+//! 3. After the other forces, and before the forces on virtual sites are spread, a kernel adds the host's forces to the
+//!    fixed-point forces. If the step has sums, the kernel also adds the host's virial, from which a barostat on the
+//!    device computes the pressure. The kernel is part of the captured graph of the step.
 //!
 //! Cost: the device is idle during step 2, that is for two copies, the computation on the host, and the launch of the
 //! next graph. If displacements limit the lifetime of the pair lists, the host also checks the lists before every
@@ -38,7 +38,7 @@ pub(super) struct HostForces {
     /// positions (nm) and forces (kJ/mol/nm) in topology order; only the elements of `atoms` are used
     positions: Vec<Vec3>,
     forces: Vec<Vec3>,
-    /// energies of the last evaluation, kJ/mol
+    /// energies of the external forces and of the restraints in the last evaluation, kJ/mol
     external_energy: f64,
     restraint_energy: f64,
 }
@@ -77,7 +77,7 @@ impl HostForces {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Whether the host computes some of the forces.
+    /// Returns whether the host computes some of the forces.
     pub(super) fn computes_on_host(&self) -> bool {
         self.arguments.host.count > 0
     }
@@ -132,7 +132,7 @@ impl<D: Device> Cuda<D> {
     }
 }
 
-/// Adds the forces that the host has computed, and their virial if `sums`.
+/// Adds the forces that the host has computed to the forces on the device, and adds their virial if `sums` is true.
 pub(super) fn add(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     let kernel = if sums { Kernel::AddHostForcesSums } else { Kernel::AddHostForces };
     device.launch(over(kernel, a.host.count), a)

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::vec3::{Mat3, Vec3};
 
 impl<D: Device> Cuda<D> {
-    /// Integrates one step. With a refreshment, velocities are renewed in the middle of the step.
+    /// Integrates one leapfrog step. If `refreshment` is given, velocities are renewed in the middle of the step.
     pub(super) fn step(&mut self, asked: Leapfrog, refreshment: Option<layout::Refreshment>) -> Result<Kinetic> {
         let Leapfrog { timestep, virial, kinetic, coupled, pending_work, refreshed } = asked;
         self.list_lifetime.step_launched();
@@ -29,12 +29,12 @@ impl<D: Device> Cuda<D> {
         }
         let renews = u32::from(refreshment.is_some());
         let refreshed = renews == 1 || (refreshed && self.is_constrained());
-        // a refreshment without other couplings needs no sums
+        // a velocity refreshment without other couplings needs no sums
         let sums = virial || kinetic || pending_work || (coupled && renews == 0);
         let (device, a, rule) =
             (&self.device, &Arguments { renews, refreshed: refreshed.into(), ..self.arguments }, self.rule);
         let pending = self.pending.take();
-        // the packing kernel also clears the sums
+        // sums require packing, because the packing kernel also clears the sums
         let packs = !self.packed || sums || pending == Some(true);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
         let step = |device: &D| {

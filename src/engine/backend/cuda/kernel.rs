@@ -1,9 +1,9 @@
-//! Kernels by name.
+//! List of all CUDA kernels, as an enum with their names in C.
 
-/// Declares the kernels by their names in C.
+/// Declares the enum of the kernels from their names in C.
 macro_rules! kernels {
     ($($variant:ident = $name:literal,)*) => {
-        /// A kernel.
+        /// A CUDA kernel.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kernel {
             $(
@@ -16,7 +16,7 @@ macro_rules! kernels {
             /// All kernels, in the order of their numbers.
             pub(super) const ALL: &[Kernel] = &[$(Kernel::$variant,)*];
 
-            /// Name of the kernel in C.
+            /// Returns the name of the kernel in C.
             pub(super) fn name(self) -> &'static str {
                 match self { $(Kernel::$variant => $name,)* }
             }

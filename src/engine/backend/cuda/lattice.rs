@@ -1,6 +1,6 @@
 //! Conversion of the cell to and from the device. The device itself computes all quantities that are derived from the
-//! lattice vectors (`kernels/ensemble.cu`). A barostat changes the cell on the device, and an uploaded cell must give
-//! the same bits as this cell.
+//! lattice vectors (`kernels/ensemble.cu`). A barostat changes the cell on the device, and the same cell uploaded from
+//! the host must give the same derived quantities, bit for bit.
 
 use super::layout::Lattice;
 use crate::cell::PeriodicCell;
@@ -14,7 +14,8 @@ pub(super) fn lattice(cell: Option<&PeriodicCell>) -> Lattice {
     Lattice { ax: a.x, bx: b.x, by: b.y, cx: c.x, cy: c.y, cz: c.z, periodic: 1, ..Lattice::zeroed() }
 }
 
-/// Returns the cell with the given rows; `None` if they are zero. The rows must be those of a reduced cell.
+/// Returns the cell with the given lattice vectors (rows); `None` if the rows are zero. The rows must form a reduced
+/// cell.
 pub(super) fn cell(lattice: &Lattice) -> Option<PeriodicCell> {
     let &Lattice { ax, bx, by, cx, cy, cz, .. } = lattice;
     let rows = [vec3(ax, 0.0, 0.0), vec3(bx, by, 0.0), vec3(cx, cy, cz)];

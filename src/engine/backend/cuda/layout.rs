@@ -28,52 +28,62 @@ use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
 use std::fmt::Write;
 
-/// Lanes of a warp, and atoms of a block.
+/// Number of lanes of a warp, and number of atoms in a block of atoms.
 pub(super) const WARP: u32 = 32;
-/// Value for a slot without an atom, and for the atom of a fault if there is no fault.
+/// Value that marks a slot without an atom, and the absence of a fault where an atom with a fault is reported.
 pub(super) const NO_ATOM: u32 = u32::MAX;
-/// Atoms in half a block. A warp computes the pairs of half a block with one chunk.
+/// Number of atoms in half a block of atoms. A warp computes the pairs of half a block with one chunk of the pair list.
 pub(super) const HALF: u32 = WARP / 2;
-/// Groups of 32 list entries in a chunk. Forces on the i-atoms are added to memory once per chunk. With eight groups
-/// this costs little and leaves few empty entries. With more groups the longest warps would take too long.
+/// Number of groups of 32 list entries in a chunk of the pair list. Forces on the i-atoms are added to memory once per
+/// chunk. With eight groups these additions cost little, and few entries of a chunk are empty. With more groups the
+/// longest warps would take too long.
 pub(super) const CHUNK_GROUPS: u32 = 8;
 /// Bits of a list entry that hold the slot index. The other bits hold the index of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
-/// Number of lattice shifts.
+/// Number of lattice shifts by which atoms can be displaced in a pair list.
 pub(super) const SHIFTS: u32 = crate::pair::SHIFTS as u32;
 /// Index of the lattice shift zero.
 pub(super) const CENTRAL_SHIFT: u32 = 62;
-/// Bits of a mesh index along one axis.
+/// Number of bits that hold a PME grid index along one axis.
 pub(super) const GRID_BITS: u32 = 10;
-/// Warps per block of threads in list and pair kernels.
+/// Number of warps per block of threads in list and pair kernels.
 pub(super) const SEARCH_WARPS: u32 = 4;
-/// Threads of the single block that computes prefix sums over the slices; the maximum, so that few tiles are needed.
+/// Number of threads of the single block that computes prefix sums over the slices of the spatial sorting. The number
+/// is the maximum for a block, so that few tiles are needed.
 pub(super) const SCAN_THREADS: u32 = 1024;
-/// Minimum number of resident blocks of pair kernels per multiprocessor. It limits threads to 64 registers, so that
-/// the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the same time.
+/// Minimum number of resident thread blocks of pair kernels per multiprocessor. This minimum limits each thread to 64
+/// registers, so that the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the same
+/// time.
 const PAIR_BLOCKS: u32 = 8;
 
-/// Atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial sorting.
+/// Number of atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial
+/// sorting.
 pub(super) const SPREAD_ATOMS: u32 = 64;
-/// Threads per atom in the kernel that spreads charges. The threads share the planes of the atom's grid points.
+/// Number of threads per atom in the kernel that spreads charges. The threads share the planes of the atom's grid
+/// points.
 pub(super) const SPREAD_PLANES: u32 = 2;
-/// Grid points that the spreading kernel keeps in shared memory (16 KiB): two blocks of a liquid at 0.07 nm spacing.
+/// Number of PME grid points that the spreading kernel keeps in shared memory (16 KiB). This is enough for two blocks
+/// of atoms of a liquid at a grid spacing of 0.07 nm.
 const SPREAD_POINTS: u32 = 4096;
 
-/// Forces are summed as integer multiples of 2⁻³² kJ/mol/nm, which is 10⁻¹³ of a typical force.
+/// Units of the fixed-point sums of forces per kJ/mol/nm. Forces are summed as integer multiples of 2⁻³² kJ/mol/nm,
+/// which is 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
 /// Limit of a force contribution (kJ/mol/nm); a larger contribution stops the run. A sum of 2¹¹ contributions, more
 /// than an atom has neighbours, still fits into 63 bits.
 pub(super) const FORCE_LIMIT: f32 = 1_048_576.0;
-/// Energies, virials and momenta are summed as integer multiples of 2⁻²⁴ (kJ/mol, amu nm/ps), up to 5·10¹¹.
+/// Units of the fixed-point sums per kJ/mol or amu nm/ps. Energies, virials and momenta are summed as integer multiples
+/// of 2⁻²⁴ kJ/mol or amu nm/ps, up to 5·10¹¹.
 pub(super) const SUM_SCALE: f64 = 16_777_216.0;
-/// Mesh charges are summed as integer multiples of 2⁻²⁶ e (10⁻⁷ of a typical charge), up to 32 e at a grid point.
+/// Units of the fixed-point mesh charges per e. Mesh charges are summed as integer multiples of 2⁻²⁶ e (10⁻⁷ of a
+/// typical charge), up to 32 e at a grid point.
 pub(super) const GRID_SCALE: f32 = 67_108_864.0;
-/// Origins of blocks are multiples of this length (nm), so that their differences are exact in `f32`.
+/// Quantum of block origins, nm. The origins of blocks are multiples of this length, so that their differences are
+/// exact in `f32`.
 pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
 /// Margin (nm) by which bounding boxes of blocks are enlarged, because coordinates up to 100 nm are rounded to `f32`.
 pub(super) const BOUNDS_ROUNDING: f32 = 2e-5;
-/// Offset of empty slots from the origin (nm). It is beyond any cutoff, but its square is finite.
+/// Offset of empty slots from the origin (nm). The offset is beyond any cutoff, but its square is finite.
 const NOWHERE: f32 = 1e6;
 /// Maximum number of Newton iterations for a SHAKE cluster, as on the CPU.
 const SHAKE_ITERATIONS: u32 = 50;
@@ -82,21 +92,24 @@ const COUPLED_ITERATIONS: u32 = 100;
 /// Factor by which the linear solver reduces the residuals in a Newton iteration for coupled constraints. Bonds turn
 /// by about 0.03 rad in a step, so that nonlinear terms leave a thousandth of the residuals anyway.
 const COUPLED_REDUCTION: f64 = 1e-3;
-/// Maximum number of steps of the linear solver. Eight steps are enough for the bonds of a protein, and a hundred
-/// steps are enough for a condition number of 700.
+/// Maximum number of steps of the linear solver in a Newton iteration for coupled constraints. Eight steps are enough
+/// for the bonds of a protein, and a hundred steps are enough for a condition number of 700.
 const COUPLED_STEPS: u32 = 100;
-/// Threads per cluster of coupled constraints.
+/// Number of threads per cluster of coupled constraints.
 pub(super) const COUPLED_THREADS: u32 = 256;
-/// Threads of the single block that processes all atoms.
+/// Number of threads in kernels that process all atoms with a single block of threads.
 pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 
-/// Lennard-Jones parameters of an atom are √(6 c6) and √(12 c12).
+/// Combination rule with geometric means of c6 and c12. The Lennard-Jones parameters of an atom are √(6 c6) and √(12
+/// c12).
 pub(super) const RULE_GEOMETRIC: u32 = 0;
-/// Lennard-Jones parameters of an atom are σ/2 and √(48 ε).
+/// Lorentz–Berthelot combination rule. The Lennard-Jones parameters of an atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters come from a table. Atoms store the start of a row and a column index, as bits of floats.
+/// Lennard-Jones parameters from a table of pairs of types. Atoms store the start of a row and a column index, as bits
+/// of floats.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
-/// Switched interactions use a table as in [`RULE_TYPE_TABLE`] for every combination rule, which needs fewer kernels.
+/// Lennard-Jones interactions with a force switch, which use a table as in [`RULE_TYPE_TABLE`] for every combination
+/// rule, so that fewer kernels are compiled.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;
 pub(super) const RULE_POTENTIAL_SWITCH: u32 = 4;
 
@@ -114,7 +127,8 @@ macro_rules! numbered {
     (@next $number:expr,) => {};
 }
 
-/// Numbers of the kinds of bonded terms, after those of the lists of the table. Energy sums have the same numbers.
+/// Numbers of the kinds of bonded terms that are not lists of the table of bonded terms; the lists have the numbers
+/// below. The energy sum of a kind has the same number.
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
@@ -129,25 +143,25 @@ pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
 pub(super) const STOPPED_BY_CELL: u32 = 4;
-/// Indices of the sums that follow the sums of the bonded kinds.
+/// Indices of the sums that the device computes, after the energy sums of the bonded kinds.
 pub(super) const SUM_LJ: u32 = BONDED_KINDS;
 pub(super) const SUM_COULOMB: u32 = SUM_LJ + 1;
 pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
 pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
 pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
 pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
-/// Σ v(t−½dt)·F, kJ/mol/ps
+/// power of the forces F at the velocities v half a step earlier, Σ v(t−½dt)·F, kJ/mol/ps
 pub(super) const SUM_POWER: u32 = SUM_LJ + 6;
 /// ½ Σ m v(t−½dt)·v(t+½dt), kJ/mol
 pub(super) const SUM_KINETIC_CROSS: u32 = SUM_LJ + 7;
-/// Mean kinetic energy of both half steps along x, y, z, kJ/mol.
+/// Kinetic energy along x, y, z, as the mean of both half steps, kJ/mol.
 pub(super) const SUM_KINETIC_ALONG: u32 = SUM_LJ + 8;
-/// Along x, y, z, in kJ/mol: kinetic energies of the centers of mass of update groups at both half steps, and ½ Σ M
-/// V(t−½dt) V(t+½dt).
+/// Kinetic energies of the centers of mass of update groups at both half steps, and ½ Σ M V(t−½dt) V(t+½dt) with the
+/// mass M and the velocity V of a center, each along x, y, z, kJ/mol.
 pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_KINETIC_ALONG + 3;
 pub(super) const SUM_CENTRE_AFTER: u32 = SUM_CENTRE_BEFORE + 3;
 pub(super) const SUM_CENTRE_CROSS: u32 = SUM_CENTRE_AFTER + 3;
-/// Σ (r−R) F along x, y, z over the atoms of all update groups with centers R, kJ/mol.
+/// Σ (r−R) F along x, y, z over the atoms (position r, force F) of all update groups with centers R, kJ/mol.
 pub(super) const SUM_INTERNAL_VIRIAL: u32 = SUM_CENTRE_CROSS + 3;
 /// Virial tensors of six components each, in the order xx xy xz yy yz zz.
 pub(super) const SUM_VIRIAL: u32 = SUM_INTERNAL_VIRIAL + 3;
@@ -158,26 +172,26 @@ pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
 /// work of the constraint forces in one step, kJ/mol; used if a thermostat renews velocities
 pub(super) const SUM_CONSTRAINT_WORK: u32 = SUM_RESTRAINT_TORQUE + 3;
-/// Σ v·ΔF, with the change ΔF of the forces by a volume move, kJ/mol/ps
+/// power of the change ΔF of the forces by a volume move, Σ v·ΔF, kJ/mol/ps
 pub(super) const SUM_POWER_OF_CHANGE: u32 = SUM_CONSTRAINT_WORK + 1;
-/// Number of sums.
+/// Number of sums that the device computes.
 pub(super) const SUMS: u32 = SUM_POWER_OF_CHANGE + 1;
 
 shared! {
     /// The periodic cell, and quantities that a kernel derives from its lattice vectors (rows).
     Lattice {
-        /// row a, nm
+        /// components of the lattice vector a, nm
         ax: f64,
-        /// row b, nm
+        /// components of the lattice vector b, nm
         bx: f64,
         by: f64,
-        /// row c, nm
+        /// components of the lattice vector c, nm
         cx: f64,
         cy: f64,
         cz: f64,
-        /// 1/(distance of opposite faces), 1/nm
+        /// 1/(distance of opposite faces) of the cell along each lattice vector, 1/nm
         inverse_width: [f64; 3],
-        /// reciprocal rows: three components of a*, the last two of b*, the last of c*, 1/nm
+        /// reciprocal lattice vectors: three components of a*, the last two of b*, the last of c*, 1/nm
         reciprocal: [f32; 6],
         /// C/(πV) with Coulomb constant C and volume V, kJ/mol/nm²/e²
         coulomb_over_pi_volume: f32,
@@ -189,15 +203,16 @@ shared! {
 shared! {
     /// Faults, expiry of the lists, and work of the couplings.
     Status {
-        /// lowest index of an atom with a force above the limit
+        /// lowest index of an atom with a force above [`FORCE_LIMIT`]
         overflow: u32,
         /// lowest center atom and lowest leaf atom of the constraints that could not be satisfied
         failed: [u32; 2],
-        /// reason why the run has halted; 0 while it goes on
+        /// reason why the run has halted; 0 while the run continues
         stopped: u32,
-        /// whether the lists may lack a pair (0 or 1); if they may, steps do nothing until new lists are built
+        /// 1 if the pair lists may lack a pair, otherwise 0; while the value is 1, steps do nothing until new lists are
+        /// built
         lists_expired: u32,
-        /// steps made since the last search
+        /// number of integration steps since the last search
         steps: u32,
         /// scale factors along x, y, z of the last scaling by the barostat
         length_factors: [f64; 3],
@@ -219,17 +234,17 @@ shared! {
 }
 
 shared! {
-    /// List lengths that only the device knows.
+    /// Lengths of the pair lists, which the search stores on the device.
     Counts {
         /// number of chunks that the search needed; a number above the capacity means that the lists must be enlarged
         chunks_found: u32,
-        /// chunks in the list
+        /// number of chunks in the list
         chunks: u32,
     }
 }
 
 shared! {
-    /// Arguments of all kernels, in addition to one number.
+    /// Arguments of all kernels. A kernel has one additional numeric argument.
     Arguments {
         cell: Pointer<Lattice>,
         searched_cell: Pointer<Lattice>,
@@ -249,7 +264,7 @@ shared! {
         atom_slice: Pointer<u32>,
         exclusion_starts: Pointer<u32>,
         exclusions: Pointer<u32>,
-        // arrays with one element per slice of the sorting
+        // arrays with one element per slice of the spatial sorting
         slice_starts: Pointer<u32>,
         slice_filled: Pointer<u32>,
         // arrays with one element per slot
@@ -264,7 +279,7 @@ shared! {
         bounds: Pointer<[f32; 4]>,
         // array with one element per region of 32 blocks
         regions: Pointer<[f32; 4]>,
-        // pair lists
+        // arrays of the pair lists
         shifts: Pointer<[f32; 4]>,
         chunk_block: Pointer<u32>,
         outer_groups: Pointer<u32>,
@@ -283,7 +298,7 @@ shared! {
         restraint_sets: Pointer<RestraintSet>,
         /// times (ps) and force constants of the schedules of all sets
         restraint_points: Pointer<f64>,
-        /// Σ E/k of each set whose force constant k changes with time, nm²
+        /// Σ E/k over the restraints (energy E) of each set whose force constant k changes with time, nm²
         restraint_slopes: Pointer<i64>,
         restraint_work: Pointer<RestraintWork>,
         host: ComputedOnHost,
@@ -312,7 +327,7 @@ shared! {
         virtual_sites: Pointer<VirtualSite>,
         site_atoms: Pointer<u32>,
         site_parameters: Pointer<f64>,
-        // PME mesh
+        // arrays and parameters of the PME mesh
         charge_grid: Pointer<i32>,
         grid: Pointer<f32>,
         spectrum: Pointer<[f32; 2]>,
@@ -369,17 +384,17 @@ shared! {
         bonded_starts: [u32; BONDED_KINDS as usize + 1],
         update_group_counts: [u32; UPDATE_GROUP_KINDS as usize],
         update_group_starts: [u32; UPDATE_GROUP_KINDS as usize + 1],
-        /// number of slices that are allocated
+        /// number of slices of the spatial sorting that are allocated
         slice_capacity: u32,
         coupled_count: u32,
         site_clusters: u32,
-        /// 1 if velocities are renewed in the middle of the step
+        /// 1 if a thermostat renews velocities in the middle of the step, otherwise 0
         renews: u32,
-        /// 1 if displacements limit the lifetime of the lists
+        /// 1 if displacements limit the lifetime of the lists, otherwise 0
         check_displacements: u32,
-        /// 1 if the integration kernel also packs the new positions
+        /// 1 if the integration kernel also packs the new positions, otherwise 0
         packs_ahead: u32,
-        /// 1 if the work of constraint forces is added to the work of refreshments
+        /// 1 if the work of constraint forces is added to the work of refreshments, otherwise 0
         refreshed: u32,
     }
 }

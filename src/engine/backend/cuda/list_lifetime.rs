@@ -3,16 +3,16 @@
 //!
 //! The device checks displacements before the forces of every step. After the lists have expired, all kernels that
 //! change the state return at once until new lists are built. The host meanwhile launches further steps. At its next
-//! check the host reads how many of these steps did nothing, and replays them. The results therefore do not depend,
-//! bit for bit, on when the host checks. An early check makes the host wait, and a late check costs launches that do
+//! check the host reads how many of these steps did nothing, and replays them. The results therefore do not depend, bit
+//! for bit, on when the host checks. An early check makes the host wait, and a late check costs launches that do
 //! nothing. Searching on the device without the host would cost about ten launches in every step. If the host always
-//! checked the state of the step before the last one, pairs would be missed. If the host computes forces, it waits in
-//! every step anyway and always checks (see `host_forces`).
+//! checked the state of the step before the last one, pairs would be missed. If the host computes forces, the host
+//! waits in every step anyway, and checks in every step (see `host_forces`).
 
-/// Number of steps before the first check by the host.
+/// Number of steps between the first pair search and the first check by the host.
 const FIRST_LIFETIME: u64 = 10;
 
-/// Counts the steps since the last pair search, and knows after which step the host checks next.
+/// Counts the steps since the last pair search, and determines after which step the host checks next.
 pub(super) struct ListLifetime {
     /// steps launched since the last search
     steps: u64,
@@ -43,7 +43,7 @@ impl ListLifetime {
         self.steps += 1;
     }
 
-    /// Whether the host should check now.
+    /// Returns whether the host should now check whether the pair lists have expired.
     pub(super) fn is_check_due(&self) -> bool {
         self.steps >= self.next_check
     }

@@ -17,10 +17,11 @@ const SLICE_ATOMS: f64 = 2.0;
 /// Initial capacity of the lists in chunks per block, which is twice the need of a liquid at a cutoff of 1 nm. Lists
 /// are enlarged when necessary.
 const FIRST_CHUNKS: u32 = 6;
-/// New capacity of a list that was too small, relative to the size needed.
+/// Capacity that a list gets when it was too small, relative to the size needed.
 const GROWTH: f64 = 1.25;
 
-/// Chooses columns and slices for the present cell, or, without a cell, for the bounding box of the atoms.
+/// Chooses columns and slices of the spatial sorting for the present cell, or, without a cell, for the bounding box of
+/// the atoms.
 fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<()> {
     let edges = match cell {
         Some(cell) => cell.face_distances(),
@@ -30,7 +31,7 @@ fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) 
             frame(a, &positions)
         }
     };
-    // a column is as wide as a cube with the mean number of atoms in a block
+    // a column is as wide as a cube that contains, on average, as many atoms as a block
     let side = (f64::from(WARP) * edges.iter().product::<f64>() / f64::from(a.atoms.max(1))).cbrt();
     let columns = [0, 1].map(|k| (edges[k] / side).round().clamp(1.0, 1024.0) as u32);
     let in_column = f64::from(a.atoms) / f64::from(columns[0] * columns[1]);
@@ -72,7 +73,7 @@ fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Resul
     Ok(())
 }
 
-/// Sorts the atoms into slots.
+/// Sorts the atoms into the slots of blocks on the device.
 pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<()> {
     divide(device, a, cell)?;
     let slices = slices(a);

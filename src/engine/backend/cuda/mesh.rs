@@ -71,7 +71,7 @@ fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
     pairs.min_by_key(|&[first, second]| (first.max(second), first))
 }
 
-/// Uploads the tables of the three axes.
+/// Uploads the radices and the roots of unity of the three axes.
 fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors: [[u32; 2]; 3]) -> Result<()> {
     let root = |k: usize, points: usize| {
         let (sine, cosine) = (-TAU * k as f64 / points as f64).sin_cos();
@@ -106,7 +106,8 @@ fn line_shared(nx: u32) -> u32 {
     nx * (LINES * COMPLEX + COMPLEX + size_of::<f32>() as u32)
 }
 
-/// Converts charges on the mesh to the potential.
+/// Computes the potential on the mesh from the charges on the mesh, with the kernels of this project or with cuFFT. If
+/// `sums` is true, also computes energy and virial.
 pub(super) fn solve(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     if a.transforms.x.first == 0 {
         return solve_by_library(device, a, sums);
@@ -126,7 +127,7 @@ pub(super) fn solve(device: &impl Device, a: &Arguments, sums: bool) -> Result<(
     device.launch(planes(Kernel::RestorePlanes, [z.second, z.first]), a)
 }
 
-/// Converts charges on the mesh to the potential with cuFFT.
+/// Computes the potential on the mesh from the charges on the mesh with cuFFT.
 fn solve_by_library(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(Kernel::ConvertGrid, a.grid_x * a.grid_y * a.grid_z), a)?;
     device.transform(Direction::Forward, a.grid.0, a.spectrum.0)?;
@@ -151,7 +152,8 @@ mod tests {
         }
         assert_eq!(factors([54; 3], UNASKED), Some([[6, 9]; 3]));
         assert_eq!(factors([50, 50, 27], UNASKED), Some([[5, 10], [10, 5], [3, 9]]));
-        // a plane that is too large, a factor of 11, an odd number of rows, too many points for two radices
+        // meshes that need cuFFT: a plane that is too large, a factor of 11, an odd number of rows, too many points for
+        // two radices
         for grid in [[54, 108, 108], [22, 54, 54], [54, 27, 54], [162, 54, 54]] {
             assert_eq!(factors(grid, UNASKED), None, "{grid:?}");
         }

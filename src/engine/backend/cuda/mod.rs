@@ -13,23 +13,24 @@
 //!
 //! Kernels per step with PME and without coupled constraints:
 //!
-//! - 7: charge spreading; three kernels for the transforms and the influence function; force gathering; pairs with
-//!   bonded terms; integration, which also packs positions for the next step
+//! - 7 kernels in every step: charge spreading; three kernels for the transforms and the influence function; force
+//!   gathering; pairs with bonded terms; integration, which also packs positions for the next step
 //! - +1 if positions were changed after the integration, or if sums must be cleared
 //! - +5 if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, influence function, and two transforms of
 //!   three kernels each, instead of three kernels
 //! - +1 for coupled constraints
 //! - +2 for virtual sites
 //! - +1 for a rescaling of velocities; a refreshment needs no further kernel
-//! - +2 for a scaling by a barostat (3 with coupled constraints or virtual sites, 4 with both); a velocity
-//!   refreshment after the scaling adds one kernel less than the scaling
+//! - +2 for a scaling by a barostat (3 with coupled constraints or virtual sites, 4 with both); after such a scaling, a
+//!   velocity refreshment takes +1 (2 with coupled constraints or virtual sites, 3 with both)
 //! - +1 in the step after a rescaling of velocities, or after a scaling by a barostat
 //! - +2 for the removal of center-of-mass motion (1 without a cell)
 //! - +2 for restraints of collective variables and external forces, which the host computes; in such steps host and
 //!   device wait for each other (see `host_forces`)
 //!
-//! With velocity rescaling every ten steps a step has 7.4 kernels on average. With a barostat in addition it has 7.6.
-//! PME runs concurrently with pairs and bonded terms; its short kernels have priority.
+//! With velocity rescaling every ten steps a step has 7.4 kernels on average. With a barostat in addition a step has
+//! 7.6 kernels on average. PME runs concurrently with pairs and bonded terms, and the short kernels of PME have
+//! priority.
 //!
 //! Forces, sums and the charge mesh are integers, so the order of additions changes no bit of the result. After a
 //! fault the device makes no further steps. The host reports the fault when it next reads a result.
@@ -122,7 +123,7 @@ struct Snapshot {
 pub struct Cuda<D> {
     device: D,
     arguments: Arguments,
-    /// Lennard-Jones rule of the kernels
+    /// Lennard-Jones rule of the pair kernels, one of the constants `RULE_…` of [`layout`]
     rule: u32,
     masses: Vec<f64>,
     volume_terms: VolumeTerms,
@@ -141,7 +142,7 @@ pub struct Cuda<D> {
     /// forces have been added since then
     packed: bool,
     list_lifetime: ListLifetime,
-    /// the next velocity refreshment on the device; `None` if the host does not know it
+    /// next velocity refreshment on the device; `None` if this refreshment is not known on the host
     next_refreshment: Option<layout::Refreshment>,
     /// number that changes whenever the arguments change, because captured graphs hold a copy of the arguments
     epoch: u64,
@@ -156,7 +157,7 @@ pub struct Cuda<D> {
 }
 
 impl<D: Device> Cuda<D> {
-    /// The device on which the run takes place.
+    /// Returns the device on which the run takes place.
     pub fn device(&self) -> &D {
         &self.device
     }
@@ -229,7 +230,7 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// Limit of the kinetic energy, summed over both half steps, kJ/mol.
+    /// Returns the limit of the kinetic energy, summed over both half steps, kJ/mol.
     fn largest_kinetic(&self) -> f64 {
         host::failure::LARGEST_KINETIC * self.masses.len() as f64
     }
@@ -273,7 +274,7 @@ fn on_device(scaling: &BoxScaling) -> layout::BoxScaling {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Multiplies all velocities by the factor that follows from their kinetic energy.
+    /// Multiplies all velocities by the factor that the thermostat computes from their kinetic energy.
     fn rescale_velocities(&mut self, rescaling: Rescaling) -> Result<()> {
         self.amend_last_request(|asked| asked.rescaling = Some(rescaling));
         let Rescaling { kept, along, across } = rescaling;
@@ -343,7 +344,8 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Outer)?;
         lists::reset_expiry(&self.device, &self.arguments)?;
         self.list_lifetime.lists_built();
-        // steps that did nothing will be replayed together with their velocity refreshments
+        // the next refreshment on the device is unknown after a search, because steps that did nothing are replayed
+        // together with their velocity refreshments
         self.next_refreshment = None;
         self.step_requests.clear();
         self.searches += 1;
@@ -352,7 +354,8 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool> {
         loop {
-            // the host computes forces only for steps that the device makes
+            // if the host computes forces, the lists are checked before every step, because the host must not compute
+            // forces for a step that the device then skips
             if !must_know && !self.computes_on_host() && !self.list_lifetime.is_check_due() {
                 return Ok(false);
             }
@@ -379,7 +382,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Inner)?;
         self.packed = false;
         let positions = self.snapshots[ListLevel::Inner as usize].positions;
-        // displacements of predicted positions must not expire the lists
+        // the positions are only predicted, so displacements from these positions must not expire the lists
         let predicted = Arguments { positions, check_displacements: 0, ..self.arguments };
         self.device.timed(Timing::Lists, |device| lists::prune(device, &predicted, lookahead))
     }
@@ -453,7 +456,8 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
         volume_move::try_volume(self, trial, workload, lists)?;
-        // the caller prunes next, which clears the forces on the device, so the next step computes them again
+        // the caller prunes the lists next, which clears the forces on the device, so the next step must compute the
+        // forces again
         self.pending = Some(workload.virial);
         Ok(())
     }

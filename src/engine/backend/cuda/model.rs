@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 /// molecules. On the GPU the energies of excluded pairs are exact, so that errors do not cancel.
 const ENERGY_TOLERANCE: f64 = 5e-8;
 
-/// Returns the Lennard-Jones rule of the kernels.
+/// Returns the Lennard-Jones rule of the pair kernels for a system.
 fn rule(system: &System) -> u32 {
     match (system.settings.lj_switch(), system.nonbonded.rule()) {
         (Some(LjSwitch::Force(_)), _) => RULE_FORCE_SWITCH,
@@ -36,7 +36,8 @@ fn rule(system: &System) -> u32 {
     }
 }
 
-/// Lennard-Jones parameters of an atom for a rule of the kernels. Rows of the parameter table have `types` elements.
+/// Returns the Lennard-Jones parameters of an atom in the form that a rule of the pair kernels needs. Rows of the
+/// parameter table have `types` elements.
 fn parameters(system: &System, rule: u32, lj_type: u32, types: u32) -> [f32; 2] {
     match rule {
         RULE_GEOMETRIC => lj_parameters(system, GEOMETRIC, lj_type),

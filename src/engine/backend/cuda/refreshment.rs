@@ -1,4 +1,4 @@
-//! Thermostats that partially renew velocities, computed by `kernels/refreshment.cuh`.
+//! Partial velocity refreshments by a thermostat on the device, computed by `kernels/refreshment.cuh`.
 //!
 //! The device keeps the parameters of the next refreshment and counts the steps itself, so that a captured step needs
 //! no new data from the host. The host knows which refreshment the device will do next, and replaces this refreshment
@@ -60,7 +60,7 @@ impl<D: Device> Cuda<D> {
         steps::refresh(&self.device, &self.arguments, timestep)
     }
 
-    /// Whether the system has constraints.
+    /// Returns whether the system has constraints.
     pub(super) fn is_constrained(&self) -> bool {
         let groups = self.arguments.update_group_counts.iter().skip(GROUP_FREE as usize + 1).any(|&count| count > 0);
         groups || self.arguments.coupled_count > 0

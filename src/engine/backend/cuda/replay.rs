@@ -1,8 +1,8 @@
 //! Replay of steps that were requested after the lists had expired.
 //!
-//! The device makes no step with expired lists, but the host learns of the expiry only later (see `list_lifetime`).
-//! The host therefore keeps all requests for steps until the next search. After an expiry it replays them with new
-//! lists, beginning with the first step that was not made.
+//! The device makes no step with expired lists, but the host learns of the expiry only later (see `list_lifetime`). The
+//! host therefore keeps all requests for steps until the next search. After an expiry the host replays these steps with
+//! new lists, beginning with the first step that was not made.
 
 use super::Cuda;
 use super::device::Device;
@@ -28,8 +28,8 @@ pub(super) struct StepRequest {
 }
 
 impl StepRequest {
-    /// Creates a request. `virial` states whether the forces of the step are computed with the virial. It is `None`
-    /// if the forces were computed with energies. A step with energies is never replayed, because energies are
+    /// Creates a request. `virial` states whether the forces of the step are computed with the virial. `virial` is
+    /// `None` if the forces were computed with energies. A step with energies is never replayed, because energies are
     /// computed only with valid lists.
     pub(super) fn new(
         virial: Option<bool>,
@@ -43,7 +43,7 @@ impl StepRequest {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Adds couplings to the last requested step.
+    /// Records, in the request of the last step, couplings that are applied after that step.
     pub(super) fn amend_last_request(&mut self, what: impl FnOnce(&mut StepRequest)) {
         if let Some(last) = self.step_requests.last_mut() {
             what(last);

@@ -15,7 +15,8 @@ use super::{Cuda, model, steps};
 use crate::error::Result;
 use crate::restraint::{PositionRestraints, ReferenceScaling, Restraining, RestraintProgress, Restraints};
 
-/// Converts restraints to the shared structure. The points of their schedule begin at index `first_point`.
+/// Converts position restraints to the structure that host and device share. The points of the schedule of the force
+/// constant begin at index `first_point`.
 fn shared(restraints: &PositionRestraints, first_point: usize) -> RestraintSet {
     let points = restraints.force_constant.points();
     RestraintSet {
@@ -65,7 +66,7 @@ impl<D: Device> Cuda<D> {
         self.set_host_atoms()
     }
 
-    /// Sets time-dependent force constants to their values at the present time, for the next forces.
+    /// Sets time-dependent force constants to their values at the present time, before the next forces are computed.
     pub(super) fn set_force_constants(&self) -> Result<()> {
         if !self.restraints.changes() {
             return Ok(());
@@ -83,7 +84,7 @@ impl<D: Device> Cuda<D> {
         steps::book_restraint_work(&self.device, &self.arguments, timestep)
     }
 
-    /// Reads the work of time-dependent force constants from the device.
+    /// Reads the work of time-dependent force constants from the device and stores it in the restraints of the host.
     pub(super) fn note_restraint_work(&mut self) -> Result<()> {
         if let Some(RestraintWork { after, at_step, .. }) = self.booked_restraint_work()? {
             self.restraints.set_work_of_positions(after, at_step);
@@ -100,8 +101,8 @@ impl<D: Device> Cuda<D> {
         Ok(restraints.progress().to_vec())
     }
 
-    /// Reads the work of time-dependent force constants from the device. `None` before the first step, and if no
-    /// force constant depends on time.
+    /// Reads the work of time-dependent force constants from the device. Returns `None` before the first step, and if
+    /// no force constant depends on time.
     fn booked_restraint_work(&self) -> Result<Option<RestraintWork>> {
         if !self.restraints.changes() {
             return Ok(None);

@@ -4,13 +4,13 @@ use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
 
-/// An element type of arrays on the device.
+/// Type of the elements of arrays on the device.
 pub(crate) trait Element: Pod {
-    /// Name of the type in C.
+    /// Returns the name of the type in C.
     fn c() -> String;
 }
 
-/// A field type of shared structures.
+/// Type of the fields of shared structures.
 pub(super) trait Member: Copy {
     /// Returns the C declaration of a field of this type.
     fn declare(name: &str) -> String;
@@ -45,7 +45,7 @@ impl<T: Element> Member for Pointer<T> {
     }
 }
 
-/// Names number types in C.
+/// Implements [`Element`] for number types and vectors, with their names in C.
 macro_rules! elements {
     ($($rust:ty = $c:literal),*) => { $(impl Element for $rust {
             fn c() -> String {
@@ -66,7 +66,7 @@ elements!(
     [i32; 4] = "int4"
 );
 
-/// Declares types of structure fields.
+/// Implements [`Member`] for types of structure fields and for arrays of these types.
 macro_rules! members {
     ($($rust:ty),*) => {
         $(impl Member for $rust {

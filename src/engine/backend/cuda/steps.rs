@@ -1,4 +1,4 @@
-//! Kernels of a step, in order.
+//! Launches of the kernels of an integration step, in the order of the step.
 
 use super::device::{BLOCK, Device, Launch, clear, over};
 use super::host_forces;
@@ -18,7 +18,7 @@ pub(super) fn pack(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(over(Kernel::Pack, a.slots), a)
 }
 
-/// Computes forces at the packed positions from the current lists, and energies and virial if `sums`.
+/// Computes forces at the packed positions from the current lists, and energies and virial if `sums` is true.
 pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
     match a.order {
         0 => short_range(device, a, rule, sums),
@@ -28,7 +28,7 @@ pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool)
     virtual_sites::spread(device, a, sums)
 }
 
-/// Computes pairs within the cutoff, and bonded terms.
+/// Computes pair interactions within the cutoff, and bonded terms.
 fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
     let kernel = match (rule, sums) {
         (RULE_GEOMETRIC, false) => Kernel::PairGeometric,
@@ -76,9 +76,9 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(gather, lanes), a)
 }
 
-/// Integrates a step. With `sums`, kinetic energies and the constraint virial are added to the sums, which [`pack`]
-/// has cleared. With `refreshed`, the work of constraint forces is accumulated. Velocities are refreshed if
-/// `a.renews` is set.
+/// Integrates a step. If `sums` is true, kinetic energies and the constraint virial are added to the sums, which
+/// [`pack`] has cleared. If `refreshed` is true, the work of constraint forces is accumulated. Velocities are refreshed
+/// if `a.renews` is set.
 pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool, refreshed: bool) -> Result<()> {
     let [groups_kernel, coupled_kernel] = match (sums, refreshed) {
         (false, false) => [Kernel::Advance, Kernel::AdvanceCoupled],
@@ -94,12 +94,12 @@ pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: 
     virtual_sites::place(device, a, true)
 }
 
-/// Launch of a kernel with one thread per update group.
+/// Returns the launch of a kernel with one thread per update group.
 fn update_groups(kernel: Kernel, a: &Arguments) -> Launch {
     over(kernel, a.update_group_starts[UPDATE_GROUP_KINDS as usize])
 }
 
-/// Launch of a kernel with one block of threads per cluster of coupled constraints.
+/// Returns the launch of a kernel with one block of threads per cluster of coupled constraints.
 fn coupled_clusters(kernel: Kernel, a: &Arguments) -> Launch {
     Launch { block: COUPLED_THREADS, ..over(kernel, a.coupled_count * COUPLED_THREADS) }
 }
@@ -112,7 +112,7 @@ pub(super) fn refresh(device: &impl Device, a: &Arguments, timestep: f64) -> Res
     virtual_sites::place(device, a, false)
 }
 
-/// Makes the refreshment in `a` the next refreshment on the device.
+/// Makes the refreshment in the arguments `a` the next refreshment on the device.
 pub(super) fn set_refreshment(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { block: WARP, ..over(Kernel::SetRefreshment, 1) }, a)
 }

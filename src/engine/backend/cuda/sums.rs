@@ -83,7 +83,7 @@ pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     match stopped {
         STOPPED_BY_SPEED => Err(flying_off(device, a)?),
         STOPPED_BY_PRESSURE => {
-            // the device computes no further factor after one that is NaN or too far from 1
+            // after a scale factor that is NaN or too far from 1 the device computes no further factor
             let allowed = |factor: &f64| (factor - 1.0).abs() <= LARGEST_CHANGE;
             let factor = length_factors.into_iter().find(|factor| !allowed(factor)).unwrap_or(f64::NAN);
             Err(torn(factor, pressure))

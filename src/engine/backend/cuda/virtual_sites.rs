@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::system::{Molecules, System};
 use crate::vec3::Vec3;
 
-/// Uploads all sites.
+/// Uploads all virtual sites and the atoms from which they are constructed.
 pub(super) fn upload(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
     let topology = &system.topology;
     let mut is_site = vec![false; topology.atoms.len()];
@@ -51,7 +51,7 @@ pub(super) fn upload(device: &impl Device, a: &mut Arguments, system: &System) -
     Ok(())
 }
 
-/// Computes the positions of all sites. `moved` is true if a step has moved the atoms. In this case the old positions
+/// Computes the positions of all sites. `moved` is true if a step has moved the atoms. In this case, the old positions
 /// of the sites are kept, because they are needed if the step has failed.
 pub(super) fn place(device: &impl Device, a: &Arguments, moved: bool) -> Result<()> {
     let parameter = if moved { 1.0 } else { 0.0 };
@@ -69,8 +69,8 @@ pub(super) fn place_first(device: &impl Device, a: &Arguments, positions: &mut [
     read(device, a.positions, positions)
 }
 
-/// Distributes the forces on sites to the atoms from which the sites are constructed. With `sums` it also corrects
-/// the virial.
+/// Distributes the forces on sites to the atoms from which the sites are constructed. If `sums` is true, the function
+/// also corrects the virial.
 pub(super) fn spread(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(if sums { Kernel::SpreadSitesSums } else { Kernel::SpreadSites }, a.site_clusters), a)
 }

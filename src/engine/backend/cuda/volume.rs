@@ -18,11 +18,12 @@ use crate::system::{Molecules, TrialMoves};
 use crate::vec3::Vec3;
 use std::mem::offset_of;
 
-/// State of the volume moves of a run.
+/// State of the Monte Carlo volume moves of a run.
 pub(super) struct VolumeTrials {
     pub(super) moves: [TrialMoves; 3],
     molecules: Molecules,
-    /// positions, evaluation, restraint samples and forces of the host before the present move
+    /// state before the present move: positions on the device, evaluation, restraint samples, and forces that the host
+    /// computes
     positions: Pointer<Vec3>,
     evaluation: Evaluation,
     restraints: Samples,
@@ -70,7 +71,7 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// Continues in another cell.
+    /// Replaces the cell on the device and on the host.
     fn set_cell(&mut self, cell: PeriodicCell) -> Result<()> {
         write(&self.device, self.arguments.cell, &[lattice::lattice(Some(&cell))])?;
         steps::derive_cell(&self.device, &self.arguments)?;

@@ -9,9 +9,9 @@ use crate::vec3::Mat3;
 /// Constants of PME that are needed in addition to the mesh parameters.
 struct MeshConstants {
     alpha: f64,
-    /// −C α/√π Σ q², kJ/mol
+    /// self energy −C α/√π Σ q² of the charges q, with Coulomb's constant C and the Ewald parameter α, kJ/mol
     self_energy: f64,
-    /// Σ q, e
+    /// net charge Σ q, e
     net_charge: f64,
 }
 
@@ -35,16 +35,16 @@ impl VolumeTerms {
         VolumeTerms { tail: DispersionTail::new(system), mesh }
     }
 
-    /// Energy (kJ/mol) of the background charge that neutralises the net charge, at a volume in nm³. Each diagonal
-    /// element of the virial of the background charge has the same value.
+    /// Returns the energy (kJ/mol) of the background charge that neutralises the net charge, at a volume in nm³. Each
+    /// diagonal element of the virial of the background charge has the same value.
     fn plasma(&self, volume: f64) -> f64 {
         let plasma =
             |mesh: &MeshConstants| MeshPotential::Coulomb.plasma_energy(mesh.alpha, &[mesh.net_charge], volume);
         self.mesh.as_ref().map_or(0.0, plasma)
     }
 
-    /// Value of each diagonal element of the virial of the volume-dependent terms, kJ/mol. It is inversely
-    /// proportional to the volume (nm³).
+    /// Returns the value of each diagonal element of the virial of the volume-dependent terms, kJ/mol. This value is
+    /// inversely proportional to the volume (nm³).
     pub(super) fn virial(&self, volume: f64) -> f64 {
         self.plasma(volume) + self.tail.at(volume).1
     }

@@ -28,8 +28,8 @@ impl Division {
         let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
         let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
         let all = all.filter(|[x, y]| ranks.is_multiple_of(x * y)).map(|[x, y]| [x, y, ranks / (x * y)]);
-        // volume of domain and halo in thousandths of the cell; small changes of the cell by a barostat thus leave
-        // the division unchanged
+        // volume of domain and halo, rounded to thousandths of the cell, so that small changes of the cell by a
+        // barostat leave the division unchanged
         let volume = |counts: &[usize; 3]| -> u64 {
             let extent = |k: usize| 1.0 / counts[k] as f64 + if counts[k] > 1 { halo / widths[k] } else { 0.0 };
             (1e3 * extent(0) * extent(1) * extent(2)).round() as u64
@@ -87,12 +87,12 @@ impl Division {
         if fits { Ok(()) } else { Err(Self::refusal(cell, ranks, halo)) }
     }
 
-    /// Whether each direction has more than one domain.
+    /// Returns whether each direction has more than one domain.
     pub(super) fn divided(&self) -> [bool; 3] {
         self.counts.map(|count| count > 1)
     }
 
-    /// Coordinates of a rank's domain in the grid of domains.
+    /// Returns the coordinates of a rank's domain in the grid of domains.
     pub(super) fn coordinates(&self, rank: usize) -> [usize; 3] {
         let [_, y, z] = self.counts;
         [rank / (y * z), rank / z % y, rank % z]
@@ -112,7 +112,7 @@ impl Division {
         })
     }
 
-    /// Lower and upper ends of a rank's domain, as fractions of the lattice vectors.
+    /// Returns the lower and upper ends of a rank's domain, as fractions of the lattice vectors.
     pub(super) fn ends(&self, rank: usize) -> [[f64; 3]; 2] {
         let at = self.coordinates(rank);
         [0, 1].map(|end| std::array::from_fn(|k| (at[k] + end) as f64 / self.counts[k] as f64))

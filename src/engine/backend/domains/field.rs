@@ -20,7 +20,7 @@ pub(in crate::backend) struct Domain {
     system: System,
     groups: Molecules,
     molecules: Molecules,
-    /// molecules of several groups, in ascending order
+    /// molecules that consist of several constraint groups, in ascending order
     shared_molecules: Vec<u32>,
     cpu: Cpu,
     /// radius of the outer list, nm
@@ -62,17 +62,17 @@ impl Domain {
         }
     }
 
-    /// Number of atoms of the whole system.
+    /// Returns the number of atoms of the whole system.
     pub(super) fn all_atoms(&self) -> usize {
         self.system.topology.atoms.len()
     }
 
-    /// The division of the cell; `None` before the first call of [`Self::divide`].
+    /// Returns the division of the cell; `None` before the first call of [`Self::divide`].
     pub(super) fn division(&self) -> Option<&Division> {
         self.division.as_ref()
     }
 
-    /// Topology indices of the home atoms.
+    /// Returns the topology indices of the home atoms.
     fn own(&self) -> &[u32] {
         &self.local.atoms[..self.home_count()]
     }
@@ -81,8 +81,8 @@ impl Domain {
         self.local.region.zone_starts.get(1).map_or(self.local.atoms.len(), |&home| home as usize)
     }
 
-    /// Divides the cell of `state`, which holds all atoms, unless it is divided already, and selects the home groups
-    /// of this rank. Returns the system of the home atoms if this call has divided the cell.
+    /// Divides the cell of `state`, which holds all atoms, unless the cell is divided already, and selects the home
+    /// groups of this rank. Returns the system of the home atoms if this call has divided the cell.
     pub(super) fn divide(&mut self, state: &State) -> Result<Option<System>> {
         if self.division.is_some() {
             return Ok(None);
@@ -130,15 +130,15 @@ impl Domain {
         }
     }
 
-    /// Stores the positions of all local atoms: copies those of the home atoms from `home` and receives those of the
-    /// halo atoms.
+    /// Updates the positions of all local atoms: copies the positions of the home atoms from `home` and receives the
+    /// positions of the halo atoms.
     fn fetch(&mut self, home: &[Vec3]) {
         self.positions[..home.len()].copy_from_slice(home);
         self.halo.fetch(&self.ranks, &mut self.positions, &mut self.buffer);
     }
 }
 
-/// Number of bonded terms.
+/// Returns the number of bonded terms.
 fn terms(topology: &Topology) -> usize {
     topology.bonded.counts().into_iter().map(|(_, count)| count).sum()
 }
@@ -237,7 +237,7 @@ impl ForceField for Domain {
         (out.energies, out.virial) = (*energies, *virial);
         out.impulse.clear();
         if let LongRange::Apart { .. } = workload.long_range {
-            // the mesh acts on home atoms only
+            // mesh forces act on the home atoms only, so no forces on halo atoms are returned
             memory::copy(&self.evaluation.impulse.forces[..positions.len()], &mut out.impulse.forces);
         }
         Ok(())

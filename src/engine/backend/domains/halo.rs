@@ -1,5 +1,5 @@
-//! Halo exchange in every step: positions of halo atoms are received from neighbouring ranks, and forces on them are
-//! sent back.
+//! Halo exchange in every step: positions of halo atoms are received from neighbouring ranks, and forces on halo atoms
+//! are sent back.
 
 use crate::ranks::Ranks;
 use crate::vec3::Vec3;

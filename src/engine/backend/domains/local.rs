@@ -29,7 +29,7 @@ pub(super) struct Local {
 struct Migrants {
     groups: Vec<u32>,
     positions: Vec<Vec3>,
-    /// vectors of the atoms in each further array; empty if the array has no vectors
+    /// vectors of the migrating atoms in each additional array; empty if the array has no vectors
     others: Vec<Vec<Vec3>>,
 }
 
@@ -44,12 +44,12 @@ struct HaloGroups {
     positions: Vec<Vec3>,
 }
 
-/// Mean position of the atoms of a group.
+/// Returns the mean position of the atoms of a group.
 fn center(positions: &[Vec3]) -> Vec3 {
     positions.iter().copied().sum::<Vec3>() / positions.len() as f64
 }
 
-/// Largest distance (nm) of an atom of a group from the group's center.
+/// Returns the largest distance (nm) of an atom of a group from the group's center.
 pub(super) fn group_radius(positions: impl Iterator<Item = Vec3> + Clone) -> f64 {
     let center = positions.clone().sum::<Vec3>() / positions.clone().count().max(1) as f64;
     positions.map(|r| (r - center).norm_squared()).fold(0.0, f64::max).sqrt()
@@ -76,7 +76,8 @@ impl DivisionContext<'_> {
         (0..self.groups.len() as u32).filter(is_here).collect()
     }
 
-    /// Ranges of the atoms of each of `groups` in arrays that hold the groups one after another.
+    /// Returns, for each of `groups`, the group and the range of its atoms in arrays that hold the groups one after
+    /// another.
     fn ranges<'a>(&'a self, groups: &'a [u32]) -> impl Iterator<Item = (u32, Range<usize>)> + 'a {
         let mut end = 0;
         groups.iter().map(move |&group| {
@@ -119,7 +120,7 @@ impl DivisionContext<'_> {
         }
     }
 
-    /// Largest distance (nm) of an atom from the center of its group, over the groups of this rank.
+    /// Returns the largest distance (nm) of an atom from the center of its group, over the groups of this rank.
     pub(super) fn group_radius(&self, groups: &[u32], positions: &[Vec3]) -> f64 {
         let of = |range: Range<usize>| group_radius(positions[range].iter().copied());
         self.ranges(groups).map(|(_, range)| of(range)).fold(0.0, f64::max)

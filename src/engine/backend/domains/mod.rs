@@ -1,8 +1,8 @@
 //! Domain decomposition: several ranks share the atoms of one system. The home atoms of a rank are in its part of the
 //! cell.
 //!
-//! To its callers rank 0 is a [`super::Backend`], [`Domains`]. It sends each call to the other ranks, which wait for
-//! calls in [`Serving`]. All ranks execute the call together, each with a [`Host`] around its own [`Domain`]. In
+//! To its callers rank 0 is a [`super::Backend`], [`Domains`]. `Domains` sends each call to the other ranks, which wait
+//! for calls in [`Serving`]. All ranks execute the call together, each with a [`Host`] around its own [`Domain`]. In
 //! every step positions are sent to the lower neighbours, and forces are sent back ([`halo`]). Atoms migrate between
 //! ranks when pair lists are built ([`local`]). Sums over ranks are computed only on request.
 
@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// Commands of the first rank, which all ranks execute.
 #[derive(Serialize, Deserialize)]
 enum Order {
-    /// take over a system, with pair lists of this schedule
+    /// create this system on every rank, with pair lists of this schedule
     Begin(Box<System>, ListSchedule),
     Upload(Box<State>),
     Download,
@@ -51,14 +51,14 @@ enum Order {
     ScaleBox(BoxScaling),
     TryVolume(VolumeTrial, Workload, ListSchedule),
     SetTemperatureGroups(TemperatureGroups),
-    /// restraints of a stage, and their state
+    /// set the restraints of a stage, and their state
     Restrain(Vec<PositionRestraints>, Vec<CollectiveRestraint>, Vec<RestraintProgress>),
     ChangeVelocities(VelocityChange),
     RemoveMotion,
     PairCounts,
-    /// drop the system
+    /// drop the system on every rank
     End,
-    /// stop serving
+    /// end [`Serving::serve`]
     Quit,
 }
 
@@ -69,9 +69,9 @@ pub struct Serving {
     pub ranks: Ranks,
     /// number of work partitions
     pub parts: usize,
-    /// instruction set
+    /// SIMD instruction set
     pub level: Level,
-    /// threads
+    /// worker threads
     pub team: Arc<Team>,
 }
 
@@ -92,7 +92,7 @@ impl Serving {
         }
     }
 
-    /// Makes the other ranks stop serving.
+    /// Makes the other ranks return from [`Serving::serve`].
     pub fn release(ranks: &Ranks) {
         ranks.send_to_others(&Order::Quit);
     }
@@ -180,7 +180,7 @@ fn forces(host: &mut Host<Domain>, workload: Workload, out: &mut Evaluation) -> 
     Ok(())
 }
 
-/// Makes a volume move. The first rank receives energies and forces.
+/// Makes a Monte Carlo volume move on all ranks. The first rank receives energies and forces.
 fn try_volume(
     host: &mut Host<Domain>,
     (trial, workload, lists): (&VolumeTrial, Workload, &ListSchedule),

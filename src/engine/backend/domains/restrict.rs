@@ -6,7 +6,7 @@ use crate::cell::PeriodicCell;
 use crate::system::{Constraints, Exclusions, System, Topology};
 use crate::vec3::Vec3;
 
-/// Local index that stands for an atom that is not on this rank.
+/// Local index in the map for an atom that is not on this rank.
 const ELSEWHERE: u32 = u32::MAX;
 
 /// Map from topology indices to local indices of atoms.
@@ -21,7 +21,7 @@ impl Numbers {
         local.iter().zip(0..).for_each(|(&atom, number)| self.0[atom as usize] = number);
     }
 
-    /// Local index of each atom; larger than all local indices for an atom that is not on this rank.
+    /// Returns the local index of each atom; larger than all local indices for an atom that is not on this rank.
     pub(super) fn as_slice(&self) -> &[u32] {
         &self.0
     }
@@ -30,7 +30,7 @@ impl Numbers {
         self.0[atom as usize]
     }
 
-    /// Whether all of `atoms` have local indices less than `count`.
+    /// Returns whether all of `atoms` have local indices less than `count`.
     fn are_below(&self, atoms: &[u32], count: usize) -> bool {
         atoms.iter().all(|&atom| (self.of(atom) as usize) < count)
     }
@@ -57,9 +57,9 @@ pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> Syst
     System { topology, constraints, nonbonded: Default::default(), settings: system.settings }
 }
 
-/// Selects the terms between local atoms that this rank computes and no other. A term is selected if its atoms are
-/// all local and nearest images of each other, and if along each divided direction at least one of them is in the
-/// domain, not beyond its upper face.
+/// Selects the terms between local atoms that this rank, and no other rank, computes. A term is selected if all of its
+/// atoms are local and nearest images of each other, and if, along each divided direction, at least one of its atoms is
+/// in the domain and not beyond the upper face of the domain.
 pub(super) fn select_terms(
     system: &System,
     numbers: &Numbers,

@@ -21,7 +21,7 @@ impl<F: ForceField> Host<F> {
         ConstraintFailure { atoms: atoms.map(|atom| self.number(atom)) }
     }
 
-    /// Topology index of a home atom.
+    /// Returns the topology index of a home atom.
     fn number(&self, atom: u32) -> u32 {
         self.field.home().map_or(atom, |home| home.atoms[atom as usize])
     }
@@ -44,8 +44,8 @@ impl<F: ForceField> Host<F> {
         }
     }
 
-    /// Sums energies and virial over all processes. If energies are requested, the failure of any process is reported
-    /// too.
+    /// Sums energies and virial over all processes. If energies are requested, the function also returns the failure of
+    /// any process.
     pub(super) fn sum_evaluation(&mut self, workload: Workload) -> Result<()> {
         if workload.energy {
             self.field.agree(self.failure.take())?;

@@ -23,7 +23,7 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// Moves atoms to their new home processes, with all of their vectors that later steps need.
+    /// Moves atoms to their new home processes, together with all vectors of these atoms that later steps need.
     pub(super) fn migrate(&mut self) -> Result<()> {
         let (now, before) = (&mut self.evaluation, &mut self.trial);
         let others = &mut [

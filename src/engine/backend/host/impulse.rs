@@ -10,8 +10,8 @@ use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 
 impl<F: ForceField> Host<F> {
-    /// Adds the reciprocal-space forces to the sum of all other forces: with `weight` for the forces that move the
-    /// atoms, and with weight 1 for the forces that are reported.
+    /// Adds the reciprocal-space forces to the sum of all other forces: multiplied by `weight` in the forces that move
+    /// the atoms, and not multiplied in the forces that are reported.
     pub(super) fn add_impulse(&mut self, weight: f64, virial: bool) {
         let Impulse { forces, acting, weight: of_impulse } = &mut self.evaluation.impulse;
         let by_sites = self.atoms.sites.spread(&self.team, &self.positions, forces);
@@ -35,7 +35,7 @@ impl<F: ForceField> Host<F> {
         if impulse.weight == 0.0 {
             cycle.step += 1;
             if cycle.step >= cycle.length {
-                // the stage that used these impulses has ended
+                // the previous stage, which applied impulses, has ended
                 *cycle = ImpulseCycle::default();
             }
             return;
@@ -60,7 +60,7 @@ impl<F: ForceField> Host<F> {
     /// middle of the last step. The change of a velocity follows from the displacement in that step, because one half
     /// of the displacement was made with the old velocity and the other half with the new velocity.
     pub(super) fn book_lead(&mut self) {
-        // no impulses, or no velocity refreshment in this stage
+        // there are no impulses, or velocities are not refreshed in this stage
         if self.cycle.length == 0 {
             return;
         }

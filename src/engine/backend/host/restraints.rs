@@ -1,6 +1,6 @@
 //! Restraints whose atoms are home atoms of several processes.
 //!
-//! Position restraints act on each home atom alone. Every process gets the positions of all atoms of collective
+//! Position restraints act on each home atom alone. Every process receives the positions of all atoms of collective
 //! variables, evaluates the variables, and adds the forces on its own home atoms.
 
 use super::Host;
@@ -14,7 +14,7 @@ use crate::vec3::Vec3;
 pub(super) struct CollectiveAtoms {
     /// indices of the atoms in the whole system, in ascending order
     atoms: Vec<u32>,
-    /// the atoms that are home atoms: position in `atoms`, and index among the home atoms
+    /// index in `atoms` and index among the home atoms, of each of `atoms` that is a home atom
     home: Vec<[u32; 2]>,
     /// positions of `atoms`, nm
     known: Vec<Vec3>,
@@ -24,7 +24,8 @@ pub(super) struct CollectiveAtoms {
 }
 
 impl CollectiveAtoms {
-    /// Takes the atoms of new restraints. No atom is a home atom until [`Self::take_home`].
+    /// Collects the atoms of the collective variables of new restraints. No atom counts as a home atom until
+    /// [`Self::take_home`].
     pub(super) fn of(restraints: &Restraining) -> Self {
         let atoms = restraints.collective_atoms();
         let length = atoms.last().map_or(0, |&last| last as usize + 1);
@@ -37,7 +38,7 @@ impl CollectiveAtoms {
         }
     }
 
-    /// Finds the atoms among the home atoms of this process.
+    /// Finds which of the atoms are home atoms of this process.
     fn take_home(&mut self, home: Home<'_>) {
         let places = (0..).zip(&self.atoms).filter_map(|(place, &atom)| Some([place, home.index(atom)?]));
         self.home = places.collect();
@@ -62,7 +63,7 @@ impl CollectiveAtoms {
 
 impl<F: ForceField> Host<F> {
     /// Adds the forces of restraints. If several processes hold the atoms, the energies and virials of all processes
-    /// add up to those of the restraints.
+    /// add up to the energies and the virial of the restraints.
     pub(super) fn add_restraints(&mut self) -> Result<Applied> {
         let (cell, positions, forces) = (self.cell.as_ref(), &self.positions, &mut self.evaluation.forces);
         if self.field.home().is_none() {

@@ -21,7 +21,7 @@ pub(super) struct Centers {
 }
 
 impl Centers {
-    /// Allocates partial sums for numbers of atoms and of constraint groups.
+    /// Allocates the memory of partial sums for `atoms` atoms and `groups` constraint groups.
     pub(super) fn resize(&mut self, atoms: usize, groups: usize) {
         self.along = vec![Vec3::ZERO; atoms.div_ceil(ATOMS)];
         self.sums = vec![GroupSums::default(); groups.div_ceil(ATOMS)];
@@ -46,7 +46,7 @@ impl<F: ForceField> Host<F> {
         self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
     }
 
-    /// Adds the part of the barostat's work that needs the forces after the scaling, before a step.
+    /// Adds, before a step, the part of the barostat's work that needs the forces after the scaling.
     pub(super) fn finish_barostat_work(&mut self) {
         let changes = std::mem::take(&mut self.coupling.pending_scaling);
         if changes != Vec3::ZERO {
@@ -54,7 +54,7 @@ impl<F: ForceField> Host<F> {
         }
     }
 
-    /// Kinetic energy of the present velocities along x, y, z, kJ/mol.
+    /// Returns the kinetic energy of the present velocities along x, y, z, kJ/mol.
     pub(super) fn kinetic_along(&mut self) -> Vec3 {
         let chunks = self.centers.along.par_iter_mut().zip(self.velocities.par_chunks(ATOMS));
         let chunks = chunks.zip(self.atoms.masses.par_chunks(ATOMS));
@@ -65,7 +65,7 @@ impl<F: ForceField> Host<F> {
         along
     }
 
-    /// Sums over all processes.
+    /// Returns the sums over all processes, from the sums of this process.
     fn sum_all<const N: usize>(&self, mut sums: [Vec3; N]) -> [Vec3; N] {
         self.field.sum(bytemuck::cast_slice_mut(&mut sums));
         sums
@@ -97,7 +97,7 @@ impl<F: ForceField> Host<F> {
         GroupSums { before, after, cross, internal_virial }
     }
 
-    /// Diagonal of the virial of group centers at the present positions and forces, kJ/mol.
+    /// Returns the diagonal elements of the virial of group centers at the present positions and forces, kJ/mol.
     fn center_virial(&mut self) -> Vec3 {
         let (groups, masses) = (&self.atoms.groups, &self.atoms.masses);
         let (positions, forces) = (&self.positions, &self.evaluation.forces);

@@ -59,7 +59,7 @@ impl<F: ForceField> Host<F> {
         self.team.for_each(atoms, |(atom, v)| *v = *v * factors[groups.map_or(0, |groups| groups.of_atom(atom))]);
     }
 
-    /// Kinetic energy of the present velocities of each temperature group, kJ/mol.
+    /// Returns the kinetic energy of the present velocities of each temperature group, kJ/mol.
     pub(super) fn kinetic_of_groups(&mut self) -> PerGroup<f64> {
         if self.temperature_groups.is_none() {
             return smallvec![self.kinetic_after];
@@ -102,8 +102,8 @@ impl<F: ForceField> Host<F> {
         let mut parts = std::mem::take(&mut self.rescaling.parts);
         let (masses, timestep, forces) = (&self.atoms.masses, self.timestep, self.evaluation.acting());
         let (scaled, velocities) = (&self.rescaling.scaled, &self.velocities);
-        // dt Σ v·F of the scaled velocities v, and Σ m v·Δv with the change Δv of velocities by constraints in this
-        // step, kJ/mol
+        // for each temperature group in kJ/mol: dt Σ v·F of the scaled velocities v, and Σ m v·Δv with the change Δv of
+        // velocities by constraints in this step
         let works = self.sum_by_group(&mut parts, |atom| {
             let v = scaled[atom];
             let by_forces = v.dot(forces[atom]) * timestep;
@@ -123,7 +123,7 @@ impl<F: ForceField> Host<F> {
         let motion = &Motion {
             old: &self.old,
             positions: SharedVectors::new(&mut self.positions),
-            // constraints correct positions and velocities of the second half of the step only
+            // the constraints of a refreshment correct positions and velocities of the second half of the step only
             velocities: Some((velocities, 2.0 / self.timestep)),
         };
         let (velocities, _) = motion.velocities.as_ref().expect("given above");

@@ -16,19 +16,19 @@ use std::collections::HashMap;
 /// Scratch memory of volume moves.
 #[derive(Default)]
 pub(super) struct TrialScratch {
-    /// positions and evaluation in the cell that is not in use: first the scaled cell, then the original cell
+    /// positions and evaluation that are set aside: first for the scaled cell, then for the original cell
     pub(super) positions: Vec<Vec3>,
     pub(super) evaluation: Evaluation,
     /// restraint samples before the move
     restraints: Samples,
     /// centers of mass of molecules
     centers: Vec<Vec3>,
-    /// partial sums of Σ v·F
+    /// partial sums of the power Σ v·F, kJ/mol/ps
     parts: Vec<f64>,
 }
 
 impl TrialScratch {
-    /// Removes the state that was set aside. The memory is kept.
+    /// Discards the state that was set aside. The memory is kept for the next move.
     pub(super) fn clear(&mut self) {
         let Evaluation { forces, impulse, .. } = &mut self.evaluation;
         for vectors in [&mut self.positions, forces, &mut impulse.forces, &mut impulse.acting] {
@@ -39,9 +39,11 @@ impl TrialScratch {
 
 /// Parts of molecules whose other parts may be at home in other processes.
 pub(super) struct SharedMolecules {
-    /// index among the parts at home, and index among the molecules that several processes may share
+    /// index among the parts at home, and index of the molecule among the molecules that several processes may share,
+    /// of each part of a shared molecule
     places: Vec<[u32; 2]>,
-    /// Σ m r (amu nm) and Σ m (amu) of each molecule that several processes may share
+    /// Σ m r (amu nm) and Σ m (amu) over the atoms, with mass m and position r, of each molecule that several processes
+    /// may share
     sums: Vec<[f64; 4]>,
 }
 
@@ -95,7 +97,7 @@ impl<F: ForceField> Host<F> {
         self.field.cell_changed(self.cell.as_ref());
     }
 
-    /// Exchanges positions and evaluation with those of the cell that is not in use.
+    /// Exchanges positions and evaluation with the positions and the evaluation that are set aside.
     fn exchange_states(&mut self) {
         std::mem::swap(&mut self.positions, &mut self.trial.positions);
         std::mem::swap(&mut self.evaluation, &mut self.trial.evaluation);

@@ -1,7 +1,7 @@
 //! Reference backend: double precision, plain loops over [`crate::term`], written for clarity rather than speed.
 //!
-//! Tests compare the fast backends with it, and `precision = "double"` selects it. Results do not depend on the
-//! number of threads: parallel work is cut into fixed pieces, whose sums are added in order.
+//! Tests compare the fast backends with the reference backend, and `precision = "double"` selects it for a run. Results
+//! do not depend on the number of threads: parallel work is divided into fixed chunks, whose sums are added in order.
 
 mod bonded;
 mod neighbours;
@@ -31,7 +31,7 @@ pub struct Reference {
     scratch: nonbonded::Scratch,
 }
 
-/// Cell and positions.
+/// Cell and positions, from which displacements are computed.
 #[derive(Clone, Copy)]
 struct Geometry<'a> {
     cell: Option<&'a PeriodicCell>,
@@ -39,7 +39,7 @@ struct Geometry<'a> {
 }
 
 impl Geometry<'_> {
-    /// Displacement r_i − r_j to the nearest image.
+    /// Returns the displacement r_i − r_j to the nearest image.
     fn between(&self, i: u32, j: u32) -> Vec3 {
         displacement_within_cutoff(self.cell, self.positions[i as usize] - self.positions[j as usize])
     }
@@ -67,7 +67,8 @@ impl Sums {
         self.virial += Mat3::outer(d, force);
     }
 
-    /// Adds the forces of one term. `positions` are those of its atoms, relative to any common origin.
+    /// Adds the forces of one term. `positions` are the positions of the atoms of the term, relative to any common
+    /// origin.
     fn add<const N: usize>(&mut self, atoms: [u32; N], positions: [Vec3; N], forces: [Vec3; N]) {
         for ((atom, position), force) in atoms.into_iter().zip(positions).zip(forces) {
             self.forces[atom as usize] += force;
@@ -77,8 +78,7 @@ impl Sums {
 }
 
 impl Reference {
-    /// Creates the backend. Returns an error for settings that the formulas do not cover: unusual periodicities, PME
-    /// without a cutoff.
+    /// Creates the backend. Returns the error of [`check_system`] for settings that the formulas do not cover.
     pub fn new(system: &System) -> Result<Self, Problem> {
         check_system(system)?;
         let tables = system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
@@ -148,8 +148,8 @@ impl Reference {
         out.virial = if workload.virial { sums.virial } else { Mat3::ZERO };
     }
 
-    /// Adds the reciprocal-space terms. If `apart` is given, the reciprocal-space forces go there instead of to
-    /// `sums`.
+    /// Adds the reciprocal-space terms. If `apart` is given, the reciprocal-space forces are added to `apart` instead
+    /// of to `sums`.
     fn reciprocal_space(&mut self, geometry: Geometry<'_>, sums: &mut Sums, apart: Option<&mut Vec<Vec3>>) {
         let (Geometry { cell, positions }, charges) = (geometry, &self.charges);
         let forces = apart.unwrap_or(&mut sums.forces);
@@ -169,7 +169,7 @@ impl Reference {
         }
     }
 
-    /// Energies of all terms that contain `atom`, without the mesh.
+    /// Returns the energies (kJ/mol) of all terms that contain `atom`, without the mesh.
     pub fn energies_of(&self, atom: u32, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Energies {
         let (system, geometry) = (&self.system, Geometry { cell, positions });
         let bonded = system.topology.bonded.of_atom(atom);
@@ -181,7 +181,9 @@ impl Reference {
     }
 }
 
-/// Returns an error for settings that the formulas do not cover: unusual periodicities, PME without a cutoff.
+/// Returns an error for settings that the formulas do not cover: torsion periodicities above [`MAX_PERIODICITY`],
+/// unusable parameters of PME, LJ-PME with a Lennard-Jones switch, 12-6-4 ions with a Lennard-Jones switch, and PME or
+/// a reaction field without a cutoff.
 pub fn check_system(system: &System) -> Result<(), Problem> {
     let topology = &system.topology;
     let torsions = topology.bonded.propers.iter().chain(&topology.bonded.impropers);

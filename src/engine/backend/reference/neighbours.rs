@@ -27,10 +27,10 @@ pub(super) struct Boxes {
     wrapped: Vec<Vec3>,
 }
 
-/// Maximum number of boxes per direction. In any cell of a liquid it keeps the number of boxes close to the number of
-/// atoms.
+/// Maximum number of boxes per direction. For any shape of the cell of a liquid, this maximum keeps the number of boxes
+/// close to the number of atoms.
 const MOST_BOXES: f64 = 128.0;
-/// Atoms per parallel task.
+/// Number of atoms per parallel task.
 const ATOMS: usize = 4096;
 
 impl<'a> Neighbours<'a> {

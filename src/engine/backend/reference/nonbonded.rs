@@ -10,7 +10,7 @@ use crate::term::pair14;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 
-/// Atoms per parallel task. The size is fixed, so that sums do not depend on the number of threads.
+/// Number of atoms per parallel task. The size is fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
 
 /// Pair potential of the force settings.
@@ -122,8 +122,8 @@ pub(super) struct Scratch {
     chunk_sums: Vec<ChunkSums>,
 }
 
-/// Adds pairs within the cutoff that are not excluded. Each pair is visited from both atoms, which doubles the
-/// arithmetic but needs no locks and no force buffers per thread.
+/// Adds energies, forces and virial of the pairs within the cutoff that are not excluded. Each pair is visited from
+/// both atoms, which doubles the arithmetic but needs no locks and no force buffers per thread.
 pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,
@@ -161,7 +161,7 @@ pub(super) fn interacting_pairs(
     }
 }
 
-/// Ewald correction of excluded pairs: subtracts the contribution of these pairs to the reciprocal sums.
+/// Subtracts the contribution of excluded pairs to the reciprocal sums (Ewald correction).
 pub(super) fn excluded_pairs(
     pairs: impl Iterator<Item = [u32; 2]>,
     system: &System,
@@ -187,7 +187,7 @@ pub(super) fn excluded_pairs(
     }
 }
 
-/// Energies of the interacting pairs of atom i, without forces.
+/// Returns the energies of the interacting pairs of atom i, without forces.
 pub(super) fn pairs_of(
     i: u32,
     system: &System,
@@ -206,7 +206,7 @@ pub(super) fn pairs_of(
     }
 }
 
-/// Adds the scaled 1-4 pairs.
+/// Adds energies, forces and virial of the scaled 1-4 pairs.
 pub(super) fn pairs14(system: &System, pairs: &[Pair14], geometry: Geometry, sums: &mut Sums) {
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
     for pair in pairs {

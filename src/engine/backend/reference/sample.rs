@@ -13,8 +13,9 @@ use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 
-/// Rounding error of distances in fast backends, nm. They compute distances in `f32` from offsets of a few nm,
-/// accurate to about 10⁻⁶ nm. A pair that is this close to a list radius or to a cutoff may be inside or outside.
+/// Rounding error of distances in fast backends, nm. Fast backends compute distances in `f32` from offsets of a few nm,
+/// which are accurate to about 10⁻⁶ nm. A pair whose distance differs by less than this from a list radius or a cutoff
+/// may count as inside or outside.
 const ROUNDING: f64 = 1e-5;
 
 /// Distance, as a fraction of the cutoff, below which a list contains every pair throughout its lifetime.
@@ -36,9 +37,9 @@ pub struct ListsMade<'a> {
 }
 
 impl ListsMade<'_> {
-    /// Whether these lists may miss the pair i, j, which is now within `cutoff` (nm), the cutoff of one of its
-    /// interactions. A list misses a pair that was beyond the outer radius at the search, or beyond the inner radius
-    /// at the pruning. `longest` (nm) is the longer cutoff, from which the list radii are measured.
+    /// Returns whether these lists may miss the pair i, j, which is now within `cutoff` (nm), the cutoff of one of its
+    /// interactions. A list misses a pair that was beyond the outer radius at the search, or beyond the inner radius at
+    /// the pruning. `longest` (nm) is the longer cutoff, from which the list radii are measured.
     fn may_lack(&self, [i, j]: [usize; 2], cutoff: f64, longest: f64) -> bool {
         let apart = |then: &State| displacement(then.cell.as_ref(), then.positions[i] - then.positions[j]).norm();
         let ListSchedule { outer, inner, .. } = *self.schedule;
@@ -79,10 +80,10 @@ struct Pairs {
 }
 
 /// Computes the forces on `atoms` (ascending) at the positions and cell of `state` with the formulas of
-/// [`super::Reference`], without the mesh unless `reciprocal`.
+/// [`super::Reference`]. The mesh is included only if `reciprocal` is true.
 ///
-/// Pairs are computed only for the given atoms and their virtual sites, bonded terms and the mesh for the whole
-/// system. The system must be one that [`super::check_system`] accepts.
+/// Pairs are computed only for the given atoms and their virtual sites, but bonded terms and the mesh are computed for
+/// the whole system. The system must be one that [`super::check_system`] accepts.
 pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let sites = SitePlan::new(&system.topology);
     let listed = sites.with_sites(atoms);

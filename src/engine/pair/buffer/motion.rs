@@ -4,7 +4,8 @@
 use crate::system::{Constraints, System, VirtualSite};
 use std::collections::BTreeMap;
 
-/// Bin width of charges, e. A class has the mean charge of its atoms.
+/// Bin width of charges, e. Atoms with charges in the same bin belong to one class, which has the mean charge of its
+/// atoms.
 const CHARGE_BIN: f64 = 0.1;
 
 /// Atoms with the same motion and the same interactions.
@@ -27,9 +28,9 @@ pub(super) struct Motion {
 }
 
 impl Motion {
-    /// Variance (nm²) of the displacement along one direction after `time` (ps). The rotational part begins as free
-    /// flight in two of three directions. For long times it approaches 2 r²/3, the variance of the difference between
-    /// one coordinate of two independent points on a sphere of radius r.
+    /// Returns the variance (nm²) of the displacement along one direction after `time` (ps). The rotational part begins
+    /// as free flight in two of three directions. For long times the rotational part approaches 2 r²/3, the variance of
+    /// the difference between one coordinate of two independent points on a sphere of radius r.
     pub(super) fn variance(&self, kt: f64, time: f64) -> f64 {
         let free = kt * time * time / self.translating;
         let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
@@ -39,7 +40,7 @@ impl Motion {
         free + rotation
     }
 
-    /// Integer key that is equal for equal motions.
+    /// Returns an integer key that is equal for equal motions.
     fn key(&self) -> (u64, u64) {
         let rotating = self.rotating.unwrap_or((0.0, 0.0));
         let turning = (rotating.0 * 10.0).round() as u64 * 1000 + (rotating.1 * 200.0).round() as u64;
@@ -47,7 +48,8 @@ impl Motion {
     }
 }
 
-/// Sums of interaction parameters over all pairs of atoms with these two motions.
+/// Sums of interaction parameters over all pairs of atoms of which one has the first and the other has the second of
+/// two motions.
 #[derive(Clone)]
 pub(super) struct Pairs {
     pub motions: [Motion; 2],
@@ -57,7 +59,7 @@ pub(super) struct Pairs {
     pub charges: f64,
 }
 
-/// Sums of interaction parameters over all pairs of atoms, one element for each pair of motions.
+/// Returns sums of interaction parameters over all pairs of atoms, one element for each pair of motions.
 pub(super) fn pairs(system: &System, classes: &[Class]) -> Vec<Pairs> {
     let mut found = BTreeMap::new();
     for (index, a) in classes.iter().enumerate() {
@@ -77,7 +79,7 @@ pub(super) fn pairs(system: &System, classes: &[Class]) -> Vec<Pairs> {
     found.into_values().collect()
 }
 
-/// Atoms sorted into classes.
+/// Returns the atoms of a system sorted into classes.
 pub(super) fn classes(system: &System) -> Vec<Class> {
     let mut found: BTreeMap<(u32, i64, (u64, u64)), Class> = BTreeMap::new();
     let motions = motions(system);
@@ -90,8 +92,8 @@ pub(super) fn classes(system: &System) -> Vec<Class> {
     found.into_values().collect()
 }
 
-/// The motion of each atom: free, or rotating as the light end of a constraint. A virtual site that is a weighted
-/// average of atoms moves as if these atoms flew independently, with the effective mass 1/Σ(w²/m).
+/// Returns the motion of each atom: free, or rotating as the light end of a constraint. A virtual site that is a
+/// weighted average of atoms moves as if these atoms flew independently, with the effective mass 1/Σ(w²/m).
 pub(super) fn motions(system: &System) -> Vec<Motion> {
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
     let mut motions: Vec<Motion> =

@@ -20,7 +20,7 @@ use crate::vec3::Vec3;
 
 #[test]
 fn moments_are_those_of_the_normal_distribution() {
-    // numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the density
+    // numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the normal density of y
     let (buffer, sigma) = (0.03, 0.05);
     let steps = 400_000;
     let mut integrals = [0.0; 5];
@@ -83,7 +83,7 @@ fn off_and_model_differ_for_single_atoms_too() {
 const OXYGENS: (f64, f64) = (2.49e-3, 2.435e-6);
 /// Charges of TIP3P: O, H, H in e.
 const CHARGES: [f64; 3] = [-0.834, 0.417, 0.417];
-/// O–H distance in nm, and half of the H–O–H angle in rad.
+/// Geometry of TIP3P water: O–H distance in nm, and half of the H–O–H angle in rad.
 const WATER: (f64, f64) = (0.0957, 0.912);
 const TEMPERATURE: f64 = 300.0;
 const TIMESTEP: f64 = 0.002;
@@ -93,7 +93,7 @@ const MOLECULES: u32 = 500;
 /// Edge of the cubic cell in nm, for 33.3 molecules per nm³.
 const EDGE: f64 = 2.467;
 
-/// A system of rigid water molecules.
+/// Returns a system of rigid water molecules.
 fn water(electrostatics: Electrostatics) -> System {
     let name = Name::new("W");
     let atom = |k: u32| {
@@ -124,7 +124,8 @@ fn water(electrostatics: Electrostatics) -> System {
     }
 }
 
-/// Positions of molecules at random places and with random orientations, without any order between molecules.
+/// Returns the positions of atoms of molecules that have random positions and orientations, without any order between
+/// molecules.
 fn places(random: &mut Stream) -> Vec<Vec3> {
     let mut positions = vec![];
     for _ in 0..MOLECULES {
@@ -139,8 +140,8 @@ fn places(random: &mut Stream) -> Vec<Vec3> {
     positions
 }
 
-/// Pairs held by the outer list, the inner list, and a list on a GPU with the same radius. Each pair is stored at
-/// [i][j] and at [j][i].
+/// Returns the pairs held by the outer list, the inner list, and a list on a GPU with the same radius. Each pair is
+/// stored at `[i][j]` and at `[j][i]`.
 fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64) -> [Vec<Vec<bool>>; 3] {
     let atoms = positions.len();
     let (mut grid, mut list) = (Grid::default(), PairList::default());
@@ -176,9 +177,9 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
     listed
 }
 
-/// Atoms of a block on a GPU.
+/// Number of atoms in a block on a GPU.
 const GPU_BLOCK: usize = 32;
-/// Distance beyond the radius, nm, from which on pairs are ignored.
+/// Distance beyond the list radius, nm. Pairs beyond this distance are ignored.
 const LOOK_BEYOND: f64 = 0.3;
 
 /// Marks the atom pairs that the list of a GPU holds. For a pair of blocks, one block lists those atoms of the other
@@ -186,8 +187,8 @@ const LOOK_BEYOND: f64 = 0.3;
 /// an odd number, otherwise the second block does (`lists` in `kernels/list.cu`).
 fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64, listed: &mut [Vec<bool>]) {
     let state = State { cell: Some(*cell), positions: positions.to_vec(), ..State::default() };
-    // the CUDA backend does not support switched Lennard-Jones interactions, so the switch is removed here; the order
-    // of atoms does not depend on the switch
+    // the order of atoms does not depend on the Lennard-Jones modifier, so the sort uses a potential shift for every
+    // system
     let mut truncated = system.clone();
     truncated.settings.lj_modifier = LjModifier::PotentialShift;
     let order: Vec<usize> = sorted_on_device(&truncated, &state).into_iter().map(|atom| atom as usize).collect();
@@ -212,7 +213,7 @@ fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius:
     }
 }
 
-/// Marks the pairs of one chunk.
+/// Marks the atom pairs of one list chunk in `listed`.
 fn mark(grid: &Grid, chunk: &ListChunk, listed: &mut [Vec<bool>]) {
     for entry in &chunk.entries {
         let masked = &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize];
@@ -245,28 +246,28 @@ const STANDARD_ERRORS: f64 = 3.0;
 #[derive(Clone, Copy, Default)]
 struct Gained {
     lj: f64,
-    /// Coulomb energy of the pairs with 0, 1 and 2 hydrogens; all pairs with the same number of hydrogens have the
-    /// same product of charges
+    /// Coulomb energy (kJ/mol) of the pairs with 0, 1 and 2 hydrogens; all pairs with the same number of hydrogens have
+    /// the same product of charges
     coulomb: [f64; 3],
-    /// virial of Lennard-Jones pairs
+    /// virial of Lennard-Jones pairs, kJ/mol
     virial: f64,
 }
 
 impl Gained {
-    /// Energy drift per atom, in kJ/mol/ps, with the same definition as in the estimate.
+    /// Returns the energy drift per atom in kJ/mol/ps, with the same definition as in the estimate.
     fn drift(&self, time: f64) -> f64 {
         let energy = self.coulomb.iter().fold(self.lj.abs(), |sum, e| sum + e.abs());
         energy / f64::from(DRAWS) / f64::from(3 * MOLECULES) / time
     }
 
-    /// Missed virial in kJ/mol.
+    /// Returns the missed virial in kJ/mol.
     fn virial(&self) -> f64 {
         self.virial.abs() / f64::from(DRAWS)
     }
 }
 
-/// Missed energies for one configuration: with all pairs within the radius listed, with the outer list, with the
-/// inner list, and with the list of a GPU.
+/// Returns the missed energies for one configuration: with all pairs within the radius listed, with the outer list,
+/// with the inner list, and with the list of a GPU.
 fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [Gained; 4] {
     let cell = PeriodicCell::orthorhombic([EDGE; 3]);
     // force divided by distance, and energy
@@ -319,7 +320,7 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
     sums
 }
 
-/// Mean and standard error.
+/// Returns the mean and the standard error.
 fn statistics(samples: &[f64]) -> (f64, f64) {
     let n = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / n;
@@ -327,10 +328,10 @@ fn statistics(samples: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// Factor by which the estimate may exceed the measured error. The estimate counts pairs in a shell at radius + σ,
-/// and lets the atoms of a pair move only along the line between them. Displacements by σ in the two other directions
-/// increase the distance by σ²/r. The relative decrease of the missed energy with the buffer b is J₀/J₁ ≤ (2 +
-/// b/σ)/σ.
+/// Returns the factor by which the estimate may exceed the measured error. The estimate counts pairs in a shell at
+/// radius + σ, and lets the atoms of a pair move only along the line between them. Displacements by σ in the two other
+/// directions increase the distance by σ²/r. The relative decrease of the missed energy with the buffer b, J₀/J₁, is at
+/// most (2 + b/σ)/σ.
 fn excess(radius: f64, sigma: f64) -> f64 {
     (1.0 + sigma / radius).powi(2) * ((radius - CUTOFF + 2.0 * sigma) / CUTOFF).exp()
 }

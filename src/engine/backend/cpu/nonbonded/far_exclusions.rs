@@ -1,4 +1,4 @@
-//! Excluded pairs at distances beyond the range in which the pair kernel corrects reciprocal space.
+//! Excluded pairs at distances beyond the range in which the pair kernel subtracts their reciprocal-space interaction.
 
 use super::{LjPme, Nonbonded};
 use crate::cell::{PeriodicCell, displacement_within_cutoff};
@@ -9,8 +9,9 @@ use crate::vec3::Vec3;
 /// list.
 const NEAR_EXCLUSION: f64 = 0.8;
 impl Nonbonded {
-    /// Calls `visit` for each excluded pair that the kernel does not correct, with i and j, the displacement, f/r,
-    /// the Coulomb energy minus its value at distance zero, and the Lennard-Jones energy.
+    /// Calls `visit` for each excluded pair that the kernel does not correct. The arguments of `visit` are the atoms i
+    /// and j, their displacement, force over distance, the Coulomb energy minus its value at distance zero, and the
+    /// Lennard-Jones energy.
     pub(in crate::backend::cpu) fn far_exclusions(
         &self,
         cell: Option<&PeriodicCell>,

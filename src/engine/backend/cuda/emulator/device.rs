@@ -28,7 +28,7 @@ const UNBOUNDED: u32 = 256;
 /// Maximum shared memory of a block, bytes, as on Hopper.
 const SHARED_MEMORY: u32 = 227 * 1024;
 
-/// Counts of device operations.
+/// Counts of the operations of an emulated device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// number of times that the host has waited for the device
@@ -45,7 +45,7 @@ pub(in crate::backend::cuda) const LAUNCH: f64 = 1.0;
 /// Emulated device, whose blocks and threads run in one of three orders, since results must not depend on the order.
 pub struct Emulated {
     order: u32,
-    /// a kernel that does nothing, to emulate a fault
+    /// kernel that does nothing, to emulate a fault
     forgotten: Option<Kernel>,
     arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
     full: Cell<bool>,
@@ -81,12 +81,12 @@ impl Emulated {
         Emulated { forgotten: Some(kernel), ..Emulated::new(0) }
     }
 
-    /// Makes all later allocations fail.
+    /// Emulates a device whose memory is full: all later allocations fail.
     pub fn fill(&self) {
         self.full.set(true);
     }
 
-    /// Counts of operations since the creation of the device.
+    /// Returns the counts of operations since the creation of the device.
     pub fn tally(&self) -> Tally {
         self.tally.get()
     }

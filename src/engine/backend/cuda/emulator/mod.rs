@@ -1,5 +1,5 @@
-//! Kernels compiled as C++ for the host. Tests use them to check single terms ([`Library::term`]) and whole kernel
-//! launches.
+//! GPU kernels compiled as C++ for the host. Tests use the compiled kernels to check single terms ([`Library::term`])
+//! and whole kernel launches.
 //!
 //! `emulator.hpp` emulates the parts of CUDA that the kernels use. The source of the kernels is the same as for a
 //! GPU.
@@ -33,7 +33,7 @@ pub(crate) fn library() -> &'static Library {
     LIBRARY.get_or_init(Library::compile)
 }
 
-/// Whether the kernel declares its number of threads per block (launch bounds).
+/// Returns whether the kernel declares its number of threads per block (launch bounds).
 fn bounded(kernel: Kernel) -> bool {
     let name = format!(" {}(const Arguments", kernel.name());
     source::text().lines().any(|line| line.contains("__launch_bounds__") && line.contains(&name))
@@ -102,8 +102,8 @@ impl Library {
         free.unwrap_or_else(|| locked(&self.copies[0]))
     }
 
-    /// Evaluates a term. Input and output are plain numbers. The type of the numbers is `f32`, or `f64` if the name
-    /// of the term ends in `_f64`.
+    /// Evaluates the term with the given name. Inputs and outputs are numbers of type `f32`, or `f64` if the name of
+    /// the term ends in `_f64`.
     #[cfg(test)]
     pub(crate) fn term<T: Copy + Default, const IN: usize, const OUT: usize>(
         &self,

@@ -11,7 +11,7 @@ use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::Vec3;
 
 /// Tolerance of forces, which is the limit of this project for interactions in f32. The differences due to fused
-/// operations and other reciprocal functions are smaller.
+/// operations and different implementations of reciprocals are smaller.
 const FORCE: f64 = 2e-5;
 /// Tolerance of energies relative to the largest energy.
 const ENERGY: f64 = 1e-6;
@@ -68,8 +68,8 @@ fn forces_are_those_of_the_emulated_device() {
     }
 }
 
-/// Returns the state after some steps. Without `sums` steps are captured; with `sums` they compute energies and
-/// virial.
+/// Returns the state after some steps. Without `sums` the steps are captured as a graph; with `sums` they compute
+/// energies and virial.
 fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
@@ -114,8 +114,8 @@ fn renewed_velocities_are_those_of_the_emulated_device() {
     }
 }
 
-/// Relative tolerance of the work (relative to the kinetic energy) and of the edge length between GPU and emulated
-/// device, if forces are accurate to [`FORCE`].
+/// Relative tolerance between GPU and emulated device for the work of couplings (relative to the kinetic energy) and
+/// for the edge length, if forces are accurate to [`FORCE`].
 const COUPLING: f64 = 1e-4;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Shared structures of thermostats and barostats.
+//! Structures, shared by host and kernels, of thermostats and barostats.
 
 use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
 use crate::vec3::Vec3;
@@ -8,9 +8,9 @@ shared! {
     /// Parameters of the velocity rescaling by a thermostat ([`crate::ensemble::rescaling::Rescaling`]).
     Rescaling {
         kept: f64,
-        /// √(kJ/mol)
+        /// noise along the velocities, √(kJ/mol)
         along: f64,
-        /// kJ/mol
+        /// noise that replaces the part of the kinetic energy that is not kept, kJ/mol
         across: f64,
     }
 }
@@ -18,13 +18,14 @@ shared! {
 shared! {
     /// Relaxation of an extent of the cell ([`crate::ensemble::barostat::Relaxation`]).
     Relaxation {
-        /// nm³ mol/kJ
+        /// relative change of the extent, or of its square root, per deviation of the pressure, nm³ mol/kJ
         rate: f64,
-        /// kJ/mol/nm³
+        /// reference pressure P₀, kJ/mol/nm³
         pressure: f64,
+        /// energy e of the thermal term −e/V in the pressure deviation P₀ − P − e/V, with pressure P and volume V,
         /// kJ/mol
         thermal: f64,
-        /// nm^(3/2)
+        /// amplitude n of the noise n/√V at volume V, nm^(3/2)
         noise: f64,
         /// 1 if the square root of the extent relaxes (stochastic cell rescaling), otherwise 0
         stochastic: u32,
@@ -38,7 +39,8 @@ members!(Relaxation);
 shared! {
     /// Parameters of the scaling by a barostat ([`crate::ensemble::barostat::BoxScaling`]).
     BoxScaling {
-        /// relaxation of each extent; the extents take the directions x, y, z in this order
+        /// relaxation of each extent of the cell; the first extent scales the first of the directions x, y, z, and each
+        /// further extent scales the directions that follow
         relaxations: [Relaxation; 3],
         /// surface tension of the xy plane, kJ/mol/nm²
         surface_tension: f64,
@@ -48,17 +50,18 @@ shared! {
 shared! {
     /// Arrays and factors of a Monte Carlo volume move ([`crate::backend::volume_move`]).
     VolumeMove {
-        /// index in `members` of the first atom of each molecule, and the number of atoms
+        /// index in `members` of the first atom of each molecule, followed by the number of atoms
         starts: Pointer<u32>,
-        /// atoms, molecule by molecule
+        /// atom indices, molecule by molecule
         members: Pointer<u32>,
         /// positions after the move, nm
         stretched: Pointer<Vec3>,
         /// forces before the move, kJ/mol/nm
         kept_forces: Pointer<Vec3>,
-        /// largest deviation of an atom from its own scaled position, nm; the bits of a float
+        /// largest distance (nm) of an atom from the position that it would have if it were scaled itself, as the bits
+        /// of a float
         deviation: Pointer<u32>,
-        /// length factors along x, y, z
+        /// scale factors of lengths along x, y, z
         factors: [f64; 3],
         molecules: u32,
         unused: u32,

@@ -1,4 +1,4 @@
-//! Shared structure of the forces that the host computes.
+//! Structure, shared by host and device, for the forces that the host computes.
 
 use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
 use crate::vec3::Vec3;
@@ -9,11 +9,12 @@ shared! {
     ComputedOnHost {
         /// atoms whose positions the host needs
         atoms: Pointer<u32>,
-        /// positions of these atoms (nm), and one more element whose x is 1 if the host must not compute forces
+        /// positions of the atoms in `atoms` (nm), followed by one element whose x is 1 if the host must not compute
+        /// forces
         positions: Pointer<Vec3>,
-        /// forces on these atoms (kJ/mol/nm), and the three rows of the virial (kJ/mol)
+        /// forces on the atoms in `atoms` (kJ/mol/nm), followed by the three rows of the virial (kJ/mol)
         forces: Pointer<Vec3>,
-        /// number of these atoms
+        /// number of atoms in `atoms`
         count: u32,
         unused: u32,
     }

@@ -1,4 +1,4 @@
-//! Shared structures of pair interactions.
+//! Structures, shared by host and kernels, of pair interactions.
 
 use crate::backend::cuda::shared::{Element, Member, members, shared};
 use crate::pair::FIRST_TERMS;
@@ -7,13 +7,13 @@ use bytemuck::{Pod, Zeroable};
 shared! {
     /// A polynomial in c − r², where c is the center of its range of r² ([`crate::pair::Polynomial`]).
     Smooth {
-        /// nm²
+        /// center c of the range of r², nm²
         center: f32,
         /// number of pairs of coefficients in `more`
         more_pairs: u32,
-        /// c₀ to c₁₀
+        /// coefficients c₀ to c₁₀
         first: [f32; FIRST_TERMS],
-        /// [c₁₂, c₁₁], [c₁₄, c₁₃] and so on, stored in falling order
+        /// coefficients of the powers above 10 in pairs, the highest powers first: …, [c₁₄, c₁₃], [c₁₂, c₁₁]
         more: [f32; 8],
     }
 }
@@ -25,10 +25,10 @@ shared! {
     LjSwitch {
         /// distance at which the switch begins, nm
         from: f32,
-        /// potential switch: 1/(r_c − r₁), and 30/(r_c − r₁), 1/nm
+        /// factors of the potential switch between r₁ and the cutoff r_c: 1/(r_c − r₁), and 30/(r_c − r₁), 1/nm
         inverse_width: f32,
         slope: f32,
-        /// force switch, for α = 6 and 12: A/α, B/α and C/α
+        /// coefficients A/α, B/α and C/α of the force switch for the potentials r⁻ᵅ with α = 6 and 12
         square: [f32; 2],
         cube: [f32; 2],
         shift: [f32; 2],

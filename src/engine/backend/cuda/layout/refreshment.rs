@@ -1,4 +1,4 @@
-//! Shared structure of partial velocity refreshments by a thermostat.
+//! Structure, shared by host and kernels, of partial velocity refreshments by a thermostat.
 
 use crate::backend::cuda::shared::{Element, Member, members, shared};
 use crate::rng::Purpose;
@@ -13,11 +13,11 @@ shared! {
     Refreshment {
         seed: [u32; 2],
         step: [u32; 2],
-        /// step of the next refreshment
+        /// index of the step of the next refreshment
         next_step: [u32; 2],
-        /// α − 1
+        /// α − 1, with the fraction α of a velocity that is kept
         lost: f64,
-        /// (1−α²) kT, kJ/mol
+        /// (1−α²) kT at temperature T, which is the mass times the variance of the velocity noise, kJ/mol
         variance: f64,
     }
 }

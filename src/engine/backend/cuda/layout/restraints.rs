@@ -1,4 +1,4 @@
-//! Shared structures of position restraints.
+//! Structures, shared by host and kernels, of position restraints.
 
 use super::Lattice;
 use crate::backend::cuda::shared::{Element, Member, members, shared};
@@ -20,7 +20,8 @@ shared! {
         set: u32,
         /// reference position in nm
         reference: [f64; 3],
-        /// lattice image of the atom
+        /// lattice image of the atom, whose lattice shift is subtracted from the position before the distance from the
+        /// reference is computed
         image: [f64; 3],
     }
 }
@@ -38,7 +39,7 @@ shared! {
         force_constant: f64,
         /// scaling of the reference positions, one of the constants `REFERENCES_…`
         scaling: u32,
-        /// range of the points in the schedule of the force constant
+        /// range of the set's points in the schedule of the force constant
         first_point: u32,
         points: u32,
         unused: u32,

@@ -1,4 +1,4 @@
-//! Shared structures of virtual sites.
+//! Structures, shared by host and kernels, of virtual sites.
 
 use crate::backend::cuda::shared::{Element, Member, shared};
 use crate::system::Construction;
@@ -6,17 +6,17 @@ use bytemuck::{Pod, Zeroable};
 
 /// Weighted average of any number of atoms; parameters: the weight w of each atom.
 pub(in crate::backend::cuda) const SITE_AVERAGE: u32 = 0;
-/// Construction from two atoms with a fixed distance; parameter: d.
+/// Construction from two atoms at a fixed distance; parameter: d of [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE2: u32 = 1;
-/// Construction from three atoms with a fixed distance; parameters: a, d.
+/// Construction from three atoms at a fixed distance; parameters: a and d of [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE3: u32 = 2;
-/// Construction from three atoms with a fixed angle; parameters: d cos θ, d sin θ.
+/// Construction from three atoms with a fixed angle; parameters: d cos θ and d sin θ, with d and θ of [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_ANGLE3: u32 = 3;
-/// Construction out of the plane of three atoms; parameters: a, b, c.
+/// Construction out of the plane of three atoms; parameters: a, b and c of [`Construction`].
 pub(in crate::backend::cuda) const SITE_OUT_OF_PLANE: u32 = 4;
-/// Construction from four atoms with a fixed distance; parameters: a, b, d.
+/// Construction from four atoms at a fixed distance; parameters: a, b and d of [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE4: u32 = 5;
-/// Construction in a local frame; parameters: p, then w, u, v of each atom.
+/// Construction in a local frame; parameters: p, then w, u and v of each atom, of [`Construction`].
 pub(in crate::backend::cuda) const SITE_LOCAL_FRAME: u32 = 6;
 
 shared! {

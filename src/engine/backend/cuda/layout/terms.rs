@@ -1,4 +1,4 @@
-//! Shared structures of bonded terms and update groups.
+//! Structures, shared by host and kernels, of bonded terms and update groups.
 
 use crate::backend::Energies;
 use crate::backend::cuda::device::{Device, store};
@@ -57,7 +57,7 @@ macro_rules! define_bonded_lists {
         $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
     })*) => {
         shared! {
-            /// Lists of the table of bonded terms.
+            /// Arrays of bonded terms, one for each list in the table of bonded terms.
             BondedLists {
                 $($($list: Pointer<Bonded<<system::$Term as BondedTerm<$n, $e, $p>>::Number, $n, $p>>,)+)*
             }
@@ -88,7 +88,7 @@ macro_rules! define_bonded_lists {
                 )+)*
             }
 
-            /// Name (for messages) of a list of bonded terms that is not empty but has no kernel.
+            /// Returns the name (for messages) of a list of bonded terms that is not empty but has no kernel.
             pub(in crate::backend::cuda) fn unsupported(terms: &BondedTerms) -> Option<&'static str> {
                 let lists =
                     [$($((<system::$Term as BondedTerm<$n, $e, $p>>::KERNEL, terms.$list.len(), $name)),+),*];
@@ -117,7 +117,7 @@ shared! {
         atoms: [u32; 8],
         /// index of the first grid square of the term's map
         first_patch: u32,
-        /// grid points per angle
+        /// number of grid points per angle
         size: u32,
     }
 }
@@ -159,7 +159,7 @@ shared! {
         /// the center, then the leaves
         atoms: [u32; 5],
         unused: u32,
-        /// constraint lengths in nm
+        /// constraint lengths from the center to each leaf, nm
         lengths: [f64; 4],
     }
 }
@@ -177,9 +177,9 @@ shared! {
 shared! {
     /// Coupled constraint.
     CoupledConstraint {
-        /// indices of the two [`CoupledAtom`]s
+        /// indices of the [`CoupledAtom`]s at the two ends of the constraint
         ends: [u32; 2],
-        /// length in nm
+        /// constraint length, nm
         length: f64,
     }
 }

@@ -1,4 +1,4 @@
-//! Shared structures of the Fourier transforms of the mesh.
+//! Structures, shared by host and kernels, of the Fourier transforms of the PME mesh.
 
 use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
 use bytemuck::{Pod, Zeroable};
@@ -11,9 +11,9 @@ pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
 /// Maximum number of threads per block in kernels that transform planes. In a plane of 100 × 100 points each thread
 /// then computes one short transform per stage.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
-/// Minimum number of resident blocks per multiprocessor in kernels that transform planes. It limits threads to 64
-/// registers, which suffice for the largest radix; with more registers per thread, these blocks would have to wait
-/// until blocks of the pair kernel finish.
+/// Minimum number of resident blocks per multiprocessor in kernels that transform planes. This minimum limits each
+/// thread to 64 registers, which suffice for the largest radix; with more registers per thread, blocks of the transform
+/// would have to wait until blocks of the pair kernel finish.
 pub(in crate::backend::cuda) const PLANE_BLOCKS: u32 = 2;
 /// First radices for which kernels are compiled. The number of points along an axis is the product of the first and
 /// the second radix.
@@ -22,14 +22,14 @@ pub(in crate::backend::cuda) const FIRST_RADICES: [u32; 9] = [3, 4, 5, 6, 8, 10,
 pub(in crate::backend::cuda) const SECOND_RADICES: [u32; 8] = [3, 4, 5, 6, 7, 8, 9, LARGEST_SECOND];
 /// Largest of all radices.
 const LARGEST_RADIX: u32 = 16;
-/// Largest second radix.
+/// Largest of the second radices.
 const LARGEST_SECOND: u32 = 10;
 
 // each thread of a block loads one element of a table that has one element per point of the axis
 const _: () = assert!(LINES >= LARGEST_SECOND && PLANE_THREADS >= LARGEST_RADIX * LARGEST_SECOND);
 
 shared! {
-    /// An integer divisor. Kernels divide by it with a multiplication, which is faster.
+    /// An integer divisor. Kernels replace the division by a multiplication, which is faster.
     Divisor {
         value: u32,
         /// 2³²/value, rounded up. For n below 2³²/value the quotient n/value is n · reciprocal / 2³², rounded down
@@ -47,7 +47,7 @@ impl Divisor {
 shared! {
     /// An axis whose number of points is a product of two radices. All fields are zero if cuFFT transforms the mesh.
     Axis {
-        /// e^{−2πi k/points} for k from 0 to points − 1
+        /// roots of unity e^{−2πi k/points} for k from 0 to points − 1
         roots: Pointer<[f32; 2]>,
         first: u32,
         second: u32,
@@ -64,13 +64,13 @@ shared! {
         z: Axis,
         first_z: Divisor,
         second_z: Divisor,
-        /// grid_y/2
+        /// half the number of grid points along y: grid_y/2
         half_y: Divisor,
-        /// grid_z/2 + 1
+        /// number of points of a spectrum along z: grid_z/2 + 1
         depth: Divisor,
-        /// grid_y · (grid_z/2 + 1)
+        /// number of lines along x in the spectrum: grid_y · (grid_z/2 + 1)
         lines: u32,
-        /// (π/α)², nm²
+        /// (π/α)² in the exponent of the influence function, with the Ewald parameter α, nm²
         gaussian: f32,
     }
 }

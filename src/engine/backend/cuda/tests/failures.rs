@@ -47,7 +47,7 @@ fn a_barostat_does_not_scale_a_failed_step() {
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload { energy: false, virial: true, ..Workload::FORCES }).unwrap();
     cuda.integrate(Leapfrog { timestep: 0.002, virial: true, ..Leapfrog::default() }, None).unwrap();
-    // noise that scales the cell by 0.1 percent
+    // amplitude of the noise for which one step scales the cell by 0.1 percent
     let noise = 0.003 * sample.state.cell.unwrap().volume().sqrt();
     cuda.scale_box(BoxScaling::isotropic(Relaxation { noise, ..Relaxation::default() })).unwrap();
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");

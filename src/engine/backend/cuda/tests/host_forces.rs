@@ -27,8 +27,9 @@ const WORK: f64 = 1e-4;
 /// Largest difference of positions that a step adds, nm: the rounding error of the force on a hydrogen atom, 0.2
 /// kJ/mol/nm as derived in [`super::motion`], times dt²/m.
 const POSITION: f64 = 2e-7;
-/// Relative tolerance of lengths that the barostat scales twice. Its factors are 1 + rate · ΔP/3. A pressure of 10³
-/// kJ/mol/nm³ times the relative error of virials, 10⁻⁴ ([`super::motion`]), times the rate is 3·10⁻⁷ in each.
+/// Relative tolerance of lengths that the barostat scales twice. The factors of the barostat are 1 + rate · ΔP/3. A
+/// pressure of 10³ kJ/mol/nm³ times the relative error of virials, 10⁻⁴ ([`super::motion`]), times the rate is 3·10⁻⁷
+/// in each factor.
 const LENGTH: f64 = 1e-6;
 
 const HARMONIC: Well = Well {
@@ -40,8 +41,8 @@ const HARMONIC: Well = Well {
     linear_beyond: None,
 };
 
-/// Returns one variable of each kind of the atoms of a peptide. The centers are those of groups of three atoms, and
-/// the deviation is that of twelve atoms from displaced positions.
+/// Returns one collective variable of each kind, for the atoms of a peptide. Each center is the center of a group of
+/// three atoms, and the deviation is the deviation of twelve atoms from displaced positions.
 fn variables(sample: &Sample) -> Vec<Variable> {
     let topology = &sample.system.topology;
     let (mass, molecules) = (|atom: u32| topology.atoms[atom as usize].mass, topology.molecules());
@@ -72,7 +73,7 @@ fn every_restraint(sample: &Sample) -> Restraints {
     Restraints { collective: variables(sample).into_iter().flat_map(each).collect(), ..Restraints::default() }
 }
 
-/// Returns a restraint that pulls the first variable, and one that pulls the torsion.
+/// Returns a restraint that pulls the first variable, and a restraint that pulls the torsion.
 fn pulling(sample: &Sample) -> Restraints {
     let variables = variables(sample);
     let pulled = |index: usize, rate: f64| {
@@ -82,7 +83,7 @@ fn pulling(sample: &Sample) -> Restraints {
     Restraints { collective: vec![pulled(0, 5.0), pulled(3, -8.0)], ..Restraints::default() }
 }
 
-/// An external force on all atoms that depends on positions, and whose virial is not symmetric.
+/// Computes an external force on all atoms that depends on positions and whose virial is not symmetric.
 fn shear(_: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> External {
     let mut sum = External::default();
     for (atom, (r, force)) in positions.iter().zip(forces).enumerate() {
@@ -94,7 +95,8 @@ fn shear(_: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> E
     sum
 }
 
-/// Returns what `load` adds to energies, forces and virial of a backend.
+/// Returns the energies, forces and virial that `load` adds to a backend, as differences of evaluations with and
+/// without `load`.
 fn added<B: Backend>(mut backend: B, load: impl FnOnce(&mut B)) -> (Evaluation, Vec<RestraintSample>) {
     backend.forces(EVERYTHING).expect("forces");
     let free = backend.evaluation().clone();
@@ -175,7 +177,7 @@ fn compare_steps(sample: &Sample, external: bool, steps: u64) {
     load(&mut cuda, &restraints, external);
     load(&mut host, &restraints, external);
     for number in 0..steps {
-        // the work of steps without energies is added, too
+        // steps without energies must contribute to the work, too
         step(&mut cuda, number, number % 10 == 9);
         step(&mut host, number, number % 10 == 9);
         step(&mut free, number, false);
@@ -233,8 +235,8 @@ fn steps_give_the_same_bits_whatever_is_looked_at() {
     assert_eq!(behind.restraint_progress().expect("a number"), progress);
 }
 
-/// Atoms of argon that move together, so fast that the lists expire after some steps, and a restraint that pulls two
-/// of them.
+/// Returns argon atoms that move together, so fast that the lists expire after some steps, and a restraint that pulls
+/// two of these atoms.
 fn drifting() -> (Sample, Restraints, ListSchedule) {
     let mut sample = Sample::load("argon");
     sample.state.velocities = (0..sample.state.positions.len()).map(|k| vec3(4.0, 0.0, k as f64 * 1e-3)).collect();

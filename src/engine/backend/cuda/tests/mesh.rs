@@ -15,8 +15,8 @@ use crate::vec3::Mat3;
 use bytemuck::Zeroable;
 use num_complex::Complex;
 
-/// Meshes that test every radix along every axis along which it is possible. Some sizes are odd, because only rows
-/// with an even number of points have a middle element that is its own mirror image.
+/// Grid sizes that together use every radix along every axis that allows this radix. Some sizes are odd, because only
+/// rows with an even number of points have a middle element that is its own mirror image.
 const GRIDS: [[usize; 3]; 12] = [
     [12, 20, 27],
     [9, 24, 25],
@@ -72,7 +72,7 @@ impl Mesh {
         a
     }
 
-    /// Returns the transforms of the charges along y and z.
+    /// Returns the Fourier transforms of the mesh charges along y and z.
     fn planes(&self) -> Vec<Complex<f64>> {
         let [_, ny, nz] = self.parameters.grid;
         let mut fft = Fft3::new([1, ny, nz]);

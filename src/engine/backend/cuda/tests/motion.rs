@@ -21,7 +21,8 @@ const STEPS: usize = 5;
 /// value. The largest error is ten times the RMS error, 0.2 kJ/mol/nm. For hydrogen dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm
 /// per step. Over five steps the error grows at most to fifteen times this length.
 const POSITION: f64 = 1.5e-5;
-/// Relative tolerance of sums of squared velocities. The velocities differ by [`POSITION`] per time step.
+/// Relative tolerance of sums of squared velocities. The velocities differ by at most [`POSITION`] divided by the time
+/// step.
 const KINETIC: f64 = 1e-6;
 /// Relative tolerance of velocities up to 100 nm/ps that device and host multiply by factors in `f64`.
 const FEW_ROUNDINGS: f64 = 1e-15;
@@ -93,7 +94,7 @@ fn frozen_atoms_stay() {
     assert!(state.velocities[frozen].iter().all(|&velocity| velocity == Vec3::ZERO));
 }
 
-/// A step that both backends make.
+/// Operations that the tests call on both backends.
 trait Steps {
     fn forces_now(&mut self);
 }
@@ -176,7 +177,7 @@ fn chain_longer_than_a_block_of_threads_has_bonds() {
         let length = (positions[atom as usize + 1] - positions[atom as usize]).norm();
         Constraint { atoms: [atom, atom + 1], length }
     };
-    // a ring at the end of the chain
+    // a constraint that closes a ring at the end of the chain
     let last = positions.len() as u32 - 1;
     let ring = Constraint {
         atoms: [last - 2, last],
@@ -195,8 +196,8 @@ fn waters_of_unequal_hydrogens_are_triangles() {
     compare_chains(&sample.rigid());
 }
 
-/// Tolerance of lengths. Scaling factors of about 1.005 are computed from pressures. The parts of the pressure are
-/// accurate to [`VIRIAL`] and partly cancel, so that a third remains.
+/// Relative tolerance of lengths. The barostat computes scaling factors of about 1.005 from pressures. The
+/// contributions to the pressure are accurate to [`VIRIAL`] and partly cancel, so that a third remains.
 const LENGTH: f64 = 3.0 * 5e-3 * VIRIAL;
 /// Tolerance of work relative to the kinetic energy: twice the length error [`LENGTH`] times a virial.
 const WORK: f64 = 2.0 * LENGTH;
@@ -238,7 +239,8 @@ const TENSION: f64 = 20.0;
 fn compare_scaling(sample: &Sample, coupling: PressureCoupling, stochastic: bool) {
     let (mut cuda, mut host) = (sample.emulated(0), host(sample));
     let cell = sample.state.cell.unwrap();
-    // the pressure changes the extents of the cell by up to 0.001, and the noise by more, and differently for each
+    // the measured pressure changes the relative extents of the cell by up to 0.001; the noise changes each extent by
+    // more, and by a different amount
     let mut probe = self::host(sample);
     probe.forces_now();
     let Kinetic { along, constraint_virial, .. } = probe.integrate(advance(true), None).unwrap();
@@ -341,7 +343,7 @@ fn coupling_on_the_device_is_that_of_the_host() {
     }
     assert!(work.abs() > 1.0, "{work}");
     assert_eq!(state_of(&quiet), state_of(&looking));
-    // after the upload of a state, its work is continued
+    // after the upload of a state, the work in that state is continued
     looking.upload(&state_of(&quiet)).unwrap();
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }

@@ -98,7 +98,7 @@ fn work_of_constraints_is_reported_as_by_the_host() {
     }
 }
 
-/// Makes steps, with output if `look`. Every third step is made without a refreshment.
+/// Makes steps, with output if `look` is true. Every third step is made without a refreshment.
 fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) {
     for step in range {
         cuda.forces(if look { EVERYTHING } else { Workload::default() }).unwrap();
@@ -114,7 +114,7 @@ fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) 
     }
 }
 
-/// Returns the state after steps of [`steps`].
+/// Returns the state after the steps that [`steps`] makes.
 pub(crate) fn refreshed_steps(mut cuda: Cuda<impl Device>, look: bool) -> State {
     steps(&mut cuda, 0..2 * STEPS, look);
     state_of(&cuda)

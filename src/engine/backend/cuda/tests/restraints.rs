@@ -54,7 +54,7 @@ fn host(sample: &Sample) -> Host<Reference> {
     host
 }
 
-/// Returns energy, forces and virial that restraints add to those of a backend.
+/// Returns the energy, forces and virial that restraints add.
 fn added(backend: &mut impl Backend, restraints: &Restraints) -> (f64, Vec<Vec3>, [[f64; 3]; 3]) {
     let [free, held] = [&Restraints::default(), restraints].map(|restraints| {
         backend.restrain(restraints, &[]).expect("restraints");
@@ -91,7 +91,7 @@ fn energies_forces_and_virial_are_those_of_the_host() {
     }
 }
 
-/// A force constant that rises over ten steps.
+/// Returns a schedule in which the force constant rises over ten steps.
 fn rising() -> Schedule {
     Schedule::new(vec![(0.0, K), (10.0 * TIMESTEP, 5.0 * K)]).expect("times ascend")
 }

@@ -18,8 +18,8 @@ use crate::vec3::{Vec3, vec3};
 const ENERGY_ROUNDINGS: f64 = 8.0;
 const FORCE_ROUNDINGS: f64 = 8.0 * std::f64::consts::FRAC_2_SQRT_PI * 4.0;
 
-/// Tolerance in units of rounding errors. Device and host do the same six operations, and a compiler may fuse each
-/// operation with the next one.
+/// Tolerance of the factor of a velocity rescaling, in units of rounding errors. Device and host do the same six
+/// operations, and a compiler may fuse each operation with the next one.
 const FACTOR_ROUNDINGS: f64 = 6.0;
 
 #[test]
@@ -56,8 +56,8 @@ fn factors_of_a_thermostat() {
     }
 }
 
-/// Tolerance in units of rounding errors. Device and host do the same ten operations on numbers near one, and the
-/// cube root is accurate to one unit.
+/// Tolerance of the length factor of a barostat, in units of rounding errors. Device and host do the same ten
+/// operations on numbers near one, and the cube root is accurate to one unit.
 const DILATION_ROUNDINGS: f64 = 12.0;
 
 #[test]
@@ -97,8 +97,8 @@ fn the_end_of_a_list() {
     assert!(ended.into_iter().all(|times| times > 100), "{ended:?}");
 }
 
-/// Tolerance in units of rounding errors for the inverse of an inertia tensor whose moments differ by a factor of at
-/// most ten. Most errors are far smaller.
+/// Tolerance of the angular velocity in units of rounding errors. The tolerance includes the error of the inverse of an
+/// inertia tensor whose moments differ by a factor of at most ten. Most errors are far smaller.
 const ROTATION_ROUNDINGS: f64 = 1e3;
 
 /// Returns the angular velocity ω from the device, for atoms at the given positions.

@@ -12,7 +12,7 @@ const POSITION: f64 = 1e-12;
 /// Tolerance of an energy difference, relative to the sum of the absolute energies: the rounding of interactions in
 /// `f32`, before and after the move.
 const ENERGY: f64 = 2e-6;
-/// Tolerance of the kinetic energy after a step, and of the positions (nm), as in the tests of steps.
+/// Tolerance of the kinetic energy after a step, relative, and of the positions, nm.
 const KINETIC: f64 = 1e-6;
 const STEP: f64 = 1e-6;
 
@@ -31,7 +31,7 @@ fn a_rejected_move_leaves_every_bit() {
         assert!(after == state_of(&still) && (moves.tried, moves.accepted) == (1, 0));
         assert!(moved.evaluation().forces == still.evaluation().forces);
         assert_eq!(moved.evaluation().energies.potential(), still.evaluation().energies.potential());
-        // the next step has the same bits too
+        // the step after a rejected move has the same bits as a step without the move
         moved.prune_lists(0.0).unwrap();
         for cuda in [&mut moved, &mut still] {
             cuda.integrate(advance(true), None).unwrap();
@@ -42,7 +42,7 @@ fn a_rejected_move_leaves_every_bit() {
 
 #[test]
 fn an_accepted_move_is_that_of_the_host() {
-    // the second schedule leaves no buffer, so that the move needs new lists
+    // the second schedule of each sample leaves no buffer, so that the move needs new lists
     for (sample, outer) in [1.0, 0.0].into_iter().flat_map(|outer| samples().map(|sample| (sample, outer))) {
         let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
         let outer = f64::max(outer, sample.system.settings.longest_cutoff());
@@ -58,7 +58,7 @@ fn an_accepted_move_is_that_of_the_host() {
         let [work, expected] = [ours.coupling.barostat_work, theirs.coupling.barostat_work];
         assert!((work - expected).abs() < ENERGY * scale, "work {work} for {expected}");
         assert!(expected.abs() > 5.0 * ENERGY * scale, "a work of {expected} in {scale} tells nothing");
-        // the next step starts from the new positions in the new cell
+        // the step after an accepted move starts from the new positions in the new cell
         cuda.prune_lists(0.0).unwrap();
         host.prune_lists(0.0).unwrap();
         let [ours, theirs] =
@@ -86,7 +86,8 @@ fn a_cell_that_would_be_too_small_is_rejected() {
 #[test]
 fn overlapping_atoms_reject_a_move_instead_of_ending_the_run() {
     let mut sample = Sample::load("water").rigid();
-    // at 0.155 nm the force between two oxygens is below the limit of the kernels, and at 0.14 nm it is above
+    // at 0.155 nm the force between two oxygens is below the limit of the kernels, and at 0.14 nm this force is above
+    // the limit
     let shift = sample.state.positions[0] + vec3(0.155, 0.0, 0.0) - sample.state.positions[3];
     sample.state.positions[3..6].iter_mut().for_each(|r| *r += shift);
     sample.state.coupling.trials[1].largest = 0.2;

@@ -17,7 +17,7 @@ const ROUNDING: f64 = 5e-6;
 
 /// Atoms i < j, and the displacement r_i − r_j in units of 10⁻³ nm.
 type Pair = ([u32; 2], [i64; 3]);
-/// Number of times that each pair is listed.
+/// Listed pairs, with the number of times that each pair is listed.
 type Pairs = HashMap<Pair, u32>;
 
 struct Case {

@@ -18,7 +18,7 @@ const SCHEDULE: ListSchedule =
 /// Rounding error of 64-bit positions and of energies of restraints, nm and kJ/mol.
 const ROUNDING: f64 = 1e-9;
 
-/// Makes a backend ready for forces.
+/// Uploads `state` to a backend and builds the pair lists, so that the backend is ready for forces.
 fn begin(backend: &mut dyn Backend, state: &State) {
     backend.upload(state).unwrap();
     renew_lists(backend);
@@ -57,8 +57,8 @@ fn largest_difference(ours: &[Vec3], theirs: &[Vec3]) -> f64 {
     ours.iter().zip(theirs).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max)
 }
 
-/// Restraints of every kind on the peptide: positions with a force constant that grows, a distance that is pulled, a
-/// torsion and a deviation from displaced positions.
+/// Returns restraints of every kind on the peptide: positions with a force constant that grows, a distance that is
+/// pulled, a torsion and a deviation from displaced positions.
 fn restraints(Sample { system, state }: &Sample) -> Restraints {
     let molecules = system.topology.molecules();
     let solute: Vec<u32> = molecules.atoms(0).to_vec();
@@ -103,7 +103,7 @@ fn restraints_are_those_of_one_rank() {
     const TIME: f64 = 0.05;
     let sample = sample(NAME);
     let restraints = restraints(&sample);
-    // forces of the restraints alone, energies and virial; then the work after some steps
+    // measures the forces of the restraints alone, the energies and the virial, and then the work after some steps
     let measure = |backend: &mut dyn Backend| {
         let workload = Workload { restraint_time: TIME, ..EVERYTHING };
         backend.forces(workload).unwrap();
@@ -137,11 +137,11 @@ fn restraints_are_those_of_one_rank() {
             assert!((ours - theirs).abs() < ROUNDING, "{count} ranks: {ours}, not {theirs}");
         }
         for (ours, theirs) in own_virial.0.as_flattened().iter().zip(virial.0.as_flattened()) {
-            // a difference of virials of 10⁵ kJ/mol
+            // the tolerance is the rounding error of a difference of virials of 10⁵ kJ/mol
             assert!((ours - theirs).abs() < 1e-6, "{count} ranks: virial {ours}, not {theirs}");
         }
         for (ours, theirs) in own_works.iter().zip(&works) {
-            // forces in mixed precision, over 12 steps
+            // the tolerance results from errors of forces in mixed precision, over 12 steps
             assert!((ours - theirs).abs() < 1e-4 * theirs.abs().max(1.0), "{count} ranks: work {ours}, not {theirs}");
         }
         assert_eq!(progress.len(), 4);
@@ -151,7 +151,8 @@ fn restraints_are_those_of_one_rank() {
 #[test]
 fn volume_moves_are_those_of_one_rank() {
     let sample = sample(NAME);
-    // moves within the buffer of the lists, and moves for which new lists are searched
+    // the small change is a move within the buffer of the lists; the large change is a move for which new lists are
+    // searched
     for change in [0.2, 15.0] {
         for threshold in [0.0, f64::INFINITY] {
             let trial = VolumeTrial { change, ..volume_trial(threshold) };
@@ -176,7 +177,7 @@ fn volume_moves_are_those_of_one_rank() {
                 assert!((own - one).abs() < SUMS * scale, "{name}: {own}, not {one}");
                 let [own, one] = [&ours, &state].map(|state| state.coupling.barostat_work);
                 assert!((own - one).abs() < SUMS * scale, "{name}: work {own}, not {one}");
-                // dt² F/m of forces in mixed precision
+                // the tolerance is dt² ΔF/m for the errors ΔF of forces in mixed precision
                 let error = largest_difference(&next.positions, &later.positions);
                 assert!(error < 1e-6, "{name}: {error} nm after a step");
             }
@@ -192,7 +193,7 @@ fn impulses_are_those_of_one_rank() {
     let measure = |backend: &mut dyn Backend| {
         let mut middle = State::default();
         for step in 0..11 {
-            // atoms migrate in the middle of a cycle
+            // atoms migrate in the middle of a cycle of multiple time steps
             if step % 3 == 2 {
                 renew_lists(backend);
             }
@@ -224,7 +225,7 @@ fn impulses_are_those_of_one_rank() {
                 assert!(largest_difference(ours, theirs) < 1e-3 * scale, "{count} ranks: the cycle differs");
             }
         }
-        // a state in the middle of a cycle is distributed again as it was
+        // a state in the middle of a cycle of multiple time steps is distributed again, without a change
         let again = divided(count, &sample, |domains| {
             domains.upload(&own_middle).unwrap();
             state_of(domains)
