@@ -5,7 +5,7 @@ use std::sync::Arc;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::num_complex::Complex;
 
-/// Plan of autocorrelations of series up to a length.
+/// Plan for autocorrelations of series of up to a given length.
 ///
 /// A series is padded with zeros to twice its length, transformed, and the inverse transform of the squared spectrum is
 /// Σ_t x(t) x(t+k) (the Wiener–Khinchin theorem), with O(n log n) operations for all lags k.
@@ -52,7 +52,7 @@ impl Autocorrelation {
     ///
     /// # Panics
     ///
-    /// If the series is longer than planned, or `sums` is longer than the series.
+    /// Panics if the series is longer than planned, or if `sums` is longer than the series.
     pub fn add(&mut self, series: impl ExactSizeIterator<Item = f64>, sums: &mut [f64]) {
         assert!(series.len() <= self.length && sums.len() <= series.len(), "a series of up to the planned length");
         self.padded[series.len()..].fill(0.0);

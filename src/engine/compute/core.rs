@@ -18,7 +18,7 @@ unsafe impl Number for f64 {}
 // SAFETY: as for `f32`
 unsafe impl<T: Real> Number for Complex<T> {}
 
-/// The precision of a real type.
+/// Precision of a floating-point type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// `f32`
@@ -39,14 +39,14 @@ impl Real for f64 {
     const PRECISION: Precision = Precision::Double;
 }
 
-/// A device for transforms and products, with its own memory.
+/// A device for Fourier transforms and matrix products, with its own memory.
 ///
 /// Operations run asynchronously in the order of the calls: an operation may still run when its call returns, and its
 /// errors may be reported later. Sizes that do not match are an error of the caller, and cause a panic.
 pub trait Core {
     /// An array in the memory of the device. Arrays of the host may be borrowed.
     type Array<'a, T: Number>;
-    /// A plan for transforms of one size.
+    /// A plan for Fourier transforms of one size.
     type Fft<T: Real>;
 
     /// Creates an array with the given values.
@@ -82,7 +82,7 @@ pub trait Core {
         beta: T,
         c: &mut Self::Array<'_, T>,
     ) -> Result<()>;
-    /// Waits until all work is done.
+    /// Waits until all operations that earlier calls have started are done.
     fn wait(&self) -> Result<()>;
 }
 
@@ -207,9 +207,9 @@ mod tests {
     /// Wave vector that differs from its own mirror image along every axis.
     const WAVE: [usize; 3] = [1, 2, 3];
 
-    /// Tests transforms of 3 + 2 cos φ + ½ sin φ with φ = 2π k·r/n. The transform is 3 N at 0, N (1 − i/4) at k, and
-    /// zero elsewhere in the stored half. The inverse gives N times the input. `rounding` is the tolerance for values
-    /// up to 3 N.
+    /// Tests transforms of 3 + 2 cos φ + ½ sin φ with φ = 2π k·r/n on N grid points. The transform is 3 N at 0, N (1 −
+    /// i/4) at k, and zero elsewhere in the stored half. The inverse transform is N times the input. `rounding` is the
+    /// tolerance for values up to 3 N.
     fn check_waves<T: Real + Debug>(core: &impl Core, rounding: f64) {
         let [nx, ny, nz] = SIZE;
         let (mz, points) = (nz / 2 + 1, (nx * ny * nz) as f64);

@@ -34,11 +34,11 @@ fn narrow<T: FftReal>(value: Complex<f64>) -> Complex<T> {
 
 /// Edge of the square blocks that a transposition moves at once. A row of 16 complex doubles fills four cache lines.
 const BLOCK: usize = 16;
-/// Number of portions of slabs per thread, for load balance. Results do not depend on this number, because lines are
-/// transformed independently.
+/// Number of portions per thread into which the x-slabs are divided, for load balance. Results do not depend on this
+/// number, because lines are transformed independently.
 const PORTIONS_PER_THREAD: usize = 4;
 
-/// A plan for transforms of one size, with its work space.
+/// A plan for Fourier transforms of one size, with its work space.
 ///
 /// Real data are indexed `(x · n_y + y) · n_z + z`. Complex data are indexed `(x · n_y + y) · m_z + z` with m_z =
 /// n_z/2 + 1. The other half of the spectrum is not stored, since F(−k) = F(k)*. The forward transform is F(k) = Σ
@@ -49,9 +49,9 @@ pub struct Fft3 {
     size: [usize; 3],
     real_to_complex: Arc<dyn RealToComplex<f64>>,
     complex_to_real: Arc<dyn ComplexToReal<f64>>,
-    /// plans along x: forward, inverse
+    /// plans for transforms along x: forward, inverse
     along_x: [Arc<dyn Fft<f64>>; 2],
-    /// plans along y: forward, inverse
+    /// plans for transforms along y: forward, inverse
     along_y: [Arc<dyn Fft<f64>>; 2],
     /// number of x-slabs in a portion
     slabs: usize,
@@ -64,7 +64,7 @@ pub struct Fft3 {
 /// Work space of one portion of slabs.
 #[derive(Clone)]
 struct Scratch {
-    /// a line along z
+    /// values of a line along z
     real: Vec<f64>,
     /// transform of the line along z
     line: Vec<Complex<f64>>,
@@ -226,7 +226,7 @@ fn transpose<T: Copy, U>(
 mod tests {
     use super::*;
 
-    /// Even, odd, prime, mixed and degenerate sizes.
+    /// Grid sizes of the tests: even, odd, prime, mixed and degenerate.
     const SIZES: [[usize; 3]; 7] = [[4, 6, 8], [5, 7, 9], [8, 3, 5], [1, 1, 1], [17, 2, 10], [18, 20, 1], [2, 33, 6]];
 
     fn data(size: [usize; 3]) -> Vec<f64> {
@@ -253,7 +253,7 @@ mod tests {
             let mut fft = Fft3::new(size);
             let [nx, ny, mz] = fft.reciprocal_size();
             let mut complex = vec![Complex::default(); nx * ny * mz];
-            // the second round would fail if the first had left wrong values in the work space
+            // the second round would fail if the first round had left wrong values in the work space
             for _ in 0..2 {
                 fft.forward(&mut input.clone(), &mut complex);
             }

@@ -1,7 +1,7 @@
 //! Fourier transforms of sixteen lines at once, one in each lane of a vector.
 //!
-//! Data never move between lanes, so the caller must transpose the data first. Real and imaginary parts are in
-//! separate arrays. Stockham's ordering is used: every stage takes one factor of the length, reads one array and
+//! Data never move between lanes, so the caller must transpose the data first. Real and imaginary parts are in separate
+//! arrays. The transform uses Stockham's ordering: every stage processes one factor of the length, reads one array and
 //! writes another, and the result is in natural order.
 
 use crate::memory;
@@ -65,7 +65,7 @@ impl Lines<'_> {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
 
-    /// Whether all of `length` ≥ 1 elements are in memory.
+    /// Whether all elements of lines of `length` ≥ 1 elements lie inside the arrays.
     #[inline(always)]
     fn contain(&self, length: usize) -> bool {
         (length - 1).checked_mul(self.stride).is_some_and(|last| last < self.re.len().min(self.im.len()))
@@ -90,7 +90,7 @@ impl LinesMut<'_> {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
 
-    /// Whether all of `length` ≥ 1 elements are in memory.
+    /// Whether all elements of lines of `length` ≥ 1 elements lie inside the arrays.
     #[inline(always)]
     fn contain(&self, length: usize) -> bool {
         Lines { re: self.re, im: self.im, stride: self.stride }.contain(length)
@@ -434,7 +434,7 @@ mod tests {
         [value(0), value(57)]
     }
 
-    /// Returns F(k), summed by the definition.
+    /// Returns the element F(k) of the transform of one lane, summed by the definition.
     fn naive(length: usize, lane: usize, k: usize) -> [f64; 2] {
         let (mut re, mut im) = (0.0, 0.0);
         for i in 0..length {

@@ -1,5 +1,5 @@
-//! Blocks of eight waters or eight SHAKE clusters. A block knows its atoms, and reads and writes their positions and
-//! velocities.
+//! Blocks of eight waters or eight SHAKE clusters. A block stores the indices of its atoms, and reads and writes their
+//! positions and velocities.
 
 use super::lanes::{LANES, Lanes, gather, lane};
 use super::settle::{self, SettleShape, settle};
@@ -61,7 +61,7 @@ impl<const K: usize> Atoms<K> {
     /// Adds corrections to positions, and adds the corrections multiplied by the rate 1/dt (1/ps) to velocities.
     ///
     /// # Safety
-    /// As for [`Self::add`].
+    /// The conditions of [`Self::add`] hold.
     #[inline(always)]
     unsafe fn correct(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; K]) {
         // SAFETY: guaranteed by the caller
@@ -103,17 +103,17 @@ impl Atoms<3> {
         [vec3(a, b, c), vec3(d, e, f), vec3(g, h, Lanes(map(rows, |row| row[8])))]
     }
 
-    /// [`Self::read`] for molecules of consecutive atoms.
+    /// Reads the vectors of all lanes like [`Self::read`], for molecules of consecutive atoms.
     ///
     /// # Safety
-    /// As for [`Self::read`].
+    /// The conditions of [`Self::read`] hold.
     #[inline(always)]
     unsafe fn read_rows<S: Simd>(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; 3] {
         // SAFETY: all atoms are in range, guaranteed by the caller
         Self::columns::<S>(from_fn(|lane| nine(unsafe { vectors.get_unchecked(self.row(lane)) })))
     }
 
-    /// [`Self::read_shared`] for molecules of consecutive atoms.
+    /// Reads the vectors of all lanes like [`Self::read_shared`], for molecules of consecutive atoms.
     ///
     /// # Safety
     /// All atoms are in range, and no other thread accesses them at the same time.
@@ -123,10 +123,10 @@ impl Atoms<3> {
         Self::columns::<S>(from_fn(|lane| nine(unsafe { vectors.read_slice(self.row(lane)) })))
     }
 
-    /// [`Self::correct`] for molecules of consecutive atoms.
+    /// Adds corrections like [`Self::correct`], for molecules of consecutive atoms.
     ///
     /// # Safety
-    /// As for [`Self::add`].
+    /// The conditions of [`Self::add`] hold.
     #[inline(always)]
     unsafe fn correct_rows<S: Simd>(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; 3]) {
         let [a, b, c] = changes;
@@ -156,8 +156,8 @@ fn first_eight(nine: &[f64; 9]) -> &[f64; 8] {
     nine.first_chunk().expect("eight of nine numbers")
 }
 
-/// Adds to nine numbers. The first eight are added as [`Lanes`], because the compiler does not translate a loop over
-/// nine numbers to vector instructions.
+/// Adds nine numbers to `to`. The first eight are added as [`Lanes`], because the compiler does not translate a loop
+/// over nine numbers to vector instructions.
 #[inline(always)]
 fn add_nine(to: &mut [f64; 9], eight: Lanes, last: f64) {
     let first: &mut [f64; 8] = to.first_chunk_mut().expect("eight of nine numbers");
@@ -188,7 +188,7 @@ impl LaneVirial {
         }
     }
 
-    /// Sum over all lanes, in a fixed order.
+    /// Sum of the virial over all lanes, in a fixed order.
     #[inline(always)]
     pub(super) fn total(&self) -> Mat3 {
         let [xx, xy, xz, yy, yz, zz] = map(self.0, Lanes::sum);
@@ -212,7 +212,7 @@ impl SettleBlock {
         Self { rows: atoms.are_rows(), atoms, shape }
     }
 
-    /// Makes the waters rigid, and adds to `virial` if it is requested.
+    /// Makes the waters rigid. If `virial` is requested, adds the contribution of the corrections to it.
     ///
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
@@ -255,7 +255,7 @@ impl SettleBlock {
     /// Removes velocity components along the constraints.
     ///
     /// # Safety
-    /// As for [`Self::apply`].
+    /// The conditions of [`Self::apply`] hold.
     pub(super) unsafe fn project(
         &self,
         positions: &[Vec3],
@@ -314,7 +314,8 @@ impl<const N: usize> ShakeBlock<N> {
         Self { center, leaves, shape }
     }
 
-    /// Satisfies the constraints, and adds to `virial` if it is requested.
+    /// Corrects positions until the constraints are satisfied. If `virial` is requested, adds the contribution of the
+    /// corrections to it.
     ///
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
@@ -351,7 +352,7 @@ impl<const N: usize> ShakeBlock<N> {
     /// Removes velocity components along the constraints.
     ///
     /// # Safety
-    /// As for [`Self::apply`].
+    /// The conditions of [`Self::apply`] hold.
     pub(super) unsafe fn project(
         &self,
         positions: &[Vec3],

@@ -1,14 +1,14 @@
 //! Coupled constraints: chains, branches, rings (`constraints = "all-bonds"`).
 //!
-//! The iteration is the same as for SHAKE clusters: Newton's method with the matrix A_kl = (Σ ± w) d_k · d_l, which
-//! is kept for all iterations. d_k and d_l are the bond vectors of constraints k and l at the start of the step, and
-//! the sum is over the inverse masses w of the atoms that both constraints share. The sign is + if both bonds begin
-//! or both end at the shared atom, and − otherwise. A is symmetric, positive definite and as sparse as the molecule.
-//! A is factored once per step, in an elimination order that is found once per run. In this order the factors of a
-//! chain have no fill-in, and the factors of a ring have one additional element per bond. The cost is linear in the
-//! number of bonds. For every topology the solver either satisfies all constraints within the tolerance or returns an
-//! error. Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
-//! doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
+//! Coupled constraints are solved like SHAKE clusters, by Newton's method with the matrix A_kl = (Σ ± w) d_k · d_l,
+//! which is kept for all iterations. d_k and d_l are the bond vectors of constraints k and l at the start of the step,
+//! and the sum is over the inverse masses w of the atoms that both constraints share. The sign is + if both bonds begin
+//! or both end at the shared atom, and − otherwise. A is symmetric and positive definite, and is sparse, because its
+//! elements are zero for constraints that share no atom. A is factored once per step, in an elimination order that is
+//! found once per run. In this order the factors of a chain have no fill-in, and the factors of a ring have one
+//! additional element per bond. The cost is linear in the number of bonds. For every topology the solver either
+//! satisfies all constraints within the tolerance or returns an error. Cf. V. Kräutler, W. F. van Gunsteren, P. H.
+//! Hünenberger, J. Comput. Chem. 22, 501 (2001), doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -72,7 +72,8 @@ impl Coupled {
         Self { constraints, inverse_mass, pattern, coupling, scratch }
     }
 
-    /// Corrects positions until all constraints are satisfied. Returns Σ r⊗(m Δx) in amu nm².
+    /// Corrects positions until all constraints are satisfied. Returns the sum Σ r⊗(m Δx) over the corrections Δx in
+    /// amu nm².
     ///
     /// # Safety
     /// The atoms of this cluster are in range of all arrays, and no other thread accesses them at the same time.
@@ -125,7 +126,7 @@ impl Coupled {
     /// Removes from `velocities` the components that change a bond length at `positions`.
     ///
     /// # Safety
-    /// As for [`Self::shake`].
+    /// The conditions of [`Self::shake`] hold.
     pub(super) unsafe fn project(
         &self,
         positions: &[Vec3],
@@ -149,7 +150,7 @@ impl Coupled {
         Ok(())
     }
 
-    /// Bond vectors at `positions` and the factored matrix.
+    /// Computes the bond vectors at `positions` and the factored matrix.
     fn prepare(&self, positions: &[Vec3]) -> MutexGuard<'_, Scratch> {
         let mut guard = locked(&self.scratch);
         let scratch = &mut *guard;
@@ -171,7 +172,7 @@ impl Coupled {
     /// proportion to its inverse mass.
     ///
     /// # Safety
-    /// As for [`Self::shake`].
+    /// The conditions of [`Self::shake`] hold.
     unsafe fn push(&self, k: usize, force: Vec3, vectors: &SharedVectors<'_>) {
         let [i, j] = self.constraints[k].atoms;
         let [wi, wj] = self.inverse_mass[k];

@@ -9,7 +9,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 use crate::vec3::{Vec3, vec3};
 
-/// Number of lanes.
+/// Number of lanes of a vector.
 pub const LANES: usize = 8;
 
 /// Eight numbers, aligned to a 512-bit register.
@@ -18,7 +18,7 @@ pub const LANES: usize = 8;
 pub struct Lanes(pub [f64; LANES]);
 
 impl Lanes {
-    /// All lanes zero.
+    /// Vector of zeros.
     pub const ZERO: Self = Lanes([0.0; LANES]);
 
     /// A vector with one number in every lane.
@@ -96,7 +96,7 @@ impl Neg for Lanes {
     }
 }
 
-/// Eight vectors, with `read(lane)` in each lane.
+/// Makes eight three-dimensional vectors, with `read(lane)` in each lane.
 #[inline(always)]
 pub(super) fn gather(read: impl Fn(usize) -> Vec3) -> Vec3<Lanes> {
     let mut out = Vec3::splat(Lanes::ZERO);
@@ -109,7 +109,7 @@ pub(super) fn gather(read: impl Fn(usize) -> Vec3) -> Vec3<Lanes> {
     out
 }
 
-/// The vector in one lane.
+/// Three-dimensional vector in one lane.
 #[inline(always)]
 pub(super) fn lane(v: Vec3<Lanes>, lane: usize) -> Vec3 {
     vec3(v.x.0[lane], v.y.0[lane], v.z.0[lane])

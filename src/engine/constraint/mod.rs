@@ -50,7 +50,7 @@ impl Motion<'_> {
     /// velocities.
     ///
     /// # Safety
-    /// As for [`SharedVectors::again`].
+    /// The conditions of [`SharedVectors::again`] hold.
     pub unsafe fn with_rate(&self, rate: f64) -> Motion<'_> {
         // SAFETY: guaranteed by the caller
         let (positions, velocities) = unsafe {
@@ -85,6 +85,6 @@ pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
     .atoms[0] + 1, .atoms[1] + 1
 )]
 pub struct ConstraintFailure {
-    /// the two atoms, 0-based (printed 1-based)
+    /// indices of the two atoms, 0-based; the error message prints them 1-based
     pub atoms: [u32; 2],
 }

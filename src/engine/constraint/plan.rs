@@ -76,7 +76,7 @@ struct Section {
     shakes4: Range<usize>,
 }
 
-/// Runs `$body` for each block of `$section`, for all kinds of blocks that are named.
+/// Runs `$body` for each block of `$section`, for the kinds of blocks that the caller names.
 macro_rules! for_each_block {
     ($plan:ident, $section:ident, [$($kind:ident)*], |$block:ident| $body:expr) => {
         $(for $block in &$plan.$kind[$section.$kind.clone()] {
@@ -187,10 +187,10 @@ impl ConstraintPlan {
         dispatch(level, SectionKernel { plan: self, section, motion, virial })
     }
 
-    /// [`Self::apply`] with the caller's instruction set.
+    /// Corrects positions and velocities like [`Self::apply`], compiled for the caller's instruction set.
     ///
     /// # Safety
-    /// As for [`Self::apply`].
+    /// The conditions of [`Self::apply`] hold.
     #[inline(always)]
     unsafe fn correct<S: Simd>(
         &self,

@@ -19,10 +19,10 @@ const SAME_LENGTH: f64 = 1e-6;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConstraintKind {
-    /// no bonds
+    /// no bonds are constrained
     #[default]
     None,
-    /// bonds with a hydrogen
+    /// bonds with a hydrogen are constrained
     HBonds,
     /// all bonds
     AllBonds,
@@ -160,7 +160,7 @@ impl WaterShape {
     fn of(topology: &Topology, residue: usize) -> Self {
         let mut atoms = topology.residue_atoms(residue).filter(|&i| topology.atoms[i].mass > 0.0).map(|i| i as u32);
         let mut atoms = [0; 3].map(|_: u32| atoms.next().unwrap_or_default());
-        // the sort is stable: hydrogens stay in order
+        // the oxygen comes first; the sort is stable, so that the hydrogens keep their order
         atoms.sort_by_key(|&i| topology.atoms[i as usize].element != OXYGEN);
         Self { atoms, oh: [None; 2], hh: None, angle: None }
     }
@@ -227,17 +227,19 @@ fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Res
 pub enum RemovedMotion {
     /// no motion is removed
     Nothing,
-    /// velocity of the center of mass
+    /// the velocity of the center of mass is removed
     Translation,
-    /// velocity of the center of mass, and rotation about the center of mass; for systems without a cell
+    /// the velocity of the center of mass and the rotation about the center of mass are removed; for systems without a
+    /// cell
     TranslationAndRotation,
 }
 
 /// Number of degrees of freedom, counted as in GROMACS: 3N minus the number of constraints minus the degrees of
 /// freedom of the removed motion of the whole system.
 ///
-/// N is the number of atoms with mass. Removing the velocity of the center of mass takes 3 degrees of freedom.
-/// Removing both the velocity and the rotation takes 6 degrees of freedom, or 5 for two atoms and 3 for one atom.
+/// The number N in 3N counts the atoms with mass. Removing the velocity of the center of mass removes 3 degrees of
+/// freedom. Removing both the velocity and the rotation removes 6 degrees of freedom, or 5 for two atoms and 3 for one
+/// atom.
 pub fn degrees_of_freedom(topology: &Topology, constraints: &Constraints, removed: RemovedMotion) -> usize {
     let massive = topology.atoms.iter().filter(|a| a.mass > 0.0).count();
     let removed = match (removed, massive) {

@@ -1,10 +1,10 @@
-//! SETTLE: the analytic solution for a rigid three-site water, eight at a time.
+//! SETTLE: the analytic solution of the constraints of a rigid three-site water, for eight waters at a time.
 //!
-//! The three constraint forces act along the sides of the triangle at the start of the step (the old triangle).
-//! Constraint forces change neither the center of mass nor the heights of the atoms above the plane of the old
-//! triangle. The unknown is a rigid rotation with three angles. The angles φ and ψ follow from the heights of the
-//! atoms. The angle θ within the plane follows from the moment about the normal of the plane, because the constraint
-//! forces do not change this moment. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992),
+//! The three constraint forces of a water act along the sides of the triangle at the start of the step (the old
+//! triangle). Constraint forces change neither the center of mass nor the heights of the atoms above the plane of the
+//! old triangle. The unknown is a rigid rotation with three angles. The angles φ and ψ follow from the heights of the
+//! atoms. The angle θ within the plane follows from the moment Σ m r × Δr about the normal of the plane, because the
+//! constraint forces do not change this moment. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992),
 //! doi:10.1002/jcc.540130805.
 //!
 //! The new triangle is built from the constrained side lengths and an orthonormal frame, so that its sides are exact
@@ -81,7 +81,7 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let a1 = -(new_b + new_c) * hydrogen_fraction;
     let (b1, c1) = (new_b + a1, new_c + a1);
 
-    // coordinate frame with z along the normal of the old plane, and with the new oxygen in the yz plane
+    // axes of a coordinate frame with z along the normal of the old plane, and with the new oxygen in the yz plane
     let normal = old_b.cross(old_c);
     let ez = normal * (one / normal.norm_squared().sqrt());
     let across = a1.cross(ez);
@@ -92,7 +92,7 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (xb1, yb1, zb1) = (b1.dot(ex), b1.dot(ey), b1.dot(ez));
     let (xc1, yc1, zc1) = (c1.dot(ex), c1.dot(ey), c1.dot(ez));
 
-    // the canonical triangle is tilted by φ about x and by ψ about y to the new heights
+    // the triangle in its reference orientation is tilted by φ about x and by ψ about y to the new heights of its atoms
     let sin_phi = za1 * inverse_up;
     let cos_phi = (one - sin_phi * sin_phi).sqrt();
     let sin_psi = (zb1 - zc1) * inverse_width / cos_phi;
@@ -101,7 +101,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (level, lift) = (-(down * cos_phi), aside * sin_psi * sin_phi);
     let (yb2, yc2) = (level - lift, level + lift);
 
-    // rotation by θ within the plane, from the conservation of the moment γ about z: α cos θ' + β sin θ' = γ
+    // rotation by θ within the plane, from the conservation of the moment γ about z, which requires α cos θ' + β sin θ'
+    // = γ
     let alpha = xb2 * (xb0 - xc0) + yb0 * yb2 + yc0 * yc2;
     let beta = xb2 * (yc0 - yb0) + xb0 * yb2 + xc0 * yc2;
     let gamma = xb0 * yb1 - xb1 * yb0 + xc0 * yc1 - xc1 * yc0;
@@ -216,7 +217,7 @@ mod tests {
                     assert!(((r[a] - r[b]).norm() - length).abs() < SIDE_TOLERANCE);
                 }
                 let momentum = d[0] * MASSES[0] + (d[1] + d[2]) * MASSES[1];
-                // corrections are about 1e-3 nm, masses about 16
+                // tolerance for corrections of about 1e-3 nm and masses of about 16 amu
                 assert!(momentum.norm() < 1e-17);
             }
         }

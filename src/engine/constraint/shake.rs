@@ -1,14 +1,14 @@
 //! Constraints from one center to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
 //!
 //! The leaves are coupled only through the center, so that a SHAKE cluster of n bonds is an n×n problem. The unknowns
-//! are the Lagrange multipliers λ with |s_i + Σ_j … λ_j d_j| = L_i. L_i are the constraint lengths. d_i and s_i are
-//! the bond vectors (leaf − center) at the start of the step and after the unconstrained update. Newton's method with
-//! the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) is iterated until all constraints are satisfied; w_c and w_i are the
-//! inverse masses of the center and of leaf i. This is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J.
-//! Comput. Phys. 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5) in matrix form. A is computed from the bond
-//! vectors at the start of the step and is the same in all iterations. It is therefore symmetric, and is factored
-//! only once. Each iteration reduces the error by a factor of about the angle (rad) by which a bond rotates in a
-//! step: 0.05 at 2 fs.
+//! are the Lagrange multipliers λ with |s_i + Σ_j (w_c + δ_ij w_i) λ_j d_j| = L_i. L_i are the constraint lengths. d_i
+//! and s_i are the bond vectors (leaf − center) at the start of the step and after the unconstrained update. w_c and
+//! w_i are the inverse masses of the center and of leaf i. Newton's method with the matrix A_ij = d_i·d_j (w_c + δ_ij
+//! w_i) is iterated until all constraints are satisfied. This is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C.
+//! Berendsen, J. Comput. Phys. 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5) in matrix form. A is computed from the
+//! bond vectors at the start of the step and is the same in all iterations. It is therefore symmetric, and is factored
+//! only once. Each iteration reduces the error by a factor of about the angle (rad) by which a bond rotates in a step:
+//! 0.05 at 2 fs.
 
 use super::lanes::{LANES, Lanes};
 use crate::vec3::Vec3;
@@ -31,7 +31,8 @@ pub(super) struct ShakeShape<const N: usize> {
     pub(super) length_squared: [Lanes; N],
 }
 
-/// The symmetric matrix A of the module documentation as L D Lᵀ: the unit lower triangle L and the inverse of D.
+/// The symmetric matrix A of Newton's method, A_ij = d_i·d_j (w_c + δ_ij w_i), as L D Lᵀ: the unit lower triangle L and
+/// the inverse of D.
 struct Factored<const N: usize> {
     lower: [[Lanes; N]; N],
     inverse_diagonal: [Lanes; N],
@@ -51,8 +52,8 @@ impl<const N: usize> Factored<N> {
                 };
                 let mut sum = bonds[i].dot(bonds[j]) * mass;
                 for k in 0..j {
-                    // here row j holds all L_jk, and row i holds the elements L_ik that are already computed; each
-                    // element is multiplied by D_k
+                    // row j of `lower` holds all L_jk, and row i holds the elements L_ik that are already computed;
+                    // each product L_ik L_jk is multiplied by D_k
                     sum -= lower[i][k] * lower[j][k] / inverse_diagonal[k];
                 }
                 if i == j {
@@ -82,7 +83,7 @@ impl<const N: usize> Factored<N> {
     }
 }
 
-/// Displacements of the center and of each leaf for given multipliers.
+/// Displacements of the center and of each leaf for given Lagrange multipliers.
 #[inline(always)]
 fn push<const N: usize>(
     shape: &ShakeShape<N>,
@@ -99,8 +100,8 @@ fn push<const N: usize>(
     (center, leaves)
 }
 
-/// Residual (L² − |s|²)/2 (nm²) of each bond. To first order its magnitude is L² times the relative error of the
-/// length.
+/// Residual (L² − |s|²)/2 (nm²) of each bond vector s with the constraint length L. To first order the magnitude of the
+/// residual is L² times the relative error of the length.
 #[inline(always)]
 fn residuals<const N: usize>(shape: &ShakeShape<N>, bonds: &[Vec3<Lanes>; N]) -> [Lanes; N] {
     let mut residual = [Lanes::ZERO; N];
@@ -160,8 +161,8 @@ pub(super) fn shake<const N: usize>(
     ShakeSolution { center, leaves, failed }
 }
 
-/// Changes of velocities (nm/ps) that make the rate of change of all constrained distances zero. `bonds` and
-/// `velocities` are differences leaf − center.
+/// Changes of velocities (nm/ps) that make the rate of change of all constrained distances zero. `bonds` (nm) and
+/// `velocities` (nm/ps) are differences leaf − center.
 #[inline(always)]
 pub(super) fn project<const N: usize>(
     shape: &ShakeShape<N>,
@@ -182,7 +183,7 @@ pub(super) fn project<const N: usize>(
 #[cold]
 fn worst<const N: usize>(values: &[Lanes; N]) -> Option<(usize, usize)> {
     let magnitude = |(leaf, lane): (usize, usize)| values[leaf].0[lane].abs();
-    // NaN with a positive sign sorts above infinity
+    // in the total order of floats, NaN with a positive sign comes after infinity
     (0..N)
         .flat_map(|leaf| (0..LANES).map(move |lane| (leaf, lane)))
         .max_by(|&a, &b| magnitude(a).total_cmp(&magnitude(b)))

@@ -44,7 +44,7 @@ impl<'a> SharedVectors<'a> {
         SharedVectors { start: self.start, length: self.length, borrow: PhantomData }
     }
 
-    /// Number of vectors.
+    /// Number of vectors in the slice.
     pub fn len(&self) -> usize {
         self.length
     }

@@ -13,16 +13,17 @@ pub(super) struct Pattern {
     starts: Vec<u32>,
     /// row of each element, ascending within a column
     rows: Vec<u32>,
-    /// index of the element at (row of p, row of q), for each column and each pair p > q of elements of the column
+    /// index of the element at (row of p, row of q), from which the product of p and q is subtracted, for each pair
+    /// p > q of elements of each column
     targets: Vec<u32>,
 }
 
 /// Values of one matrix with a given [`Pattern`].
 #[derive(Debug)]
 pub(super) struct Values {
-    /// diagonal of A, then D⁻¹
+    /// diagonal of the matrix A; after the factorisation the diagonal of D⁻¹
     pub(super) diagonal: Vec<f64>,
-    /// elements of A below the diagonal, replaced by those of L in the factorisation
+    /// elements of the matrix A below the diagonal; after the factorisation the elements of L
     pub(super) entries: Vec<f64>,
 }
 
@@ -77,28 +78,28 @@ impl Pattern {
         pattern
     }
 
-    /// Number of rows.
+    /// Number of rows of the matrix.
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Indices of the elements of column `k`.
+    /// Indices of the stored elements of column `k`.
     pub(super) fn column(&self, k: usize) -> std::ops::Range<usize> {
         self.starts[k] as usize..self.starts[k + 1] as usize
     }
 
-    /// Row of entry `p`.
+    /// Row of the stored element `p`.
     pub(super) fn row(&self, p: usize) -> usize {
         self.rows[p] as usize
     }
 
-    /// Allocates a zero matrix.
+    /// Allocates a matrix of zeros with this sparsity pattern.
     pub(super) fn values(&self) -> Values {
         Values { diagonal: vec![0.0; self.len()], entries: vec![0.0; self.rows.len()] }
     }
 
-    /// Replaces A by its factors. If the matrix is not positive definite, the factors are infinite or wrong. The
-    /// later check of the constraint lengths detects this case.
+    /// Replaces the matrix A by its factors L and D⁻¹. If A is not positive definite, the factors are infinite or
+    /// wrong. The later check of the constraint lengths detects this case.
     pub(super) fn factor(&self, values: &mut Values) {
         let Values { diagonal, entries } = values;
         let mut targets = self.targets.iter();
@@ -117,7 +118,7 @@ impl Pattern {
         }
     }
 
-    /// Replaces b by A⁻¹b.
+    /// Replaces the vector b by A⁻¹b, where `values` holds the factors of A.
     pub(super) fn solve(&self, values: &Values, b: &mut [f64]) {
         for k in 0..self.len() {
             for p in self.column(k) {
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn solves_what_a_dense_solver_solves() {
-        // a ring of six with a branch, diagonally dominant
+        // matrix of the graph of a six-membered ring with a branch; the matrix is diagonally dominant
         let edges = [[0u32, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [2, 6], [6, 7]];
         let n = 8;
         let mut neighbors = vec![BTreeSet::new(); n];

@@ -78,7 +78,7 @@ impl Scene {
         }
     }
 
-    /// A branched chain with hydrogens and some rings.
+    /// Adds a branched chain with hydrogens and some rings to the scene.
     fn polymer(&mut self, length: usize, stream: &mut Stream) {
         let mut chain = vec![self.atom(12.011, gauss(stream))];
         for k in 1..length {
@@ -150,10 +150,11 @@ fn distances_momentum_velocities_and_virial() {
     assert!(scene.largest_error(&moved) > 0.05, "the move must break the distances");
     let (mut new, mut velocities) = (moved.clone(), vec![Vec3::ZERO; moved.len()]);
     let virial = solve(&scene.plan(), &scene.old, &mut new, &mut velocities);
-    // the solver compares half of the squared length with the tolerance; rounding of positions adds about 1e-14
+    // the solver compares half of the relative error of the squared length with the tolerance; rounding of positions
+    // adds about 1e-14
     assert!(scene.largest_error(&new) < 1.2 * TIGHT, "{}", scene.largest_error(&new));
     let change: Vec<Vec3> = new.iter().zip(&moved).map(|(a, b)| *a - *b).collect();
-    // Σ m Δx over 5000 atoms with |m Δx| of 1e-3 amu nm, each rounded to 1e-15 nm
+    // tolerance for Σ m Δx over 5000 atoms with |m Δx| of 1e-3 amu nm, where each Δx is rounded to 1e-15 nm
     assert!(scene.momentum(&change).norm() < 1e-11);
     for (v, d) in velocities.iter().zip(&change) {
         assert!((*v - *d * RATE).norm() < 1e-11);
@@ -218,7 +219,7 @@ fn scattered_molecules_share_a_section() {
     let mut scene = Scene::new();
     (0..1500).for_each(|_| scene.water(&mut stream));
     let count = scene.masses.len() as u32;
-    // sorted by kind: atom 3 k + m becomes m n/3 + k
+    // atoms sorted by element: of n atoms in waters, atom 3 k + m (atom m of water k) becomes atom m n/3 + k
     let place = |a: u32| a % 3 * (count / 3) + a / 3;
     let mut sorted = Scene::new();
     sorted.constraints = scene.constraints.clone();
@@ -342,7 +343,7 @@ fn loose_tolerance_is_kept_too() {
     scene.constraints.tolerance = 1e-6;
     let mut new = scene.moved();
     scene.plan().satisfy(&scene.old, &mut new).unwrap();
-    // (L + δ)² − L² over 2 L² = δ/L (1 + δ/2L)
+    // the solver limits ((L + δ)² − L²)/2L² = δ/L (1 + δ/2L) for an error δ of the length L
     assert!(scene.largest_error(&new) < 1.001e-6);
 }
 

@@ -10,40 +10,45 @@
 //! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt,
 //! component by component.
 //!
-//! The pressure that belongs to this scaling is the pressure of the group centers at the time t of the scaling, P_αα
-//! = (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α, where the positions
-//! r and R are those at t. The forces F exclude constraint forces, because constraint forces do not move a group
-//! center. Directions that are scaled alike use the mean of their pressures. The pressure in the output is the atomic
-//! pressure, which includes constraint forces. If all groups are rigid, the distances |r−R| are the same at t−dt, t and
-//! t+dt. The virial of the constraint forces is therefore exactly −2K, where K is the kinetic energy of the motion
-//! inside the groups, averaged over both half steps. The trace of the atomic pressure then equals the trace of the
-//! pressure of the centers. For groups that can bend (CH₃), only the time averages of the atomic pressure and of the
-//! pressure of the centers are equal.
+//! The barostat uses the pressure of the group centers at the time t of the scaling. Along direction α it is P_αα =
+//! (2K_αα + W_αα)/V, with the volume V, the kinetic term 2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²) of the centers, and
+//! their virial W_αα = Σ r_α F_α − Σ (r−R)_α F_α. M is the mass of a group and V_α a component of the velocity of its
+//! center. R is the position of the center and r the position of an atom of the group, both at t. The forces F exclude
+//! constraint forces, because constraint forces do not move a group center. Directions that are scaled alike use the
+//! mean of their pressures. The pressure in the output is not this pressure, but the atomic pressure, which includes
+//! constraint forces. If all groups are rigid, the distances |r−R| are the same at t−dt, t and t+dt. The virial of the
+//! constraint forces is therefore exactly −2K′, where K′ is the kinetic energy of the motion inside the groups,
+//! averaged over both half steps. The trace of the atomic pressure then equals the trace of the pressure of the
+//! centers. For groups that can bend (CH₃), only the time averages of the atomic pressure and of the pressure of the
+//! centers are equal.
 //!
-//! If a run removes the motion of the center of mass, K is smaller by ½ kT in each direction and P is smaller by
-//! kT/V, as in GROMACS. The volume of N groups then has the distribution of N − 1 groups. Monte Carlo moves count all
-//! N groups.
+//! If a run removes the motion of the center of mass, the average kinetic energy of the group centers is smaller by ½
+//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. The volume of N groups then has
+//! the distribution of N − 1 groups. Monte Carlo volume moves count all N groups.
 //!
-//! Velocities relative to the group center are not scaled: P does not contain their kinetic energy, so that scaling
-//! them would correlate K and V. The pressure must belong to the time t at which positions are scaled. Kinetic energy
-//! and virial are independent only at equal times, and a pressure from another time would correlate K(t+½) and W(t).
+//! Only the velocities of group centers are scaled, and not the velocities of atoms relative to their group center. The
+//! pressure P does not contain the kinetic energy of the relative velocities, so that scaling them would correlate this
+//! kinetic energy with the volume. The pressure must belong to the time t at which positions are scaled. The kinetic
+//! energy K and the virial W are independent only at equal times, and a pressure from another time would correlate
+//! K(t+½) and W(t).
 //!
-//! Work. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly. The first term differs from
-//! the mean of K(t−½) and K(t+½) by a function of x(t). A scaling changes U by ΔU(t). The gradient of ΔU also changes
-//! the force of the next half kick, which adds ½ dt dΔU/dt. The sum of both changes is ΔU at t+½. The work is
-//! therefore, to second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ
-//! (W(t) + W(t+dt)),  K× = ½ Σ M V(t−½) V(t+½), where K, K× and W are the αα elements of the kinetic energies and the
-//! virial of the centers. W(t+dt) is computed in the next force evaluation, at the scaled positions. Since dU = −Σ
-//! W_αα d ln μ_α along any path of scaling, the mean of W(t) and W(t+dt) integrates dU to second order. The total
-//! energy E minus the sum of all work is conserved. The conserved quantity contains no P V term, because the energy
-//! of the piston is not part of E.
+//! Work of a scaling. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly, where U is the
+//! potential energy. The first term differs from the mean of the kinetic energies K(t−½) and K(t+½) by a function of
+//! x(t). A scaling by length factors μ and velocity factors ν changes U by ΔU(t). The gradient of ΔU also changes the
+//! force of the next half kick, which adds ½ dt dΔU/dt. The sum of both changes is ΔU at t+½. The work is therefore, to
+//! second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) +
+//! W(t+dt)). K, K× = ½ Σ M V(t−½) V(t+½) and W are the αα elements of the kinetic energies and the virial of the group
+//! centers, which have the masses M and the velocities V. W(t+dt) is computed in the next force evaluation, at the
+//! scaled positions. Since dU = −Σ W_αα d ln μ_α along any path of scaling, the mean of W(t) and W(t+dt) integrates dU
+//! to second order. The total energy E minus the sum of all work is conserved. The conserved quantity contains no term
+//! of pressure times volume, because the energy of the piston is not part of E.
 //!
-//! The target pressure P₀ may therefore change with time: E does not depend on P₀, and a change of P₀ acts only
-//! through later scalings, whose work is counted. A conserved quantity with E + P₀V would need the additional work V
-//! dP₀/dt.
+//! The target pressure P₀ may change with time, because the total energy E does not depend on P₀. A change of P₀ acts
+//! only through later scalings, whose work is counted. A conserved quantity that contains E + P₀V would need the
+//! additional work V dP₀/dt.
 //!
-//! All random numbers can be drawn before pressure and volume are known ([`BoxScaling`]), so that a device can scale
-//! the box without sending its pressure and volume to the host. Monte Carlo volume moves are in
+//! All random numbers of a coupling are drawn before pressure and volume are known ([`BoxScaling`]), so that a device
+//! can scale the box without sending its pressure and volume to the host. Monte Carlo volume moves are in
 //! [`super::volume_trial`].
 
 use super::is_due;
@@ -60,15 +65,15 @@ use serde::{Deserialize, Serialize};
 /// less than 1e-4. A change of ten percent would invalidate pair lists, PME grids and constraints.
 pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
-/// Minimum number of couplings per relaxation time of [`stochastic_rescale`]. An Euler step of Δt makes the variance
-/// of the volume too large by the fraction Δt/2τ times the ratio of the instantaneous bulk modulus to 1/β, which is a
-/// few percent with this minimum.
+/// Minimum number of couplings per relaxation time τ of [`stochastic_rescale`]. An Euler step of Δt makes the variance
+/// of the volume too large by the fraction Δt/2τ times the ratio of the instantaneous bulk modulus to the inverse of
+/// the compressibility that the barostat uses. This error is a few percent with the minimum number.
 pub const LEAST_INTERVALS: f64 = 20.0;
 
-/// Pressure coupling.
+/// Pressure coupling of a stage: algorithm, target pressure and time constants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Barostat {
-    /// the algorithm
+    /// barostat algorithm
     pub kind: BarostatKind,
     /// directions that are scaled alike
     pub coupling: PressureCoupling,
@@ -78,8 +83,8 @@ pub struct Barostat {
     pub surface_tension: f64,
     /// relaxation time, ps; zero for Monte Carlo volume moves
     pub coupling_time: f64,
-    /// isothermal compressibility of the volume, given for each of x, y, z, in nm³/(kJ/mol); the length along a
-    /// direction has a third of this compressibility; zero in directions in which the cell is rigid
+    /// isothermal compressibility of the volume for pressure along each of x, y, z, in nm³/(kJ/mol); each cell length
+    /// has a third of this compressibility; zero in directions in which the cell is rigid
     pub compressibility: [f64; 3],
     /// steps between couplings or volume moves
     pub every: u32,
@@ -102,7 +107,7 @@ pub enum BarostatKind {
 /// Properties of a barostat algorithm, from which checks, messages and help texts are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BarostatFacts {
-    /// word of the input file
+    /// name of the algorithm in the input file
     pub word: &'static str,
     /// name in messages, with an article
     pub name: &'static str,
@@ -155,8 +160,8 @@ pub enum PressureCoupling {
 }
 
 impl PressureCoupling {
-    /// Extents of the cell that change independently: the volume, or the xy area and the height, or the three
-    /// lengths. Each extent is the list of its directions (0 to 2).
+    /// Returns the extents of the cell that change independently: the volume, or the xy area and the height, or the
+    /// three lengths. Each extent is the list of its directions (0 to 2).
     pub fn extents(self) -> &'static [&'static [usize]] {
         match self {
             PressureCoupling::Isotropic => &[&[0, 1, 2]],
@@ -172,14 +177,15 @@ impl Barostat {
         self.kind != BarostatKind::MonteCarlo && step > 0 && is_due(self.every, step)
     }
 
-    /// Whether the barostat makes a volume move at the beginning of this step of a stage. The move is made at the
-    /// last step before a multiple of `every`, so that output at multiples of `every` shows the state after the move.
+    /// Whether the barostat makes a Monte Carlo volume move at the beginning of this step of a stage. The volume move
+    /// is made at the last step before a multiple of `every`, so that output at multiples of `every` shows the state
+    /// after the volume move.
     pub fn tries_at(&self, step: u64) -> bool {
         self.kind == BarostatKind::MonteCarlo && is_due(self.every, step + 1)
     }
 
-    /// The volume move at a step of the run. `temperature` is in K. `time`, which counts from the start of the stage,
-    /// and `timestep` are in ps.
+    /// Draws the random numbers of the Monte Carlo volume move at a step of the run. `temperature` is in K. `time` is
+    /// the time (ps) since the start of the stage, and `timestep` is in ps.
     pub fn trial(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> VolumeTrial {
         let mut random = Stream::new(seed, Purpose::Barostat, step, 0);
         let extents = self.coupling.extents().iter().enumerate();
@@ -199,8 +205,8 @@ impl Barostat {
         }
     }
 
-    /// The scaling after a step of the run. `temperature` is that of the thermostat in K. `time`, which counts from
-    /// the start of the stage, and `timestep` are in ps.
+    /// Draws the random numbers of the box scaling after a step of the run. `temperature` is that of the thermostat in
+    /// K. `time` is the time (ps) since the start of the stage, and `timestep` is in ps.
     pub fn scaling(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> BoxScaling {
         let (interval, extents) = (f64::from(self.every) * timestep, self.coupling.extents());
         let relaxation = |index: usize| {
@@ -218,9 +224,9 @@ impl Barostat {
     /// Mean-square change of ln L₁ − ln L₂ per ps, where L₁ and L₂ are cell lengths that belong to the first and the
     /// last extent of the cell. The material is assumed to be a liquid, which does not resist changes of shape.
     /// `volume` is in nm³ and `temperature` in K. For stochastic rescaling the value follows from the noise of the
-    /// algorithm. For volume moves the value is an estimate. A move with an adapted maximum size changes ε by about
-    /// 0.8 kTβ/V in the mean square, and the relaxation of the volume reduces this value. `None` for weak coupling,
-    /// for which the value is unknown.
+    /// algorithm. For Monte Carlo volume moves the value is an estimate: a move with an adapted maximum size changes
+    /// the logarithm of an extent by about 0.8 kTβ/V in the mean square, where β is the compressibility, and the
+    /// relaxation of the volume reduces this value. `None` for weak coupling, for which the value is unknown.
     pub fn shape_diffusion(&self, temperature: f64, volume: f64, timestep: f64) -> Option<f64> {
         let extents = self.coupling.extents();
         let (first, last) = (extents.first()?.len() as f64, extents.last()?.len() as f64);
@@ -252,7 +258,8 @@ impl Barostat {
 pub struct Target {
     /// external pressure, kJ/mol/nm³
     pub pressure: f64,
-    /// −d ln s/dP of the extent s for the material, nm³ mol/kJ; only the ratio to `coupling_time` matters
+    /// compressibility −d ln s/dP of the material for the extent s (volume, area or length), nm³ mol/kJ; only the ratio
+    /// to `coupling_time` matters
     pub compressibility: f64,
     /// relaxation time τ, ps
     pub coupling_time: f64,
@@ -261,9 +268,9 @@ pub struct Target {
 /// Scale factors of one coupling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScaleFactors {
-    /// μ along x, y, z, for cell vectors and positions of group centers
+    /// length factors μ along x, y, z, for cell vectors and positions of group centers
     pub lengths: Vec3,
-    /// velocity factor ν for group centers
+    /// velocity factors ν along x, y, z, for velocities of group centers
     pub velocities: Vec3,
 }
 
@@ -274,31 +281,35 @@ impl ScaleFactors {
         self.velocities.map(|factor| factor * factor - 1.0).dot(kinetic)
     }
 
-    /// Work (kJ/mol) of the scaling on the velocities of the group centers. `after` is K(t+½) and `cross` is K× of
-    /// the module documentation.
+    /// Work (kJ/mol) of the scaling on the velocities of the group centers. `after` is the kinetic energy K(t+½) of the
+    /// centers before the scaling. `cross` is K× = ½ Σ M V(t−½) V(t+½) with the masses M and velocities V of the
+    /// centers. Both are in kJ/mol along x, y, z.
     pub fn kinetic_work(&self, after: Vec3, cross: Vec3) -> f64 {
         self.kinetic_change(after) + (self.lengths - self.velocities).dot(after - cross)
     }
 
-    /// Half of the work (kJ/mol) of the scaling against the forces. `changes` is ln μ along x, y, z; `virial` is the
-    /// diagonal of the virial of the group centers (kJ/mol). The work is the sum of the values for the virials before
-    /// and after the scaling, as described in the module documentation.
+    /// Half of the work (kJ/mol) of the scaling against the forces. `changes` is ln μ along x, y, z, where μ are the
+    /// length factors. `virial` is the diagonal of the virial of the group centers (kJ/mol). The work is the sum of
+    /// this function for the virials before and after the scaling.
     pub fn half_potential_work(changes: Vec3, virial: Vec3) -> f64 {
         -0.5 * virial.dot(changes)
     }
 }
 
-/// Pressure P = (2K + tr W)/3V in kJ/mol/nm³.
+/// Pressure P = (2K + tr W)/3V in kJ/mol/nm³, from the kinetic energy K (kJ/mol), the trace of the virial W (kJ/mol)
+/// and the volume V (nm³).
 pub fn pressure(kinetic: f64, virial_trace: f64, volume: f64) -> f64 {
     (2.0 * kinetic + virial_trace) / (3.0 * volume)
 }
 
-/// Pressure P_αα = (2K_αα + W_αα)/V along x, y, z in kJ/mol/nm³.
+/// Pressure P_αα = (2K_αα + W_αα)/V along x, y, z in kJ/mol/nm³, from the kinetic energy K and the virial W along x, y,
+/// z (kJ/mol) and the volume V (nm³).
 pub fn directional_pressure(kinetic: Vec3, virial: Vec3, volume: f64) -> Vec3 {
     (kinetic * 2.0 + virial) / volume
 }
 
-/// Surface tension γ = L_z (P_zz − (P_xx + P_yy)/2) in kJ/mol/nm², all interfaces together.
+/// Surface tension γ = L_z (P_zz − (P_xx + P_yy)/2) of all interfaces together, in kJ/mol/nm², from the pressure P
+/// along x, y, z (kJ/mol/nm³) and the height L_z of the cell (nm).
 pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
     height * (pressure.z - 0.5 * (pressure.x + pressure.y))
 }
@@ -308,21 +319,22 @@ pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
 /// are P₀, a, e and n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
-    /// a, nm³ mol/kJ
+    /// rate a: relative change of √s or s per pressure, nm³ mol/kJ
     pub rate: f64,
-    /// P₀, kJ/mol/nm³
+    /// target pressure P₀, kJ/mol/nm³
     pub pressure: f64,
-    /// e, kJ/mol
+    /// thermal energy e, which counts as the pressure e/V, kJ/mol
     pub thermal: f64,
-    /// n, nm^(3/2)
+    /// noise n, with the contribution n/√V, nm^(3/2)
     pub noise: f64,
-    /// true: √s relaxes, and velocities are divided by μ; false: s relaxes, and velocities are unchanged
+    /// true for stochastic rescaling: √s of the extent s relaxes, and velocities are divided by the length factor;
+    /// false for weak coupling: s relaxes, and velocities are unchanged
     pub stochastic: bool,
 }
 
 impl Relaxation {
-    /// Length factor μ of an extent. `measured` is the pressure in kJ/mol/nm³, `volume` is in nm³, and an extent has
-    /// 1 to 3 directions.
+    /// Length factor μ of an extent of `directions` directions (1 to 3). `measured` is the pressure in kJ/mol/nm³, and
+    /// `volume` is in nm³.
     pub fn length_factor(&self, measured: f64, volume: f64, directions: usize) -> Result<f64> {
         let Relaxation { rate, pressure, thermal, noise, stochastic } = *self;
         let x = 1.0 - rate * (pressure - measured - thermal / volume) + noise / volume.sqrt();
@@ -332,7 +344,7 @@ impl Relaxation {
             2 => extent.sqrt(),
             _ => extent,
         };
-        // false for NaN
+        // the comparison is false for NaN, so that NaN is an error
         if (factor - 1.0).abs() <= LARGEST_CHANGE { Ok(factor) } else { Err(torn(factor, measured)) }
     }
 }
@@ -349,13 +361,13 @@ pub struct BoxScaling {
 }
 
 impl BoxScaling {
-    /// Isotropic scaling.
+    /// Makes an isotropic scaling with one relaxation for the volume.
     pub fn isotropic(relaxation: Relaxation) -> Self {
         let relaxations = [relaxation, Relaxation::default(), Relaxation::default()];
         BoxScaling { coupling: PressureCoupling::Isotropic, relaxations, surface_tension: 0.0 }
     }
 
-    /// Scale factors at a pressure along x, y, z in kJ/mol/nm³.
+    /// Scale factors for a measured pressure along x, y, z in kJ/mol/nm³.
     pub fn factors(&self, measured: Vec3, cell: &PeriodicCell) -> Result<ScaleFactors> {
         let (measured, height) = (measured.to_array(), cell.rows()[2].z);
         let [mut lengths, mut velocities] = [[1.0; 3]; 2];
@@ -375,8 +387,9 @@ impl BoxScaling {
     }
 }
 
-/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions. Velocities are unchanged. The fluctuations
-/// of the volume are wrong, so that weak coupling is suitable only for equilibration.
+/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions, with the length factor μ, the pressure P and
+/// the compressibility β, target pressure P₀ and relaxation time τ of `target`. Velocities are unchanged. The
+/// fluctuations of the volume are wrong, so that weak coupling is suitable only for equilibration.
 ///
 /// `interval` is Δt in ps. H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
 pub fn berendsen(target: Target, interval: f64) -> Relaxation {
@@ -387,15 +400,15 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 /// Stochastic cell rescaling: first-order relaxation of extents of the cell, with the noise that samples the
 /// isothermal–isobaric ensemble.
 ///
-/// The extents s of the cell are the volume V, or the area and the height, or the three lengths, so that V = Π s.
-/// Each extent has n directions. The extents diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT)
-/// Π ds where F is the free energy. The derivative −∂F/∂ε with ε = ln s is V times the pressure P, averaged over the
-/// directions of s. The diffusion constant is D = kTβ/(Vτ). The Itô drift that conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε
-/// = (β/τ)(P − P₀ + γ₀/L), where γ₀/L is present for the area only. The two terms kT/V cancel for every s, because D
-/// is proportional to 1/V = 1/Π s. In λ = √s, whose relative change is x = λ'/λ, this is dλ/λ = −(β/2τ) (P₀ − P −
-/// kT/2V) dt + √(kTβ/2τV) dW, where the noise of a single s no longer depends on s. μⁿ = x². Velocities are divided
-/// by μ, so that the scaling conserves the phase-space volume. P contains the kinetic part 2K/V with the
-/// instantaneous K.
+/// The extents s of the cell are the volume V, or the area and the height, or the three lengths, so that V = Π s. Each
+/// extent has n directions. The extents diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT) Π ds,
+/// where A is the xy area, γ₀ the surface tension and F the free energy. The derivative −∂F/∂ε with ε = ln s is V times
+/// the pressure P, averaged over the directions of s. The diffusion constant is D = kTβ/(Vτ). The Itô drift that
+/// conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), where γ₀/L is present for the area only, and L is the
+/// height. The contribution D of ln Π s and ∂D/∂ε = −D cancel for every s, because D is proportional to 1/V = 1/Π s. In
+/// λ = √s, whose relative change is x = λ'/λ, this is dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW, where the
+/// noise of a single s no longer depends on s. The length factor μ follows from μⁿ = x². Velocities are divided by μ,
+/// so that the scaling conserves the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
 ///
 /// The compressibility β of an extent of n directions is n/3 of the compressibility of the volume, so that all
 /// lengths of a uniform material relax alike. If the target pressures of independent directions differ, they do not

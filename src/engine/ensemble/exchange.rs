@@ -9,11 +9,11 @@
 //! cancel from Δ, because the velocities of a replica that goes from the temperature T to T' are multiplied by
 //! √(T'/T).
 //!
-//! Neighbouring states in the list try to swap their replicas: states 1–2, 3–4, ... at odd exchange attempts (counted
-//! from 1), and states 2–3, 4–5, ... at even exchange attempts.
+//! Neighbouring states in the list of states try to swap their replicas: states 1–2, 3–4, ... at odd exchange attempts
+//! (counted from 1), and states 2–3, 4–5, ... at even exchange attempts.
 //!
-//! The work of a swap counts as work of the thermostat, because a swap multiplies velocities between two steps, as in
-//! [`super::rescaling`].
+//! The work of a swap counts as work of the thermostat. A swap multiplies velocities between two steps, so that the
+//! work is computed as in [`super::rescaling`].
 
 use super::rescaling::scaling_work;
 use super::velocities::kinetic_energy;
@@ -25,9 +25,9 @@ use serde::{Deserialize, Serialize};
 /// Replica exchange in the last stage of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// steps between attempts
+    /// steps between exchange attempts
     pub every: u64,
-    /// seed of all attempts
+    /// seed of the random numbers of all exchange attempts
     pub seed: u64,
     /// conditions of each state; neighbours in this list may swap, and replica k begins in state k
     pub states: Vec<Conditions>,
@@ -43,7 +43,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Reduced potential u of this state for an energy (kJ/mol) and a volume (nm³).
+    /// Reduced potential u = (U + PV)/kT of a state for the energy U (kJ/mol) and the volume V (nm³) of a replica.
     fn reduced(&self, energy: f64, volume: f64) -> f64 {
         (energy + self.pressure.unwrap_or(0.0) * volume) / (BOLTZMANN * self.temperature)
     }
@@ -60,7 +60,7 @@ pub struct Offer {
     pub volume: f64,
 }
 
-/// Result of an attempt.
+/// Result of an exchange attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
     /// state of each replica after the exchange attempt
@@ -121,16 +121,16 @@ impl Exchange {
         self.states.iter().map(|state| state.temperature).fold(0.0, f64::max)
     }
 
-    /// Factor for the velocities of a replica that goes from one state to another.
+    /// Factor for the velocities of a replica that goes from state `from` to state `to`.
     pub fn velocity_factor(&self, from: usize, to: usize) -> f64 {
         (self.states[to].temperature / self.states[from].temperature).sqrt()
     }
 }
 
-/// Multiplies velocities between two steps by a factor λ, and counts the work for each of `groups` temperature
-/// groups. The work (λ²−1) K is counted at once. The remaining work is counted in the next step, for which the
-/// coefficient 1 − 1/λ is stored ([`super::rescaling`]). If a thermostat has scaled velocities by λ' after the last
-/// step, the coefficient is 1 − 1/(λ λ').
+/// Multiplies velocities between two steps by a factor λ, and counts the work for each of `groups` temperature groups.
+/// The work (λ²−1) K, where K is the kinetic energy before the multiplication, is counted at once. The remaining work
+/// is counted in the next step, for which the coefficient 1 − 1/λ is stored ([`super::rescaling`]). If a thermostat has
+/// already scaled velocities by λ' after the last step, the stored coefficient is 1 − 1/(λ λ').
 pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: usize) {
     let coupling = &mut state.coupling;
     coupling.thermostat_work += scaling_work(kinetic_energy(masses, &state.velocities), factor);

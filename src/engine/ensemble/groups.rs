@@ -22,8 +22,8 @@ pub type PerGroup<T> = SmallVec<[T; 4]>;
 pub const MOST_GROUPS: usize = u8::MAX as usize;
 
 impl TemperatureGroups {
-    /// Makes groups from the atoms of all groups except group 0. Returns an error if an atom is in two groups, or if
-    /// atoms connected by constraints are in different groups.
+    /// Makes temperature groups from the atoms of each group except group 0. Returns an error if an atom is in two
+    /// groups, or if atoms connected by constraints are in different groups.
     ///
     /// The number of degrees of freedom of a group is three times its number of atoms with mass, minus its number of
     /// constraints. The degrees of freedom of the removed motion of the whole system are subtracted from all groups
@@ -77,13 +77,13 @@ impl TemperatureGroups {
         TemperatureGroups { of_atom, degrees_of_freedom: self.degrees_of_freedom.clone() }
     }
 
-    /// Group of an atom.
+    /// Temperature group of an atom.
     #[inline(always)]
     pub fn of_atom(&self, atom: usize) -> usize {
         self.of_atom.get(atom).map_or(0, |group| usize::from(*group))
     }
 
-    /// Degrees of freedom of each group; at least one group.
+    /// Degrees of freedom of each temperature group. The list has at least one group.
     pub fn degrees_of_freedom(&self) -> &[f64] {
         &self.degrees_of_freedom
     }
@@ -96,7 +96,7 @@ mod tests {
     use crate::system::{Constraint, LennardJones};
     use crate::vec3::vec3;
 
-    /// Four atoms, with a constraint between the last two.
+    /// System of four atoms, with a constraint between the last two.
     fn system() -> System {
         let mut builder = System::builder();
         builder.lj_type("X", LennardJones::from_sigma_epsilon(0.3, 1.0));
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(all.degrees_of_freedom(), [8.0]);
         let groups = TemperatureGroups::new(&system, RemovedMotion::Translation, &[vec![2, 3], vec![1]]).unwrap();
         assert_eq!((0..4).map(|atom| groups.of_atom(atom)).collect::<Vec<_>>(), [0, 2, 1, 1]);
-        // the groups have 3, 5 and 3 degrees of freedom; the removed motion takes 3 of these 11, in proportion
+        // the groups have 3, 5 and 3 degrees of freedom; the removed motion subtracts 3 of these 11, in proportion
         let expected = [3.0, 5.0, 3.0].map(|free| free * 8.0 / 11.0);
         assert!(groups.degrees_of_freedom().iter().zip(expected).all(|(free, wanted)| (free - wanted).abs() < 1e-12));
         let kept = TemperatureGroups::new(&system, RemovedMotion::Nothing, &[vec![1, 0]]).unwrap();

@@ -44,8 +44,8 @@ pub fn remove_translation(masses: &[f64], velocities: &mut [Vec3]) -> f64 {
     remove_velocity(momentum(masses, velocities), masses, velocities)
 }
 
-/// Angular velocity ω (rad/ps) of the whole system about its center of mass. It solves I ω = L with the tensor of
-/// inertia I and the angular momentum L. For a linear molecule it is the least-squares solution.
+/// Angular velocity ω (rad/ps) of the whole system about its center of mass, which is the solution of I ω = L with the
+/// tensor of inertia I and the angular momentum L. For a linear molecule ω is the least-squares solution.
 pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
     let center = weighted_mean(masses, positions);
     let center_velocity = weighted_mean(masses, velocities);
@@ -77,8 +77,8 @@ pub fn remove_translation_and_rotation(masses: &[f64], positions: &[Vec3], veloc
     let mut rotation = 0.0;
     for ((v, r), &m) in velocities.iter_mut().zip(positions).zip(masses).filter(|(_, m)| **m > 0.0) {
         let turning = omega.cross(*r - center);
-        // rigid rotation is orthogonal to all other motion in the mass-weighted metric, so that the kinetic energies
-        // of both add up
+        // rigid rotation is orthogonal to all other motion in the mass-weighted metric, so that the kinetic energies of
+        // rotation and of other motion add up
         rotation += 0.5 * m * turning.norm_squared();
         *v -= turning;
     }
@@ -90,7 +90,8 @@ mod tests {
     use super::*;
     use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
 
-    /// Fifty atoms with coordinates of 1 nm and velocities of 1 nm/ps: sums have rounding errors of a few 1e-14.
+    /// Tolerance of sums over fifty atoms with coordinates of 1 nm and velocities of 1 nm/ps, whose rounding errors are
+    /// a few 1e-14.
     const ROUNDING: f64 = 1e-12;
 
     fn angular_momentum(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {

@@ -14,46 +14,50 @@
 //! 181 (1997), doi:10.1146/annurev.biophys.26.1.181): n dt must stay well below half a period of the fastest
 //! vibration, which is 5 fs for an unconstrained bond to hydrogen.
 //!
-//! Energies and virials at t are computed from the forces F + S, both with weight 1, even if S acts with another
-//! weight at this step:
-//! - Energy and virial belong to F + S. Kinetic energies are computed from the half-step velocities of the run. At an
-//!   impulse the mean of v(t−½) and v(t+½) is the velocity of the r-RESPA cycle at t. The mean kinetic energy of both
-//!   half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². Without impulses the difference is Σ dt²/8m
-//!   (F + S)².
-//! - Between impulses the velocities differ by up to ½ n dt S/m from the velocities that belong to the positions
-//!   (except in the middle of a cycle with n = 2). Energies are therefore measured only at impulses. A measurement at
-//!   another step would compute S without applying it.
-//! - Constraint forces respond to the forces that act, F + w S. The reported constraint virial is the constraint
-//!   virial of the step, minus (w − 1) times the virial of the constraint forces that respond to S alone. The
-//!   response to S is linear: it is m Δa, where Δa is the change that the constraints at x(t) make to S/m. For rigid
-//!   groups the atomic pressure is then exactly the pressure of the group centers.
+//! Energies and virials at the time t of a step are computed from the fast forces F plus the mesh forces S, both with
+//! weight 1, even if S acts with another weight w at this step:
+//! - Energy and virial belong to F + S, the fast forces plus the mesh forces. Kinetic energies are computed from the
+//!   half-step velocities of the run. At an impulse the mean of v(t−½) and v(t+½) is the velocity of the r-RESPA cycle
+//!   at t. The mean kinetic energy of both half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². Without
+//!   impulses the difference is Σ dt²/8m (F + S)².
+//! - Between impulses of the mesh forces S every n steps, the velocities differ by up to ½ n dt S/m from the velocities
+//!   that belong to the positions (except in the middle of a cycle with n = 2). Energies are therefore measured only at
+//!   impulses. A measurement at another step would compute S without applying it.
+//! - Constraint forces respond to the forces that act in a step: F + w S, with the fast forces F and the mesh forces S
+//!   of weight w. The reported constraint virial is the constraint virial of the step, minus (w − 1) times the virial
+//!   of the constraint forces that respond to S alone. The response to S is linear: it is m Δa, where Δa is the change
+//!   that the constraints at x(t) make to the acceleration S/m. For rigid groups the atomic pressure is then exactly
+//!   the pressure of the group centers.
 //!
-//! Barostats and thermostats that multiply velocities act at impulses. The second half of the work of a barostat
-//! needs the virial one step after the impulse, so that S is computed at that step, too. Monte Carlo volume moves
-//! need S before and after the move. The work of a velocity factor λ is computed from the forces that act. The term ½
-//! (λ−1) (n−2) dt Σ v·S is neglected: it is zero for n = 2, and its average is zero.
+//! Barostats and thermostats that multiply velocities act at impulses. The second half of the work of a barostat needs
+//! the virial one step after the impulse, so that the mesh forces S are computed at that step, too. Monte Carlo volume
+//! moves need S before and after the volume move. The work of a velocity factor λ is computed from the forces that act.
+//! The term ½ (λ−1) (n−2) dt Σ v·S of this work is neglected: it is zero for impulses every n = 2 steps, and its
+//! average is zero for any n.
 //!
-//! Friction, noise and collisions refresh velocities in the middle of any drift ([`super::refreshment`]). Let the
-//! thermostat change the velocities by Δⱼ in the drift from x(t+j dt) to x(t+(j+1) dt), 0 ≤ j < n, after the impulse
-//! with S₀ at t and before the impulse with Sₙ at t + n dt. The work of the thermostat in the cycle is Σⱼ [K(v′ⱼ) −
-//! K(vⱼ)] + ½ dt Σⱼ Δⱼ·[(j+½) Sₙ − (n−j−½) S₀],  v′ⱼ = vⱼ + Δⱼ. The second sum is needed because velocities after an
-//! impulse are ahead of the velocities that belong to the positions: by the middle of drift j half an impulse has
-//! changed them by ½ n dt S/m, whereas a steady force S would have changed them by (j+½) dt S/m. With the lead ℓ =
-//! (n−1−2j) dt S/2m the change of the energy is ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ.
+//! Friction, noise and collisions refresh velocities in the middle of any drift ([`super::refreshment`]). Consider the
+//! cycle of n steps between the impulse of the mesh forces S₀ at t and the impulse of the mesh forces Sₙ at t + n dt.
+//! In the drift from x(t+j dt) to x(t+(j+1) dt), 0 ≤ j < n, the thermostat changes the velocities from vⱼ to v′ⱼ = vⱼ +
+//! Δⱼ. The work of the thermostat in the cycle is Σⱼ [K(v′ⱼ) − K(vⱼ)] + ½ dt Σⱼ Δⱼ·[(j+½) Sₙ − (n−j−½) S₀], where K is
+//! the kinetic energy. The second sum is needed because velocities after an impulse are ahead of the velocities that
+//! belong to the positions: by the middle of drift j half an impulse has changed them by ½ n dt S/m, whereas a steady
+//! force S would have changed them by (j+½) dt S/m. With the lead ℓ = (n−1−2j) dt S/2m the change of the energy is ½ m
+//! (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ.
 //!
-//! Derivation for a force S that changes: the work ½ n dt S·(v + v′) of an impulse is shared equally between the two
-//! adjacent cycles. In a cycle the potential of S decreases by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is
-//! linear in x. The two halves of a drift are made with vⱼ and v′ⱼ. The sum of all contributions consists of the
-//! above terms in Δⱼ, and of terms that are present even without a thermostat. The latter terms stay bounded. With n
-//! = 1 the second sum is ¼ dt Δ·(S₁ − S₀), whose average is zero; the second sum is counted only with n > 1. The
-//! conserved quantity is the energy minus the work of the thermostat: G. Bussi, M. Parrinello, Phys. Rev. E 75,
-//! 056707 (2007), doi:10.1103/PhysRevE.75.056707. The term with S₀ is counted together with Δⱼ, and the term with Sₙ
-//! is counted at the next impulse.
+//! The work of refreshed velocities is derived for mesh forces S that change within a cycle of n steps, from S₀ at its
+//! first impulse to Sₙ at the next impulse. The work ½ n dt S·(v + v′) of an impulse is shared equally between the two
+//! adjacent cycles. In a cycle the potential of S decreases by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is linear
+//! in x. The two halves of drift j are made with the velocities vⱼ before and v′ⱼ = vⱼ + Δⱼ after the refreshment. The
+//! sum of all contributions consists of the thermostat's work, which depends on Δⱼ, and of terms that are present even
+//! without a thermostat. The latter terms stay bounded. With n = 1 the terms Δⱼ·S of the work sum up to ¼ dt Δ·(S₁ −
+//! S₀), whose average is zero, so that they are counted only with n > 1. The conserved quantity is the energy minus the
+//! work of the thermostat: G. Bussi, M. Parrinello, Phys. Rev. E 75, 056707 (2007), doi:10.1103/PhysRevE.75.056707. The
+//! term with S₀ is counted together with Δⱼ, and the term with Sₙ is counted at the next impulse.
 //!
-//! If S is not linear, the trapezoidal rule leaves an error of the integrator, which friction dissipates. The
-//! conserved quantity of a peptide in water with a friction of 10/ps drifts by 1.4(7), 3.7(6) and 14.5 kJ/mol/ps with
-//! impulses every 6, 8 and 10 fs. With a friction of 2/ps and impulses every 8 fs it drifts by 0.3(6) kJ/mol/ps
-//! (measured at commit `96af19d`).
+//! If the mesh forces are not linear in the positions, the trapezoidal rule leaves an error of the integrator, which
+//! friction dissipates. The conserved quantity of a peptide in water with a friction of 10/ps drifts by 1.4(7), 3.7(6)
+//! and 14.5 kJ/mol/ps with impulses every 6, 8 and 10 fs. With a friction of 2/ps and impulses every 8 fs it drifts by
+//! 0.3(6) kJ/mol/ps (measured at commit `96af19d`).
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +69,8 @@ pub struct MultipleTimeSteps {
 }
 
 impl MultipleTimeSteps {
-    /// How mesh forces take part in a step of a stage. `measured` is whether the step needs the energy or the virial.
+    /// Returns how mesh forces take part in a step of a stage. `measured` is whether the step needs the energy or the
+    /// virial.
     pub fn at(self, step: u64, measured: bool) -> LongRange {
         match self.every {
             0 | 1 => LongRange::Ordinary,
@@ -76,26 +81,27 @@ impl MultipleTimeSteps {
     }
 }
 
-/// Weights in the work of a velocity change in the middle of drift j = `step` of a cycle of n = `length` steps: j+½
-/// for the next impulse, then n−j−½ for the last impulse.
+/// Weights in the work of a velocity change in the middle of drift j = `step` of a cycle of n = `length` steps: j+½ for
+/// the forces of the next impulse, then n−j−½ for the forces of the previous impulse.
 pub fn lead_weights(length: u32, step: u32) -> [f64; 2] {
     let since = f64::from(step) + 0.5;
     [since, f64::from(length) - since]
 }
 
-/// Work (kJ/mol) of velocity changes because velocities are ahead of positions after an impulse. The work is ½ dt
-/// times `product`, which is the weighted sum Σ S·Δ (kJ/mol/ps).
+/// Work (kJ/mol) of velocity changes because velocities are ahead of positions after an impulse. The work is ½ dt times
+/// `product`, which is the weighted sum Σ S·Δ (kJ/mol/ps) over all atoms, with the mesh forces S and the velocity
+/// changes Δ.
 pub fn lead_work(timestep: f64, product: f64) -> f64 {
     0.5 * timestep * product
 }
 
-/// How the mesh forces of reciprocal space take part in a step.
+/// Role of the mesh forces of reciprocal space in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum LongRange {
-    /// mesh forces act like all others
+    /// mesh forces act in this step like all other forces
     #[default]
     Ordinary,
-    /// reciprocal space is not computed
+    /// reciprocal space is not computed in this step
     Skipped,
     /// mesh forces are stored separately from all other forces, and are multiplied by a weight
     Apart {

@@ -1,17 +1,17 @@
 //! Nosé–Hoover chains.
 //!
-//! A chain has M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π². Each
-//! thermostat is driven by its predecessor, Q₁ v̇₁ = 2K − f kT,  Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT,  and slowed by its
-//! successor, v̇ⱼ = … − vⱼ vⱼ₊₁. Velocities of atoms decay as v̇ = −v₁ v. A coupling solves these equations over a
-//! time Δt, separately from the motion of the atoms. K is the kinetic energy K(t+½) of the velocities that are
-//! scaled. The solution is the reversible splitting of Martyna et al. with Suzuki–Yoshida weights. The canonical
-//! distribution is stationary under the coupling together with leapfrog. The work is computed as for any velocity
-//! factor ([`super::rescaling`]): the energy minus the work is conserved, and the energy of the chain is the negative
-//! work.
+//! A chain has M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π² for j > 1,
+//! with the number of degrees of freedom f and the coupling time τ. Each thermostat is driven by its predecessor, Q₁
+//! v̇₁ = 2K − f kT, Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT, and slowed by its successor, v̇ⱼ = … − vⱼ vⱼ₊₁. K is the kinetic energy
+//! K(t+½) of the velocities that are scaled. Velocities of atoms decay as v̇ = −v₁ v. A coupling solves these equations
+//! over a time Δt, separately from the motion of the atoms. The solution is the reversible splitting of Martyna et al.
+//! with Suzuki–Yoshida weights. The canonical distribution is stationary under the coupling together with leapfrog. The
+//! work is computed as for any velocity factor ([`super::rescaling`]): the energy minus the work is conserved, and the
+//! energy of the chain is the negative work.
 //!
-//! τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The thermostat is deterministic,
-//! so that stiff degrees of freedom, or a few degrees of freedom without coupling to others, may not be sampled.
-//! V-rescale has no such limitation.
+//! The coupling time τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The thermostat is
+//! deterministic, so that stiff degrees of freedom, or a few degrees of freedom without coupling to others, may not be
+//! sampled. Stochastic velocity rescaling has no such limitation.
 //!
 //! G. J. Martyna, M. L. Klein, M. E. Tuckerman, J. Chem. Phys. 97, 2635 (1992), doi:10.1063/1.463940; G. J. Martyna,
 //! M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996), doi:10.1080/00268979600100761.
@@ -27,8 +27,9 @@ pub const CHAIN_LENGTH: usize = 3;
 /// Velocities of the thermostats of a chain, 1/ps.
 pub type Chain = [f64; CHAIN_LENGTH];
 
-/// Minimum number of couplings per period τ. The splitting between chain and leapfrog changes the period by the
-/// fraction (2π Δt/τ)²/24, which is below half a percent with this minimum.
+/// Minimum number of couplings per period τ of the oscillations of the temperature. The splitting between chain and
+/// leapfrog changes the period by the fraction (2π Δt/τ)²/24 for couplings at intervals of Δt. This fraction is below
+/// half a percent with the minimum number.
 pub const LEAST_COUPLINGS: f64 = 20.0;
 
 /// Number of substeps of a coupling. Each substep has three parts with fourth-order Suzuki–Yoshida weights.
@@ -37,14 +38,14 @@ const SUBSTEPS: usize = 4;
 /// A Nosé–Hoover thermostat step over an interval Δt.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct NoseHoover {
-    /// heat bath with f, kT and τ
+    /// heat bath: number of degrees of freedom f, temperature, and coupling time τ
     pub bath: Bath,
-    /// Δt, ps
+    /// interval Δt of the coupling, ps
     pub interval: f64,
 }
 
 impl NoseHoover {
-    /// Scale factor λ for a kinetic energy in kJ/mol. Advances the chain.
+    /// Returns the scale factor λ for a kinetic energy in kJ/mol, and advances the chain by Δt.
     pub fn factor(&self, kinetic: f64, chain: &mut Chain) -> Result<f64> {
         let Bath { degrees_of_freedom, temperature, coupling_time } = self.bath;
         let kt = BOLTZMANN * temperature;
@@ -103,7 +104,8 @@ mod tests {
             let before = chain;
             let factor = coupling.factor(kinetic, &mut chain).unwrap();
             kinetic *= factor * factor;
-            // f kT ξ₁ + kT ξ₂ + kT ξ₃, where ξ₁ = −ln λ, and ξ₂ and ξ₃ are integrated by the trapezoidal rule
+            // the positions ξ of the thermostats contribute f kT ξ₁ + kT ξ₂ + kT ξ₃, where ξ₁ = −ln λ, and ξ₂ and ξ₃
+            // are integrated by the trapezoidal rule
             positions -= 300.0 * kt * factor.ln();
             positions += kt * (1..CHAIN_LENGTH).map(|k| 0.01 * (before[k] + chain[k])).sum::<f64>();
         }

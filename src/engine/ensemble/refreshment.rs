@@ -1,29 +1,31 @@
 //! Thermostats that partially refresh the velocity of each atom: friction and noise, or collisions.
 //!
-//! In the middle of the drift from x(t) to x(t+dt) velocities become v' = α v + √(1−α²) √(kT/m) R, where R is a
-//! normal random number. This is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt + √(2γkT/m) dW
-//! over the time τ with α = exp(−γτ). The first half of the drift uses v, and the second half uses v'. Leapfrog has
-//! made both halves of the drift with v. The second half is therefore corrected: ½ dt (v' − v) is added to x(t+dt),
-//! and constraints are applied, as in GROMACS' integrator `sd`. With γ > 0 at every step this is the middle scheme of
-//! Langevin dynamics. In a harmonic potential the positions have the canonical distribution at any stable time step,
-//! and v(t−½) and v(t+½) both have the Maxwell–Boltzmann distribution. These distributions stay correct if velocities
-//! are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J.
-//! Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
+//! In the middle of the drift from x(t) to x(t+dt) velocities v become v' = α v + √(1−α²) √(kT/m) R, where R is a
+//! normal random number. This is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt + √(2γkT/m) dW with
+//! the friction coefficient γ over the time τ, and α = exp(−γτ). The first half of the drift uses v, and the second
+//! half uses v'. Leapfrog has made both halves of the drift with v. The second half is therefore corrected: ½ dt (v' −
+//! v) is added to x(t+dt), and constraints are applied, as in GROMACS' integrator `sd`. With γ > 0 at every step this
+//! is the middle scheme of Langevin dynamics. In a harmonic potential the positions have the canonical distribution at
+//! any stable time step, and v(t−½) and v(t+½) both have the Maxwell–Boltzmann distribution. These distributions stay
+//! correct if velocities are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan,
+//! M. E. Tuckerman, J. Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
 //!
-//! The work of a refreshment is the kinetic energy of v' minus that of v, and is counted at once. The kinetic energy
-//! at t is the mean of K before and after the kick at t. Therefore E(t) contains K before the refreshment, and
-//! E(t+dt) contains K after the refreshment.
+//! The work of a refreshment is the kinetic energy after the refreshment minus the kinetic energy before it, and is
+//! counted at once. The kinetic energy at time t is the mean of the kinetic energies before and after the kick at t.
+//! Therefore the total energy at t contains the kinetic energy before the refreshment, and the total energy at t+dt
+//! contains the kinetic energy after the refreshment.
 //!
-//! Constraints. Between two refreshments leapfrog moves atoms along chords. A bond r that rotates by the angle θ has
-//! r·v = ±½ v² dt at the ends of the drift. The signs before and after a kick are opposite, so that the work of the
-//! constraint forces cancels. The velocity v' is not along a chord: it has an additional component along r of order
-//! θ, which the constraints of the next kick remove. The work of the constraints C = K(t+½) − K(t−½) − ½ dt Σ
-//! F·(v(t−½) + v(t+½)), where F excludes constraint forces, is therefore counted at every kick together with the work
-//! of the refreshment: one half of C before t and the other half after t. The total work is exact for rigid bodies
-//! without forces, and otherwise as accurate as without constraints. Without C the conserved energy would drift by
-//! about ¼ γ kT ⟨θ²⟩ for each direction in which a bond rotates.
+//! Work of constraints. Between two refreshments leapfrog moves atoms along chords. A bond r with the relative velocity
+//! v that rotates by the angle θ in a step has r·v = ±½ v² dt at the ends of the drift. The signs before and after a
+//! kick are opposite, so that the work of the constraint forces cancels. The refreshed velocity v' is not along a
+//! chord: it has an additional component along r of order θ, which the constraints of the next kick remove. The work of
+//! the constraints in the kick at t is C = K(t+½) − K(t−½) − ½ dt Σ F·(v(t−½) + v(t+½)), where K is the kinetic energy
+//! and F excludes constraint forces. C is therefore counted at every kick together with the work of the refreshment:
+//! one half of C before t and the other half after t. The total work is exact for rigid bodies without forces, and
+//! otherwise as accurate as without constraints. Without C the conserved energy would drift by about ¼ γ kT ⟨θ²⟩ for
+//! each direction in which a bond rotates, where γ is the friction coefficient.
 //!
-//! Momentum is not conserved.
+//! Refreshments do not conserve momentum.
 
 use super::groups::PerGroup;
 use super::rescaling::Bath;
@@ -46,7 +48,7 @@ pub struct Renewal {
     pub kept: f64,
     /// probability that a group of atoms connected by constraints is refreshed
     pub probability: f64,
-    /// T, K
+    /// temperature T of the heat bath, K
     pub temperature: f64,
 }
 
@@ -69,7 +71,7 @@ impl Renewal {
     }
 
     /// Whether a group of atoms connected by constraints is refreshed. `atoms` is the index of the group.
-    #[inline(never)] // a random number takes longer than a call, and kernels stay small
+    #[inline(never)] // the call costs less than the random number, and kernels stay small
     pub fn acts_on(&self, (seed, step): (u64, u64), atoms: u32) -> bool {
         Stream::new(seed, Purpose::Collision, step, atoms).uniform() < self.probability
     }

@@ -1,27 +1,27 @@
 //! Thermostats that multiply all velocities of a temperature group by one factor λ.
 //!
-//! The factor depends on the kinetic energy K of the velocities that are scaled. In leapfrog they are the half-step
+//! The factor depends on the kinetic energy K of the velocities that are scaled. Leapfrog scales the half-step
 //! velocities v(t+½dt), written v(t+½). The average of K is ½ kT for each degree of freedom, except for a relative
 //! error of (ω dt)²/12 in a vibration of frequency ω. A factor computed from the mean of both half steps would heat
-//! stiff degrees of freedom, whose K changes within a step, and cool soft degrees of freedom.
+//! stiff degrees of freedom, whose kinetic energy changes within a step, and cool soft degrees of freedom.
 //!
-//! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). The velocity v(t+½) is multiplied by λ after it has moved the
-//! atoms to x(t+dt). Then v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is
-//! therefore larger by
-//!   (λ² − 1) K + ½ (λ − 1) dt Σ v(t+½)·F(t+dt).
-//! The first term ([`scaling_work`]) is counted at once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the
-//! scaled v, is counted when the forces F(t+dt) are known ([`pending_work`]). The energy minus the work is the
-//! conserved quantity.
+//! Work of a velocity factor λ. The energy at t is U + ½ (K(t−½) + K(t+½)), with the potential energy U and the kinetic
+//! energies K of both half steps. The velocity v(t+½) is multiplied by λ after it has moved the atoms to x(t+dt). Then
+//! v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore larger by (λ²
+//! − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The first term ([`scaling_work`]) is counted at once. The second term,
+//! which is ½ (1 − 1/λ) dt Σ v·F with the scaled velocities v, is counted when the forces F(t+dt) are known
+//! ([`pending_work`]). The energy minus the work is the conserved quantity.
 //!
-//! F does not contain constraint forces. Constraint forces depend on the velocities, so that the factor λ changes
-//! them. Consider a bond of length r that rotates by the angle θ = v dt/r in a step. The part Kᵣ = K sin²(θ/2) of its
-//! kinetic energy belongs to the velocity along r(t+dt). The constraint removes Kᵣ, and the next step rotates the
-//! bond by the angle λθ. K(t+3/2) and all later kinetic energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the
-//! change Δv that constraints make to v(t+3/2), C = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is counted, too.
-//! Without this term the conserved quantity would drift by 10⁻² kJ/mol/ps with strong thermostats.
+//! The forces F in the work of a velocity factor λ do not contain constraint forces. Constraint forces depend on the
+//! velocities, so that λ changes them. Consider a bond of length r that rotates with the velocity v by the angle θ = v
+//! dt/r in a step. The part Kᵣ = K sin²(θ/2) of its kinetic energy K belongs to the velocity along r(t+dt). The
+//! constraint removes Kᵣ, and the next step rotates the bond by the angle λθ. K(t+3/2) and all later kinetic energies
+//! are λ² K + λ² (λ²−1) Kᵣ. With the scaled velocity v and the change Δv that constraints make to v(t+3/2), C = Σ m
+//! v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is counted, too. Without this term the conserved quantity would drift by
+//! 10⁻² kJ/mol/ps with strong thermostats.
 //!
-//! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device can rescale
-//! velocities without sending K to the host.
+//! All random numbers of a coupling can be drawn before the kinetic energy is known ([`Rescaling`]), so that a device
+//! can rescale velocities without sending the kinetic energy to the host.
 
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
@@ -40,7 +40,7 @@ pub struct Bath {
 }
 
 impl Bath {
-    /// Target mean kinetic energy ½ f kT in kJ/mol.
+    /// Target mean kinetic energy ½ f kT in kJ/mol of f degrees of freedom.
     pub fn target(&self) -> f64 {
         0.5 * self.degrees_of_freedom * BOLTZMANN * self.temperature
     }
@@ -50,16 +50,16 @@ impl Bath {
 /// b/√K.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rescaling {
-    /// a
+    /// coefficient a: fraction of the velocities that is kept
     pub kept: f64,
-    /// b, √(kJ/mol): noise along the velocities
+    /// coefficient b, √(kJ/mol): noise along the velocities
     pub along: f64,
-    /// d, kJ/mol: noise that replaces the part of the kinetic energy that is not kept
+    /// coefficient d, kJ/mol: noise that replaces the part of the kinetic energy that is not kept
     pub across: f64,
 }
 
 impl Rescaling {
-    /// Leaves velocities unchanged.
+    /// Rescaling by a factor of 1, which leaves velocities unchanged.
     const NONE: Self = Rescaling { kept: 1.0, along: 0.0, across: 0.0 };
 
     /// Scale factor λ for a kinetic energy in kJ/mol. Returns 1 if the kinetic energy is zero, because any factor
@@ -122,13 +122,14 @@ pub fn scaling_work(kinetic: f64, factor: f64) -> f64 {
     (factor * factor - 1.0) * kinetic
 }
 
-/// Coefficient 1 − 1/λ of the pending work of a factor λ.
+/// Coefficient 1 − 1/λ of the pending work of a velocity factor λ.
 pub fn pending(factor: f64) -> f64 {
     1.0 - 1.0 / factor
 }
 
 /// Pending work (kJ/mol) of a [`pending`] factor, counted in the next step. `forces` is dt Σ v·F with the scaled
-/// velocities v, and `constraints` is C of the module documentation.
+/// velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change that constraints make to the velocities of the
+/// next step.
 pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
     0.5 * pending * (forces - constraints / (1.0 - pending))
 }
@@ -140,7 +141,8 @@ mod tests {
     /// Maximum deviation in standard errors. The seed is fixed, so that the test cannot fail at random.
     const STANDARD_ERRORS: f64 = 4.0;
 
-    /// Samples of K under repeated coupling, in units of kT/2 (χ² distributed in the canonical ensemble).
+    /// Samples of the kinetic energy under repeated coupling, in units of kT/2 (χ² distributed in the canonical
+    /// ensemble).
     fn chain(degrees_of_freedom: f64, interval: f64, coupling_time: f64, samples: u64) -> Vec<f64> {
         let unit = 0.5 * BOLTZMANN * 300.0;
         let mut energy = degrees_of_freedom * unit;
@@ -162,14 +164,14 @@ mod tests {
         {
             let values = chain(f, interval, coupling_time, samples);
             let n = values.len() as f64;
-            // K is an AR(1) chain with correlation c per step; squares decay as c², so that samples / ((1+c)/(1−c))
-            // are independent
+            // the kinetic energy is an AR(1) chain with correlation c per step; squares decay as c², so that samples /
+            // ((1+c)/(1−c)) values are independent
             let c = if coupling_time > 0.0 { (-interval / coupling_time).exp() } else { 0.0 };
             let independent = n * (1.0 - c) / (1.0 + c);
             let mean = values.iter().sum::<f64>() / n;
             let variance = values.iter().map(|v| (v - f).powi(2)).sum::<f64>() / n;
             assert!((mean - f).abs() < STANDARD_ERRORS * (2.0 * f / independent).sqrt(), "mean {mean} of {f}");
-            // variance of (χ² − f)² is 12 f (f + 4) − 4 f²
+            // the variance of (χ² − f)² is 12 f (f + 4) − 4 f²
             let error = ((12.0 * f * (f + 4.0) - 4.0 * f * f) / independent).sqrt();
             assert!((variance - 2.0 * f).abs() < STANDARD_ERRORS * error, "variance {variance} of {}", 2.0 * f);
         }
@@ -177,8 +179,8 @@ mod tests {
 
     #[test]
     fn work_is_the_change_of_the_energy_of_leapfrog() {
-        // an oscillator of mass 1 and frequency 1 with 8 steps per radian; compares the energies at the next position
-        // with and without the factor, where K is the mean of both half steps
+        // an oscillator of mass 1 and frequency 1 with 8 steps per radian. The test compares the energies at the next
+        // position with and without the factor; their kinetic energy is the mean of both half steps
         let timestep = 0.125;
         for (x, v) in [(1.0, 0.3), (-0.2, 1.0), (0.7, -0.8)] {
             for factor in [0.9, 1.001, 1.2] {
@@ -192,7 +194,8 @@ mod tests {
 
     #[test]
     fn work_on_a_rotor_is_the_change_of_its_energy() {
-        // radius and mass 1; the constraint, which keeps the velocity perpendicular to r, is the only force
+        // a rotor of radius 1 and mass 1; the constraint, which keeps the velocity perpendicular to r, is the only
+        // force
         let timestep = 1.0;
         for (angle, factor) in [(0.02f64, 1.3), (0.02, 0.8), (0.1, 1.01)] {
             let chord = |angle: f64| 2.0 * (0.5 * angle).sin() / timestep;
@@ -218,7 +221,8 @@ mod tests {
             energy += scaling_work(energy, velocity_rescale(bath, 0.1, (1, step), 0).factor(energy).unwrap());
         }
         let expected = 1.0 + 3.0 * (-1.0f64).exp();
-        // the relative noise of K between 1 and 4 times the target is at most √(4·2/f)
+        // the relative noise of the kinetic energy between 1 and 4 times the target is at most √(4·2/f) with f degrees
+        // of freedom
         assert!((energy / (f * unit) - expected).abs() < STANDARD_ERRORS * 2.0 * (8.0 / f).sqrt());
     }
 
@@ -228,7 +232,7 @@ mod tests {
         let factor = berendsen(bath, 0.02).factor(200.0).unwrap();
         let expected = 200.0 + 0.2 * (bath.target() - 200.0);
         assert!((200.0 + scaling_work(200.0, factor) - expected).abs() < 1e-12);
-        // a coupling time shorter than the interval sets K at once
+        // a coupling time shorter than the interval sets the kinetic energy to its target at once
         let factor = berendsen(Bath { coupling_time: 0.0, ..bath }, 0.02).factor(200.0).unwrap();
         assert!((factor * factor * 200.0 - bath.target()).abs() < 1e-12);
     }

@@ -3,8 +3,8 @@
 use crate::units::Dimension;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A quantity that changes linearly with time between given points, for example for simulated annealing, as in
-/// GROMACS. It is constant before the first and after the last point.
+/// A quantity that changes linearly with time between given points, for example for simulated annealing, as in GROMACS.
+/// The quantity is constant before the first and after the last point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// points of time (ps from the start of the stage, ascending) and value; at least one point
@@ -12,13 +12,13 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule through points of time (ps) and value. `None` if there is no point, or if times do not ascend.
+    /// Makes a schedule through points of time (ps) and value. `None` if there is no point, or if times do not ascend.
     pub fn new(points: Vec<(f64, f64)>) -> Option<Self> {
         let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         (ascending && !points.is_empty()).then_some(Schedule { points })
     }
 
-    /// The value at a time in ps from the start of the stage.
+    /// Value of the quantity at a time in ps from the start of the stage.
     pub fn at(&self, time: f64) -> f64 {
         let later = self.points.partition_point(|point| point.0 <= time);
         match (later.checked_sub(1).map(|before| self.points[before]), self.points.get(later)) {
@@ -28,7 +28,7 @@ impl Schedule {
         }
     }
 
-    /// The times (ps) and values.
+    /// Points of the schedule: time in ps from the start of the stage, and value.
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
@@ -41,7 +41,7 @@ impl Schedule {
         }
     }
 
-    /// The values in words with a preposition, as "at 300 K" or "from 0 K to 300 K".
+    /// Describes the values in words with a preposition, as "at 300 K" or "from 0 K to 300 K".
     pub fn words(&self, dimension: Dimension) -> String {
         let values: Vec<String> = self.points.iter().map(|(_, value)| dimension.spell(*value)).collect();
         match values.as_slice() {
@@ -50,20 +50,20 @@ impl Schedule {
         }
     }
 
-    /// The largest value.
+    /// The largest value at any time.
     pub fn largest(&self) -> f64 {
         self.points.iter().fold(f64::NEG_INFINITY, |largest, point| largest.max(point.1))
     }
 }
 
 impl From<f64> for Schedule {
-    /// A constant.
+    /// Makes a schedule with a constant value.
     fn from(value: f64) -> Self {
         Schedule { points: vec![(0.0, value)] }
     }
 }
 
-/// A constant is serialised as a single value.
+/// A schedule with a constant value is serialised as a single number.
 impl Serialize for Schedule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.points[..] {

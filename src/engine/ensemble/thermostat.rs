@@ -10,12 +10,12 @@ use super::rescaling::{Bath, Rescaling, berendsen, velocity_rescale};
 use super::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 
-/// Temperature coupling.
+/// Temperature coupling of a stage: algorithm, target temperature and coupling time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thermostat {
-    /// the algorithm
+    /// thermostat algorithm
     pub kind: ThermostatKind,
-    /// temperature, K
+    /// target temperature, K
     pub temperature: Schedule,
     /// coupling time, ps; this is the inverse friction coefficient of Langevin dynamics, the inverse collision rate
     /// of Andersen's thermostat, and the period of the oscillations of a Nosé–Hoover chain
@@ -31,7 +31,7 @@ pub struct Thermostat {
 pub struct ThermostatGroup {
     /// selection of the group's atoms
     pub select: String,
-    /// temperature, K
+    /// target temperature, K
     pub temperature: Schedule,
     /// coupling time, ps, as in [`Thermostat`]
     pub coupling_time: f64,
@@ -56,7 +56,7 @@ pub enum ThermostatKind {
 /// Properties of a thermostat algorithm, from which checks, messages and help texts are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermostatFacts {
-    /// word of the input file
+    /// name of the algorithm in the input file
     pub word: &'static str,
     /// name in messages, with an article
     pub name: &'static str,
@@ -127,7 +127,7 @@ impl ThermostatKind {
     }
 }
 
-/// Change of velocities by a thermostat.
+/// Change of velocities by a thermostat: a factor for each temperature group, or a partial refreshment.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum VelocityChange {
     /// the velocities of each group are multiplied by a factor that depends on the kinetic energy of the group
@@ -144,7 +144,7 @@ impl Thermostat {
         Thermostat { kind, temperature: temperature.into(), coupling_time, every, groups: vec![] }
     }
 
-    /// Whether the thermostat acts after this step.
+    /// Whether the thermostat changes velocities after this step of the stage.
     pub fn acts_at(&self, step: u64) -> bool {
         step > 0 && is_due(self.every, step)
     }
@@ -154,7 +154,7 @@ impl Thermostat {
         self.groups.iter().map(|group| group.select.as_str())
     }
 
-    /// The highest temperature at any time, K.
+    /// Highest target temperature of any group at any time, K.
     pub fn highest_temperature(&self) -> f64 {
         let groups = self.groups.iter().map(|group| group.temperature.largest());
         groups.fold(self.temperature.largest(), f64::max)

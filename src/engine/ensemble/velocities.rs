@@ -44,7 +44,7 @@ mod tests {
         let masses: Vec<f64> = (0..30_000).map(|i| [1.008, 12.011, 15.999][i % 3]).collect();
         let velocities: Vec<Vec3> =
             masses.iter().enumerate().map(|(i, &m)| maxwell_boltzmann(1, 0, i as u32, m, 300.0)).collect();
-        // 2K/kT is χ² with f = 3N: mean f, variance 2f
+        // 2K/kT of N atoms with the kinetic energy K is χ² distributed with f = 3N: mean f, variance 2f
         let f = 3.0 * masses.len() as f64;
         let reduced = 2.0 * kinetic_energy(&masses, &velocities) / (BOLTZMANN * 300.0);
         assert!((reduced - f).abs() < STANDARD_ERRORS * (2.0 * f).sqrt());

@@ -1,28 +1,31 @@
 //! Monte Carlo barostats: trial moves of the volume, or of the xy area and the height, or of the three lengths of the
 //! cell.
 //!
-//! A volume move picks one of the variable extents s of the cell at random, and changes ε = ln s by δ, which is
-//! uniform in ±Δ. The cell is stretched along the directions of s, together with the centers of mass of whole
-//! molecules. Distances inside a molecule are unchanged. The sampled distribution is p(s) Π ds ∝ V^N exp(−(U + P₀V −
-//! γ₀A)/kT) Π ds, over the positions of N centers relative to the cell. The move is accepted with the probability
-//! min(1, exp(−w/kT)), w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ, where N+1 instead of N appears because δ is uniform in ε,
-//! not in s. After a rejected move the complete state is restored bit for bit. J. Åqvist et al., Chem. Phys. Lett.
-//! 384, 288 (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M. Ferguson, Comput. Phys. Commun. 91, 283
-//! (1995), doi:10.1016/0010-4655(95)00059-O.
+//! A volume move picks one of the variable extents s of the cell at random, and changes ε = ln s by δ, which is uniform
+//! in ±Δ. The cell is stretched along the directions of s, together with the centers of mass of whole molecules.
+//! Distances inside a molecule are unchanged. The sampled distribution is p(s) Π ds ∝ V^N exp(−(U + P₀V − γ₀A)/kT) Π
+//! ds, over the positions of N centers of mass relative to the cell, with the potential energy U, the volume V, the
+//! target pressure P₀, the xy area A and the surface tension γ₀. The move is accepted with the probability min(1,
+//! exp(−w/kT)), w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ, where N+1 instead of N appears because δ is uniform in ε, not in
+//! s. After a rejected move the complete state is restored bit for bit. J. Åqvist et al., Chem. Phys. Lett. 384, 288
+//! (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M. Ferguson, Comput. Phys. Commun. 91, 283 (1995),
+//! doi:10.1016/0010-4655(95)00059-O.
 //!
-//! Time. The move takes place at the time t of the positions x(t) of a step, before the forces of the step act. U is
-//! the energy of x(t). The velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and AMBER. The velocities
-//! v(t−½) are independent of the volume. The velocities depend on x(t) to first order in dt, since v(t) = v(t−½) + ½
-//! dt F/m. A move therefore heats the system by a fraction of (F dt)²/m that is of second order in δ, and the
-//! thermostat removes this heat.
+//! A volume move takes place at the time t of the positions x(t) of a step, before the forces F of the step act. The
+//! potential energy of the move is that of x(t). The velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and
+//! AMBER. The velocities v(t−½) are independent of the volume. They depend on x(t) to first order in dt, since v(t) =
+//! v(t−½) + ½ dt F/m. A move therefore heats the system by a fraction of (F dt)²/m that is of second order in the
+//! change δ of the logarithm of the extent, and the thermostat removes this heat.
 //!
-//! Work. A move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF.
-//! The increase is counted as work. F excludes constraint forces, whose contribution is of second order in dt.
+//! A volume move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF,
+//! where ΔU and ΔF are the changes of the potential energy and of the forces. The increase is counted as work of the
+//! barostat. F excludes constraint forces, whose contribution is of second order in dt.
 //!
-//! Detailed balance requires that Δ does not depend on which earlier moves were accepted. During the first
-//! [`ADAPTING`] moves of each extent in a stage, Δ is adapted towards an acceptance of one half. After these moves Δ
-//! is constant, and the ensemble is sampled correctly. A stage begins with the last Δ of the stage before it. At the
-//! start of the run Δ is √(kTβ/V), which is the standard deviation of ε.
+//! Detailed balance requires that the maximum change Δ of the logarithm of an extent does not depend on which earlier
+//! volume moves were accepted. During the first [`ADAPTING`] moves of each extent in a stage, Δ is adapted towards an
+//! acceptance of one half. After these moves Δ is constant, and the ensemble is sampled correctly. A stage begins with
+//! the last Δ of the stage before it. At the start of the run Δ is √(kTβ/V) with the compressibility β and the volume
+//! V, which is the standard deviation of ln V.
 //!
 //! A cell narrower than twice the cutoff is outside the ensemble: a move to such a cell is rejected.
 
@@ -31,7 +34,8 @@ use crate::cell::PeriodicCell;
 use crate::system::TrialMoves;
 use crate::vec3::Vec3;
 
-/// Number of moves of each extent at the start of a stage during which Δ, the maximum change of ε, is adapted.
+/// Number of moves of each extent at the start of a stage during which the maximum change Δ of the logarithm of the
+/// extent is adapted.
 pub const ADAPTING: u64 = 200;
 
 /// Minimum number of moves of an extent before the log reports that many moves are rejected. With this number a
@@ -52,24 +56,25 @@ pub struct VolumeTrial {
     pub extent: usize,
     /// whether the extent includes x, y, z
     pub directions: [bool; 3],
-    /// P₀, kJ/mol/nm³
+    /// target pressure P₀, kJ/mol/nm³
     pub pressure: f64,
     /// surface tension γ₀ of the xy plane, kJ/mol/nm²
     pub surface_tension: f64,
     /// compressibility β of the material, nm³ mol/kJ
     pub compressibility: f64,
-    /// kT, kJ/mol
+    /// thermal energy kT, kJ/mol
     pub kt: f64,
-    /// δ/Δ, between −1 and 1
+    /// change δ of the logarithm of the extent, divided by the maximum change Δ; between −1 and 1
     pub change: f64,
-    /// uniform between 0 and 1; the move is accepted if it is less than exp(−w/kT)
+    /// uniform random number between 0 and 1; the move is accepted if this number is less than exp(−w/kT)
     pub threshold: f64,
-    /// time step, ps
+    /// time step of the run, ps
     pub timestep: f64,
 }
 
 impl VolumeTrial {
-    /// Change δ of ε in a cell of volume `volume` (nm³). Also sets Δ to its initial value before the first move.
+    /// Change δ of the logarithm of the extent in a cell of volume `volume` (nm³). Also sets the maximum change Δ to
+    /// its initial value before the first move.
     pub fn change_of(&self, moves: &mut TrialMoves, volume: f64) -> f64 {
         if moves.largest == 0.0 {
             moves.largest = (self.kt * self.compressibility / volume).sqrt();
@@ -78,7 +83,7 @@ impl VolumeTrial {
         self.change * moves.largest
     }
 
-    /// Length factors along x, y, z.
+    /// Length factors of the cell along x, y, z for a change δ = `change` of the logarithm of the extent.
     pub fn factors(&self, change: f64) -> Vec3 {
         let factor = (change / self.dimensions()).exp();
         self.directions.map(|included| if included { factor } else { 1.0 }).into()
@@ -89,14 +94,14 @@ impl VolumeTrial {
         self.directions.into_iter().filter(|included| *included).count() as f64
     }
 
-    /// Whether a move that changes ε by `change` and the potential energy by `energy` (kJ/mol) is accepted.
-    /// `molecules` is the number N of molecules.
+    /// Whether a move that changes the logarithm of the extent by `change` and the potential energy by `energy`
+    /// (kJ/mol) is accepted. `molecules` is the number N of molecules.
     pub fn is_accepted(&self, change: f64, energy: f64, [before, after]: [&PeriodicCell; 2], molecules: usize) -> bool {
         let area = |cell: &PeriodicCell| cell.volume() / cell.rows()[2].z;
         let external = self.pressure * (after.volume() - before.volume());
         let tension = self.surface_tension * (area(after) - area(before));
         let work = energy + external - tension - (molecules as f64 + 1.0) * self.kt * change;
-        // false for NaN
+        // the comparison is false for NaN
         self.threshold < (-work / self.kt).exp()
     }
 
@@ -113,7 +118,7 @@ impl VolumeTrial {
         moves.tried >= FEWEST_TRIALS && 4 * moves.too_small > moves.tried
     }
 
-    /// Counts a move, and adapts Δ.
+    /// Counts an accepted or rejected move, and adapts the maximum change Δ.
     pub fn count(moves: &mut TrialMoves, accepted: bool) {
         if moves.tried < ADAPTING {
             let change = adaptation(moves.tried);

@@ -1,7 +1,7 @@
 //! Alternative locations of the atoms of a residue in PDB and PDBx/mmCIF files.
 
-/// Choice of one of several alternative locations. In each residue, the first alternative location in the file is
-/// taken. Atoms without alternatives are always taken.
+/// Choice of the alternative location of the atoms in a residue. In each residue, the first alternative location in the
+/// file is read, and all other alternative locations are skipped. Atoms without alternatives are always read.
 #[derive(Default)]
 pub(super) struct Alternative<'a, Residue> {
     residue: Residue,
@@ -11,7 +11,7 @@ pub(super) struct Alternative<'a, Residue> {
 }
 
 impl<'a, Residue: PartialEq> Alternative<'a, Residue> {
-    /// Whether to take the next atom of the file. `residue` is the residue of the atom, and `given` is the identifier
+    /// Whether to read the next atom of the file. `residue` is the residue of the atom, and `given` is the identifier
     /// of its alternative location (empty for an atom without alternatives).
     pub(super) fn is_taken(&mut self, residue: Residue, given: &'a [u8]) -> bool {
         if self.residue != residue {

@@ -11,8 +11,8 @@ use crate::error::{Error, Problem, Result};
 /// Maximum size in bytes of a file, before and after unpacking. A topology of about 20 million atoms has this size.
 const MAX_UNPACKED: u64 = 4 << 30;
 
-/// Maximum ratio of unpacked to packed size, for files of an unpacked size up to [`MAX_REPETITIVE`]. A topology of a
-/// noble gas, in which all lines are alike, is packed up to 800-fold by xz at 300,000 atoms. Zeros are packed
+/// Maximum ratio of unpacked to packed size, for files of an unpacked size up to [`MAX_REPETITIVE`]. A topology of
+/// 300,000 atoms of a noble gas, in which all lines are alike, is packed up to 800-fold by xz. Zeros are packed
 /// 7000-fold by xz, and without limit by zstd.
 const MAX_RATIO: u64 = 2000;
 
@@ -24,9 +24,9 @@ const MAX_REPETITIVE: u64 = 160 << 20;
 /// packs topologies of water and protein 25- to 55-fold.
 const MAX_LARGE_RATIO: u64 = 200;
 
-/// Number of packed streams or frames that a file of any size may have, and number of unpacked bytes that each
-/// further stream or frame must have. pbzip2 packs blocks of 100 kB or more, and bgzip packs blocks of 64 KiB.
-/// Unpacking a bzip2 stream takes 0.6 ms even if the stream is empty.
+/// Number of packed streams or frames that a file of any size may have. Each stream or frame beyond this number must
+/// have a minimum number of unpacked bytes, which is the next constant. pbzip2 packs blocks of 100 kB or more, and
+/// bgzip packs blocks of 64 KiB. Unpacking a bzip2 stream takes 0.6 ms even if the stream is empty.
 const FREE_STREAMS: u64 = 1000;
 const BYTES_PER_STREAM: u64 = 16 << 10;
 
@@ -201,7 +201,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// `printf 'hello\n' | xz -C crc32`, xz 5.4
+    /// Output of `printf 'hello\n' | xz -C crc32` with xz 5.4.
     const HELLO_XZ: [u8; 60] = [
         0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00, 0x21, 0x01, 0x16, 0x00,
         0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0x01, 0x00, 0x05, 0x68, 0x65, 0x6c, 0x6c, 0x6f, 0x0a, 0x00, 0x00, 0x00,
@@ -219,7 +219,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// `printf 'hello\n' | bzip2`, bzip2 1.0.8
+    /// Output of `printf 'hello\n' | bzip2` with bzip2 1.0.8.
     const HELLO_BZIP2: [u8; 42] = [
         0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, 0xc1, 0xc0, 0x80, 0xe2, 0x00, 0x00, 0x01, 0x41,
         0x00, 0x00, 0x10, 0x02, 0x44, 0xa0, 0x00, 0x30, 0xcd, 0x00, 0xc3, 0x46, 0x29, 0x97, 0x17, 0x72, 0x45, 0x38,
@@ -279,7 +279,7 @@ mod tests {
             let problem = unpack(packed.repeat(streams + 1), 1 << 20).unwrap_err().to_string();
             assert!(problem.contains("has more than 1000") && problem.contains("unpack it yourself"), "{problem}");
         }
-        // streams with the smallest number of unpacked bytes that is allowed for each of many streams
+        // a file of many streams, each of which has the minimum number of unpacked bytes
         let block = vec![b'1'; BYTES_PER_STREAM as usize];
         assert_eq!(unpack(zstd(&block).repeat(1100), 1 << 30).unwrap().len(), 1100 << 14);
     }

@@ -13,11 +13,11 @@ pub use crate::units::{FARTHEST, FASTEST};
 /// Positions of all atoms and the other contents of a coordinate file, in topology order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coordinates {
-    /// title line
+    /// title line of the coordinate file
     pub title: String,
     /// time in ps; `None` if the file does not state it
     pub time: Option<f64>,
-    /// positions in nm
+    /// positions of all atoms in nm
     pub positions: Vec<Vec3>,
     /// velocities in nm/ps; `None` if the file has none
     pub velocities: Option<Vec<Vec3>>,
@@ -35,7 +35,8 @@ pub struct Coordinates {
 pub struct LeftOut {
     /// number of models after the first, if only the first model was requested
     pub models: usize,
-    /// number of atoms at alternative locations that were left out; in each residue, the first location is taken
+    /// number of atoms at alternative locations that were left out; in each residue, the first location in the file is
+    /// read
     pub atoms: usize,
 }
 

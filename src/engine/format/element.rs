@@ -112,7 +112,8 @@ const MASS_TOLERANCE: f64 = 0.2;
 /// differ from the sums by more than the tolerance.
 const UNITED_TOLERANCE: f64 = 0.005;
 
-/// Atomic weights in amu of the atoms in united carbons, and the index of carbon in the table.
+/// Atomic weight of carbon in amu. The next constants are the atomic weight of hydrogen in amu, and the index of carbon
+/// in the table of elements.
 const CARBON: f64 = 12.011;
 const HYDROGEN: f64 = 1.008;
 const CARBON_INDEX: usize = 5;
@@ -184,7 +185,7 @@ pub fn of_names(name: &str, residue: &str) -> u8 {
 ///    amu is carbon, and `CA` of 40 amu is calcium.
 /// 2. The mass is that of a united carbon CHₙ, n = 1 to 4. The tolerance is `MASS_TOLERANCE` if the name begins with
 ///    C, and `UNITED_TOLERANCE` otherwise.
-/// 3. The name begins with H, C, N, O, P or S, and the mass is possible for this element after hydrogen mass
+/// 3. The name begins with H, C, N, O, P or S, and an atom of this element can have the mass after hydrogen mass
 ///    repartitioning.
 /// 4. The mass is the atomic weight of an element.
 pub fn guess(name: Name, mass: f64) -> u8 {
@@ -289,8 +290,8 @@ mod tests {
 
     #[test]
     fn repartitioned_masses_are_seen_through() {
-        // mass repartitioning makes a hydrogen 3.024 amu heavy and takes 2.016 amu from its heavy atom; the nitrogen
-        // of an NH group then has the mass of carbon
+        // mass repartitioning makes a hydrogen 3.024 amu heavy and takes 2.016 amu from its heavy atom; a nitrogen
+        // bonded to one hydrogen then has the mass of carbon
         for (name, mass, expected) in
             [("HA", 3.024, "H"), ("N", 11.994, "N"), ("CB", 5.962, "C"), ("OH", 13.983, "O"), ("NZ", 7.962, "N")]
         {

@@ -1,7 +1,7 @@
 //! Opening of regular files, and reading of whole files into memory.
 //!
 //! Pipes and devices are refused, because reading from a pipe or a device may never end. Sparse files that consist
-//! mostly of holes are refused, too. The byte-order mark of a text is removed.
+//! mostly of holes (ranges that take no space on disk) are refused, too. The byte-order mark of a text is removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -77,8 +77,8 @@ pub fn text(path: &Path) -> Result<String> {
     open(path)?.read_to_string(&mut text).map(|_| text)
 }
 
-/// Whether a file has at least `wanted` bytes outside of its holes. If the file system does not report holes, the
-/// result is `true`.
+/// Whether a file has at least `wanted` bytes outside of its holes, which are ranges that take no space on disk. If the
+/// file system does not report holes, the result is `true`.
 fn holds(file: &File, length: u64, wanted: u64) -> bool {
     let (mut at, mut found) = (0, 0);
     // SAFETY: lseek takes the descriptor of an open file and touches no memory

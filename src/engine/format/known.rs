@@ -1,5 +1,5 @@
-//! Tables of the topology and coordinate formats that md knows, with one row for each format. The format of a file is
-//! recognised by its contents, not by its name.
+//! Tables of the topology and coordinate formats that md reads and writes, with one row for each format. The format of
+//! a file is recognised by its contents, not by its name.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
-/// Result of a parsing step.
+/// Result of a parsing step; the error is a [`Problem`] of the input.
 type Parsed<T> = std::result::Result<T, Problem>;
 
 /// A format of input files.
 pub struct Format<R> {
-    /// name in messages and `md info`
+    /// name of the format in messages and in `md info`
     pub name: &'static str,
     /// function that recognises a file of this format by its first unpacked bytes
     pub recognises: fn(&[u8]) -> bool,
@@ -27,7 +27,7 @@ pub struct Format<R> {
 /// included files are relative to the path of the topology.
 pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Description>;
 
-/// Function that reads coordinates from unpacked bytes. The angle (degrees) is used for a box of which the file gives
+/// Function that reads coordinates from unpacked bytes. The angle (degrees) is used for a box of which the file states
 /// only the edges.
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
@@ -77,17 +77,17 @@ pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<Stri
 
 /// A topology format that can be written.
 pub struct WritableTopology {
-    /// name in messages
+    /// name of the format in messages
     pub name: &'static str,
     /// endings of the file names of this format
     pub endings: &'static [&'static str],
     /// whether a topology in this format states the cell
     pub states_cell: bool,
-    /// writer of the format
+    /// function that returns the text of a topology in this format
     pub write: TopologyWriter,
 }
 
-/// Topology formats that can be written.
+/// Table of the topology formats that can be written, with one row for each format.
 pub const WRITABLE_TOPOLOGIES: &[WritableTopology] = &[
     WritableTopology { name: "AMBER topology", endings: &["prmtop", "parm7"], states_cell: true, write: prmtop::write },
     WritableTopology {
@@ -129,7 +129,7 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: restart::is_text, read: restart::read_text },
 ];
 
-/// Function that reads all models of a file.
+/// Function that reads all models of a coordinate file.
 type ModelsReader = fn(&[u8]) -> Parsed<Vec<Coordinates>>;
 
 /// Names of the coordinate formats that hold several models, with readers of all models.
@@ -182,9 +182,9 @@ pub fn read_topology_with(path: &Path, options: &TopologyOptions) -> Result<Desc
 
 /// Reads a coordinate file of any known format, compressed or not. The format is recognised by the contents.
 ///
-/// `expected_atoms` is the number of atoms in the topology, if there is one. `box_angle` (degrees) is used for a box
-/// of which the file gives only the edges, as old files do; see [`crate::system::CellHint::angle_degrees`]. The error
-/// is a [`Problem`] that names file and line.
+/// `expected_atoms` is the number of atoms in the topology, if there is one. `box_angle` (degrees) is used for a box of
+/// which the file states only the edges, as old files do; see [`crate::system::CellHint::angle_degrees`]. The error is
+/// a [`Problem`] that names file and line.
 pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
     let bytes = super::read(path)?;
     let coordinates = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| (format.read)(&bytes, box_angle));

@@ -1,10 +1,10 @@
 //! Readers and writers of topologies and coordinates, one module per format. The modules compute no energies or
 //! forces.
 //!
-//! Every reader gets its bytes from [`compressed::read`], which accepts only regular files ([`file`](mod@file)).
+//! Every reader receives its bytes from [`compressed::read`], which accepts only regular files ([`file`](mod@file)).
 //! [`known`] is the table of formats. [`read_topology`] and [`read_coordinates`] use the reader that recognises the
 //! contents. Topology readers return a [`crate::system::Description`], and coordinate readers return [`Coordinates`].
-//! All readers return the engine's units. Bad input gives a [`crate::error::Problem`] that names file and line.
+//! All readers return values in the engine's units. Bad input is a [`crate::error::Problem`] that names file and line.
 //!
 //! [`restart`], [`pdb`], [`write_mmcif`] and [`write_gro`] write coordinates. [`known::WRITABLE_TOPOLOGIES`] lists
 //! the writers of topologies.

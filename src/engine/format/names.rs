@@ -1,9 +1,9 @@
 //! Names, masses and bonds of atoms without a force field, as needed for reading a trajectory.
 //!
-//! A topology gives names, masses and bonds. For a PSF file, the parameter files of its force field are not needed.
-//! Structures (gro, PDB, mmCIF) give names and residues. Masses are then the standard atomic weights of the elements.
-//! The element of an atom is stated in the file, or follows from the names of the atom and its residue
-//! ([`element::of_names`]). CONECT records of a PDB file give the bonds if they join all atoms of every residue.
+//! A topology states names, masses and bonds. For a PSF file, the parameter files of its force field are not needed.
+//! Structures (gro, PDB, mmCIF) state names and residues. The masses of a structure are the standard atomic weights of
+//! the elements. The element of an atom is stated in the file, or follows from the names of the atom and its residue
+//! ([`element::of_names`]). CONECT records of a PDB file determine the bonds if they join all atoms of every residue.
 //! Other structures state no bonds, or bonds of some residues only.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::{charmm, element, pdb};
 use crate::error::{Problem, Result};
 use crate::system::{Atom, Exclusions, Molecules, Residue, Topology};
 
-/// Atoms with the names that a file gives them.
+/// Topology with the names of atoms and residues in a file.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// topology of the atoms; without bonded terms and parameters if the file has no force field

@@ -14,7 +14,7 @@ use crate::error::Problem;
 use crate::units::{AMBER_VELOCITY, ANGSTROM};
 use crate::vec3::Vec3;
 
-/// Number of characters of a number. The next constant is the number of numbers in a line.
+/// Number of characters of a number. The next constant is the number of numbers per line.
 const WIDTH: usize = 12;
 const PER_LINE: usize = 6;
 
@@ -34,7 +34,7 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
         && !numbers.iter().any(|byte| byte.is_ascii_alphabetic() && !LETTERS.contains(byte))
 }
 
-/// Reads coordinates in text form.
+/// Reads AMBER coordinates in text form.
 pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
     let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)).collect();
     while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
@@ -141,9 +141,9 @@ impl Numbers<'_> {
         Ok(values)
     }
 
-    /// Whether a line has the numbers of a box. In a file with one or two atoms, a single line after the positions
-    /// may have velocities or a box. A box has angles above 20° and positive edges. No velocity reaches 20 Å per
-    /// 1/20.455 ps, because a hydrogen at 300 K has 0.8.
+    /// Whether a line has the numbers of a box. In a file with one or two atoms, a single line after the positions may
+    /// have velocities or a box. A box has angles above 20° and positive edges. No velocity reaches 20 Å per 1/20.455
+    /// ps, because the velocity of a hydrogen at 300 K is about 0.8 Å per 1/20.455 ps.
     fn looks_like_box(&self, line: usize) -> Parsed<bool> {
         let filled = self.lines[line].trim_ascii_end().len().div_ceil(WIDTH);
         if filled != PER_LINE {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 /// Number of items that one thread formats at a time. The number is even, so that a piece always ends at the end of a
 /// line in formats with two items per line.
 const PIECE: usize = 4096;
-/// Number of pieces in memory at a time.
+/// Number of formatted pieces that are in memory at the same time.
 const PIECES: usize = 64;
 
 /// Byte-order mark with which some editors begin UTF-8 files.
@@ -57,7 +57,7 @@ pub(super) fn push_fixed(value: f64, width: usize, decimals: usize, text: &mut S
         }
         text.truncate(start);
     }
-    // as in Fortran, a number that has no room even without decimals is written as asterisks
+    // as in Fortran, a number that does not fit even without decimals is written as asterisks
     text.extend(std::iter::repeat_n('*', width));
 }
 

@@ -36,7 +36,7 @@ pub struct AtomSpec<'a> {
 }
 
 /// Builds a [`System`] in code; see [`System::builder`]. Atoms are numbered from 0 in the order in which they are
-/// added. [`SystemBuilder::build`] checks everything.
+/// added. [`SystemBuilder::build`] checks the input.
 #[derive(Clone, Debug, Default)]
 pub struct SystemBuilder {
     topology: Topology,
@@ -143,9 +143,9 @@ impl SystemBuilder {
         (self.topology.atoms.len() - 1) as u32
     }
 
-    /// Adds a virtual site with zero mass. The position of the site is computed from the positions of atoms, and the
-    /// field `position` of `site` is ignored. A virtual site takes part in bonded terms, exclusions and non-bonded
-    /// interactions like an atom. Returns its index.
+    /// Adds a virtual site with zero mass, and returns the index of the site. The position of the site is computed from
+    /// the positions of atoms, and the field `position` of `site` is ignored. A virtual site takes part in bonded
+    /// terms, exclusions and non-bonded interactions like an atom.
     pub fn virtual_site(&mut self, site: AtomSpec<'_>, construction: Construction) -> u32 {
         let index = self.atom(site);
         self.topology.virtual_sites.push(VirtualSite { site: index, construction });
@@ -182,9 +182,9 @@ impl SystemBuilder {
         self
     }
 
-    /// Excludes all pairs that are at most three bonds apart, and adds 1-4 pairs with Coulomb and Lennard-Jones
-    /// interactions multiplied by these factors. If both factors are zero, no 1-4 pairs are added. Exclusions of
-    /// [`SystemBuilder::exclude`] and 1-4 terms of [`SystemBuilder::bonded`] take precedence.
+    /// Excludes all pairs that are at most three bonds apart, and adds 1-4 pairs whose Coulomb and Lennard-Jones
+    /// interactions are multiplied by the factors `coulomb` and `lennard_jones`. If both factors are zero, no 1-4 pairs
+    /// are added. Exclusions of [`SystemBuilder::exclude`] and 1-4 terms of [`SystemBuilder::bonded`] take precedence.
     pub fn scale_pairs14(&mut self, coulomb: f64, lennard_jones: f64) -> &mut Self {
         self.scales14 = Some([coulomb, lennard_jones]);
         self

@@ -10,7 +10,7 @@ use crate::system::{BoxKind, Description, DispersionCorrection, ListPolicy, Topo
 use crate::vec3::Vec3;
 use std::path::Path;
 
-/// All problems found.
+/// Returns all problems of the description, the coordinates and the options.
 pub(super) fn problems(
     description: &Description,
     coordinates: &Coordinates,

@@ -9,7 +9,7 @@ use crate::units::Range;
 /// Minimum size of a bicubic correction map. Derivatives on the map use two neighbours on each side of a grid point.
 const SMALLEST_MAP: usize = 4;
 
-/// Help text for a number outside its physical range.
+/// Help text of an error about a number outside its physical range.
 pub(super) const MEND: &str = "correct the value in the topology; check its unit";
 
 /// Physical ranges of the parameters of each list of bonded terms, in the order of [`BondedTerm::parameters`]. Force

@@ -10,7 +10,8 @@ use crate::system::{DispersionCorrection, Electrostatics, PmeParameters, State, 
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
-/// Alternative PME parameters with the accuracy that the input requests. Empty for other methods.
+/// Alternative PME parameters with the accuracy that the input requests. Coulomb methods other than PME have no
+/// alternatives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alternatives {
     /// PME parameters that are used if tuning is off

@@ -53,13 +53,13 @@ pub struct Options<'a> {
 /// Files of description and coordinates, if they were read from files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Files<'a> {
-    /// file of the description
+    /// path of the file from which the description was read
     pub topology: Option<&'a Path>,
-    /// file of the coordinates
+    /// path of the file from which the coordinates were read
     pub coordinates: Option<&'a Path>,
 }
 
-/// A system ready to run.
+/// A system and its initial state, ready to run.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// the system

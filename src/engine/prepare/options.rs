@@ -1,4 +1,4 @@
-//! Force settings as given by the input file or by code. They are plain data, independent of a system.
+//! Force settings from the input file or from code. Force settings are plain data, independent of a system.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::units::BAR;
 pub enum Setting<T> {
     /// the setting follows the convention of the force field
     ForceField,
-    /// the given value
+    /// the value that the input states
     Given(T),
 }
 
@@ -26,7 +26,7 @@ impl<T> Setting<T> {
     }
 }
 
-/// How forces are computed.
+/// Options of the force computation: cutoffs, Coulomb method, modifiers, constraints and pair lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForceOptions {
     /// Coulomb cutoff in nm; `None` = all pairs
@@ -171,7 +171,7 @@ pub enum ElectrostaticsSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PmeSpec {
-    /// given parameters; no tuning
+    /// the input states the PME parameters, which are not tuned
     Explicit {
         /// Ewald splitting parameter α in 1/nm
         alpha: f64,
@@ -195,7 +195,7 @@ pub enum PmeSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LjPmeSpec {
-    /// given parameters
+    /// the input states the parameters
     Explicit(PmeParameters),
     /// maximum grid spacing; the splitting parameter is chosen such that the direct-space potential at the cutoff is
     /// 10⁻³ of r⁻⁶
@@ -213,15 +213,15 @@ pub enum LjPmeSpec {
 pub enum TuningMethod {
     /// the conventional choice: lists for 20 steps, PME of order 4
     Off,
-    /// the choice of a cost model, which gives the same result in every run
+    /// the choice of a cost model, which is the same in every run
     #[default]
     Model,
-    /// the fastest of several candidates that the cost model finds best; found by timing
+    /// the candidate that timing finds fastest, among several candidates that the cost model ranks best
     Measure,
 }
 
 impl TuningMethod {
-    /// Keyword of the input file.
+    /// Name of the tuning method in the input file.
     pub fn name(self) -> &'static str {
         match self {
             TuningMethod::Off => "off",
@@ -264,7 +264,7 @@ mod tests {
         };
         assert_eq!(truncation(&options, true), given);
         assert_eq!(options.left_to_force_field(), Vec::<&str>::new());
-        // giving one setting does not change the other settings
+        // an explicit value of one setting does not change the other settings
         let longer = ForceOptions { cutoff: Setting::Given(Some(1.3)), ..ForceOptions::default() };
         let expected = Truncation { cutoff: Some(1.3), cutoff_lj: Some(1.3), ..CHARMM };
         assert_eq!(truncation(&longer, true), expected);

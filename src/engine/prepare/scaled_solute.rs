@@ -23,7 +23,7 @@ use crate::system::{BondedTerms, CmapGrid, Nonbonded, Topology};
 pub struct ScaledSolute {
     /// selection of the atoms of this part, see [`crate::select`]
     pub select: String,
-    /// factor λ
+    /// factor λ of the energy inside the solute
     pub factor: f64,
 }
 

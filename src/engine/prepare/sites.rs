@@ -46,7 +46,7 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
     })
 }
 
-/// An atom that appears twice.
+/// Returns an atom that appears twice in a list; `None` if all atoms are different.
 fn repeated(atoms: &[u32]) -> Option<u32> {
     let mut sorted = atoms.to_vec();
     sorted.sort_unstable();
@@ -109,11 +109,11 @@ fn beyond(construction: &Construction) -> Option<String> {
     refused.map(|what| format!("it has {what}"))
 }
 
-/// Describes faults of weights, distances and angles.
+/// Describes the first fault of the weights, distances and angles of a construction; `None` without a fault.
 fn shape(construction: &Construction) -> Option<String> {
     let sums_to = |what: &str, weights: &mut dyn Iterator<Item = f64>, wanted: f64| {
         let sum: f64 = weights.sum();
-        // false for NaN
+        // the comparison is false for NaN
         let right = (sum - wanted).abs() < UNITY;
         (!right).then(|| format!("{what} add up to {sum}, not to {wanted}"))
     };

@@ -39,7 +39,7 @@ pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Cons
     keep(g96_angles, |angle| is_free_angle(angle.atoms));
 }
 
-/// Keeps the terms that `is_free` accepts.
+/// Removes the terms that `is_free` does not accept.
 fn keep<T: Send>(terms: &mut Vec<T>, is_free: impl Fn(&T) -> bool + Send + Sync) {
     *terms = std::mem::take(terms).into_par_iter().filter(is_free).collect();
 }

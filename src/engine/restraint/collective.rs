@@ -6,11 +6,14 @@
 //! where f = −∂U/∂ξ is the force on the variable. Leapfrog changes p at whole steps, together with the momenta of the
 //! atoms (v(t±½) stands for v(t±½dt)):
 //!
-//! W(t+½) = W(t−½) + v f(t) dt, and W(t) = ½ (W(t−½) + W(t+½)), which is zero at the start of the stage.
+//! The work at half steps is W(t+½) = W(t−½) + v f(t) dt, with the velocity v of the center and the force f on the
+//! variable. The work at steps is W(t) = ½ (W(t−½) + W(t+½)), which is zero at the start of the stage.
 //!
-//! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W as well as it conserves K + U without
-//! moving centers: with a fluctuation of order dt² and without drift. The force constant k of position restraints may
-//! also change with time. The work of this change is ∂U/∂k dk and is integrated in the same way.
+//! The work W of a moving center is integrated by the trapezoidal rule for ∫ v f dt, with the velocity v of the center
+//! and the force f on the variable. Leapfrog conserves the total energy minus the work, K + U − W, as well as it
+//! conserves K + U without moving centers: with a fluctuation of order dt² and without drift. The force constant k of
+//! position restraints may also change with time. The work of this change is ∂U/∂k dk and is integrated in the same
+//! way.
 
 use super::{Configuration, PositionRestraints, Potential, Restraints, Variable, VariableKind};
 use crate::cell::PeriodicCell;
@@ -68,7 +71,7 @@ pub struct RestraintSample {
 pub struct Samples {
     /// values of the restraints of collective variables
     pub collective: Vec<RestraintSample>,
-    /// ∂U/∂k for each set of position restraints, nm²
+    /// derivative ∂U/∂k of the energy U with respect to the force constant k, for each set of position restraints, nm²
     slopes: Vec<f64>,
     /// work W of all position restraints since the start of the stage, kJ/mol; set by [`Restraining::book_work`]
     /// after the step
@@ -86,7 +89,7 @@ pub struct Applied {
     pub virial: Mat3,
 }
 
-/// The restraints of a stage in progress.
+/// Restraints of a stage in progress, with the state that a checkpoint stores.
 #[derive(Clone, Debug, Default)]
 pub struct Restraining {
     restraints: Restraints,
@@ -126,7 +129,7 @@ impl Restraining {
         self.time
     }
 
-    /// The position restraints.
+    /// Position restraints of the stage, for all atoms of the system.
     pub fn position_restraints(&self) -> &[Arc<PositionRestraints>] {
         &self.restraints.positions
     }
@@ -300,7 +303,7 @@ impl Restraining {
         !self.restraints.is_empty()
     }
 
-    /// Adds the forces of the last call of [`Self::apply`] once more, at the same positions.
+    /// Adds the forces of the last call of [`Self::apply`] once more, at the positions of that call.
     pub fn again(&self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) {
         for restraints in &self.restraints.positions {
             restraints.apply(restraints.force_constant.at(self.time), cell, positions, forces);

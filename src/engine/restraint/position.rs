@@ -1,4 +1,4 @@
-//! Position restraints: atoms held near reference positions.
+//! Position restraints, which hold atoms near reference positions.
 //!
 //! E = ½ k (|d| − ρ)² where |d| > ρ, else 0, with d = x − x₀ and the radius ρ of a flat bottom. AMBER's
 //! `restraint_wt` and CHARMM's force constants are ½ k. Positions are not wrapped, and molecules are whole. Each atom
@@ -107,11 +107,12 @@ impl PositionRestraints {
     /// stored in files. Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell`
     /// are those at the start.
     ///
-    /// With center-of-mass scaling, references are moved by lattice vectors into their cell, molecule by molecule.
-    /// Without scaling, references are moved in the same way if they have the same cell as the system, `cell`.
-    /// Otherwise references are not moved: either their images have no effect on the energy, or the images in the
-    /// file are intended. If consecutive restrained molecules are equal, only the first of them contributes to the
-    /// center of mass, as in GROMACS. Each atom gets the image in which its molecule is nearest to its references.
+    /// With center-of-mass scaling, reference positions are moved by lattice vectors into their cell, molecule by
+    /// molecule. Without scaling, reference positions are moved in the same way if they have the same cell as the
+    /// system, `cell`. In all other cases reference positions are not moved: either their images have no effect on the
+    /// energy, or the images in the file are intended. If consecutive restrained molecules are equal, only the first of
+    /// them contributes to the center of mass, as in GROMACS. Each atom gets the image in which its molecule is nearest
+    /// to its reference positions.
     pub fn choose_images(
         &mut self,
         topology: &Topology,

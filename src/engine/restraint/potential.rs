@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 pub enum Potential {
     /// harmonic well, optionally with a flat bottom or on one side only
     Well(Well),
-    /// −F ξ: the constant force F, kJ/mol/nm or kJ/mol/rad
+    /// constant force F (kJ/mol/nm or kJ/mol/rad) along the variable ξ, with the energy −F ξ
     Force(f64),
 }
 
@@ -104,7 +104,7 @@ mod tests {
         let (energy, force) = Potential::Well(well).at(-3.0, 3.0, true);
         let deviation = TAU - 6.0;
         assert!((energy - 4.0 * deviation * deviation).abs() < 1e-14 && (force + 8.0 * deviation).abs() < 1e-14);
-        // a center that has turned many times
+        // a moving center of a torsion, which has turned by 100 periods
         let turned = Potential::Well(well).at(-3.0, 3.0 + 100.0 * TAU, true);
         assert!((turned.0 - energy).abs() < 1e-11 && (turned.1 - force).abs() < 1e-11);
     }

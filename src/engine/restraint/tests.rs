@@ -122,8 +122,8 @@ fn forces_and_virial_are_derivatives_of_the_energy() {
                 assert!((slope + force.dot(direction)).abs() < DIFFERENCE, "{index}, atom {atom}: {slope} {force:?}");
             }
         }
-        // strains the cell and all atoms by ε, component a in proportion to b, as far as lattice vectors allow: W_ba
-        // = −∂E/∂ε
+        // applies a strain that adds ε times component b to component a of all positions and cell vectors: W_ba =
+        // −∂E/∂ε; only strains that keep the cell vectors in reduced form are tested
         for (a, b) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)] {
             let strained = |step: f64, r: Vec3| {
                 let mut change = [0.0; 3];
@@ -236,7 +236,7 @@ fn work_is_the_integral_of_the_force_along_the_path_of_the_center() {
         // the atoms lag behind the center, and oscillate
         let r = [Vec3::ZERO, vec3(0.3 + 0.4 * time + 0.02 * (9.0 * time).sin(), 0.0, 0.0)];
         if step == 60 {
-            // restart from the stored progress
+            // restarts the stage from the stored progress
             let restraints = Restraints { collective: vec![Arc::new(restraint.clone())], ..Restraints::default() };
             again = Restraining::new(restraints, running.progress());
         }

@@ -43,7 +43,7 @@ impl VariableKind {
         matches!(self, VariableKind::Angle | VariableKind::Torsion)
     }
 
-    /// Keyword in files.
+    /// Name of the kind of variable in files.
     pub fn name(self) -> &'static str {
         match self {
             VariableKind::Distance => "distance",
@@ -60,7 +60,7 @@ pub type Components = [bool; 3];
 /// Cell, positions and images at which a variable is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct Configuration<'a> {
-    /// the periodic cell
+    /// periodic cell; `None` without periodic boundaries
     pub cell: Option<&'a PeriodicCell>,
     /// positions of all atoms, nm, not wrapped
     pub positions: &'a [Vec3],
@@ -135,7 +135,7 @@ impl Members {
         })
     }
 
-    /// Position of the first atom.
+    /// Position (nm) of the first atom of the group.
     fn first(&self, at: Configuration<'_>) -> Vec3 {
         self.placed(at).next().map_or(Vec3::ZERO, |(_, r)| r)
     }
@@ -195,7 +195,7 @@ impl Superposed {
         let (count, first) = (self.references.len() as f64, self.members.first(at));
         let offset: Vec3 = self.members.placed(at).map(|(_, r)| r - first).sum();
         let center = first + offset / count;
-        // rotates references onto atoms
+        // rotation of the reference positions onto the atoms
         let turn =
             rotation(&correlation(self.members.placed(at).map(|(place, r)| (self.references[place], r - center))));
         let rows = [0, 1, 2].map(|i| Vec3::from([0, 1, 2].map(|j| turn[(i, j)])));
@@ -218,7 +218,7 @@ pub enum Variable {
     Angle([Group; 3]),
     /// torsion of four centers
     Torsion([Group; 4]),
-    /// deviation from a reference
+    /// root-mean-square deviation from a reference structure
     Rmsd(Superposed),
 }
 
@@ -234,11 +234,13 @@ pub struct VariableValue {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slope {
-    /// ∂ξ/∂R for the centers R of the groups, and Σ R⊗∂ξ/∂R
+    /// derivatives ∂ξ/∂R of the value ξ of a variable of centers for the centers R of the groups, and the sum Σ
+    /// R⊗∂ξ/∂R for the virial
     Centers([Vec3; 4], Mat3),
-    /// ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ): the superposition minimises the deviation, so that the derivative of the
-    /// rotation R does not contribute (Coutsias, Seok and Dill, J. Comput. Chem. 25, 1849 (2004),
-    /// doi:10.1002/jcc.20110)
+    /// derivatives of an RMSD ξ: ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ), where r is the position and y the reference position of
+    /// one of N atoms, c is the center, and Rᵀ rotates references onto atoms. The superposition minimises the
+    /// deviation, so that the derivative of the rotation does not contribute (Coutsias, Seok and Dill, J. Comput. Chem.
+    /// 25, 1849 (2004), doi:10.1002/jcc.20110)
     Superposed { rows: [Vec3; 3], center: Vec3, scale: f64 },
 }
 
@@ -339,7 +341,7 @@ impl Variable {
         }
     }
 
-    /// Atoms of all groups.
+    /// Members of all groups of the variable.
     fn members(&self) -> impl Iterator<Item = &Members> {
         let superposed = match self {
             Variable::Rmsd(superposed) => Some(&superposed.members),

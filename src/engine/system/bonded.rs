@@ -1,10 +1,9 @@
 //! Bonded terms: parameters, and the table from which all code that lists or evaluates the terms is generated.
 //!
 //! [`bonded_terms`] lists every kind of term. The lists of [`BondedTerms`], the fields of
-//! [`Energies`](crate::backend::Energies) and the columns of `energies.csv`, the loops of all backends, the layout on
-//! a GPU, counts and fingerprints are generated from it. A new term needs its formula in [`crate::term`], its
-//! parameters with [`BondedTerm`] and a row in the table, a reader, and for GPUs its counterpart in
-//! `kernels/term.cuh`.
+//! [`Energies`](crate::backend::Energies) and the columns of `energies.csv`, the loops of all backends, the layout on a
+//! GPU, counts and fingerprints are generated from this table. A new term needs its formula in [`crate::term`], its
+//! parameters with [`BondedTerm`] and a row in the table, a reader, and for GPUs its counterpart in `kernels/term.cuh`.
 //!
 //! Correction maps and 1-4 pairs, which have eight atoms or two energies, have separate lists and loops.
 
@@ -26,9 +25,9 @@ pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Sen
     /// displacements and adding the forces to the atomic forces.
     const FLOPS: f64;
 
-    /// The atoms, in the order of the formula.
+    /// Atoms of the term, in the order in which the formula takes them.
     fn atoms(&self) -> [u32; N];
-    /// The parameters, in the order of the formula.
+    /// Parameters of the term, in the order in which the formula takes them.
     fn parameters(&self) -> [f64; P];
     /// Forces on the atoms (kJ/mol/nm) and the energy (kJ/mol).
     fn evaluate<T: Real>(displacements: [Vec3<T>; E], parameters: [T; P]) -> ([Vec3<T>; N], T);
@@ -73,7 +72,7 @@ macro_rules! define_bonded_terms {
     ($($(#[$doc:meta])* $energy:ident {
         $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
     })*) => {
-        /// Every bonded interaction.
+        /// Lists of all bonded terms of a system.
         #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct BondedTerms {
             $($(
@@ -89,7 +88,7 @@ macro_rules! define_bonded_terms {
         }
 
         impl BondedTerms {
-            /// Names and lengths of the lists.
+            /// Name and number of terms of each list.
             pub fn counts(&self) -> Vec<(&'static str, usize)> {
                 vec![
                     $($(($name, self.$list.len()),)+)*
@@ -114,7 +113,7 @@ macro_rules! define_bonded_terms {
                 result
             }
 
-            /// Renumbers all atoms.
+            /// Replaces every atom index by the value that `to` returns for it.
             pub fn renumber(&mut self, to: impl Fn(u32) -> u32) {
                 $($(self.$list.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));)+)*
                 self.cmaps.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));
@@ -204,7 +203,7 @@ pub struct Bond {
     pub atoms: [u32; 2],
     /// equilibrium length r₀ in nm
     pub length: f64,
-    /// force constant k in kJ/mol/nm² (with the ½)
+    /// force constant k of the energy ½ k (r − r₀)², in kJ/mol/nm²
     pub force_constant: f64,
 }
 
@@ -298,7 +297,7 @@ pub struct G96Angle {
     pub atoms: [u32; 3],
     /// equilibrium angle θ₀ in rad
     pub angle: f64,
-    /// force constant k in kJ/mol (with the ½)
+    /// force constant k of the energy ½ k (cos θ − cos θ₀)², in kJ/mol
     pub force_constant: f64,
 }
 
@@ -444,16 +443,17 @@ pub struct CmapGrid {
     pub energies: Vec<f64>,
 }
 
-/// A scaled 1-4 pair E = q/(r) · Coulomb constant + c12/r¹² − c6/r⁶, without a cutoff.
+/// A scaled 1-4 pair E = k q/r + c12/r¹² − c6/r⁶ with Coulomb's constant k and the scaled charge product q, without a
+/// cutoff.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Pair14 {
     /// the two atoms
     pub atoms: [u32; 2],
-    /// q_i q_j times the electrostatic scale, e²
+    /// charge product q_i q_j times the electrostatic scale of 1-4 pairs, e²
     pub charge_product: f64,
-    /// scaled c6, kJ/mol nm⁶
+    /// coefficient c6 of the scaled Lennard-Jones interaction, kJ/mol nm⁶
     pub c6: f64,
-    /// scaled c12, kJ/mol nm¹²
+    /// coefficient c12 of the scaled Lennard-Jones interaction, kJ/mol nm¹²
     pub c12: f64,
 }
 
@@ -480,7 +480,7 @@ mod tests {
                     + f[1] * (1.0 - cosine(2.0))
                     + f[2] * (1.0 + cosine(3.0))
                     + f[3] * (1.0 - cosine(4.0)));
-            // six products of numbers below 10, each accurate to 1e-16
+            // tolerance for six products of numbers below 10, each accurate to a relative 1e-16
             assert!((energy - expected).abs() < 1e-13, "{phi}: {energy} against {expected}");
         }
     }

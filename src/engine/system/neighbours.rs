@@ -1,5 +1,5 @@
-//! Excluded and scaled pairs derived from bonds. The distance of a pair is the smallest number of bonds on a path
-//! between its atoms.
+//! Searches for pairs of atoms by the number of bonds between them, from which excluded and scaled pairs are derived.
+//! The distance of a pair is the smallest number of bonds on a path between its atoms.
 
 /// Finds atoms by the number of bonds between them and a given atom.
 pub(crate) struct Neighbours {
@@ -48,7 +48,7 @@ impl Neighbours {
 mod tests {
     use super::*;
 
-    /// A five-membered ring, with a chain of two atoms bonded to the first ring atom.
+    /// Bonds of a five-membered ring with a chain of two atoms bonded to the first ring atom.
     const RING: [[u32; 2]; 7] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [6, 5]];
 
     fn shells(atom: u32, most: usize) -> Vec<Vec<u32>> {

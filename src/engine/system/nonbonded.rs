@@ -7,7 +7,8 @@ use crate::error::Problem;
 /// take 270 MB of memory.
 const MOST_TYPES: usize = 4096;
 
-/// A combination rule, which gives the whole table from two numbers for each type.
+/// A combination rule, which determines the Lennard-Jones parameters of all pairs of types from two parameters of each
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum CombinationRule {
     /// c6 and c12 are geometric means
@@ -147,7 +148,7 @@ impl Nonbonded {
         types.iter().all(expressible).then(|| before.filter(|&[a, b]| !self.gives(rule, a, b)).collect())
     }
 
-    /// Whether the rule gives the parameters that the table has for a pair of types.
+    /// Whether the parameters in the table for a pair of types agree with the combination rule.
     fn gives(&self, rule: CombinationRule, a: u32, b: u32) -> bool {
         let ((expected6, expected12), (c6, c12)) = (self.combined(rule, a, b), self.pair(a, b));
         let [rounding6, rounding12] = self.combined_rounding(rule, a, b);

@@ -78,7 +78,7 @@ pub enum Electrostatics {
     Off,
     /// plain 1/r, truncated at the cutoff if there is one
     Plain,
-    /// 1/r + k_rf r² − c_rf with the given relative permittivity beyond the cutoff
+    /// reaction field 1/r + k_rf r² − c_rf, with the given relative permittivity beyond the cutoff
     ReactionField {
         /// relative permittivity of the surroundings; infinity = conducting
         permittivity: f64,
@@ -102,12 +102,12 @@ pub enum ListPolicy {
     },
     /// lists are rebuilt when any atom has moved by half of the buffer, so that no pair is ever missed
     Exact {
-        /// buffer in nm
+        /// width of the buffer of the pair list beyond the cutoff, nm
         buffer: f64,
     },
 }
 
-/// Force settings.
+/// Settings of the force computation, with all parameters derived.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ForceSettings {
     /// Coulomb cutoff in nm; `None` = all pairs (only without a cell)
@@ -171,16 +171,16 @@ pub struct Settle {
     pub hh: f64,
 }
 
-/// A constraint.
+/// A distance constraint between two atoms.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Constraint {
     /// the two atoms
     pub atoms: [u32; 2],
-    /// length, nm
+    /// constrained distance, nm
     pub length: f64,
 }
 
-/// Every constraint of the system.
+/// All constraints of a system.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Constraints {
     /// rigid waters

@@ -10,39 +10,42 @@ pub struct VirtualSite {
     pub construction: Construction,
 }
 
-/// Construction of a virtual site from the atoms i, j, k, l, in this order, with r_ij = r_j − r_i. The atoms i to l
-/// may themselves be virtual sites. The names of each construction in GROMACS and OpenMM are in brackets.
+/// Construction of the position r of a virtual site from the positions r_i to r_l of the atoms i, j, k, l, in this
+/// order, with r_ij = r_j − r_i. The atoms i to l may themselves be virtual sites. The names of each construction in
+/// GROMACS and OpenMM are in brackets.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Construction {
-    /// r = Σ w r of two atoms, Σ w = 1 (2; `TwoParticleAverageSite`)
+    /// weighted average r = Σ w r of two atoms, Σ w = 1 (GROMACS 2; `TwoParticleAverageSite`)
     Average2 {
         /// atoms i, j
         atoms: [u32; 2],
         /// weights w
         weights: [f64; 2],
     },
-    /// r = Σ w r of three atoms, Σ w = 1: in their plane (3; `ThreeParticleAverageSite`)
+    /// weighted average r = Σ w r of three atoms, Σ w = 1, in the plane of the atoms (GROMACS 3;
+    /// `ThreeParticleAverageSite`)
     Average3 {
         /// atoms i, j, k
         atoms: [u32; 3],
         /// weights w
         weights: [f64; 3],
     },
-    /// r = Σ w r of any number of atoms, Σ w = 1 (n)
+    /// weighted average r = Σ w r of any number of atoms, Σ w = 1 (GROMACS n)
     Average {
         /// all atoms of the average
         atoms: Vec<u32>,
         /// weights w, one for each atom
         weights: Vec<f64>,
     },
-    /// r = r_i + d r_ij/|r_ij| (2fd)
+    /// site at the distance d from atom i on the line through i and j: r = r_i + d r_ij/|r_ij| (GROMACS 2fd)
     FixedDistance2 {
         /// atoms i, j
         atoms: [u32; 2],
         /// distance d in nm
         distance: f64,
     },
-    /// r = r_i + d s/|s| with s = r_ij + a r_jk: in the plane of the three atoms (3fd)
+    /// site at the distance d from atom i in the plane of three atoms: r = r_i + d s/|s| with s = r_ij + a r_jk
+    /// (GROMACS 3fd)
     FixedDistance3 {
         /// atoms i, j, k
         atoms: [u32; 3],
@@ -51,7 +54,8 @@ pub enum Construction {
         /// distance d in nm
         distance: f64,
     },
-    /// r = r_i + d cos θ r_ij/|r_ij| + d sin θ s/|s| with s = r_jk − r_ij (r_ij·r_jk)/(r_ij·r_ij) (3fad)
+    /// site at a distance d and an angle θ in the plane of three atoms: r = r_i + d cos θ r_ij/|r_ij| + d sin θ s/|s|
+    /// with s = r_jk − r_ij (r_ij·r_jk)/(r_ij·r_ij) (GROMACS 3fad)
     FixedAngle3 {
         /// atoms i, j, k
         atoms: [u32; 3],
@@ -60,7 +64,8 @@ pub enum Construction {
         /// distance d in nm
         distance: f64,
     },
-    /// r = r_i + a r_ij + b r_ik + c r_ij × r_ik (3out; `OutOfPlaneSite`)
+    /// site outside of the plane of three atoms: r = r_i + a r_ij + b r_ik + c r_ij × r_ik (GROMACS 3out;
+    /// `OutOfPlaneSite`)
     OutOfPlane {
         /// atoms i, j, k
         atoms: [u32; 3],
@@ -69,7 +74,8 @@ pub enum Construction {
         /// coefficient c in 1/nm
         cross: f64,
     },
-    /// r = r_i + d s/|s| with s = (a r_ik − r_ij) × (b r_il − r_ij) (4fdn)
+    /// site at the distance d from atom i, from four atoms: r = r_i + d s/|s| with s = (a r_ik − r_ij) × (b r_il −
+    /// r_ij) (GROMACS 4fdn)
     FixedDistance4 {
         /// atoms i, j, k, l
         atoms: [u32; 4],
@@ -78,8 +84,8 @@ pub enum Construction {
         /// distance d in nm
         distance: f64,
     },
-    /// r = o + x p₁ + y p₂ + z p₃ with o = Σ w r, x̂ along Σ u r, ẑ along (Σ u r) × (Σ v r), ŷ = ẑ × x̂
-    /// (`LocalCoordinatesSite`)
+    /// site in a local frame: r = o + p₁ x̂ + p₂ ŷ + p₃ ẑ with the origin o = Σ w r and the axes x̂ along Σ u r, ẑ
+    /// along (Σ u r) × (Σ v r), ŷ = ẑ × x̂ (`LocalCoordinatesSite`)
     LocalFrame {
         /// atoms of the frame
         atoms: Vec<u32>,

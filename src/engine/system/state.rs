@@ -29,20 +29,21 @@ pub struct Coupling {
 /// data are empty without multiple time steps, or without such a thermostat.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ImpulseCycle {
-    /// n, number of steps from one impulse to the next
+    /// number n of steps from one impulse to the next
     pub length: u32,
-    /// j, number of steps from the impulse to the last step
+    /// number j of steps from the impulse to the last step
     pub step: u32,
-    /// S₀, slow forces at the impulse, kJ/mol/nm
+    /// mesh forces S₀ at the impulse, kJ/mol/nm
     pub slow: Vec<Vec3>,
-    /// Σ (j+½) Δⱼ, where Δⱼ are the velocity changes by the thermostat since the impulse, nm/ps
+    /// weighted sum Σ (j+½) Δⱼ over the steps j since the impulse, where Δⱼ are the velocity changes by the thermostat,
+    /// nm/ps
     pub changes: Vec<Vec3>,
 }
 
 /// State of the Monte Carlo volume moves along one extent of the cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TrialMoves {
-    /// Δ, largest change of the logarithm of the extent; zero before the first move
+    /// maximum change Δ of the logarithm of the extent; zero before the first move
     pub largest: f64,
     /// number of moves tried in this stage
     pub tried: u64,

@@ -4,7 +4,7 @@ use super::{BondedTerms, Constraint, Methods, VirtualSite};
 use crate::error::Problem;
 use std::fmt;
 
-/// A short name (of an atom, residue or type), at most eight bytes of UTF-8, cheap to copy.
+/// A short name (of an atom, residue or type) of at most eight bytes of UTF-8, which is cheap to copy.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Name([u8; 8]);
 
@@ -40,7 +40,7 @@ impl fmt::Debug for Name {
     }
 }
 
-/// An atom.
+/// An atom of the topology, with its names, mass, charge and Lennard-Jones type.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Atom {
     /// atom name, e.g. `CA`
@@ -66,7 +66,7 @@ pub struct Residue {
     pub name: Name,
     /// number as printed in files, 1-based
     pub number: i32,
-    /// first atom
+    /// index of the first atom of the residue
     pub first: u32,
 }
 
@@ -132,12 +132,12 @@ impl Exclusions {
         Self { starts, partners: sorted.into_iter().map(|p| p[1]).collect() }
     }
 
-    /// Number of atoms in the table.
+    /// Number of atoms for which exclusions are stored.
     pub fn atoms(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Partners j > i of atom i, ascending.
+    /// Partners j > i with which atom i is excluded, ascending.
     #[inline]
     pub fn of(&self, i: usize) -> &[u32] {
         &self.partners[self.starts[i] as usize..self.starts[i + 1] as usize]
@@ -149,7 +149,7 @@ impl Exclusions {
         self.of(i.min(j) as usize).binary_search(&i.max(j)).is_ok()
     }
 
-    /// All pairs [i, j] with i < j.
+    /// All excluded pairs [i, j] with i < j.
     pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         (0..self.atoms()).flat_map(|i| self.of(i).iter().map(move |&j| [i as u32, j]))
     }

@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_right_angle() {
-        // ½ · 100 · (π/2 − 1)²
+        // expected energy ½ k (θ − θ₀)² = ½ · 100 · (π/2 − 1)²
         let expected = 50.0 * (std::f64::consts::FRAC_PI_2 - 1.0).powi(2);
         let (_, energy) = angle([vec3(0.1, 0.0, 0.0), vec3(0.0, 0.2, 0.0)], [1.0, 100.0]);
         assert!((energy / expected - 1.0).abs() < 1e-14);

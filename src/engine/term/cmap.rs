@@ -9,7 +9,7 @@ use std::f64::consts::{PI, TAU};
 use super::{Dihedral, Real};
 use crate::vec3::Vec3;
 
-/// A square of the map and a position in it: E = Σ a_mn uᵐ vⁿ.
+/// A square of a correction map and a position (u, v) in the square: E = Σ a_mn uᵐ vⁿ.
 #[derive(Clone, Copy, Debug)]
 pub struct Patch<T> {
     /// coefficients a_mn at index 4m + n, kJ/mol
@@ -73,7 +73,7 @@ impl CmapTable {
         Self { size, patches }
     }
 
-    /// Number of grid points per angle.
+    /// Number of grid points per angle of the correction map.
     pub fn size(&self) -> usize {
         self.size
     }

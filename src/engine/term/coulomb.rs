@@ -1,7 +1,7 @@
 //! Coulomb pairs: plain, reaction field, and the two direct-space parts of an Ewald sum.
 //!
-//! All functions take the charge product multiplied by Coulomb's constant (kJ nm/mol). All functions return f/r and
-//! E. The force over the distance f/r is in kJ/mol/nm², and the force on i is (f/r)(r_i − r_j).
+//! Functions of Coulomb pairs take the charge product multiplied by Coulomb's constant (kJ nm/mol). They return the
+//! force over the distance f/r (kJ/mol/nm²) and the energy E (kJ/mol). The force on i is (f/r)(r_i − r_j).
 
 use super::{Real, Special};
 
@@ -12,7 +12,7 @@ pub fn coulomb<T: Real>(charge_product: T, inverse_r: T) -> (T, T) {
     (energy * inverse_r * inverse_r, energy)
 }
 
-/// The constants of a reaction field.
+/// The constants k_rf and c_rf of a reaction field 1/r + k_rf r² − c_rf.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReactionField<T> {
     /// coefficient k_rf in 1/nm³
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn coinciding_excluded_charges_have_the_self_energy() {
-        // lim erf(αr)/r = 2α/√π
+        // the limit of erf(αr)/r for r → 0 is 2α/√π
         let (force, energy) = ewald_excluded(1.0, 0.0, inverse_norm(0.0), 3.0);
         assert!((energy + 3.0 * std::f64::consts::FRAC_2_SQRT_PI).abs() < 1e-15);
         assert!(force.is_finite());

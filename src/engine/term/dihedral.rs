@@ -7,9 +7,9 @@ use crate::vec3::Vec3;
 /// when looking from j to k.
 #[derive(Clone, Copy, Debug)]
 pub struct Dihedral<T> {
-    /// cos φ
+    /// cosine of the dihedral angle φ
     pub cosine: T,
-    /// sin φ
+    /// sine of the dihedral angle φ
     pub sine: T,
     /// gradient ∂φ/∂r for i, j, k, l in rad/nm
     pub gradient: [Vec3<T>; 4],
@@ -56,8 +56,8 @@ impl<T: Real> Dihedral<T> {
     /// Forces on i, j, k, l (kJ/mol/nm) for dE/dφ = `slope` (kJ/mol/rad).
     #[inline(always)]
     pub fn forces(&self, slope: T) -> [Vec3<T>; 4] {
-        // this does not use `map`, because its closure may be compiled as a separate function without the instruction
-        // set of the caller
+        // `map` is not used, because its closure may be compiled as a separate function without the instruction set of
+        // the caller
         let ([i, j, k, l], torque) = (self.gradient, -slope);
         [i * torque, j * torque, k * torque, l * torque]
     }

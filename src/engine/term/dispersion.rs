@@ -19,7 +19,8 @@ pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T
     let beta2 = beta * beta;
     let x2 = beta2 * r2;
     let gaussian = (-x2).exp();
-    // for n up to 3, (1 − exp(−x²) Σ x²ⁿ/n!)/x⁸ is exp(−x²) Σ x²ⁿ/(n + 4)!
+    // with sums over n from 0 to 3 on the left and over all n ≥ 0 on the right, (1 − exp(−x²) Σ x²ⁿ/n!)/x⁸ = exp(−x²) Σ
+    // x²ⁿ/(n + 4)!
     let mut series = c(0.0);
     for n in (0..SERIES_TERMS).rev() {
         let factorial: f64 = (1..=n + 4).map(f64::from).product();
@@ -31,7 +32,8 @@ pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T
     let beta6 = beta2 * beta2 * beta2;
     let far = (c(1.0) - gaussian * sum) * inverse4 * inverse4;
     let eighth = T::select(x2.less(c(SERIES_RANGE)), near * beta6 * beta2, far);
-    // the same sum without its last term, divided by x⁶: the quotient by x⁸ times x², plus the omitted term
+    // the quotient with x⁶ and the sum over n from 0 to 2 follows from the quotient with x⁸ and the sum over n from 0
+    // to 3: it is the latter times x², plus the term n = 3
     let sixth = eighth.mul_add(r2, gaussian * beta6 * c(1.0 / 6.0));
     (product * c(6.0) * eighth, product * sixth)
 }
@@ -65,10 +67,10 @@ mod tests {
 
     #[test]
     fn it_is_the_whole_from_afar_and_the_self_term_nearby() {
-        // g(6) = 2·10⁻¹³
+        // at βr = 6, g is 2·10⁻¹³
         let (force, energy) = at(4.0, 3.0);
         assert!((energy * 64.0 - 1.0).abs() < 1e-12 && (force * 256.0 / 6.0 - 1.0).abs() < 1e-11);
-        // lim (1 − g)/r⁶ = β⁶/6
+        // the limit of (1 − g)/r⁶ for r → 0 is β⁶/6
         let (force, energy) = at(0.0, 3.0);
         assert!((energy / (3f64.powi(6) / 6.0) - 1.0).abs() < 1e-15 && force.is_finite());
     }

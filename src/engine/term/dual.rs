@@ -7,13 +7,13 @@ use super::{Real, Special};
 /// A value and its derivative.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dual {
-    /// value f(x)
+    /// value f(x) of the expression
     pub(crate) value: f64,
-    /// derivative f′(x) · x′
+    /// derivative f′(x) · x′ of the expression in the chosen direction
     pub(crate) slope: f64,
 }
 
-/// Makes a dual number.
+/// Makes a dual number from a value and its derivative.
 pub(crate) fn dual(value: f64, slope: f64) -> Dual {
     Dual { value, slope }
 }

@@ -22,11 +22,11 @@ pub enum LjSwitch<T> {
 pub struct ForceSwitch<T> {
     /// switching distance r₁, nm
     pub from: T,
-    /// quotient A/α for α = 6 and 12
+    /// coefficient A of (r − r₁)² in the force, divided by α, for the powers α = 6 and 12
     pub square: [T; 2],
-    /// B/α for α = 6 and 12
+    /// coefficient B of (r − r₁)³ in the force, divided by α, for the powers α = 6 and 12
     pub cube: [T; 2],
-    /// C/α for α = 6 and 12
+    /// constant C that makes the potential zero at the cutoff, divided by α, for the powers α = 6 and 12
     pub shift: [T; 2],
 }
 
@@ -36,7 +36,7 @@ pub struct ForceSwitch<T> {
 pub struct PotentialSwitch<T> {
     /// switching distance r₁, nm
     pub from: T,
-    /// 1/(r_c − r₁), 1/nm
+    /// inverse width 1/(r_c − r₁) of the switching range, 1/nm
     pub inverse_width: T,
 }
 
@@ -46,7 +46,7 @@ pub struct PotentialSwitch<T> {
 pub struct LjRadial<T> {
     /// force over distance, f/r
     pub force: [T; 2],
-    /// potential
+    /// switched potential V
     pub energy: [T; 2],
 }
 
@@ -72,7 +72,7 @@ impl LjSwitch<f64> {
                     let curvature = (alpha + 1.0) * (alpha + 2.0) * cutoff.powi(-(power + 3));
                     -(curvature + 2.0 * square[k] + 6.0 * cube[k] * (cutoff - from))
                 }
-                // S‴ = −60/(r_c − r₁)³
+                // third derivative of the switching function S at the cutoff: S‴ = −60/(r_c − r₁)³
                 LjSwitch::Potential(PotentialSwitch { inverse_width, .. }) => {
                     -60.0 * inverse_width.powi(3) * cutoff.powi(-power) / alpha
                 }
@@ -109,7 +109,7 @@ impl ForceSwitch<f64> {
         ForceSwitch { from, square, cube, shift }
     }
 
-    /// Converts the constants to another number type.
+    /// Converts the constants of the switch to another number type.
     #[inline(always)]
     pub fn constant<T: Real>(&self) -> ForceSwitch<T> {
         let pair = |[a, b]: [f64; 2]| [T::constant(a), T::constant(b)];
@@ -124,7 +124,7 @@ impl PotentialSwitch<f64> {
         PotentialSwitch { from, inverse_width: 1.0 / (cutoff - from) }
     }
 
-    /// Converts the constants to another number type.
+    /// Converts the constants of the switch to another number type.
     #[inline(always)]
     pub fn constant<T: Real>(&self) -> PotentialSwitch<T> {
         PotentialSwitch { from: T::constant(self.from), inverse_width: T::constant(self.inverse_width) }
@@ -169,7 +169,7 @@ impl<T: Real> PotentialSwitch<T> {
         let PotentialSwitch { from, inverse_width } = *self;
         let (inverse6, inverse8, [sixth, twelfth]) = powers(inverse_r);
         let x = ((r2 * inverse_r - from) * inverse_width).positive_part();
-        // S in powers of 1 − x, without cancellation near the cutoff
+        // S in powers of y = 1 − x, without cancellation near the cutoff
         let y = c(1.0) - x;
         let y2 = y * y;
         let factor = y2 * y * c(6.0).mul_add(y, c(-15.0)).mul_add(y, c(10.0));

@@ -1,4 +1,4 @@
-//! Potential functions: energy and forces of one bond, angle, pair …
+//! Potential functions: energy and forces of a single bond, angle, torsion, pair or other term.
 //!
 //! Each formula is written once in Rust, generic over a small number trait ([`Real`]), and once in CUDA
 //! (`kernels/term.cuh`). A formula takes displacement vectors that the caller has reduced to minimum images. Loops
@@ -6,7 +6,7 @@
 //! of the term. A formula of a two-body term may return only the force on the first atom, and the second atom gets
 //! the opposite force. A formula for pairs returns f/r, the factor that multiplies the displacement r_i − r_j.
 //!
-//! Units are nm, rad, e and kJ/mol throughout. Start reading at [`bond()`]; the trait is in `real`.
+//! Units are nm, rad, e and kJ/mol throughout. Start reading at [`bond()`]. The trait [`Real`] is in the module `real`.
 
 mod angle;
 mod bond;

@@ -27,7 +27,7 @@ mod tests {
     use crate::term::testing::{chain, check, check_finite, random};
     use crate::vec3::vec3;
 
-    /// Coefficients of butane in the paper, kJ/mol.
+    /// Coefficients C₀ to C₅ of butane from Ryckaert and Bellemans (1975), kJ/mol.
     const BUTANE: [f64; 6] = [9.2789, 12.1557, -13.1202, -3.0597, 26.2403, -31.4950];
 
     fn term([i, j, k, l]: [Vec3<Dual>; 4]) -> ([Vec3<Dual>; 4], Dual) {

@@ -14,7 +14,7 @@ pub(crate) fn random(seed: u64) -> Stream {
     Stream::new(seed, Purpose::Test, 0, 0)
 }
 
-/// A point in a cube of the given half width (nm).
+/// A random point in a cube around the origin with the half width `half` (nm).
 fn point(random: &mut Stream, half: f64) -> Vec3 {
     Vec3::from([(); 3].map(|()| random.between(-half, half)))
 }

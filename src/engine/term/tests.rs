@@ -21,23 +21,23 @@ trait Formula<const IN: usize, const OUT: usize> {
     /// do not have the formula.
     const TWIN: Option<&'static str>;
     fn evaluate<T: Real>(input: [T; IN]) -> [T; OUT];
-    /// Parameters of one term.
+    /// Returns random parameters of one term.
     fn parameters(random: &mut Stream) -> Vec<f64>;
 }
 
-/// A vector made from three of the numbers.
+/// Returns the vector of three consecutive numbers of `input`, which begin at index `first`.
 #[inline(always)]
 fn vector<T: Real>(input: &[T], first: usize) -> Vec3<T> {
     Vec3::from([input[first], input[first + 1], input[first + 2]])
 }
 
-/// The three vectors of a torsion.
+/// Returns the three displacement vectors of a torsion, which are the first nine numbers of `input`.
 #[inline(always)]
 fn displacements<T: Real>(input: &[T]) -> [Vec3<T>; 3] {
     [vector(input, 0), vector(input, 3), vector(input, 6)]
 }
 
-/// The components of N forces, then E energies.
+/// Returns the components of N forces, followed by E energies, as one array.
 #[inline(always)]
 fn flat<T: Real, const N: usize, const E: usize, const OUT: usize>(forces: [Vec3<T>; N], energies: [T; E]) -> [T; OUT] {
     from_fn(|k| if k < 3 * N { forces[k / 3].to_array()[k % 3] } else { energies[k - 3 * N] })
@@ -162,7 +162,7 @@ impl Formula<6, 5> for Pair {
     }
 }
 
-/// A correction map, with the position in its square given.
+/// A correction map. The position in the square of the map is an input.
 struct Map;
 
 impl Formula<31, 25> for Map {
@@ -199,7 +199,7 @@ impl<M: Formula<IN, OUT>, const IN: usize, const OUT: usize> Kernel for OnLanes<
     }
 }
 
-/// Batches of sixteen terms of each kind.
+/// Number of batches of sixteen terms of each kind.
 const BATCHES: usize = 200;
 /// Upper limit of the median error bound, since a test with large bounds would test nothing. For half of all results
 /// the bound must be less than this number of rounding errors of the largest result of the same kind. Formulas with
@@ -217,7 +217,7 @@ fn input<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: us
     from_fn(|k| numbers[k] as f32)
 }
 
-/// Compares every result of every level with its value and bound.
+/// Compares every result on every instruction set with its value and error bound.
 fn check<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: usize>(
     seed: u64,
     displacements: fn([Vec3; ATOMS]) -> Vec<Vec3>,

@@ -110,6 +110,6 @@ unsafe fn copy_to<T>(stream: &CudaStream, values: &[T], address: u64) -> Result<
     // SAFETY: guaranteed by the caller; `values` lives until the copy is done
     unsafe { result::memcpy_htod_async(address, values, stream.cu_stream()) }
         .map_err(failed("copying to the GPU failed"))?;
-    // a GPU that reads host memory directly may still read `values` after the call above
+    // a GPU that reads host memory directly may still read `values` after `memcpy_htod_async` has returned
     stream.synchronize().map_err(failed("the computation on the GPU failed"))
 }

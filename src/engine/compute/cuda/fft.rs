@@ -25,12 +25,12 @@ pub(super) fn check() -> Result<()> {
 /// Plans for transforms of one size, on one stream. Arrays and signs are the same as for [`crate::compute::Fft3`].
 pub struct CudaFft<T> {
     size: [usize; 3],
-    /// forward and inverse plan
+    /// forward plan and inverse plan
     plans: [Plan; 2],
     real: PhantomData<T>,
 }
 
-/// A plan that is destroyed when dropped, before its stream.
+/// A cuFFT plan that is destroyed when dropped, before its stream.
 struct Plan {
     handle: sys::cufftHandle,
     stream: Arc<CudaStream>,

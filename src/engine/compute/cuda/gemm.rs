@@ -22,13 +22,13 @@ fn check() -> Result<()> {
     Err(not_found("library of matrix products", "libcublas", ["libcublas", "nvidia-cublas-cu12"]))
 }
 
-/// Arguments of BLAS for C ← α A B + β C.
+/// Arguments of the BLAS function gemm for C ← α A B + β C.
 ///
 /// BLAS stores matrices column by column, so it reads a row-major matrix as the transpose of that matrix. BLAS
 /// therefore computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: its first matrix is B, its second matrix is A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// whether BLAS transposes its first matrix, and its second
+    /// whether BLAS transposes its first matrix, and whether it transposes its second matrix
     pub(super) transposed: [bool; 2],
     /// rows and columns of the result as BLAS reads it, and the length of the sums
     pub(super) size: [i32; 3],
@@ -109,7 +109,7 @@ mod tests {
     use crate::compute::{Core, HostCore, Operand};
     use std::borrow::Cow;
 
-    /// Number of array rows before the matrix, and after it.
+    /// Number of rows of the array before the tested matrix, and also after it.
     const BESIDE: usize = 2;
 
     /// Product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first matrix is m ×

@@ -63,7 +63,7 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
     Ok(context)
 }
 
-/// Allocates memory on the GPU.
+/// Allocates `bytes` bytes of memory on the GPU.
 pub(crate) fn allocate(context: &CudaContext, bytes: usize) -> Result<u64> {
     context.bind_to_thread().map_err(failed("the context cannot be bound"))?;
     // SAFETY: the context is bound

@@ -14,7 +14,7 @@ pub(super) fn transforms<T: Real>() -> [fft::cufftType; 2] {
     }
 }
 
-/// Starts a forward transform.
+/// Starts a forward transform of the array `real` into the array `complex`.
 ///
 /// # Safety
 /// The plan has the first type of [`transforms`], and the arrays have the size of the plan.
@@ -50,7 +50,7 @@ pub(super) unsafe fn inverse<T: Real>(
     }
 }
 
-/// Starts a product.
+/// Starts the matrix product that `call` describes.
 ///
 /// # Safety
 /// The handle is valid, and the arrays hold the matrices that `call` describes.

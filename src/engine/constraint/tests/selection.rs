@@ -38,7 +38,7 @@ fn solution() -> Topology {
         topology.bonded.bonds.push(Bond { atoms, length, force_constant: 1.0 });
         topology.connectivity.push(atoms);
     }
-    // the second water gives its angle instead of the H–H length
+    // the second water specifies its angle instead of the H–H length
     let angle = 2.0 * (HH / 2.0 / OH).asin();
     topology.bonded.angles.push(Angle { atoms: [12, 10, 11], angle, force_constant: 1.0 });
     topology
@@ -124,13 +124,13 @@ fn a_peptide_has_the_constraints_and_degrees_of_freedom_of_gromacs() {
         let (topology, constraints, positions) = helix(kind);
         assert_eq!(constraints.bonds.len(), bonds, "{kind:?}");
         assert_eq!(degrees_of_freedom(&topology, &constraints, RemovedMotion::Translation), free, "{kind:?}");
-        // after a step at 300 K, in which hydrogens move by about 3 pm
+        // displacements in a step at 300 K, in which hydrogens move by about 3 pm
         let mut stream = crate::rng::Stream::new(5, crate::rng::Purpose::Noise, 0, 0);
         let mut moved: Vec<Vec3> = positions.iter().map(|r| *r + super::gauss(&mut stream) * 0.003).collect();
         let before = largest_deviation(&constraints, &moved);
         plan(&topology, &constraints).satisfy(&positions, &mut moved).unwrap();
         let after = largest_deviation(&constraints, &moved);
-        // the solver compares half of the squared length with the tolerance
+        // the solver compares half of the relative error of the squared length with the tolerance
         assert!(before > 0.01 && after < 1.01 * constraints.tolerance, "{kind:?}: {before:e}, {after:e}");
     }
 }

@@ -6,14 +6,14 @@ use crate::vec3::vec3;
 /// Maximum deviation in standard errors. The seed is fixed, so that the test cannot fail at random.
 const STANDARD_ERRORS: f64 = 4.0;
 const TEMPERATURE: f64 = 300.0;
-/// Pressure, kJ/mol/nm³.
+/// Target pressure of the tests, kJ/mol/nm³.
 const PRESSURE: f64 = 0.06;
 
 /// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms with a thermostat and a barostat, one for each
 /// coupling.
 fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
     let kt = BOLTZMANN * TEMPERATURE;
-    // β = 1/P₀ is the compressibility of the ideal gas: the volume relaxes with τ = 1 ps
+    // β = 1/P₀ is the compressibility of the ideal gas, so that the volume relaxes with the coupling time τ = 1 ps
     let target = Target { pressure: PRESSURE, compressibility: 1.0 / PRESSURE, coupling_time: 1.0 };
     let mut volume = count as f64 * kt / PRESSURE;
     let mut kinetic = 1.5 * count as f64 * kt;
@@ -34,8 +34,8 @@ fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
 }
 
 /// Deviations of the mean and the variance of `values` from those of the distribution Γ(shape), in standard errors.
-/// `independent` is the number of independent values. The Euler step makes the variance larger by the fraction
-/// `discretisation`.
+/// `independent` is the number of independent values. The Euler step makes the variance of the volume larger by the
+/// fraction `discretisation`.
 fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) -> [f64; 2] {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -63,12 +63,12 @@ fn ideal_gas_has_the_volumes_of_the_ensemble() {
     for count in [50usize, 400] {
         let (interval, steps) = (0.01, 4_000_000u64);
         let values = ideal_gas(count, steps, interval);
-        // relaxation time 1 ps: 1/(2·1 ps) independent values per ps for the mean
+        // with the relaxation time of 1 ps, the mean has 1/(2·1 ps) independent values per ps
         assert_gamma(&values, count as f64 + 1.0, steps as f64 * interval / 2.0, interval);
     }
 }
 
-/// Ideal gas with a barostat. The kinetic energy of the gas is constant and equal to its mean.
+/// Ideal gas with a barostat. The kinetic energy of the gas does not fluctuate and equals its canonical mean.
 struct Gas {
     barostat: Barostat,
     count: f64,
@@ -101,7 +101,7 @@ impl Gas {
         [a.x, b.y, c.z]
     }
 
-    /// Edges of the cell after each coupling.
+    /// Runs the gas, and returns the edges of the cell (nm) after each coupling.
     fn sample(&mut self) -> Vec<[f64; 3]> {
         let step = |step| {
             let measured = Vec3::splat(self.count * BOLTZMANN * TEMPERATURE / self.cell.volume());
@@ -127,8 +127,9 @@ fn diffusion_error() -> f64 {
 
 #[test]
 fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
-    // ⟨1/V⟩ of Γ(N+1) is P₀/NkT. With ε = ln s of the extents, each with the compressibility β n/3, the difference
-    // ε₁/n₁ − ε₂/n₂ = ln L_x − ln L_z has no drift, and the square of its noise is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
+    // the volume has the distribution Γ(N+1), for which ⟨1/V⟩ is P₀/NkT. Let ε₁ and ε₂ be the logarithms of two extents
+    // of n₁ and n₂ directions, with the compressibilities β n₁/3 and β n₂/3. Their difference ε₁/n₁ − ε₂/n₂ = ln L_x −
+    // ln L_z has no drift, and the square of its noise is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
     for (coupling, inverses) in [(PressureCoupling::SemiIsotropic, 1.5), (PressureCoupling::Anisotropic, 2.0)] {
         let mut gas = Gas::new(coupling, [true; 3], 0.0);
         let (count, kt) = (gas.count, BOLTZMANN * TEMPERATURE);
@@ -152,7 +153,7 @@ fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
 
 #[test]
 fn area_follows_the_ensemble_under_a_surface_tension() {
-    // p(A) ∝ A^N exp(−(P₀L − γ₀)A/kT) at a fixed height L
+    // the area A has the distribution p(A) ∝ A^N exp(−(P₀L − γ₀)A/kT) at a fixed height L and surface tension γ₀
     let height = Gas::new(PressureCoupling::SemiIsotropic, [true; 3], 0.0).edges()[2];
     for surface_tension in [0.0, 0.25 * PRESSURE * height, -0.5 * PRESSURE * height] {
         let mut gas = Gas::new(PressureCoupling::SemiIsotropic, [true, true, false], surface_tension);
@@ -161,7 +162,8 @@ fn area_follows_the_ensemble_under_a_surface_tension() {
         let edges = gas.sample();
         assert!(edges.iter().all(|edge| edge[2] == height));
         let areas: Vec<f64> = edges.iter().map(|[x, y, _]| x * y * scale).collect();
-        // the area relaxes at the rate 2/3τ, faster under pressure and slower under tension
+        // without surface tension the area relaxes at the rate 2/3τ; a positive surface tension makes the relaxation
+        // slower, and a negative one faster
         let rate = 2.0 / 3.0 * stiffness / (PRESSURE * height);
         assert_gamma(&areas, gas.count + 1.0, STEPS as f64 * INTERVAL * rate / 2.0, INTERVAL * rate);
     }
@@ -192,7 +194,7 @@ fn work_error(timestep: f64, change: f64, velocity_factor: impl Fn(f64) -> f64, 
     let r = vec3(phase.cos(), (2.0 * phase).sin(), 0.0) * std::f64::consts::FRAC_1_SQRT_2;
     let before = vec3(-phase.sin(), (3.0 * phase).cos(), 0.0) * std::f64::consts::FRAC_1_SQRT_2;
     let after = before + oscillators(r).1 * timestep;
-    // stretched along x, and compressed by half as much along y
+    // the scaling stretches along x, and compresses by half as much along y
     let lengths = vec3(1.0 + change, 1.0 - 0.5 * change, 1.0);
     let factors = ScaleFactors { lengths, velocities: lengths.map(velocity_factor) };
     let faster = after.stretched(factors.velocities);

@@ -28,7 +28,8 @@ fn neighbours_alternate() {
     assert_eq!([0, 5, 10, 15, 20].map(|step| exchange.attempt_at(step)), [None, None, Some(1), None, Some(2)]);
 }
 
-/// Compares probabilities with the formulas of the papers, for given numbers.
+/// Compares exchange probabilities with the formulas of Sugita and Okamoto and of Okabe et al., for given energies and
+/// volumes.
 #[test]
 fn probabilities_are_those_of_the_papers() {
     let [t1, t2] = [300.0, 330.0];
@@ -40,25 +41,27 @@ fn probabilities_are_those_of_the_papers() {
         assert_eq!(decided.probabilities.len(), 1);
         decided.probabilities[0].unwrap()
     };
-    // Sugita and Okamoto: Δ = (β₂ − β₁)(U₁ − U₂); the lower temperature has the lower energy
+    // the formula of Sugita and Okamoto is Δ = (β₂ − β₁)(U₁ − U₂) with β = 1/kT; the lower temperature has the lower
+    // energy
     let temperatures = exchange(vec![at(t1), at(t2)]);
     near(probability(&temperatures, [offer(-100.0, 0.0), offer(-92.0, 0.0)]), ((b2 - b1) * 8.0).exp());
     assert_eq!(probability(&temperatures, [offer(-92.0, 0.0), offer(-100.0, 0.0)]), 1.0);
     assert_eq!(probability(&temperatures, [offer(f64::NAN, 0.0), offer(-100.0, 0.0)]), 0.0);
-    // Okabe et al.: Δ = (β₂ − β₁)(U₁ − U₂) + (β₂P₂ − β₁P₁)(V₁ − V₂)
+    // the formula of Okabe et al. is Δ = (β₂ − β₁)(U₁ − U₂) + (β₂P₂ − β₁P₁)(V₁ − V₂) with β = 1/kT
     let (p1, p2) = (0.06, 60.0);
     let of = |temperature, pressure| Conditions { temperature, pressure: Some(pressure) };
     let pressures = exchange(vec![of(t1, p1), of(t2, p2)]);
     let delta = (b2 - b1) * (-100.0 + 92.0) + (b2 * p2 - b1 * p1) * (27.2 - 27.1);
     near(probability(&pressures, [offer(-100.0, 27.2), offer(-92.0, 27.1)]), (-delta).exp());
-    // two Hamiltonians at one temperature: Δ = β (U₁(b) + U₂(a) − U₁(a) − U₂(b))
+    // for two Hamiltonians at one temperature and replicas a and b, Δ = β (U₁(b) + U₂(a) − U₁(a) − U₂(b))
     let hamiltonians = exchange(vec![at(t1); 2]);
     let [a, b] = [(-50.0, -45.5), (-47.0, -48.0)].map(|(own, other)| Offer { own, other, volume: 1.0 });
     near(probability(&hamiltonians, [a, b]), (-b1 * (-48.0 + -45.5 + 50.0 + 47.0)).exp());
 }
 
-/// Replicas draw new energies of n harmonic degrees of freedom between attempts: Gamma(n/2) kT. Each state must keep
-/// its distribution, and the acceptance of neighbours must be the integral over both distributions.
+/// Tests replicas of n harmonic degrees of freedom, whose energies are drawn between attempts from the distribution
+/// Gamma(n/2) in units of kT. Each state must keep its distribution, and the acceptance of neighbours must be the
+/// integral over both distributions.
 #[test]
 fn harmonic_degrees_of_freedom_are_swapped_as_often_as_they_should() {
     let (temperatures, shape, attempts) = ([300.0, 360.0, 430.0], 4.0, 40_000u64);
@@ -108,7 +111,8 @@ fn harmonic_degrees_of_freedom_are_swapped_as_often_as_they_should() {
 
 /// ∫∫ p₁(U₁) p₂(U₂) min(1, exp((β₁−β₂)(U₁−U₂))) of two Gamma distributions, by the rectangle rule.
 fn mean_probability(low: f64, high: f64, shape: f64) -> f64 {
-    // energies in units of kT at the lower temperature; both distributions are negligible beyond 60
+    // integration limit: energies are in units of kT at the lower temperature, and both distributions are negligible
+    // beyond 60
     let (ratio, steps, end) = (low / high, 1500, 60.0);
     let width = end / f64::from(steps);
     let density = |beta: f64| -> Vec<(f64, f64)> {

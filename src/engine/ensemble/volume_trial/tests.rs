@@ -4,7 +4,7 @@ use crate::ensemble::schedule::Schedule;
 use crate::units::BOLTZMANN;
 
 const TEMPERATURE: f64 = 300.0;
-/// Pressure, kJ/mol/nm³.
+/// Target pressure of the tests, kJ/mol/nm³.
 const PRESSURE: f64 = 0.06;
 const MOLECULES: usize = 50;
 /// Maximum deviation in standard errors. The seed is fixed, so that the test cannot fail at random.
@@ -48,7 +48,7 @@ fn ideal_gas(barostat: &Barostat, molecules: usize) -> (Vec<[f64; 3]>, [TrialMov
     (edges, moves)
 }
 
-/// Block mean of a quantity minus its expected value, in standard errors.
+/// Mean of a quantity minus its expected value, in standard errors estimated from block means.
 fn off(values: impl Iterator<Item = f64>, expected: f64) -> f64 {
     let values: Vec<f64> = values.collect();
     let blocks: Vec<f64> = values.chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
@@ -98,12 +98,13 @@ fn the_shape_of_a_fluid_diffuses_as_estimated() {
     for coupling in [PressureCoupling::SemiIsotropic, PressureCoupling::Anisotropic] {
         let barostat = barostat(coupling, [true; 3], 0.0);
         let (edges, _) = ideal_gas(&barostat, MANY);
-        // a move in every step of 1 ps
+        // time step of 1 ps, with a volume move in every step
         let expected = barostat.shape_diffusion(TEMPERATURE, edge(MANY).powi(3), 1.0).unwrap();
         let shapes: Vec<f64> = edges.iter().step_by(BLOCK).map(|[x, _, z]| (x / z).ln()).collect();
         let squares = shapes.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>();
         let found = squares / ((shapes.len() - 1) * BLOCK) as f64;
-        // the mean of 400 squares has a standard error of 7 %, and the estimate has an error of the same size
+        // the mean of the squares of 400 changes has a standard error of 7 %, and the estimate has an error of the same
+        // size
         assert!((found / expected - 1.0).abs() < STANDARD_ERRORS * 0.07, "{coupling:?}: {found} for {expected}");
     }
 }

@@ -9,11 +9,12 @@ use crate::format::coordinates::{Coordinates, FARTHEST, scaled, too_long};
 use crate::format::number;
 use crate::units::ANGSTROM;
 
-/// Minimum number of words of an atom line: atom number, residue index, residue name, atom name, x, y, z, segment,
-/// residue number in the segment, weight. Segments may be blank.
+/// Minimum number of words of an atom line. A complete line has atom number, residue index, residue name, atom name, x,
+/// y, z, segment, residue number in the segment, and weight. Segments may be blank.
 const FEWEST_WORDS: usize = 8;
 
-/// First column and width of the coordinates x, y, z: `I5,I5,1X,A4,1X,A4,3F10.5` and `I10,I10,2X,A8,2X,A8,3F20.10`.
+/// First column (0-based) and width of the coordinates x, y, z in the usual format `I5,I5,1X,A4,1X,A4,3F10.5`. The next
+/// constant is for the format `EXT`, `I10,I10,2X,A8,2X,A8,3F20.10`.
 const USUAL: (usize, usize) = (20, 10);
 const EXTENDED: (usize, usize) = (40, 20);
 

@@ -7,7 +7,7 @@ use super::Parsed;
 use crate::error::Problem;
 use crate::format::number;
 
-/// Line of the file with at least one word.
+/// Line of a CHARMM file with at least one word.
 #[derive(Debug)]
 pub(super) struct Line {
     /// 1-based line number; for a continued line, the number of its first part

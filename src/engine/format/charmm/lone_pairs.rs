@@ -1,9 +1,9 @@
 //! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, the hosts of the site.
 //!
-//! The heading has two counts. A line for each site follows, with the number of hosts, an index into the list at the
-//! end of the section, a flag and three numbers (Å, degrees). The list gives for each site the atom number of the
-//! site and the atom numbers of its hosts. According to the documentation of CHARMM (`lonepair.doc`) and the reader
-//! of OpenMM, the kinds of sites are
+//! The heading of the section has two counts. A line for each site follows, with the number of hosts, an index into the
+//! list at the end of the section, a flag and three numbers (Å, degrees). The list gives for each site the atom number
+//! of the site and the atom numbers of its hosts. According to the documentation of CHARMM (`lonepair.doc`) and the
+//! reader of OpenMM, the kinds of sites are
 //!
 //! - colinear, two hosts: the site is at the given distance from the first host, away from the second host (`COLI`);
 //! - relative, three hosts, distance above zero: the site is at the given distance, angle and dihedral from the
@@ -11,7 +11,8 @@
 //! - bisector, three hosts, distance below zero: the site is placed as in the relative kind, with the midpoint of the
 //!   second and third host in place of the second host (`BISE`).
 //!
-//! Centers of geometry, centers of mass, and distances scaled by the distance of the hosts are refused.
+//! Lone pairs at centers of geometry or centers of mass, and lone pairs at distances that are scaled by the distance of
+//! the hosts, are refused.
 
 use super::Parsed;
 use super::psf::{Heading, Lines, Psf, index, numbers};
@@ -19,15 +20,15 @@ use crate::format::number;
 use crate::system::{Construction, VirtualSite};
 use crate::units::ANGSTROM;
 
-/// Row that describes one lone pair.
+/// Row of the section of lone pairs, which describes one lone pair.
 struct Row {
     hosts: usize,
-    /// index of the site in the list, from 0
+    /// index of the site in the list of atom numbers at the end of the section, from 0
     at: usize,
     /// distance (Å), angle and dihedral (degrees); for colinear sites the second number scales the distance of the
     /// hosts
     values: [f64; 3],
-    /// 1-based line number
+    /// 1-based line number of the row in the PSF file
     line: usize,
 }
 
@@ -107,7 +108,7 @@ fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Co
     let length = distance.abs() * ANGSTROM;
     match *hosts {
         [_, _] if second != 0.0 => Err(format!("a lone pair at {second} times the distance of its hosts")),
-        // the site points away from the second host
+        // a positive distance places the site on the side of the first host away from the second host
         [i, j] => Ok(Construction::FixedDistance2 { atoms: [i, j], distance: -distance * ANGSTROM }),
         [i, j, k] => {
             // x̂ points from the first host to the second host if the distance is positive, and to the midpoint of

@@ -5,8 +5,8 @@
 //! [(R/r)¹² − 2 (R/r)⁶], with bonds b, angles θ, Urey–Bradley distances s, torsions φ and impropers ψ. R = Rᵢ/2 +
 //! Rⱼ/2 and ε = √(εᵢεⱼ) for atoms i and j, unless `NBFIX` gives R and ε of the pair.
 //!
-//! Pairs one or two bonds apart are excluded. Pairs three bonds apart have separate 1-4 parameters. A lone pair has
-//! the exclusions of its first host. Charges are in e. Coulomb's constant is that of the engine
+//! Pairs of atoms one or two bonds apart are excluded. Pairs three bonds apart have separate 1-4 parameters. A lone
+//! pair has the exclusions of its first host. Charges are in e. Coulomb's constant is that of the engine
 //! ([`crate::units::COULOMB`], as in OpenMM). The engine's constant is smaller than CHARMM's 332.0716 kcal Å/(mol e²)
 //! by a relative 2.4e-5.
 
@@ -34,7 +34,7 @@ use psf::{Psf, PsfAtom};
 
 pub(super) use card::{is_card, read_card};
 
-/// Result of a parsing step; the error is a [`Problem`] with its place in the file.
+/// Result of a parsing step; the error is a [`Problem`] with file and line.
 type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Reads the bytes of a PSF file, and the parameter files that `options` name. `path` is the path of the PSF file,
@@ -82,8 +82,8 @@ pub(super) fn read_names(path: &Path, bytes: &[u8]) -> Parsed<Topology> {
     Ok(topology)
 }
 
-/// Returns the type of each atom. In a PSF file of CHARMM format, the number of a `MASS` line takes the place of the
-/// type name.
+/// Returns the type of each atom. A PSF file of CHARMM format has the number of a `MASS` line in place of the type
+/// name.
 fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     let of = |atom: &PsfAtom| match atom.type_name.parse::<i32>() {
         Ok(number) => parameters.numbers.get(&number).map(|found| found.copied()),

@@ -9,8 +9,8 @@ use crate::error::Problem;
 use crate::system::{Exclusions, LennardJones, Neighbours, Nonbonded, Pair14, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Number of bonds between the atoms of a 1-4 pair. 1-4 pairs have separate parameters, and closer pairs are
-/// excluded.
+/// Number of bonds between the atoms of a 1-4 pair. 1-4 pairs have separate parameters, and pairs with fewer bonds
+/// between their atoms are excluded.
 const BONDS_OF_PAIR14: usize = 3;
 
 /// Converts the depth ε and the distance R of ε [(R/r)¹² − 2 (R/r)⁶] to the coefficients of c12/r¹² − c6/r⁶.
@@ -62,9 +62,9 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     Ok((table, of_atoms))
 }
 
-/// Adds exclusions of pairs up to three bonds apart, and 1-4 terms for pairs three bonds apart. Pairs of a lone pair
-/// with its first host, with atoms one and two bonds away from this host, and with the lone pairs of all these atoms
-/// are excluded, as in OpenMM.
+/// Adds exclusions of pairs up to three bonds apart, and 1-4 terms for pairs three bonds apart. A lone pair is excluded
+/// from its first host, from atoms one and two bonds away from this host, and from the lone pairs of all these atoms,
+/// as in OpenMM.
 pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
     let Topology { atoms, connectivity, bonded, exclusions, virtual_sites, .. } = topology;
     let scale = parameters.electrostatics14.unwrap_or(1.0);
@@ -77,7 +77,7 @@ pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut 
     for site in virtual_sites {
         lone_pairs.entry(site.construction.atoms()[0]).or_default().push(site.site);
     }
-    // an atom and its lone pairs
+    // the group of an atom and its lone pairs
     let group = |i: u32| std::iter::once(i).chain(lone_pairs.get(&i).into_iter().flatten().copied());
     let mut neighbours = Neighbours::new(atoms.len(), connectivity);
     let mut excluded = vec![];

@@ -10,16 +10,16 @@ use super::table::{Entry, Table};
 /// An atom type: its index in [`Parameters::names`].
 pub(super) type Type = u32;
 
-/// Type named `X` in a row of parameters, which matches any type.
+/// Wildcard type, named `X` in a row of parameters, which matches any type.
 pub(super) const ANY: Type = 0;
 
 /// Parameters of an angle k (θ − θ₀)², and optionally of the Urey–Bradley term k (s − s₀)² for the distance s of its
 /// outer atoms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AngleParameters {
-    /// k in kcal/mol/rad² and θ₀ in degrees
+    /// force constant k in kcal/mol/rad² and equilibrium angle θ₀ in degrees
     pub(super) angle: [f64; 2],
-    /// k in kcal/mol/Å² and s₀ in Å
+    /// force constant k in kcal/mol/Å² and equilibrium distance s₀ in Å of the Urey–Bradley term
     pub(super) urey_bradley: Option<[f64; 2]>,
 }
 
@@ -28,14 +28,14 @@ pub(super) struct AngleParameters {
 pub(super) struct TorsionParameters {
     pub(super) force_constant: f64,
     pub(super) periodicity: u8,
-    /// phase δ in degrees
+    /// phase δ of the torsion in degrees
     pub(super) phase: f64,
 }
 
 /// Parameters of a Lennard-Jones potential ε [(R/r)¹² − 2 (R/r)⁶] with depth ε and distance R of the minimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Well {
-    /// depth |ε| in kcal/mol
+    /// depth |ε| of the Lennard-Jones potential in kcal/mol
     pub(super) depth: f64,
     /// distance R of the minimum in Å for a pair of types; R/2 for a single type
     pub(super) r_min: f64,
@@ -45,7 +45,7 @@ pub(super) struct Well {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LennardJonesParameters {
     pub(super) general: Well,
-    /// parameters of 1-4 pairs
+    /// Lennard-Jones parameters of 1-4 pairs
     pub(super) pairs14: Well,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Parameters {
     pub(super) names: Names,
     /// atom types by the numbers of their `MASS` lines
     pub(super) numbers: Table<i32, Type>,
-    /// k (kcal/mol/Å²) and b₀ (Å) of the bond k (b − b₀)²
+    /// force constant k (kcal/mol/Å²) and equilibrium length b₀ (Å) of the bond k (b − b₀)²
     pub(super) bonds: Table<[Type; 2], [f64; 2]>,
     pub(super) angles: Table<[Type; 3], AngleParameters>,
     /// all terms of each torsion, which differ in the periodicity n

@@ -16,10 +16,11 @@ use crate::system::VirtualSite;
 const SEGMENT: std::ops::Range<usize> = 9..13;
 const SEGMENT_EXT: std::ops::Range<usize> = 11..19;
 
-/// Number of atoms that have different atom numbers in a file with five columns for the atom number.
+/// Number of atoms that a file with five columns for the atom number can number. The numbers of later atoms overflow or
+/// start again.
 const COUNTED: usize = 99_999;
 
-/// An atom as written in the file.
+/// An atom as written in the PSF file.
 #[derive(Debug)]
 pub(super) struct PsfAtom {
     pub(super) segment: String,
@@ -92,7 +93,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// First line of a section.
+/// Heading of a section of a PSF file, which is its first line.
 pub(super) struct Heading {
     name: String,
     /// counts before the `!` in the heading; most headings have one count
@@ -207,7 +208,7 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
                 .problem(message)
                 .help("an atom has number, segment, residue number, residue name, atom name, type, charge and mass")
         })?;
-        // with five columns for atom numbers, the numbers of later atoms overflow or start again
+        // with five columns for atom numbers, the numbers of atoms beyond 99,999 overflow or start again
         let number = number::integer(words[0].as_bytes()).filter(|_| index < COUNTED);
         if let Some((number, first)) = number.and_then(|number| Some((number, seen.insert(number, lines.at())?))) {
             let problem = lines.problem(format!("two atoms have the number {number}, the first is in line {first}"));

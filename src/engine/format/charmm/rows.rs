@@ -22,7 +22,7 @@ const FEWEST_POINTS: i32 = 4;
 /// Reader that adds the rows of one file to the parameters.
 pub(super) struct Reader<'a> {
     pub(super) file: &'a Path,
-    /// number of the file in the list of files
+    /// index of the file that is read in the list of parameter files
     pub(super) number: usize,
     pub(super) parameters: &'a mut Parameters,
 }
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         let number = number::integer(words[1].as_bytes()).ok_or_else(problem)?;
         row.real(3)?;
         let [named] = self.types(&words[2..]);
-        // for the number −1, CHARMM chooses the number of the type
+        // CHARMM itself chooses the number of a type that is given as −1
         if number > 0 {
             let entry = Entry::new(named, self.number, row);
             self.parameters.numbers.insert(number, entry, row, || format!("MASS {number}"));
@@ -231,7 +231,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Parses −ε and R from word `first` on.
+/// Parses the parameters of a Lennard-Jones potential from word `first` on: −ε with the depth ε, and the distance R of
+/// the minimum.
 fn well(row: Row<'_>, first: usize) -> Parsed<Well> {
     let [epsilon, r_min] = row.reals(first)?;
     if epsilon > 0.0 {

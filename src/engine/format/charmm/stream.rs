@@ -1,9 +1,9 @@
-//! Streams of CHARMM commands. The reader reads the same parts of a stream as CHARMM: each part begins with `read …
+//! Streams of CHARMM commands. The reader reads the same parts of a stream as CHARMM. Each part begins with `read …
 //! card` and ends with `END`.
 //!
-//! Most other commands do not influence parameters. Commands that name further files, and commands that decide
-//! whether a `read` is executed, are the only other commands that matter. As in CHARMM, nothing after `RETURN` or
-//! `STOP` is read. Parts that depend on `IF` or `GOTO` are refused, because the reader does not evaluate conditions.
+//! Apart from `read`, two kinds of commands influence the parameters: commands that name further files, and commands
+//! that decide whether a `read` is executed. As in CHARMM, nothing after `RETURN` or `STOP` is read. Parts of a stream
+//! that depend on `IF` or `GOTO` are refused, because the reader does not evaluate conditions.
 
 use super::Parsed;
 use super::lines::{Line, Row};
@@ -37,7 +37,7 @@ fn ends(line: &Line) -> bool {
     matches!(line.first(), "RETURN" | "STOP") && line.words.len() == 1
 }
 
-/// Returns the lines before the line that ends the stream.
+/// Returns the lines before the `RETURN` or `STOP` that ends the stream.
 pub(super) fn before_return(lines: &[Line]) -> &[Line] {
     &lines[..lines.iter().position(ends).unwrap_or(lines.len())]
 }

@@ -8,11 +8,11 @@ use super::Parsed;
 use super::lines::Row;
 use crate::error::Problem;
 
-/// Parameter with its place in the files: file and line.
+/// Parameter with the file and line in which it is given.
 #[derive(Debug)]
 pub(super) struct Entry<V> {
     value: V,
-    /// number of the file in the list of files
+    /// index of the file in the list of parameter files
     file: usize,
     /// 1-based line number
     line: usize,
@@ -30,7 +30,7 @@ impl<V: PartialEq> Entry<V> {
         self.contradiction.clone().map_or(Ok(&self.value), Err)
     }
 
-    /// Returns the value that was given last.
+    /// Returns the last of the values that the files state for the parameter.
     pub(super) fn last(&self) -> &V {
         &self.value
     }

@@ -9,14 +9,14 @@ use crate::error::Problem;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, Topology, Torsion};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor that converts the force constant of the files to that of the engine. The energy is k (x − x₀)² in the files
-/// and ½ k (x − x₀)² in the engine.
+/// Factor that converts a force constant of the parameter files to that of the engine. The energy is k (x − x₀)² in the
+/// files and ½ k (x − x₀)² in the engine.
 const HALF: f64 = 2.0;
 
 /// Maximum number of names that one message lists.
 const MOST_LISTED: usize = 30;
 
-/// Joins names for a message.
+/// Joins names for a message, separated by commas. Names beyond the maximum number are only counted.
 pub(super) fn listed(names: BTreeSet<&str>) -> String {
     let count = names.len();
     let mut text = names.into_iter().take(MOST_LISTED).collect::<Vec<_>>().join(", ");
@@ -26,7 +26,7 @@ pub(super) fn listed(names: BTreeSet<&str>) -> String {
     text
 }
 
-/// Atom types of the terms for which no file has parameters, by section.
+/// Atom types of the terms for which no parameter file has parameters, by section.
 #[derive(Default)]
 struct Missing(BTreeMap<&'static str, BTreeSet<String>>);
 

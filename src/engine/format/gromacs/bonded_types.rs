@@ -132,7 +132,7 @@ mod tests {
             ([9, 1, 2, 3], Some(2.0)),
             ([3, 2, 1, 9], Some(2.0)),
             ([9, 1, 2, 9], Some(1.0)),
-            // both rows match with one wildcard
+            // both rows match with one wildcard, so that the earlier row is used
             ([4, 1, 2, 3], Some(2.0)),
             ([4, 1, 2, 9], Some(4.0)),
             ([9, 1, 2, 5], Some(1.0)),

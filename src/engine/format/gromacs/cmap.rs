@@ -15,7 +15,7 @@ use crate::system::CmapGrid;
 /// map in use exceeds the maximum.
 const POINTS: std::ops::RangeInclusive<usize> = 4..=1000;
 
-/// All rows of `[ cmaptypes ]`.
+/// All rows of `[ cmaptypes ]` that have been read.
 #[derive(Default)]
 pub(super) struct CmapTypes {
     rows: Vec<Row>,

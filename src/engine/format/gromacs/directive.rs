@@ -122,8 +122,8 @@ fn find(name: &str) -> Option<(Directive, Part)> {
     Some((known.1, known.2))
 }
 
-/// Returns the directive of a heading, and the part of the topology to which it belongs. Returns `None` if the line
-/// is not a heading. Fails if the heading is not allowed after `part`, in which the preceding line is.
+/// Returns the directive of a heading, and the part of the topology to which it belongs. Returns `None` if the line is
+/// not a heading. `part` is the part of the preceding line. Fails if the heading is not allowed after this part.
 pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Part)>> {
     let Some(name) = heading(line) else { return Ok(None) };
     if !line.ends_with(']') {

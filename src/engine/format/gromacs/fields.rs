@@ -24,7 +24,7 @@ impl<'w, 't> Fields<'w, 't> {
         self.words.is_empty()
     }
 
-    /// Reads the next word.
+    /// Reads the next word of the line. `what` names the expected word in the error.
     pub(super) fn word(&mut self, what: &str) -> Parsed<&'t str> {
         let (first, rest) = self.words.split_first().ok_or_else(|| missing(what))?;
         self.words = rest;

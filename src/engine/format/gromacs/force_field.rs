@@ -201,7 +201,7 @@ impl ForceField {
         Ok(false)
     }
 
-    /// Returns the index of an atom type.
+    /// Returns the index of the atom type with this name.
     pub(super) fn atom_type(&self, name: &str) -> Parsed<u32> {
         self.by_name.get(name).copied().ok_or_else(|| {
             let problem = Problem::new(format!("there is no atom type {}", number::quoted(name.as_bytes())));

@@ -49,7 +49,7 @@ pub(super) struct Function {
     pub(super) table: u8,
     /// whether one line may create several terms on the same atoms
     pub(super) multiple: bool,
-    /// number of parameters
+    /// number of parameters of the function type
     pub(super) parameters: usize,
     /// number of additional parameters that may follow for the perturbed state (B)
     pub(super) perturbed: usize,
@@ -116,7 +116,7 @@ impl Function {
         Ok(Some(found))
     }
 
-    /// Adds the term with these parameters.
+    /// Adds the bonded term of this function type on the atoms, with the parameters `p`.
     pub(super) fn add(&self, atoms: &[u32], p: &Parameters, bonded: &mut BondedTerms) -> Parsed<()> {
         let force_constant = p[1];
         match (self.kind, atoms) {

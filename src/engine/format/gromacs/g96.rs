@@ -18,7 +18,7 @@ use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, scaled, too_lon
 use crate::format::number;
 use crate::vec3::Vec3;
 
-/// Number of columns that the names of an atom take, and number of columns of a coordinate.
+/// Number of columns that the names of an atom take. The next constant is the number of columns of a coordinate.
 const LABELS: usize = 24;
 const WIDTH: usize = 15;
 
@@ -28,7 +28,7 @@ pub(in crate::format) fn is_g96(bytes: &[u8]) -> bool {
     lines.next() == Some(b"TITLE") && lines.any(|line| line == b"POSITION" || line == b"POSITIONRED")
 }
 
-/// Reads a `.g96` file.
+/// Reads coordinates from the bytes of a `.g96` file.
 pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     let mut coordinates = Coordinates::default();
     let lines = bytes.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));

@@ -1,11 +1,11 @@
 //! GROMACS coordinates as text (`.gro`). The file has a title, the number of atoms, a line for each atom, and the
 //! box.
 //!
-//! The line of an atom has residue number, residue name, atom name and atom number in 5 columns each, then positions
-//! in nm and optionally velocities in nm/ps. The width of positions and velocities follows from the distance between
-//! their decimal points. Atom and residue numbers start again at 0 after 99 999. Both are ignored, because the order
-//! of the atoms is that of the topology. The box is `v1x v2y v3z`, followed by `v1y v1z v2x v2z v3x v3y` if the cell
-//! is not rectangular. A box of zeros means that there is no cell. The title may contain the time, as in `t= 10.0`.
+//! The line of an atom has residue number, residue name, atom name and atom number in 5 columns each, then positions in
+//! nm and optionally velocities in nm/ps. The width of positions and velocities follows from the distance between their
+//! decimal points. Atom and residue numbers start again at 0 after 99 999. Atom numbers are ignored, because the order
+//! of the atoms is that of the topology. The box is `v1x v2y v3z`, followed by `v1y v1z v2x v2z v3x v3y` if the cell is
+//! not rectangular. A box of zeros means that there is no cell. The title may contain the time, as in `t= 10.0`.
 
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ pub(in crate::format) fn is_gro(bytes: &[u8]) -> bool {
     whole(count) && whole(&labels[..5]) && whole(&labels[15..]) && numbers.contains(&b'.')
 }
 
-/// Reads a `.gro` file.
+/// Reads coordinates from the bytes of a `.gro` file.
 pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
     while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
@@ -135,7 +135,7 @@ impl Columns {
         for (k, value) in values[..count].iter_mut().enumerate() {
             let start = LABELS + k * self.width;
             let field = line.get(start..line.len().min(start + self.width)).unwrap_or_default();
-            // the width of the field is checked, because a truncated field could still be read as a number
+            // the width of the field is checked, because a truncated field could still be parsed as a number
             let whole = field.len() == self.width && !field.ends_with(b" ");
             *value = number::real(field).filter(|_| whole).ok_or_else(|| {
                 let what = if field.trim_ascii().is_empty() { "nothing".into() } else { number::quoted(field) };

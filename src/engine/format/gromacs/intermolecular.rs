@@ -1,10 +1,10 @@
 //! Reader of `[ intermolecular_interactions ]`: bonded terms between molecules, with atoms numbered through the whole
 //! system.
 //!
-//! GROMACS treats the section as a molecule type of the size of the system. GROMACS allows in the section neither
+//! GROMACS treats the section as a molecule type of the size of the system, and allows in the section neither
 //! constraints nor interactions that exclude pairs (reference manual, chapter "Topologies", "Intermolecular
-//! interactions"). The reader follows GROMACS in both points. The types and charges of the atoms are known, so
-//! parameters may also be looked up in the force field.
+//! interactions"). The reader does the same. The types and charges of the atoms are known, so parameters may also be
+//! looked up in the force field.
 
 use super::Parsed;
 use super::directive::Directive;
@@ -15,7 +15,7 @@ use super::whole::{Copies, count};
 use crate::error::Problem;
 use crate::system::{BondedTerms, Residue};
 
-/// Terms between molecules that have been read. Atom numbers count all atoms of the system.
+/// Terms of `[ intermolecular_interactions ]` that have been read. Atom numbers count all atoms of the system.
 pub(super) struct Intermolecular {
     system: MoleculeType,
 }

@@ -30,7 +30,7 @@ pub(super) struct Macros {
     replacing: usize,
     /// macros defined by the user that no file has used yet
     unused: HashSet<String>,
-    /// number of replacements made up to now
+    /// number of replacements in all lines that have been read
     replacements: usize,
 }
 
@@ -143,7 +143,7 @@ fn too_many(word: &str, most: usize) -> Problem {
     Problem::new(message).help("correct the #define lines: does each macro contain the next macro twice?")
 }
 
-/// Whether a character belongs to a word.
+/// Whether a character is a letter, a digit or `_`, and so belongs to a word.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

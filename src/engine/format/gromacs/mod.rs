@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Position restraints are read separately (`position_restraints`). Units are those of the engine, except for angles,
-//! which are in degrees. A line that the reader does not understand is an error that names file and line. Therefore
-//! no interaction is skipped silently. Formats are those of the GROMACS reference manual, chapters "Topologies" and
-//! "File formats".
+//! which are in degrees. A line that the reader does not understand is an error that names file and line, so that no
+//! interaction is skipped silently. Formats are those of the GROMACS reference manual, chapters "Topologies" and "File
+//! formats".
 
 mod bonded_types;
 mod cmap;
@@ -43,7 +43,7 @@ pub(super) use writer::write as write_topology;
 use super::options::TopologyOptions;
 use crate::error::Problem;
 
-/// Result of a reading step.
+/// Result of a reading step; the error is a [`Problem`] of the input.
 type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Whether the bytes are those of a topology. After comments, which in force fields may also begin with `*`, the

@@ -20,12 +20,12 @@ pub(super) struct MoleculeType {
     /// largest number of bonds between two atoms that do not interact (`nrexcl`)
     excluded_bonds: usize,
     pub(super) topology: Topology,
-    /// bonds that count for exclusions
+    /// bonds that count for exclusions by the number of bonds (`nrexcl`)
     chemical: Vec<[u32; 2]>,
     /// oxygens of `[ settles ]`, each of which is followed by its two hydrogens. GROMACS counts only the first O–H
     /// bond as a bond for exclusions
     waters: Vec<u32>,
-    /// pairs of `[ exclusions ]`
+    /// pairs of atoms listed in `[ exclusions ]`
     excluded: Vec<[u32; 2]>,
     /// residue number of the last atom, as text of the file
     last_residue: String,

@@ -1,9 +1,10 @@
 //! Reader of the position restraints of a topology. The restraints of `[ position_restraints ]` in all molecule types
 //! are returned for the atoms of the whole system. Position restraints are not part of the system itself.
 //!
-//! Function types are those of the reference manual, "Topology file", table of interactions. Type 1 is harmonic, ½ Σ
-//! kᵢ dᵢ², with the displacements dᵢ along x, y and z. Type 2 is flat-bottomed, with a geometry, a radius and a force
-//! constant k. Macros determine which sections are used, and the text of a macro may be a force constant.
+//! Function types are those of the GROMACS reference manual, "Topology file", table of interactions. Type 1 is
+//! harmonic, ½ Σ kᵢ dᵢ², with the force constants kᵢ and displacements dᵢ along x, y and z. Type 2 is flat-bottomed,
+//! with a geometry, a radius and a force constant k. Macros determine which sections are used, and the text of a macro
+//! may be a force constant.
 
 use std::path::Path;
 
@@ -24,7 +25,7 @@ const SPHERE: i32 = 1;
 pub struct AtomRestraint {
     /// 0-based index of the atom in the whole system
     pub atom: u32,
-    /// form of the energy
+    /// form of the energy of the restraint
     pub shape: RestraintShape,
 }
 

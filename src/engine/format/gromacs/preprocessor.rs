@@ -1,8 +1,8 @@
 //! The preprocessor of GROMACS topologies, which processes `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`,
 //! `#else`, `#endif`, lines continued by `\`, and comments after `;`.
 //!
-//! Included files are searched in the folder of the including file, then in the folders of the files that include
-//! that file, and then along the search path. A problem names file and line, and the chain of including files. An
+//! An included file is searched in the folder of the including file, then in the folders of the files that include the
+//! including file, and then along the search path. A problem names file and line, and the chain of including files. An
 //! `#include` may name any file of the user, also a private file. Therefore messages do not quote text of an included
 //! file before its first heading.
 
@@ -23,8 +23,8 @@ const MOST_FILES: usize = 10_000;
 /// Largest number of bytes of all files after the replacement of macros. A topology describes each kind of molecule
 /// once, however many copies there are.
 const MOST_BYTES: usize = 1 << 30;
-/// Factor with which the bytes of a file are counted when it is included again. Further inclusions of a file take
-/// time, but no memory.
+/// Factor by which the bytes of a file are multiplied in the count when the file is included again. Further inclusions
+/// of a file take time, but no memory.
 const REPEATED: usize = 8;
 /// Largest number of bytes by which macros make lines longer in total. The limit allows some ten bytes in each of a
 /// few million lines.
@@ -39,11 +39,11 @@ pub(super) struct Line<'l> {
     /// whether messages may quote the line; true in the topology file itself, and in included files that have
     /// topology headings
     pub(super) quotable: bool,
-    /// file and line number
+    /// file and 1-based number of the line
     pub(super) place: (&'l Path, usize),
 }
 
-/// Function that receives each line.
+/// Function that receives each line of the preprocessed topology.
 pub(super) type Sink<'s> = dyn FnMut(&Line<'_>) -> Parsed<()> + 's;
 
 /// Reads a file with all files that it includes. Returns the macros that are defined at its end.
@@ -299,7 +299,7 @@ impl Preprocessor<'_> {
             problem.message = format!("{}; included from {}", problem.message, chain.join(", from "));
         }
         match problem.file {
-            // error of a file that could not be read, which already has its place
+            // the error of a file that could not be read already names this file
             Some(_) => problem,
             None => problem.in_file(file).at_line(*line),
         }

@@ -43,7 +43,7 @@ struct Reader {
     molecules: Vec<Copies>,
     /// number of atoms in the coordinate file, if known
     held: Option<usize>,
-    /// terms between molecules
+    /// terms of `[ intermolecular_interactions ]`; `None` before this section
     between: Option<Intermolecular>,
     /// file and line of each row that replaces parameters of an earlier row
     replaced: Vec<String>,

@@ -1,8 +1,8 @@
 //! Reader of the models in the first block of the file that has atoms. The first model or all models are read.
 //!
-//! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value.
-//! Atom names are those of the authors (`auth_atom_id`), or `label_atom_id` if the authors gave none. In each
-//! residue, the first alternative location is taken. If the cell is unknown, or if its edges are 1 Å or zero, the
+//! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value. Atom
+//! names are those of the authors (`auth_atom_id`), or `label_atom_id` if the authors gave none. In each residue, the
+//! first alternative location in the file is read. If the cell is unknown, or if its edges are 1 Å or zero, the
 //! structure has no cell. A title may contain the time in ps, as in `t= 1.00000`.
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(super) type Parsed<T> = std::result::Result<T, Problem>;
 /// Items of the cell: edges in Å, angles in degrees.
 const CELL: [&str; 6] = ["length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"];
 
-/// Items that together identify a residue.
+/// Items of an atom that together identify its residue.
 const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "label_seq_id", "pdbx_PDB_ins_code"];
 
 /// Whether a file with these first bytes is a PDBx/mmCIF file. Such a file has a block that begins with a tag or a
@@ -171,7 +171,7 @@ impl<'a> Block<'a> {
         !self.found.positions.is_empty() || !self.pairs.is_empty()
     }
 
-    /// Takes a tag with its value. If the tag is in a loop, the value is that of the first row.
+    /// Processes a tag with its value. If the tag is in a loop, the value is that of the first row.
     fn item(&mut self, tag: &'a [u8], value: Value<'a>) -> Parsed<()> {
         if item_of(tag, b"_atom_site").is_some() {
             if let Some((_, first)) = self.pairs.iter().find(|(other, _)| other.eq_ignore_ascii_case(tag)) {

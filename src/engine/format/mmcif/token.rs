@@ -8,11 +8,11 @@ type Parsed<T> = std::result::Result<T, Problem>;
 /// A word of a CIF file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word<'a> {
-    /// `data_NAME`
+    /// beginning `data_NAME` of a block
     Block,
-    /// `loop_`
+    /// beginning `loop_` of a loop
     Loop,
-    /// `_category.item`
+    /// tag `_category.item`, which names a value or a column
     Tag(Value<'a>),
     /// value of a tag
     Value(Value<'a>),
@@ -23,7 +23,7 @@ pub enum Word<'a> {
 /// A word as written, but without its quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a> {
-    /// the text, in the encoding of the file
+    /// text of the word, in the encoding of the file
     pub text: &'a [u8],
     /// whether the word is quoted; a quoted `?` or `.` is ordinary text
     is_quoted: bool,
@@ -47,7 +47,7 @@ pub struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// The words of a text, from its beginning.
+    /// Returns an iterator over the words of a text, from its beginning.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, line: 1 }
     }

@@ -12,7 +12,7 @@ use crate::system::Topology;
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
-/// Columns of the atom loop.
+/// Columns of the loop of atoms that is written.
 const COLUMNS: [&str; 18] = [
     "group_PDB",
     "id",
@@ -70,7 +70,7 @@ pub fn write_mmcif(
     writeln!(out, "#")
 }
 
-/// Identifiers of a residue: its chain, and its place in the chain.
+/// Identifiers of a residue: its chain, and its number in the chain.
 struct Place {
     /// letters that identify the chain
     asym: String,

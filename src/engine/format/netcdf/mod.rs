@@ -1,11 +1,11 @@
 //! NetCDF in its classic forms (CDF-1, CDF-2, CDF-5). Only the features that AMBER files need are read.
 //!
 //! All values are big-endian. A header lists dimensions, attributes and variables with the file offsets of their
-//! values. Counts in the header have 64 bits in CDF-5 and 32 bits in the other forms. Offsets have 64 bits in CDF-2
-//! and CDF-5, and 32 bits in CDF-1. Variables without records come first, each padded to a multiple of four bytes. A
-//! record holds the values of all other variables for one frame, in the order of the header. Values are in the unit
-//! that the variable states, or in the unit that AMBER prescribes if it states none. Values are multiplied by the
-//! variable's `scale_factor`. Fill values mark missing values, and are read as NaN.
+//! values. Counts in the header have 64 bits in CDF-5 and 32 bits in the other forms. Offsets have 64 bits in CDF-2 and
+//! CDF-5, and 32 bits in CDF-1. Variables without records come first, each padded to a multiple of four bytes. A record
+//! holds the values of all other variables for one frame, in the order of the header. Values are in the unit that the
+//! variable states. If the variable states no unit, values are in the unit that AMBER prescribes. Values are multiplied
+//! by the variable's `scale_factor`. Fill values mark missing values, and are read as NaN.
 
 mod restart;
 
@@ -52,9 +52,9 @@ pub struct Attribute<'a> {
     values: &'a [u8],
 }
 
-/// A variable in the header.
+/// A variable in the header of a NetCDF file.
 pub struct Variable<'a> {
-    /// name in the file
+    /// name of the variable in the file
     pub name: &'a [u8],
     /// lengths of the dimensions of the variable, without the record dimension
     pub shape: Vec<u64>,
@@ -68,7 +68,7 @@ pub struct Variable<'a> {
     pub begin: u64,
 }
 
-/// The header of a file.
+/// The header of a NetCDF file.
 pub struct Header<'a> {
     /// names and lengths of the dimensions; the record dimension has length 0
     pub dimensions: Vec<(&'a [u8], u64)>,
@@ -148,9 +148,9 @@ pub fn dimension_names(beginning: &[u8]) -> Vec<&[u8]> {
 pub struct Numbers {
     /// bytes per value
     pub width: usize,
-    /// factor that converts the stored values
+    /// factor that converts stored values to the requested unit
     pub scale: f64,
-    /// fill value that marks missing values, as [`FILL`] also does
+    /// fill value that marks missing values; the default [`FILL`] also marks missing values
     pub fill: f64,
 }
 
@@ -188,8 +188,9 @@ impl Variable<'_> {
     ///
     /// # Errors
     ///
-    /// If the values are not real numbers, or if their unit is that of another kind of quantity. Lengths must be in
-    /// Å, as AMBER prescribes, because programs that do not read units would take the values for Å.
+    /// Returns an error if the values are not real numbers, or if their unit is that of another kind of quantity.
+    /// Lengths must be in Å, as AMBER prescribes, because programs that do not read units would interpret the values in
+    /// Å.
     pub fn numbers(&self, unit: &str) -> Parsed<Numbers> {
         let mut to_unit = 1.0;
         if let Some(text) = self.attribute("units").map(Attribute::text) {
@@ -247,7 +248,7 @@ fn damaged() -> Problem {
     Problem::new("the NetCDF header is damaged or cut off").help("copy the file again")
 }
 
-/// Reader of a header, from its beginning.
+/// Reader of the header of a NetCDF file, from its beginning.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -294,7 +295,7 @@ impl<'a> Cursor<'a> {
         self.integer(if self.wide_counts { 8 } else { 4 })
     }
 
-    /// Takes `length` bytes, and skips the padding that follows up to a multiple of four.
+    /// Returns the next `length` bytes, and skips the padding that follows up to a multiple of four.
     fn padded(&mut self, length: u64) -> Parsed<&'a [u8]> {
         let taken = self.take(length)?;
         self.take(length.wrapping_neg() % 4)?;

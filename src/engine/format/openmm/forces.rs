@@ -8,8 +8,8 @@ use crate::format::number;
 use crate::format::xml::Node;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, RyckaertBellemans, Topology, Torsion};
 
-/// Energies of harmonic impropers, without blanks, as they are written by OpenMM's readers of CHARMM and AMBER files
-/// and of GROMACS files.
+/// Energy of harmonic impropers, without blanks, as OpenMM's readers of CHARMM and AMBER files write it. The next
+/// constant is the energy that the reader of GROMACS files writes.
 const CHARMM: &str = "k*min(dtheta,2*pi-dtheta)^2;dtheta=abs(theta-theta0)";
 const GROMACS: &str =
     "0.5*k*(thetap-theta0)^2;thetap=step(-(theta-theta0+pi))*2*pi+theta+step(theta-theta0-pi)*(-2*pi)";

@@ -16,10 +16,10 @@ const TABLES: [(&str, i32); 4] = [
     ("(a/r6)^2-b/r6;r6=r2*r2*r2;r2=r^2;a=acoef(type1,type2);b=bcoef(type1,type2)", 2),
     ("a/r6^2-b/r6;r6=r^6;a=acoef(type1,type2);b=bcoef(type1,type2)", 1),
 ];
-/// Energy expression of 1-4 pairs.
+/// Energy expression of 1-4 pairs in a `CustomBondForce`, without blanks.
 const PAIRS14: &str = "4*epsilon*((sigma/r)^12-(sigma/r)^6)";
-/// Largest allowed difference between the elements (i, j) and (j, i) of a table over pairs of types, relative to the
-/// element. The limit allows a few rounding errors.
+/// Maximum difference between the elements (i, j) and (j, i) of a table over pairs of types, relative to the element.
+/// The limit allows a few rounding errors.
 const SYMMETRY: f64 = 1e-12;
 
 /// Lennard-Jones types of the particles, and the table over pairs of types.

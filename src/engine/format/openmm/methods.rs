@@ -1,20 +1,20 @@
-//! Non-bonded methods of a `NonbondedForce`. The input file decides which methods a run uses, and the log reports the
-//! methods of both.
+//! Non-bonded methods of a `NonbondedForce`. The input file of md decides which methods a run uses. The log reports the
+//! methods of the input file and of the OpenMM file.
 
 use crate::cell::PeriodicCell;
 use crate::format::number;
 use crate::format::xml::Node;
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters};
 
-/// OpenMM's default for an attribute that old files do not have: cutoff in nm. The next constants are the defaults of
-/// the relative permittivity and the error tolerance of Ewald sums.
+/// OpenMM's default cutoff in nm, for old files without this attribute. The next constants are the defaults of the
+/// relative permittivity and of the error tolerance of Ewald sums.
 const CUTOFF: f64 = 1.0;
 const PERMITTIVITY: f64 = 78.3;
 const TOLERANCE: f64 = 5e-4;
 /// Number of the non-bonded method LJ-PME in the file.
 const LJPME: &str = "5";
-/// Factor n in the formula of [`pme`] for the number of grid points, for Coulomb interactions. The next constant is
-/// the factor for dispersion.
+/// Factor n of [`pme`] in the number of grid points nαd/3δ^⅕ along a cell vector of length d, for Coulomb interactions.
+/// The next constant is the factor for dispersion.
 const POINTS: f64 = 2.0;
 const LJ_POINTS: f64 = 1.0;
 /// B-spline order of OpenMM's PME.
@@ -54,7 +54,7 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
         electrostatics,
         lj_modifier: match switched {
             true => LjModifier::PotentialSwitch { from: switch("switchingDistance") },
-            // the potential is shifted by LJ-PME, but not by the other methods
+            // LJ-PME shifts the potential, and the other methods do not
             false if method == LJPME => LjModifier::PotentialShift,
             false => LjModifier::None,
         },

@@ -8,9 +8,9 @@ use super::pairs::Pairs;
 use crate::format::xml::Node;
 use crate::system::{self, CombinationRule, LennardJones, Pair14};
 
-/// Contents of a `NonbondedForce`.
+/// Contents of a `NonbondedForce` of an OpenMM system.
 pub(super) struct Nonbonded {
-    /// charges, e
+    /// charges of the particles, e
     pub(super) charges: Vec<f64>,
     pub(super) lj_types: Vec<u32>,
     pub(super) table: system::Nonbonded,

@@ -6,7 +6,7 @@ use super::lines::{AtomLine, record, text};
 use crate::format::alternative::Alternative;
 use crate::format::text::without_mark;
 
-/// Number of columns of a serial number.
+/// Number of columns of a serial number in a CONECT record.
 const SERIAL: usize = 5;
 /// First column of each serial number in a CONECT record. The record has an atom, and up to four atoms that are
 /// bonded to it.

@@ -89,7 +89,7 @@ impl<'a> AtomLine<'a> {
         COORDINATES.map(|start| number(self.line, start + self.moved..start + self.moved + COORDINATE))
     }
 
-    /// Returns the serial number as text.
+    /// Returns the serial number of the atom as text.
     pub fn serial_number(&self) -> &'a str {
         text(self.line, 6..11 + self.serial)
     }

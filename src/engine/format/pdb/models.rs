@@ -7,7 +7,7 @@
 
 use super::lines::record;
 
-/// Finder of the ends of models, line by line.
+/// Finder of the ends of the models in a PDB file, line by line.
 #[derive(Default)]
 pub struct ModelEnds {
     /// offset in bytes of the end of each model from the start of the file
@@ -20,11 +20,11 @@ pub struct ModelEnds {
 struct Pending {
     /// whether there are any records, all of which belong to the next model
     any: bool,
-    /// whether there is a `MODEL` record
+    /// whether there is a `MODEL` record after the end of the last model
     model: bool,
     /// whether a title follows the `MODEL` record
     titled: bool,
-    /// whether there are atoms
+    /// whether there are atom records after the end of the last model
     atoms: bool,
 }
 
@@ -45,7 +45,7 @@ impl ModelEnds {
                 self.ends.push(end);
                 self.next = Pending::default();
             }
-            // records that belong to the last model, not to the next model
+            // these records belong to the last model, not to the next model
             b"END   " | b"ENDMDL" | b"TER   " | b"CONECT" | b"MASTER" | b"      " if !self.next.any => {
                 if let Some(last) = self.ends.last_mut() {
                     *last = end;

@@ -1,8 +1,9 @@
 //! Reader of the models of a PDB file, one model at a time.
 //!
-//! Atoms are identified by their order, not by serial numbers, so that serial numbers beyond 99 999 may have any
-//! form. In each residue, the first alternative location is taken. A cell with edges of 1 Å or zero means that there
-//! is no cell. A title may contain the time (ps) and the step as GROMACS writes them, as in `t= 1.00000 step= 500`.
+//! Atoms are identified by their order, not by serial numbers, so that serial numbers beyond 99 999 may have any form.
+//! In each residue, the first alternative location in the file is read. A cell with edges of 1 Å or zero means that
+//! there is no cell. A title may contain the time (ps) and the step as GROMACS writes them, as in `t= 1.00000 step=
+//! 500`.
 
 use super::lines::{AtomLine, is_known, number, record};
 use super::models::ModelEnds;

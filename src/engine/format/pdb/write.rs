@@ -15,8 +15,8 @@ use crate::vec3::Vec3;
 const SERIALS: usize = 100_000;
 const RESIDUE_NUMBERS: i32 = 10_000;
 
-/// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records.
-/// Every molecule ends with `TER`. Chains whose identifier has one character, and insertion codes, are written.
+/// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records. Every
+/// molecule ends with `TER`. Chain identifiers of one character and insertion codes are written.
 pub fn write_pdb(
     topology: &Topology,
     positions: &[Vec3],
@@ -139,7 +139,7 @@ fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, 
     );
 }
 
-/// Returns an identifier of one character, and a blank for any other.
+/// Returns the identifier if it is a single printable ASCII character, and a blank otherwise.
 fn one_column(identifier: &str) -> char {
     match identifier.as_bytes() {
         &[byte] if byte.is_ascii_graphic() => char::from(byte),

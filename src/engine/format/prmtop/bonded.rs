@@ -5,8 +5,8 @@ use super::sections::{Parsed, Section, Sections};
 use crate::system::{Angle, Bond, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor that converts the force constant of the file to that of the engine. The energy is k (x − x₀)² in the file
-/// and ½ k (x − x₀)² in the engine.
+/// Factor that converts a force constant of the file to that of the engine. The energy is k (x − x₀)² in the file and ½
+/// k (x − x₀)² in the engine.
 pub(super) const HALF: f64 = 2.0;
 
 /// Rows of `N` numbers each: atom pointers, followed by the 1-based type of the term.
@@ -25,8 +25,8 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         self.values.as_chunks().0
     }
 
-    /// Returns the 0-based atom index from a column. The column has three times this index (a coordinate pointer).
-    /// The sign of the pointer is ignored, because the caller interprets the sign.
+    /// Returns the 0-based atom index from a column. The column holds a coordinate pointer, which is three times this
+    /// index. The sign of the pointer is ignored, because the caller interprets the sign.
     pub(super) fn pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
         let value = self.values()[row][column].unsigned_abs();
         if !value.is_multiple_of(3) || value as usize / 3 >= atoms {
@@ -101,7 +101,7 @@ pub(super) fn connectivity(topology: &Topology) -> Vec<[u32; 2]> {
     pairs.filter(|&pair| !topology.is_water_brace(pair)).collect()
 }
 
-/// Reads the angles.
+/// Reads the angle terms.
 pub(super) fn read_angles(sections: &Sections<'_>, pointers: &Pointers, topology: &mut Topology) -> Parsed<()> {
     let types = pointers.angle_types;
     let constants = sections.require("ANGLE_FORCE_CONSTANT")?.reals(types)?;

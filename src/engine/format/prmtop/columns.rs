@@ -3,11 +3,11 @@
 /// Kind of values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `I` descriptor
+    /// whole numbers, which have an `I` descriptor
     Integer,
-    /// `E`, `F`, `D` or `G` descriptor
+    /// real numbers, which have an `E`, `F`, `D` or `G` descriptor
     Real,
-    /// `A` descriptor
+    /// text, which has an `A` descriptor
     Text,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Columns {
 
 /// Maximum depth of nested groups in a format. Deeper nesting has no meaning, and must not exhaust the stack.
 const MAX_DEPTH: usize = 4;
-/// Maximum number of characters that a format may give a line.
+/// Maximum number of characters of a line according to its format.
 const MAX_LINE: usize = 100_000;
 
 impl Columns {

@@ -1,10 +1,11 @@
-//! The `POINTERS` section, which has the counts of the file, and switches for features beyond plain dynamics.
+//! The `POINTERS` section, which has the counts of terms and atoms in the file, and switches for features beyond plain
+//! dynamics.
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;
 use crate::system::BoxKind;
 
-/// Counts of the file.
+/// Numbers of atoms, terms and types in an AMBER topology, and the kind of its box.
 pub(super) struct Pointers {
     pub(super) atoms: usize,
     pub(super) types: usize,

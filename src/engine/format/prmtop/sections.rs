@@ -16,13 +16,13 @@ use crate::system::Name;
 /// Result of a parsing step.
 pub(super) type Parsed<T> = std::result::Result<T, Problem>;
 
-/// All sections of a file, by name.
+/// All sections of an AMBER topology, by name.
 pub(super) struct Sections<'a> {
     path: &'a Path,
     by_name: HashMap<&'a str, Section<'a>>,
 }
 
-/// Values under one `%FLAG`.
+/// Section of an AMBER topology: the values under one `%FLAG`.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     path: &'a Path,
@@ -36,7 +36,7 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Sections<'a> {
-    /// Splits the file at its `%` lines.
+    /// Splits an AMBER topology into sections at the lines that begin with `%`.
     pub(super) fn split(path: &'a Path, bytes: &'a [u8]) -> Parsed<Self> {
         let directives = directives(bytes);
         let mut by_name = HashMap::new();
@@ -84,7 +84,7 @@ impl<'a> Sections<'a> {
         self.by_name.values()
     }
 
-    /// Returns an optional section.
+    /// Returns the section with this name; `None` if the file does not have it.
     pub(super) fn get(&self, name: &str) -> Option<&Section<'a>> {
         self.by_name.get(name)
     }
@@ -154,7 +154,7 @@ impl<'a> Section<'a> {
         Problem::new(format!("{}: {message}", self.name)).in_file(self.path).at_line(line)
     }
 
-    /// Returns the first line as text.
+    /// Returns the first line of the section as text.
     pub(super) fn text(&self) -> String {
         let line = self.body.split(|&b| b == b'\n').next().unwrap_or_default();
         String::from_utf8_lossy(line).trim().to_owned()
@@ -257,8 +257,8 @@ impl<'a> Section<'a> {
                     return Err(short(values.len(), number));
                 };
                 let value = convert(field).ok_or_else(|| self.bad_value(number, column, expected, field))?;
-                // a number ends in the last character of its column, and a name may end with the line; any other end
-                // means that the value was cut off or shifted
+                // a number ends in the last character of its column, and a name may be shorter than its column at the
+                // end of a line with a newline; any other end means that the value was cut off or shifted
                 let is_cut = match kind {
                     Kind::Text => field.len() < width && Some(offset) == last,
                     _ => field.len() < width || field.ends_with(b" "),

@@ -3,8 +3,8 @@
 //!
 //! If a file was cut off inside a section, the section is too short. If a file was cut off between sections, sections
 //! are missing. LEaP, ParmEd, cpptraj and Interchange write the radii of implicit solvent, IPOL or both after all
-//! sections with energies. LEaP and cpptraj write CMAP even after the radii and IPOL. In their files, the force field
-//! determines whether CMAP is missing.
+//! sections with energies. LEaP and cpptraj write CMAP even after the radii and IPOL. In files of LEaP and cpptraj, the
+//! force field determines whether CMAP is missing.
 
 use std::collections::HashSet;
 
@@ -16,26 +16,26 @@ use crate::system::{BoxKind, Topology};
 
 /// Expected length of a section that md does not read.
 enum Length {
-    /// a single text
+    /// the section has a single text
     Text,
     /// a value per atom
     Atoms,
-    /// a label per atom
+    /// the section has a label per atom
     AtomLabels,
-    /// a label per residue
+    /// the section has a label per residue
     ResidueLabels,
     /// a value per atom type of the parameter file; their number is NATYP
     ParameterTypes,
-    /// a value per 10-12 term
+    /// the section has a value per 10-12 hydrogen-bond term
     HydrogenBonds,
     /// a value per molecule; the number of molecules is in `SOLVENT_POINTERS`
     Molecules,
-    /// fixed number of values
+    /// the section has this number of values in every file
     Fixed(usize),
 }
 
 /// Sections that md does not read, because they do not influence its energies. These sections contain names, trees,
-/// radii of implicit solvent, and solvent pointers, which follow from the bonds.
+/// radii of implicit solvent, and solvent pointers. The solvent pointers follow from the bonds.
 const UNREAD: &[(&str, Length)] = &[
     ("TITLE", Length::Text),
     ("CTITLE", Length::Text),

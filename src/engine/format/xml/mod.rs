@@ -31,7 +31,7 @@ impl<'a> Document<'a> {
         Ok(Self { tree, path })
     }
 
-    /// The outermost element.
+    /// Returns the outermost element of the file.
     pub fn root(&self) -> Node<'_> {
         Node::root(&self.tree, self.path)
     }

@@ -18,7 +18,7 @@ impl<'a> Node<'a> {
         Node { node: tree.root_element(), path }
     }
 
-    /// The name of the element.
+    /// Returns the name of the element.
     pub fn name(&self) -> &'a str {
         self.node.tag_name().name()
     }

@@ -8,8 +8,8 @@ use crate::testing::Sample;
 /// Positions for selections without distances.
 const NOWHERE: Geometry<'static> = Geometry { positions: &[], cell: None };
 
-/// Energies of a test system (kJ/mol) in double precision, before and after the interactions of these atoms are
-/// scaled by a factor.
+/// Energies of a test system (kJ/mol) in double precision, before and after the interactions of the atoms selected by
+/// `select` are scaled by `factor`.
 fn energies(name: &str, select: &str, factor: f64) -> [Energies; 2] {
     let sample = Sample::load(name);
     let mut scaled = sample.system.clone();
@@ -63,7 +63,7 @@ fn energy_with_the_rest_goes_by_the_root() {
     let (one, quarter, small) = (of(1.0), of(0.25), of(1.0 / 16.0));
     let probe = of(0.49);
     for (term, name) in ["Lennard-Jones", "Coulomb", "torsions"].into_iter().enumerate() {
-        // √λ = 1, ½, ¼: differences of A λ + B √λ + C
+        // energies A λ + B √λ + C at √λ = 1, ½ and ¼, whose differences determine A and B
         let (a, b) = (one[term] - quarter[term], quarter[term] - small[term]);
         let of_solute = (a - 2.0 * b) / (0.75 - 2.0 * 0.1875);
         let with_rest = 2.0 * (a - 0.75 * of_solute);

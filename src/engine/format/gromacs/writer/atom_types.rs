@@ -7,9 +7,9 @@ use super::{Number, Parsed, line, unique, word};
 use crate::error::Problem;
 use crate::system::{Cmap, CombinationRule, Description, LennardJones, Name, Nonbonded, Pair14, Topology};
 
-/// Largest relative error up to which numbers count as equal: Lennard-Jones parameters and those that the combination
-/// rule gives, and charge products of 1-4 pairs and those with the common factor. The limit allows a few rounding
-/// errors of `f64`, which the twelfth power multiplies.
+/// Maximum relative difference at which two numbers count as equal. Lennard-Jones parameters are compared with those of
+/// the combination rule, and charge products of 1-4 pairs with `fudgeQQ` times the product of the charges. The limit
+/// allows a few rounding errors of `f64`, which the twelfth power multiplies.
 const EXACT: f64 = 1e-12;
 
 /// Form of the Lennard-Jones parameters of a type.
@@ -39,7 +39,7 @@ struct AtomType {
     charge: f64,
 }
 
-/// Atom types of a topology.
+/// Atom types that are written for a topology.
 pub(super) struct AtomTypes {
     form: Form,
     types: Vec<AtomType>,
@@ -132,8 +132,8 @@ impl AtomTypes {
         }
     }
 
-    /// Returns the bonded type, by which correction maps are looked up. All atoms that are not the central atom of a
-    /// correction map have the same bonded type.
+    /// Returns the bonded type of an atom type, by which correction maps are looked up. All atoms that are not the
+    /// central atom of a correction map have the same bonded type.
     fn bonded(&self, index: usize) -> String {
         self.types[index].key.map.map_or_else(|| "B".to_owned(), |map| format!("M{}", map + 1))
     }
@@ -160,8 +160,9 @@ impl AtomTypes {
 }
 
 impl Form {
-    /// Chooses σ and ε under two conditions. Every pair of types has both c6 and c12 or neither, and the
-    /// Lorentz–Berthelot rule gives the parameters of at least as many pairs as the geometric rule.
+    /// Returns the form of the Lennard-Jones parameters of a topology. σ and ε are chosen under two conditions: every
+    /// pair of types has both c6 and c12 or neither, and the Lorentz–Berthelot rule gives the parameters of at least as
+    /// many pairs as the geometric rule. Otherwise the form is C6 and C12.
     fn of(description: &Description) -> Self {
         let Description { topology, nonbonded, .. } = description;
         let used: BTreeSet<u32> = topology.atoms.iter().map(|atom| atom.lj_type).collect();

@@ -1,11 +1,11 @@
 //! Writer of GROMACS topologies (`.top`). The topology is one file without includes, and every parameter is in the
 //! line of its term.
 //!
-//! A number is written as the shortest text that is read as the same `f64`. `gen-pairs` is `no` in `[ defaults ]`. `[
-//! nonbond_params ]` lists every pair of types for which the combination rule does not give the parameters to a
-//! relative 10⁻¹². Each distinct molecule is a `[ moleculetype ]`. As in GROMACS, molecules that differ only in their
-//! residue numbers are copies of one molecule type. The writer fails for terms that the format cannot express:
-//! virtual sites in a local frame, correction maps on atoms that are not a chain of five, and 12-6-4 ions.
+//! A number is written as the shortest text that is parsed as the same `f64`. `gen-pairs` is `no` in `[ defaults ]`. `[
+//! nonbond_params ]` lists every pair of types whose parameters differ from those of the combination rule by more than
+//! a relative 10⁻¹². Each distinct molecule is a `[ moleculetype ]`. As in GROMACS, molecules that differ only in their
+//! residue numbers are copies of one molecule type. The writer fails for terms that the format cannot express: virtual
+//! sites in a local frame, correction maps on atoms that are not a chain of five, and 12-6-4 ions.
 //!
 //! A rigid water is written as `[ settles ]`. The O–H and H–H distances of a water may come from bonded terms, as in
 //! AMBER topologies, where the input of a run determines whether water is rigid. The bonded terms of such a water are
@@ -26,7 +26,7 @@ use crate::system::Description;
 use atom_types::AtomTypes;
 use parts::Parts;
 
-/// Returns the text of a topology.
+/// Returns the text of a GROMACS topology.
 pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
     let topology = &description.topology;
     if !description.nonbonded.c4.is_empty() {
@@ -54,12 +54,12 @@ pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
     Ok(text)
 }
 
-/// Number that is written as the shortest text that is read as the same value.
+/// Number that is written as the shortest text that is parsed as the same value.
 struct Number(f64);
 
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // outside this range, the text with an exponent is the shortest
+        // outside this range of magnitudes, the text with an exponent is the shortest
         match self.0.abs() {
             0.0 => write!(f, "0"),
             size if (1e-4..1e9).contains(&size) => write!(f, "{}", self.0),
@@ -90,7 +90,7 @@ fn unique(name: String, taken: &mut std::collections::HashSet<String>) -> String
     candidate
 }
 
-/// Appends a line of words.
+/// Appends a line to a text, with arguments as for `writeln!`.
 macro_rules! line {
     ($text:expr, $($argument:tt)*) => {{
         // writing to a String cannot fail

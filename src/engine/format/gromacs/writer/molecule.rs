@@ -8,7 +8,7 @@ use super::water::RigidWater;
 use super::{Number, Parsed, line, sites, word};
 use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion};
 
-/// Largest `nrexcl` that is written, in bonds.
+/// Largest value of `nrexcl` that is written: number of bonds up to which all pairs are excluded.
 const MOST_EXCLUDED_BONDS: usize = 3;
 /// Number of partners of an atom that are written in one line of exclusions.
 const PARTNERS: usize = 20;
@@ -115,8 +115,9 @@ fn write_atoms(molecule: &Topology, (types, first): (&AtomTypes, u32), text: &mu
     }
 }
 
-/// Returns the residue numbers as text. A molecule of one residue gets the number 1, because GROMACS itself numbers
-/// such residues. Consecutive residues with the same name and number are distinguished by an insertion code.
+/// Returns the residue numbers as text. The residue of a molecule with a single residue gets the number 1, because
+/// GROMACS itself numbers such residues. Consecutive residues with the same name and number are distinguished by an
+/// insertion code.
 fn residue_numbers(molecule: &Topology) -> Vec<String> {
     let residues = &molecule.residues;
     if residues.len() == 1 {

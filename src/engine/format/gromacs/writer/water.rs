@@ -5,7 +5,7 @@ use crate::system::Topology;
 /// Relative difference below which two lengths count as equal. Topology files print eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
-/// Distances of a rigid water.
+/// Distances between the atoms of a rigid water.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RigidWater {
     /// O–H distance, nm

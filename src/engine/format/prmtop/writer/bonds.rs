@@ -20,7 +20,7 @@ const WATER: f64 = 553.0;
 /// eight decimals.
 const SAME: f64 = 1e-6;
 
-/// Bonds and angles of a file.
+/// Bonds and angles of an AMBER topology that is written.
 pub(super) struct Bonds {
     pub(super) pairs: Rows<2, 2>,
     pub(super) angles: Rows<3, 2>,

@@ -81,7 +81,7 @@ impl Dihedrals {
 /// (−1)ⁿ cos nφ. A constant C is written as ½ C (1 + cos φ) + ½ C (1 − cos φ).
 fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
     let [c0, c1, c2, c3, c4, c5] = term.coefficients;
-    // coefficients of the terms cos nψ
+    // coefficients of cos nψ for n = 0, 1, 2, …
     let of_psi = [
         c0 + c2 / 2.0 + 3.0 * c4 / 8.0,
         c1 + 3.0 * c3 / 4.0 + 5.0 * c5 / 8.0,
@@ -102,7 +102,7 @@ fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
     waves.chain(constants).filter(|torsion| torsion.force_constant != 0.0)
 }
 
-/// 1-4 pairs of a topology; for each pair, whether a torsion in the file already represents it.
+/// 1-4 pairs of a topology. For each pair, a flag tells whether a torsion in the file already represents the pair.
 struct Pairs {
     /// 1-4 pairs, sorted by their atoms
     sorted: Vec<([u32; 2], Pair14)>,
@@ -131,7 +131,8 @@ impl Pairs {
         Some(self.sorted[found].1)
     }
 
-    /// Returns torsions with a force constant of zero for the 1-4 pairs that no other torsion represents.
+    /// Returns torsions with a force constant of zero for the 1-4 pairs that no earlier torsion represents. The 1-4
+    /// pairs are the end atoms of these torsions.
     fn ends_of_paths(&self, topology: &Topology) -> Parsed<Vec<Torsion>> {
         let open: Vec<[u32; 2]> =
             self.sorted.iter().zip(&self.taken).filter(|(_, taken)| !**taken).map(|((atoms, _), _)| *atoms).collect();

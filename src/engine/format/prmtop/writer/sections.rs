@@ -100,10 +100,10 @@ impl Text {
 
 /// Appends a number in Fortran's format `Ew.d` with `1P`: `  1.23456789E+02`.
 fn push_exponential(value: f64, (width, decimals): (usize, usize), text: &mut String) {
-    // an exponent of three digits has no room in the column, so such small numbers, which do not occur in practice,
+    // an exponent of three digits does not fit into the column, so such small numbers, which do not occur in practice,
     // are written as zero
     let value = if value.abs() < 1e-99 { 0.0 } else { value };
-    // length of sign, digit, point, decimals, and E+00
+    // length of the text: sign, digit, point, decimals, and the exponent `E+00`
     let length = usize::from(value.is_sign_negative()) + 2 + decimals + 4;
     text.extend(std::iter::repeat_n(' ', width.saturating_sub(length)));
     let _ = write!(text, "{value:.decimals$e}");
