@@ -1,9 +1,9 @@
 //! Checkpoint files. A checkpoint is written atomically and has a checksum; the previous checkpoint is kept as a
 //! fallback.
 //!
-//! Layout in little endian: 8 bytes `MDCHECKP`, u32 version of the contents, u64 length of the body, u32 CRC-32 of
-//! the version, the length and the body, and then the body. The crate `postcard` encodes the body and keeps all bits
-//! of its numbers. A checkpoint is written under a temporary name, forced to disk and renamed. The previous
+//! Layout in little endian: 8 bytes `MDCHECKP`, u32 version of the contents, u64 length of the body, u32 CRC-32 of the
+//! version, the length and the body, and then the body. The crate `postcard` encodes the body and keeps all bits of
+//! floating-point numbers. A checkpoint is written under a temporary name, forced to disk and renamed. The previous
 //! checkpoint stays in the same folder, and is read if the newest checkpoint is damaged or cannot be read. The caller
 //! defines the type of the body.
 
@@ -24,10 +24,10 @@ const HEADER: usize = 24;
 /// Size of the write buffer, in bytes.
 const BUFFER: usize = 1 << 16;
 
-/// Result of [`read`].
+/// Contents of a checkpoint that [`read`] returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored<T> {
-    /// contents of the checkpoint
+    /// decoded contents of the checkpoint
     pub body: T,
     /// reason why the previous checkpoint was read; `None` if the newest checkpoint was read
     pub warning: Option<String>,
@@ -61,15 +61,15 @@ pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     match load(path) {
         Ok(_) => keep(path).map_err(io)?,
         Err(Fault::Missing) => {}
-        // a damaged checkpoint must not replace the intact previous one; the damaged file is kept for inspection
+        // a damaged checkpoint must not replace the intact previous checkpoint; the damaged file is kept for inspection
         Err(_) => fs::rename(path, damaged(path)).map_err(io)?,
     }
     file.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_directory(path)
 }
 
-/// Gives the checkpoint at `path` the second name [`previous`], as a hard link, so that `path` always exists. On a
-/// file system without hard links, the checkpoint is renamed instead.
+/// Gives the checkpoint at `path` the second name [`previous`] as a hard link, so that a checkpoint exists at `path` at
+/// any time. On a file system without hard links, the checkpoint is renamed instead.
 fn keep(path: &Path) -> std::io::Result<()> {
     let (older, link) = (previous(path), path.with_extension("link.tmp"));
     let _ = fs::remove_file(&link);
@@ -77,14 +77,14 @@ fn keep(path: &Path) -> std::io::Result<()> {
         return fs::rename(path, older);
     }
     fs::rename(&link, older)?;
-    // rename(2) does nothing if both names are already links to the same file, so the temporary link is removed here
+    // rename(2) does nothing if the two names are already links to the same file, so the temporary link is removed here
     let _ = fs::remove_file(&link);
     Ok(())
 }
 
 /// Reads the checkpoint at `path`. If this file is missing, damaged or unreadable, the function reads the previous
 /// checkpoint. Returns `None` if both files are missing. A checkpoint whose contents have a different version is a
-/// [`Problem`], because a fallback to the previous checkpoint would silently lose steps.
+/// [`Problem`], because reading the previous checkpoint instead would silently lose steps.
 pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Restored<T>>> {
     let fault = match load(path).and_then(|stored| decode(stored, path, version)) {
         Ok(body) => return Ok(Some(Restored { body, warning: None })),
@@ -117,12 +117,12 @@ pub fn is_checkpoint(path: &Path) -> bool {
     file::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| magic == MAGIC)
 }
 
-/// Path of the previous checkpoint: `checkpoint.md` → `checkpoint.prev.md`.
+/// Returns the path of the previous checkpoint: `checkpoint.md` → `checkpoint.prev.md`.
 pub fn previous(path: &Path) -> PathBuf {
     with_word(path, "prev")
 }
 
-/// Path under which an invalid checkpoint is kept: `checkpoint.md` → `checkpoint.damaged.md`.
+/// Returns the path under which a damaged checkpoint is kept: `checkpoint.md` → `checkpoint.damaged.md`.
 fn damaged(path: &Path) -> PathBuf {
     with_word(path, "damaged")
 }
@@ -160,7 +160,7 @@ struct Stored {
     body: Vec<u8>,
 }
 
-/// Reads and verifies one file.
+/// Reads one checkpoint file and verifies its checksum.
 fn load(path: &Path) -> std::result::Result<Stored, Fault> {
     let fault = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => Fault::Missing,
@@ -197,12 +197,12 @@ fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std
         let help = "continue with the version of md that wrote it, or use --force to start anew";
         return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
     }
-    // the checksum is right, so the file is intact; if decoding fails, another version of the program defined the
-    // contents differently
+    // the checksum is right, so the file is intact; if decoding fails, the contents were written by another version of
+    // md with another definition of the type
     postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("has unexpected contents: {e}")))
 }
 
-/// CRC-32 of the version, the length and the body of a checkpoint.
+/// Returns the CRC-32 of the version, the length and the body of a checkpoint.
 fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     let mut whole = Hasher::new();
     whole.update(&header[8..20]);
@@ -210,13 +210,13 @@ fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     whole.finalize()
 }
 
-/// Writer that counts the bytes and computes their checksum before it passes them on. With this writer, the
-/// serialised body of a large system is never in memory as a whole.
+/// Writer that counts bytes and computes their checksum before it passes them on. With this writer, the serialised body
+/// of a large system is never in memory as a whole.
 struct Summed<W> {
     to: W,
     length: u64,
     checksum: Hasher,
-    /// the first I/O error, which the serializer does not report
+    /// first I/O error of the underlying writer, which the serializer does not report
     failure: Option<std::io::Error>,
 }
 
@@ -317,12 +317,12 @@ mod tests {
         let error = read::<State>(&path, 7).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("version 1, but this md reads version 7"), "{error}");
-        // the two files as they are left by a kill between the two renames
+        // the two files as a killed process leaves them between the two renames
         fs::remove_file(&path).unwrap();
         let found = restored(&path);
         assert_eq!(found.body, state(1));
         assert!(found.warning.unwrap().contains("missing"));
-        // no intact checkpoint is left
+        // neither file is an intact checkpoint any more
         for bad in [&path, &previous(&path)] {
             fs::write(bad, b"MDCHECKP but no more").unwrap();
         }
@@ -343,7 +343,7 @@ mod tests {
         write(&path, 1, &state(3)).unwrap();
         assert_eq!((restored(&path).body, restored(&previous(&path)).body), (state(3), state(1)));
         assert!(damaged(&path).join("inside").exists());
-        // neither file can be read: the error gives both reasons
+        // neither file can be read, so the error gives both reasons
         for unreadable in [&path, &previous(&path)] {
             fs::remove_file(unreadable).unwrap();
             fs::create_dir(unreadable).unwrap();

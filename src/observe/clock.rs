@@ -1,12 +1,12 @@
-//! Wall-clock time. If the clock shows a year outside -9999 to 9999, the functions give no time or [`UNKNOWN`]
-//! instead of an error.
+//! Wall-clock time. If the clock shows a year outside -9999 to 9999, the functions return `None` or [`UNKNOWN`] instead
+//! of an error.
 
 use std::time::SystemTime;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// Text in place of a time if the clock gives no valid time.
+/// Text that replaces the time if the clock shows no valid time.
 pub const UNKNOWN: &str = "at an unknown time";
 
 /// Returns the present time; `None` if the clock shows a year that no date can have.

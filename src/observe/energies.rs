@@ -1,4 +1,4 @@
-//! `energies.csv`: one row of numbers per recorded step ([`super::table`]).
+//! The energy table `energies.csv`: one row of numbers per recorded step ([`super::table`]).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::format::file;
 use crate::units;
 use crate::vec3::Vec3;
 
-/// Columns that follow the energy terms in every table, with or without a periodic cell.
+/// Names and units of the columns that follow the energy terms in every table, with or without a periodic cell.
 const STATE: [(&str, &str); 5] = [
     ("kinetic", "kJ/mol"),
     ("total", "kJ/mol"),
@@ -20,7 +20,7 @@ const STATE: [(&str, &str); 5] = [
     ("conserved", "kJ/mol"),
     ("temperature", "K"),
 ];
-/// Additional columns of a periodic system.
+/// Names and units of the additional columns of a periodic system.
 const PERIODIC: [(&str, &str); 9] = [
     ("pressure", "bar"),
     ("volume", "nm^3"),
@@ -32,15 +32,16 @@ const PERIODIC: [(&str, &str); 9] = [
     ("c_y", "nm"),
     ("c_z", "nm"),
 ];
-/// Additional columns of a system whose barostat couples to the pressure of each direction separately.
+/// Names and units of the additional columns of a system whose barostat couples to the pressure of each direction
+/// separately.
 const DIRECTIONAL: [(&str, &str); 4] =
     [("pressure_xx", "bar"), ("pressure_yy", "bar"), ("pressure_zz", "bar"), ("surface_tension", "mN/m")];
 const TERMS: usize = Energies::NAMES.len();
-/// Number of columns of numbers that every table has, with or without a periodic cell.
+/// Number of columns with physical quantities in every table, with or without a periodic cell.
 const COMMON: usize = TERMS + STATE.len();
-/// Number of columns of numbers that the table of every periodic system has.
+/// Number of columns with physical quantities in the table of every periodic system.
 const OF_CELL: usize = COMMON + PERIODIC.len();
-/// All columns that can follow the columns step, time and stage.
+/// Names and units of all columns that can follow the columns step, time and stage.
 const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
     let mut columns = [("", "kJ/mol"); OF_CELL + DIRECTIONAL.len()];
     let mut index = 0;
@@ -59,29 +60,29 @@ const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
     columns
 };
 
-/// Choice of the columns of an energy table.
+/// Set of columns of an energy table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// columns that depend on the type of system
+    /// set of columns for the cell and its pressure coupling
     pub cell: CellColumns,
-    /// names of the temperature columns of the temperature groups; these columns are the last of a row
+    /// names of the columns with temperatures of temperature groups, which are the last columns of a row
     pub temperatures: Vec<String>,
 }
 
-/// Columns that depend on the cell and its pressure coupling.
+/// Set of columns that depends on the cell and its pressure coupling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CellColumns {
     /// columns of a system without a cell
     #[default]
     Open,
-    /// the columns of `Open`, and the pressure, the density and the cell
+    /// the columns of `Open`, and pressure, density and lattice vectors
     Periodic,
     /// the columns of `Periodic`, and the pressure along x, y and z, and the surface tension in the xy plane
     Directional,
 }
 
 impl CellColumns {
-    /// Names and units of the columns.
+    /// Returns names and units of the columns.
     fn all(self) -> &'static [(&'static str, &'static str)] {
         match self {
             CellColumns::Open => &COLUMNS[..COMMON],
@@ -92,48 +93,48 @@ impl CellColumns {
 }
 
 impl Columns {
-    /// Names and units of [`EnergyRow::values`].
+    /// Returns names and units of the values that [`EnergyRow::values`] returns.
     pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         self.cell.all().iter().copied().chain(self.temperatures.iter().map(|name| (name.as_str(), "K")))
     }
 }
 
-/// Energies, temperature and pressure of a step, at the time of its positions.
+/// Energies, temperature and pressure of a step, at the time of the positions of this step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// potential energies, kJ/mol
+    /// terms of the potential energy, kJ/mol
     pub energies: Energies,
-    /// kinetic energy in kJ/mol, averaged over the half steps before and after the step
+    /// kinetic energy in kJ/mol: mean of the kinetic energies at the half steps before and after the step
     pub kinetic: f64,
     /// work of the moving centers of restraints since the start of the run, kJ/mol
     pub restraint_work: f64,
     /// conserved energy: kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
     pub conserved: f64,
-    /// temperature, K
+    /// temperature of the whole system, K
     pub temperature: f64,
-    /// pressure, kJ/mol/nm³; zero without a cell
+    /// pressure of the whole system, kJ/mol/nm³; zero without a cell
     pub pressure: f64,
-    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if
-    /// [`crate::backend::Kinetic::along`] is computed
+    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and valid only if [`crate::backend::Kinetic::along`]
+    /// is computed
     pub pressure_along: Vec3,
-    /// lattice vectors
+    /// periodic cell; `None` if the system is not periodic
     pub cell: Option<PeriodicCell>,
     /// temperature of each temperature group, K; NaN for a group without degrees of freedom, empty without groups
     pub group_temperatures: PerGroup<f64>,
 }
 
-/// The quantities of one row.
+/// Quantities of one row of the energy table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnergyRow<'a> {
-    /// steps since the start of the run
+    /// number of steps since the start of the run
     pub step: u64,
-    /// time, ps
+    /// simulated time, ps
     pub time: f64,
     /// number of the stage, from 1; the end of a stage and the start of the next stage have the same step number
     pub stage: u32,
-    /// energies, temperature and pressure
+    /// energies, temperature and pressure of the step
     pub observed: &'a Observed,
-    /// total mass in amu, for the density
+    /// total mass of the system in amu, from which the density is computed
     pub mass: f64,
     /// temperatures of the temperature groups, K, in the order of [`Columns::temperatures`]; NaN for a group that the
     /// stage does not have
@@ -147,7 +148,8 @@ impl EnergyRow<'_> {
         self.of_system().into_iter().take(count).chain(self.temperatures.iter().copied())
     }
 
-    /// Returns the values of the whole system. For a system without a cell, the values that need a cell are NaN.
+    /// Returns the values of all columns except the temperatures of groups. For a system without a cell, the values
+    /// that need a cell are NaN.
     fn of_system(&self) -> [f64; COLUMNS.len()] {
         let (mut values, now) = ([f64::NAN; COLUMNS.len()], self.observed);
         values[..TERMS].copy_from_slice(&now.energies.values());
@@ -167,31 +169,31 @@ impl EnergyRow<'_> {
         values
     }
 
-    /// Returns the header line of the table.
+    /// Returns the header line of the energy table.
     pub fn header(columns: &Columns) -> String {
         let columns = columns.all().map(|(name, unit)| format!("{name} ({unit})"));
         format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
     }
 
-    /// Appends the row to `line`.
+    /// Appends the row to `line` as text.
     pub fn write(&self, columns: &Columns, line: &mut String) {
         // writing to a string does not fail
         let _ = write!(line, "{},{:.6},{}", self.step, self.time, self.stage);
         for value in self.values(columns) {
-            // six decimals resolve the energy drift of the largest system; values of 1e9 or more occur only when
-            // atoms clash during a minimisation
+            // six decimals resolve the energy drift of the largest system; absolute values of 1e9 or more occur only
+            // when atoms clash during a minimisation
             let _ = if value.abs() < 1e9 { write!(line, ",{value:.6}") } else { write!(line, ",{value:e}") };
         }
         line.push('\n');
     }
 }
 
-/// Contents of an energy table that a run has written or is writing.
+/// Contents of an energy table, which a run has written or is still writing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyRecord {
     /// names and units of the columns; the first three are step, time and stage
     pub columns: Vec<(String, String)>,
-    /// complete rows
+    /// complete rows, `[row][column]`
     pub rows: Vec<Vec<f64>>,
 }
 
@@ -199,22 +201,22 @@ pub struct EnergyRecord {
 pub const TABLE_START: &str = "step,time (ps),stage,";
 
 impl EnergyRecord {
-    /// Index of the column of steps.
+    /// Index of the column with the step number.
     pub const STEP: usize = 0;
-    /// Index of the column of times, ps.
+    /// Index of the column with the time, ps.
     pub const TIME: usize = 1;
-    /// Index of the column of stages, from 1.
+    /// Index of the column with the number of the stage, which counts from 1.
     pub const STAGE: usize = 2;
-    /// Index of the column of the first quantity.
+    /// Index of the first column with a physical quantity.
     pub const FIRST: usize = 3;
 
-    /// Returns the rows of a stage, by number from 1.
+    /// Returns the rows of the stage with number `number`; stages count from 1.
     pub fn of_stage(&self, number: u32) -> impl Iterator<Item = &Vec<f64>> {
         self.rows.iter().filter(move |row| row[Self::STAGE] == f64::from(number))
     }
 }
 
-/// Reads the energy table of any run. An incomplete last line is left out.
+/// Reads an energy table. An incomplete last line, which a run may still be writing, is left out.
 pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
     let text = file::text(path).map_err(|e| Error::io(path, e))?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);

@@ -1,9 +1,9 @@
-//! `exchange.csv`: the outcome of every exchange attempt in a run with replica exchange, and the statistics of all
-//! attempts.
+//! The table `exchange.csv`: the outcome of every exchange attempt in a run with replica exchange, and the statistics
+//! of all attempts.
 //!
-//! A row has the number of the attempt, the step before which the attempt took place, the time (ps), the state of
-//! every replica after the attempt, and the exchange probability of each pair of neighbouring states that attempted
-//! an exchange. States count from 1. A replica that continues from a checkpoint before the last attempts takes the
+//! A row has the number of the attempt, the step before which the attempt took place, the time (ps), the state of every
+//! replica after the attempt, and the exchange probability of each pair of neighbouring states that attempted an
+//! exchange. States count from 1. A replica that continues from a checkpoint older than the last attempts takes the
 //! outcomes of these attempts from the file.
 
 use std::fs::{File, OpenOptions};
@@ -27,16 +27,16 @@ const DIGITS: usize = 6;
 /// Outcome of one exchange attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeRow {
-    /// number of the attempt, from 1
+    /// number of the attempt; attempts count from 1
     pub attempt: u64,
-    /// steps since the start of the run
+    /// number of steps since the start of the run
     pub step: u64,
-    /// time, ps
+    /// simulated time of the attempt, ps
     pub time: f64,
-    /// state of each replica from this attempt on, from 0
+    /// thermodynamic state of each replica after this attempt, as an index from 0
     pub states: Vec<usize>,
-    /// exchange probability of each pair of neighbouring states, indexed by the lower state; `None` for a pair that
-    /// did not attempt an exchange
+    /// exchange probability of each pair of neighbouring states k and k + 1, at index k; `None` for a pair that did not
+    /// attempt an exchange
     pub probabilities: Vec<Option<f64>>,
 }
 
@@ -56,7 +56,7 @@ impl ExchangeRow {
         format!("{},{},{:.6}{}\n", self.attempt, self.step, self.time, states.chain(pairs).collect::<String>())
     }
 
-    /// Parses a line; `None` if the line is not a row of `replicas` replicas.
+    /// Parses a line of the exchange table; `None` if the line is not a complete row for `replicas` replicas.
     fn parse(line: &str, replicas: usize) -> Option<Self> {
         let mut fields = line.split(',');
         let (attempt, step) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
@@ -74,7 +74,7 @@ impl ExchangeRow {
         (is_permutation && fields.next().is_none()).then_some(Self { attempt, step, time, states, probabilities })
     }
 
-    /// Returns the row with probabilities rounded as in the file.
+    /// Returns the row with probabilities rounded to the decimals that the file stores.
     pub fn rounded(mut self) -> Self {
         let scale = 10f64.powi(DIGITS as i32);
         self.probabilities.iter_mut().flatten().for_each(|value| *value = (*value * scale).round() / scale);
@@ -90,8 +90,8 @@ pub struct ExchangeTable {
 }
 
 impl ExchangeTable {
-    /// Creates the exchange table, or opens an existing table to add rows. Each complete row of an existing table is
-    /// passed to `see`. An incomplete row that a killed process has left is cut off.
+    /// Creates the exchange table, or opens an existing table to append rows. Each complete row of an existing table is
+    /// passed to `see`. An incomplete row that a killed process has left is removed.
     pub fn open(path: &Path, replicas: usize, see: impl FnMut(ExchangeRow)) -> Result<Self> {
         let io = |error| Error::io(path, error);
         let mut options = OpenOptions::new();
@@ -113,18 +113,18 @@ impl ExchangeTable {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Appends a row in one system call.
+    /// Appends a row in one system call, so that readers see whole rows.
     pub fn write(&mut self, row: &ExchangeRow) -> Result<()> {
         self.file.write_all(row.line().as_bytes()).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Waits until all rows are on disk.
+    /// Waits until all rows of the exchange table are on disk.
     pub fn sync(&self) -> Result<()> {
         self.file.sync_data().map_err(|error| Error::io(&self.path, error))
     }
 }
 
-/// Passes every row of a text that begins with the header to `see`.
+/// Passes every row of `text`, which begins with the header line, to `see`.
 fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRow)) -> Result<()> {
     let wrong = |line: usize, what: String| {
         let problem = Problem::new(what).in_file(path).at_line(line + 1);
@@ -144,13 +144,13 @@ fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRo
     Ok(())
 }
 
-/// Check that the rows of an exchange table can follow each other.
+/// Checker of the sequence of rows in an exchange table.
 struct Sequence {
-    /// state of each replica
+    /// state of each replica after the last row, as an index from 0
     states: Vec<usize>,
-    /// step and time of the last row
+    /// step number and time (ps) of the last row
     last: Option<(u64, f64)>,
-    /// number of steps between two attempts
+    /// number of steps between two attempts; `None` before it is known
     every: Option<u64>,
 }
 
@@ -159,7 +159,8 @@ impl Sequence {
         Sequence { states: (0..replicas).collect(), last: None, every: None }
     }
 
-    /// Checks that `row` can follow the previous row. The error is worded to follow the words "the row of attempt N".
+    /// Returns an error if `row` cannot follow the previous row. The error is worded to follow the words "the row of
+    /// attempt N".
     fn check(&mut self, row: &ExchangeRow) -> std::result::Result<(), String> {
         let ExchangeRow { attempt, step, time, ref states, ref probabilities } = *row;
         let count = states.len();
@@ -216,44 +217,44 @@ pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
     Ok((replicas, found))
 }
 
-/// Statistics of the exchange attempts up to now.
+/// Statistics of all exchange attempts made so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExchangeStatistics {
-    /// number of attempts
+    /// number of exchange attempts
     pub attempts: u64,
-    /// statistics of each pair of neighbouring states
+    /// statistics of each pair of neighbouring states, in ascending order of the states
     pub pairs: Vec<PairStatistics>,
-    /// walk of each replica
+    /// current state and round trips of each replica
     pub replicas: Vec<Walk>,
 }
 
-/// Statistics of two neighbouring states.
+/// Statistics of the exchange attempts between two neighbouring states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairStatistics {
-    /// the two states, from 1
+    /// the two states, which count from 1
     pub states: [usize; 2],
-    /// number of attempts of this pair
+    /// number of exchange attempts of this pair of states
     pub tried: u64,
-    /// number of accepted attempts of this pair
+    /// number of accepted exchange attempts of this pair of states
     pub accepted: u64,
-    /// exchange probability, mean over all attempts of this pair
+    /// mean exchange probability over all attempts of this pair of states
     pub mean_probability: f64,
 }
 
-/// The walk of a replica through the states.
+/// Random walk of a replica through the thermodynamic states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Walk {
-    /// current state of the replica, from 1
+    /// current thermodynamic state of the replica, counted from 1
     pub state: usize,
     /// number of round trips: from the first state to the last and back to the first
     pub round_trips: u64,
-    /// end state (the first or the last state, from 1) that the replica visited last; `None` before its first visit
-    /// to the first state
+    /// end of the ladder of states (first or last state, counted from 1) that the replica visited last; `None` before
+    /// its first visit to the first state
     pub last_end: Option<usize>,
 }
 
 impl ExchangeStatistics {
-    /// Returns the statistics of an exchange of `replicas` replicas before its first attempt.
+    /// Returns the statistics of `replicas` replicas before the first exchange attempt.
     pub fn new(replicas: usize) -> Self {
         let pair = |low| PairStatistics { states: [low, low + 1], ..PairStatistics::default() };
         let walk = |state| Walk { state, last_end: (state == 1).then_some(1), ..Walk::default() };
@@ -261,12 +262,12 @@ impl ExchangeStatistics {
         Self { attempts: 0, pairs, replicas }
     }
 
-    /// Returns the state of each replica, from 0.
+    /// Returns the current state of each replica, as an index from 0.
     pub fn states(&self) -> Vec<usize> {
         self.replicas.iter().map(|walk| walk.state - 1).collect()
     }
 
-    /// Adds one attempt.
+    /// Adds the outcome of one exchange attempt to the statistics.
     pub fn add(&mut self, row: &ExchangeRow) {
         self.attempts = row.attempt;
         for (pair, probability) in self.pairs.iter_mut().zip(&row.probabilities) {
@@ -288,8 +289,8 @@ impl ExchangeStatistics {
         }
     }
 
-    /// Writes to the log a table of the pairs of neighbouring states and a table of the replicas. `names` are the
-    /// names of the states.
+    /// Writes two tables to the log: the pairs of neighbouring states, and the replicas. `names` are the names of the
+    /// states.
     pub fn log(&self, log: &mut RunLog, names: &[String]) -> Result<()> {
         log.section("Exchange")?;
         let name = |state: usize| names.get(state - 1).map_or(String::new(), |name| format!(" ({name})"));
@@ -337,7 +338,7 @@ mod tests {
         let mut table = ExchangeTable::open(&path, 3, |_| panic!("there are no rows")).unwrap();
         all[..2].iter().for_each(|row| table.write(row).unwrap());
         table.sync().unwrap();
-        // the table as it is left by a kill in the middle of writing a row
+        // the table as a process leaves it that is killed while it writes a row
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,30,0.0").unwrap();
         assert_eq!(read(&path).unwrap(), (3, all[..2].to_vec()));
         let mut seen = vec![];

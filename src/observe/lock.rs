@@ -1,10 +1,10 @@
-//! Locks that allow one run per output directory. The operating system releases the advisory locks when the process
-//! ends, for any reason.
+//! Locks that allow only one run at a time in an output directory. The locks are advisory; the operating system
+//! releases them when the process ends, for any reason.
 //!
-//! Two locks are taken. The lock on the directory itself reveals that the directory was removed. The lock on a file
-//! in the directory names the process that holds it. On file systems that cannot lock directories (NFS), the lock on
-//! the file is the only one. During a run, somebody may put another directory at the same path. Therefore
-//! [`OutputLock::check`] compares the directory at the path with the locked directory.
+//! A run takes two locks. The lock on the directory itself reveals whether the directory was removed. The lock on a
+//! file in the directory gives users the name of the process that holds the lock. On file systems that cannot lock
+//! directories (NFS), only the file is locked. During a run, somebody may put another directory at the same path.
+//! Therefore [`OutputLock::check`] compares the directory at the path with the locked directory.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -15,7 +15,7 @@ use super::replace::{open_unfollowed, refusal};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Name of the lock file. After the run the file remains, but is not locked any more.
+/// Name of the lock file. After the run the lock file stays in the directory, but is not locked any more.
 const FILE_NAME: &str = ".md.lock";
 /// Maximum number of attempts to lock a directory. An attempt fails if the directory is replaced between opening and
 /// locking.
@@ -26,18 +26,18 @@ const ATTEMPTS: usize = 10;
 pub struct OutputLock {
     path: PathBuf,
     directory: File,
-    /// whether the file system locks directories
+    /// whether the directory itself is locked; false on a file system that cannot lock directories
     directory_is_locked: bool,
     file: Option<File>,
 }
 
 impl OutputLock {
-    /// Creates `directory` if necessary and locks it. If another process holds the lock, the [`Problem`] says which
-    /// process on which computer, and since when.
+    /// Creates `directory` if necessary and locks it. If another process holds the lock, the [`Problem`] names this
+    /// process, its computer, and the time at which it took the lock.
     pub fn acquire(directory: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
             match std::fs::create_dir_all(directory) {
-                // a file is at the path instead of a directory, or was there when the directory was to be created
+                // the path leads to a file instead of a directory, or did so when the directory was to be created
                 Err(e) if e.kind() != ErrorKind::AlreadyExists || directory.is_file() => {
                     return Err(Error::io(directory, e));
                 }
@@ -50,7 +50,8 @@ impl OutputLock {
         Err(Error::io(directory, "another process keeps replacing the folder"))
     }
 
-    /// Tries once to lock the directory. Returns `None` if the directory was removed between opening and locking.
+    /// Makes one attempt to lock the directory. Returns `None` if the directory was removed between opening and
+    /// locking.
     fn acquire_once(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(FILE_NAME);
         let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
@@ -77,8 +78,8 @@ impl OutputLock {
         }
     }
 
-    /// Fails if the path no longer leads to the locked directory. On a file system that cannot lock directories,
-    /// fails if the path of the lock file no longer leads to the locked file.
+    /// Returns an error if the path no longer leads to the locked directory. On a file system that cannot lock
+    /// directories, returns an error if the path of the lock file no longer leads to the locked file.
     pub fn check(&self) -> Result<()> {
         if !is_at(&self.directory, &self.path) {
             let message = "the folder was moved, removed or replaced while a run was writing to it: the run stops, so \
@@ -99,7 +100,7 @@ impl OutputLock {
         let directory_is_locked = match directory.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => return Err(in_use(path)),
-            // some file systems cannot lock directories
+            // an error means that the file system cannot lock directories
             Err(TryLockError::Error(_)) => false,
         };
         Ok(Self { path: path.to_owned(), directory, directory_is_locked, file: None })
@@ -115,7 +116,7 @@ impl OutputLock {
         Ok(self)
     }
 
-    /// Writes the process number, the computer and the present time into the lock file.
+    /// Writes the process number, the name of the computer and the present time into the lock file.
     fn sign(&self) -> std::io::Result<()> {
         let Some(mut file) = self.file.as_ref() else { return Ok(()) };
         let since = super::clock::local("%Y-%m-%d %H:%M:%S %Z");
@@ -127,8 +128,8 @@ impl OutputLock {
 
 impl Drop for OutputLock {
     fn drop(&mut self) {
-        // the locks are released explicitly, because closing a file does not release its lock while a child process
-        // has inherited the file handle
+        // the locks are released explicitly, because closing a file handle does not release its lock while a child
+        // process has inherited the handle
         let _ = self.file.as_ref().map(File::unlock);
         let _ = self.directory.unlock();
     }
@@ -144,7 +145,8 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
 
 fn in_use(directory: &Path) -> Error {
     let mut holder = String::new();
-    // an error is ignored, because the message is true even without the process that holds the lock
+    // an unreadable lock file is ignored, because the message is true even if it does not name the process that holds
+    // the lock
     let _ = file::open(&directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
     let holder = if holder.is_empty() { "another process" } else { holder.trim() };
     Problem::new(format!("the output directory is in use by {holder}"))
@@ -162,7 +164,7 @@ fn is_at(held: &File, path: &Path) -> bool {
     }
 }
 
-/// Returns the host name.
+/// Returns the name of this computer.
 pub fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     if name.trim().is_empty() { "unknown host".to_owned() } else { name.trim().to_owned() }

@@ -1,4 +1,4 @@
-//! `run.log`: the log of a run, in sections. A continued run appends to the same file.
+//! The log `run.log` of a run, in sections. A continued run appends to the same file.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,21 +10,21 @@ use super::statistics::Average;
 use super::summary::Phase;
 use crate::error::{Error, LONGEST, Result, printable, printable_lines};
 
-/// Importance of a line of the log. The caller decides by this level what the terminal shows.
+/// Importance of a line of the log, from which the caller decides what to show on the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// information for later reading
+    /// line for later reading, which a terminal need not show
     Detail,
-    /// information that a user follows during the run
+    /// line that a user follows during the run
     Note,
-    /// warning that something may be wrong
+    /// warning that something in the run may be wrong
     Warning,
 }
 
 /// Function that receives every line of the log, for example to print the line. The library itself prints nothing.
 pub type Echo = Box<dyn FnMut(Level, &str) + Send>;
 
-/// Writer of the log. Every line is passed to the operating system at once.
+/// Writer of the log. Each line is passed to the operating system at once, so that a crash does not lose lines.
 pub struct RunLog {
     path: PathBuf,
     file: File,
@@ -33,7 +33,7 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Opens `path` for appending, creating it if necessary.
+    /// Opens the log at `path` for appending, or creates the file. Every line is also passed to `echo`.
     pub fn open(path: &Path, echo: Option<Echo>) -> Result<Self> {
         let file = open_file(path, OpenOptions::new().append(true).create(true))?;
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
@@ -50,7 +50,7 @@ impl RunLog {
         Ok(())
     }
 
-    /// Writes a line that a user follows during the run.
+    /// Writes a line of level [`Level::Note`], which a user follows during the run.
     pub fn note(&mut self, text: &str) -> Result<()> {
         self.line(Level::Note, text)
     }
@@ -63,25 +63,25 @@ impl RunLog {
         Ok(())
     }
 
-    /// Returns every warning that the run has logged, for the summary.
+    /// Returns all warnings that the run has logged, for the summary.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Writes a heading.
+    /// Writes the heading of a section.
     pub fn section(&mut self, title: &str) -> Result<()> {
         self.line(Level::Detail, &format!("\n{title}\n{}", "-".repeat(title.chars().count())))
     }
 
-    /// Writes pairs of name and value, with the values aligned.
+    /// Writes lines with a name and a value each, with the values aligned.
     pub fn pairs(&mut self, pairs: &[(&str, String)]) -> Result<()> {
         let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         pairs.iter().try_for_each(|(name, value)| self.line(Level::Detail, &format!("  {name:<width$}  {value}")))
     }
 
-    /// Writes a table, whose first column is aligned left and whose other columns are aligned right.
+    /// Writes a table. The first column is aligned to the left, and the other columns are aligned to the right.
     pub fn table<const N: usize>(&mut self, header: [&str; N], rows: &[[String; N]]) -> Result<()> {
-        // numbers are aligned at their decimal points
+        // widths of a text before and after its decimal point, at which numbers are aligned
         let parts = |text: &str| {
             let point = text.find('.').filter(|_| text.starts_with(|c: char| c.is_ascii_digit() || c == '-'));
             let whole = text[..point.unwrap_or(text.len())].chars().count();
@@ -113,7 +113,7 @@ impl RunLog {
             .try_for_each(|row| self.line(Level::Detail, &format_row(std::array::from_fn(|i| row[i].as_str()), false)))
     }
 
-    /// Writes the averages of a stage, with their standard errors, fluctuations and drifts.
+    /// Writes the averages of a stage as a table, with standard errors, fluctuations and drifts.
     pub fn averages(&mut self, averages: &[Average]) -> Result<()> {
         let row = |average: &Average| {
             let error = average.error.map_or("?".to_owned(), number);
@@ -144,14 +144,14 @@ impl RunLog {
         self.table(["phase", "calls", "seconds", "%"], &rows)
     }
 
-    /// Waits until all lines are on disk.
+    /// Waits until all lines of the log are on disk.
     pub fn sync(&mut self) -> Result<()> {
         self.file.sync_data().map_err(|e| Error::io(&self.path, e))
     }
 }
 
-/// Formats a number with two decimals from 100 on, with three significant digits from 0.01 on, and with an exponent
-/// if it is smaller than 0.01 or at least 1e9.
+/// Formats a number: with two decimals if it is at least 100, with three significant digits if it is between 0.01 and
+/// 100, and with an exponent if it is smaller than 0.01 or at least 1e9.
 fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,9 +1,10 @@
-//! Output of a run: trajectories, energies, checkpoint, log, progress, status, summary, and the lock on the output
+//! Output of a run: trajectories, energy table, checkpoint, log, progress, status, summary, and the lock on the output
 //! directory.
 //!
-//! This module does not depend on the engine, prints nothing, and keeps no global state. Checkpoint, status and
-//! summary are replaced atomically. Trajectories, energies and log grow. After a crash, these files are readable up
-//! to the last flush. Trajectories and energies can be cut back to a checkpoint and continued.
+//! This module does not depend on the engine, prints nothing, and keeps no global state. The files of checkpoint,
+//! status and summary are replaced atomically. Data are appended to trajectories, energy table and log, which can be
+//! read up to the last flush after a crash. Trajectories and the energy table can be truncated to a checkpoint and
+//! continued.
 
 pub mod checkpoint;
 pub mod clock;

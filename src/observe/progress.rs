@@ -1,5 +1,5 @@
-//! Progress and speed of a run, shown as a bar on a terminal. Without a terminal, a plain line is written every few
-//! minutes.
+//! Progress and speed of a run, shown as a bar on a terminal, or as a line of the log every few minutes if there is no
+//! terminal.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::status::Status;
 use crate::error::printable;
 
-/// Longest stage name shown beside the bar, in bytes.
+/// Maximum length in bytes of the stage name beside the progress bar.
 const LONGEST_NAME: usize = 60;
 
-/// Recent speed of a run. The speed is an exponential average with a half-life of 20 s of wall time, so that the slow
-/// first steps lose their weight.
+/// Meter of the recent speed of a run. The speed is an exponential average with a half-life of 20 s of wall time, so
+/// that the slow first steps lose their weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,
-    /// steps per second and ps per second of wall time
+    /// recent speed: steps, and simulated ps, per second of wall time
     rates: Option<(f64, f64)>,
 }
 
 const HALF_LIFE: Duration = Duration::from_secs(20);
-/// ns per ps times seconds per day
+/// Factor from ps per second to ns per day.
 const NS_PER_DAY: f64 = 1e-3 * 86_400.0;
 
 impl SpeedMeter {
-    /// Records that the run was at `step` and simulated time `time` (ps) at wall time `elapsed`.
+    /// Records that the run had done `step` steps and simulated `time` ps after the wall time `elapsed`.
     pub fn update(&mut self, elapsed: Duration, step: u64, time: f64) {
         if let Some((then, step_then, time_then)) = self.last {
             let seconds = elapsed.saturating_sub(then).as_secs_f64();
@@ -40,24 +40,24 @@ impl SpeedMeter {
         self.last = Some((elapsed, step, time));
     }
 
-    /// Forgets the recent speed before a stage whose steps may have a different cost.
+    /// Discards the recent speed before a stage whose steps may have a different cost.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
 
-    /// Recent speed in ns/day. `None` before the second update, and while the simulated time does not advance, as in
-    /// a minimisation.
+    /// Returns the recent speed in ns/day; `None` before the second update, and while the simulated time does not
+    /// advance, as in a minimisation.
     pub fn ns_per_day(&self) -> Option<f64> {
         self.rates.map(|(_, ps)| ps * NS_PER_DAY).filter(|speed| *speed > 0.0)
     }
 
-    /// Estimated wall time in s that `steps` more steps take at the recent speed.
+    /// Returns the wall time in s that `steps` more steps take at the recent speed; `None` if the speed is unknown.
     pub fn seconds_for(&self, steps: u64) -> Option<f64> {
         self.rates.filter(|(rate, _)| *rate > 0.0).map(|(rate, _)| steps as f64 / rate)
     }
 }
 
-/// Display of the progress.
+/// Display of the progress of a run on a terminal or in the log.
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
@@ -66,12 +66,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Creates the display. On a terminal, a bar is shown on standard error. Without a terminal, [`Self::update`]
-    /// returns a line every `interval`.
+    /// Creates the display. If `terminal` is true, a bar is shown on standard error. Otherwise [`Self::update`] returns
+    /// a line every `interval`.
     pub fn new(terminal: bool, interval: Duration) -> Self {
         let bar = terminal.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            // if the template is invalid, the bar has the default style
+            // if the template is invalid, the bar keeps the default style
             if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {percent:>3} %  {msg}") {
                 bar.set_style(style);
             }
@@ -80,7 +80,7 @@ impl Progress {
         Self { bar, interval, next_line: interval }
     }
 
-    /// Shows `status` at wall time `elapsed`. If a line is returned, the caller writes the line to the log.
+    /// Shows `status` on the bar at wall time `elapsed`. If a line is returned, the caller writes the line to the log.
     pub fn update(&mut self, elapsed: Duration, status: &Status) -> Option<String> {
         if let Some(bar) = &self.bar {
             bar.set_length(status.steps);
@@ -96,7 +96,7 @@ impl Progress {
         Some(format!("{}: {}", status.stage, details(status)))
     }
 
-    /// Runs `print` with the bar hidden, so that a log line and the bar do not overlap.
+    /// Hides the bar while `print` runs, so that a log line and the bar do not overlap.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         match &self.bar {
             Some(bar) => bar.suspend(print),
@@ -104,7 +104,7 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
+    /// Removes the bar from the terminal.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -140,7 +140,7 @@ pub fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Formats a duration for people: `45 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`.
+/// Formats a duration given in seconds as readable text: `45 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`.
 pub fn duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0).round() as u64;
     match seconds {
@@ -164,7 +164,7 @@ mod tests {
         (0..=60).for_each(|i| meter.update(second(i), 100 * i, 0.2 * i as f64));
         assert!((meter.ns_per_day().unwrap() / 17.28 - 1.0).abs() < 1e-9);
         assert!((meter.seconds_for(500).unwrap() - 5.0).abs() < 1e-9);
-        // twice the speed for one half-life gives the mean of both speeds
+        // after one half-life at twice the speed, the average is the mean of both speeds
         (61..=80).for_each(|i| meter.update(second(i), 6_000 + 200 * (i - 60), 12.0 + 0.4 * (i - 60) as f64));
         assert!((meter.ns_per_day().unwrap() / (1.5 * 17.28) - 1.0).abs() < 1e-9);
         meter.update(second(80), 9_999_999, 1e9);

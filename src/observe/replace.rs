@@ -1,8 +1,8 @@
-//! Files of an output folder, opened without following symbolic links, or replaced atomically. The new version of a
-//! file is written under a temporary name in the same directory and then renamed.
+//! Files of an output folder that are opened without following symbolic links, or replaced atomically. For an atomic
+//! replacement, the new version of a file is written under a temporary name in the same directory and then renamed.
 //!
-//! An output folder may come from someone else and contain links that lead to files of the user. Files are written
-//! only inside the folder, never through such a link.
+//! An output folder may come from someone else and contain symbolic links to files of the user. Files are written only
+//! inside the folder, never through such a link.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -14,12 +14,12 @@ use tempfile::{NamedTempFile, TempPath};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Opens or creates a regular file of an output folder. Refuses a symbolic link at `path`.
+/// Opens or creates a regular file of an output folder. Returns an error if `path` is a symbolic link.
 pub(super) fn open_file(path: &Path, options: &mut OpenOptions) -> Result<File> {
     open_unfollowed(path, options).map_err(|error| refusal(path, error))
 }
 
-/// Opens a file as [`open_file`] does, but returns the error of the operating system, for [`refusal`].
+/// Opens a file as [`open_file`] does, but returns the error of the operating system, which [`refusal`] converts.
 pub(super) fn open_unfollowed(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
     file::open_unfollowed(path, options)
 }
@@ -32,7 +32,7 @@ pub(super) fn refusal(path: &Path, error: std::io::Error) -> Error {
     }
 }
 
-/// Refuses a symbolic link at `path`, for a file that an external library is going to open.
+/// Returns an error if `path` is a symbolic link, before an external library opens the file.
 pub fn refuse_link(path: &Path) -> Result<()> {
     if path.is_symlink() { Err(is_link(path).into()) } else { Ok(()) }
 }
@@ -43,8 +43,8 @@ fn is_link(path: &Path) -> Problem {
 }
 
 /// Creates an empty temporary file in the directory of `path`. The temporary file is removed when dropped, unless it
-/// has been renamed. The name of the temporary file is fixed, so that the next run replaces the file that a killed
-/// run leaves behind. Only the process that has locked the directory may write to it.
+/// has been renamed. The name of the temporary file is fixed, so that the next run replaces the file that a killed run
+/// leaves behind. Only the process that has locked the directory may call this function.
 pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -54,19 +54,19 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(path, e)),
         _ => {}
     }
-    // `create_new` sets the flag O_EXCL, with which the system call fails if a symbolic link has the name of the file
+    // `create_new` sets the flag O_EXCL, with which open(2) fails if a symbolic link with this name exists
     let file = File::options().write(true).create_new(true).open(&temporary).map_err(|e| Error::io(path, e))?;
     let temporary = TempPath::try_from_path(temporary).map_err(|e| Error::io(path, e))?;
     Ok(NamedTempFile::from_parts(file, temporary))
 }
 
-/// Waits until the directory of `path` is on disk, with the names of its new and renamed files.
+/// Waits until the entries of the directory of `path`, with its new and renamed files, are on disk.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     File::open(directory(path)).and_then(|d| d.sync_all()).map_err(|e| Error::io(path, e))
 }
 
-/// Replaces the contents of `path` by `bytes` atomically: a reader sees the old file or the new one. Does not wait
-/// until the file is on disk.
+/// Replaces the contents of `path` by `bytes` atomically: a reader sees either the old file or the new file. Does not
+/// wait until the file is on disk.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = temporary_beside(path)?;
     file.write_all(bytes).map_err(|e| Error::io(path, e))?;
@@ -74,7 +74,8 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Atomically replaces `path` with the output of `write`. The new file is on disk when this function returns.
+/// Replaces the file at `path` atomically by the bytes that `write` writes. The new file is on disk when this function
+/// returns.
 pub fn replace_synced(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>) -> Result<()> {
     let io = |e| Error::io(path, e);
     let file = temporary_beside(path)?;
@@ -93,17 +94,17 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins an empty replacement for `path`.
+    /// Begins a replacement without text for the file at `path`.
     pub fn new(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_owned(), file: BufWriter::new(temporary_beside(path)?) })
     }
 
-    /// Adds a line.
+    /// Adds a line to the new text.
     pub fn line(&mut self, line: &str) -> Result<()> {
         writeln!(self.file, "{line}").map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Replaces the file with the complete text.
+    /// Replaces the existing file with the complete new text.
     pub fn finish(self) -> Result<()> {
         let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.error()))?;
         file.persist(&self.path).map_err(|e| Error::io(&self.path, e.error)).map(drop)
@@ -146,7 +147,8 @@ mod tests {
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
     }
 
-    /// The output folder itself may be a link, because the user may keep the output on another disk.
+    /// Tests that the output folder itself may be a symbolic link, because the user may keep the output on another
+    /// disk.
     #[test]
     fn the_folder_itself_may_be_a_link() {
         let parent = tempfile::tempdir().unwrap();

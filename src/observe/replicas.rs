@@ -1,5 +1,5 @@
-//! `ensemble.json`: the replicas of an ensemble with their settings and their progress. The progress is read from the
-//! files in the folder of each replica.
+//! The file `ensemble.json`: the replicas of an ensemble with their settings and their progress. The progress is read
+//! from the files in the folder of each replica.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,29 +16,29 @@ use super::status::{RunState, Status};
 use super::summary::Summary;
 use crate::error::{Error, Result};
 
-/// Name of the file with the status of the ensemble.
+/// Name of the file with the status of an ensemble.
 pub const ENSEMBLE: &str = "ensemble.json";
 
-/// State of a replica.
+/// State of a replica or of a whole ensemble.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicaState {
-    /// not started, or killed and not yet continued
+    /// not started yet, or killed and not continued yet
     #[default]
     Waiting,
-    /// running; if another process runs the replica, that process may have been killed, which an old time in
-    /// `updated` shows
+    /// running. If the process that runs the replica was killed, the state stays `Running`, and the time in `updated`
+    /// is old
     Running,
-    /// every stage is done
+    /// every stage of the replica is done
     Finished,
     /// stopped on request after writing a checkpoint; the same command continues the replica
     Stopped,
-    /// ended by an error: see `reason`
+    /// ended by an error, which the field `reason` describes
     Failed,
 }
 
 impl ReplicaState {
-    /// Returns the word for the state in tables.
+    /// Returns the word for the state in tables and messages.
     pub fn word(self) -> &'static str {
         match self {
             ReplicaState::Waiting => "waiting",
@@ -61,43 +61,43 @@ impl From<RunState> for ReplicaState {
     }
 }
 
-/// Status of one replica.
+/// Settings and progress of one replica.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplicaStatus {
-    /// name of the replica given in the input, or the name of its folder if the input gives no name
+    /// name of the replica in the input file, or the name of its folder if the input file gives no name
     pub name: String,
-    /// folder of the replica, inside the folder of the ensemble
+    /// name of the folder of the replica inside the folder of the ensemble
     pub folder: String,
-    /// short description of what distinguishes the replica
+    /// short description of the settings that distinguish the replica from the others
     pub description: String,
-    /// settings of the replica in the input, by key
+    /// settings of the replica in the input file: value by key
     pub set: BTreeMap<String, serde_json::Value>,
     /// state of the replica
     pub state: ReplicaState,
-    /// error message, or reason why the replica was stopped
+    /// error message of a failed replica, or reason why the replica was stopped
     pub reason: Option<String>,
     /// name of the current stage
     pub stage: String,
-    /// steps done in this stage
+    /// number of steps done in the current stage
     pub step: u64,
-    /// total steps of this stage
+    /// number of steps of the current stage
     pub steps: u64,
     /// simulated time since the start of the replica, ps
     pub time_ps: f64,
-    /// recent speed of a running replica; for a replica that has ended, the speed of its last process
+    /// recent speed of a running replica, ns/day; for a replica that has ended, the speed of its last process
     pub ns_per_day: Option<f64>,
-    /// time of this status (RFC 3339)
+    /// time at which this status was written (RFC 3339)
     pub updated: String,
 }
 
-/// Returns the folder name, followed by the name of the replica if it differs.
+/// Returns the folder name of a replica, followed by the name of the replica if the two differ.
 pub fn title(folder: &str, name: &str) -> String {
     if name == folder { folder.to_owned() } else { format!("{folder} ({name})") }
 }
 
 impl ReplicaStatus {
-    /// Updates the status from the files in the folder of the replica. If the folder has no `status.json`, the status
-    /// stays unchanged.
+    /// Updates the status from the files in the folder of the replica. Without a file `status.json`, the status stays
+    /// unchanged.
     pub fn refresh(&mut self, directory: &Path) {
         let folder = directory.join(&self.folder);
         let Ok(status) = Status::read(&folder.join("status.json")) else { return };
@@ -115,33 +115,34 @@ impl ReplicaStatus {
 /// Contents of `ensemble.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnsembleStatus {
-    /// state of the ensemble: the first of the states running, failed, stopped and waiting that at least one replica
-    /// has; finished if all replicas are finished
+    /// state of the ensemble: finished if all replicas are finished; otherwise the first state in the order running,
+    /// failed, stopped, waiting that at least one replica has
     pub state: ReplicaState,
-    /// version of this program
+    /// version of md
     pub version: String,
-    /// name of the computer
+    /// name of the computer on which the ensemble runs
     pub host: String,
     /// number (PID) of the process that runs all replicas. If each replica has its own process, this field and
     /// `ranks`, `at_once`, `threads`, `wall_seconds` and `ns_per_day` are absent
     pub process: Option<u32>,
-    /// number of processes that share the replicas, if there are several; the first process is `process` on `host`
+    /// number of MPI processes that share the replicas; absent for a single process. The first of these processes is
+    /// `process` on `host`
     pub ranks: Option<usize>,
-    /// replicas that run at the same time on each rank
+    /// number of replicas that run at the same time on each rank
     pub at_once: Option<usize>,
-    /// threads of each replica
+    /// number of threads of each replica
     pub threads: Option<usize>,
-    /// wall time of the process, s
+    /// wall time since the process started, s
     pub wall_seconds: Option<f64>,
-    /// speed of all replicas together. While replicas run, the value is the sum of their speeds. After the end of all
-    /// replicas, the value is the time simulated by this process divided by the wall time of this process
+    /// speed of all replicas together, ns/day. While replicas run, the value is the sum of their speeds. After the end
+    /// of all replicas, the value is the time simulated by this process divided by the wall time of this process
     pub ns_per_day: Option<f64>,
-    /// time of this status (RFC 3339)
+    /// time at which this status was written (RFC 3339)
     pub updated: String,
-    /// statistics of replica exchange
+    /// statistics of the exchange attempts; `None` without replica exchange
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<ExchangeStatistics>,
-    /// replicas in their order
+    /// status of each replica, in the order of the input file
     pub replicas: Vec<ReplicaStatus>,
 }
 
@@ -156,7 +157,7 @@ impl EnsembleStatus {
         self.replicas.iter().filter(|replica| replica.state == state).count()
     }
 
-    /// Atomically replaces the file in the folder of the ensemble.
+    /// Replaces `ensemble.json` in the folder of the ensemble atomically.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
         use ReplicaState::{Failed, Finished, Running, Stopped, Waiting};
         let first = [Running, Failed, Stopped, Waiting].into_iter().find(|&state| self.count(state) > 0);
@@ -167,7 +168,7 @@ impl EnsembleStatus {
         replace_synced(&directory.join(ENSEMBLE), |out| out.write_all(&text))
     }
 
-    /// Writes to the log a line for each replica, and the total speed of all replicas.
+    /// Writes a line for each replica, and the total speed of all replicas, to the log.
     pub fn log(&self, log: &mut RunLog) -> Result<()> {
         let row = |replica: &ReplicaStatus| {
             let speed = replica.ns_per_day.map_or(String::new(), three_digits);

@@ -1,4 +1,4 @@
-//! `restraints.csv`: one row of numbers per recorded step and collective restraint ([`super::table`]).
+//! The table `restraints.csv`: one row of numbers per recorded step and collective restraint ([`super::table`]).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,12 +7,12 @@ use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::restraint::RestraintSample;
 
-/// Header line of the table. Restraints are numbered from 1 in the order of their stage.
+/// Header line of the table of restraints. Restraints are numbered from 1 in the order in which their stage lists them.
 pub const HEADER: &str = "step,time (ps),stage,restraint,value (nm or rad),center (nm or rad),\
                           force (kJ/mol/nm or kJ/mol/rad),energy (kJ/mol),work (kJ/mol)\n";
 
-/// Appends one row for each restraint in `samples`. The tuple has the step number, the time in ps and the number of
-/// the stage.
+/// Appends one row for each restraint in `samples` to `lines`. The tuple has the step number, the time in ps and the
+/// number of the stage.
 pub fn write(samples: &[RestraintSample], (step, time, stage): (u64, f64, u32), lines: &mut String) {
     for (index, RestraintSample { value, center, force, energy, work }) in samples.iter().enumerate() {
         // writing to a string does not fail
@@ -24,17 +24,17 @@ pub fn write(samples: &[RestraintSample], (step, time, stage): (u64, f64, u32), 
 /// Row of the table of restraints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RestraintRow {
-    /// time, ps
+    /// simulated time, ps
     pub time: f64,
     /// number of the stage, from 1
     pub stage: u32,
-    /// number of the restraint in the stage, from 1
+    /// number of the restraint in its stage, from 1
     pub restraint: u32,
-    /// values of the restraint
+    /// value, center, energy and work of the restraint
     pub sample: RestraintSample,
 }
 
-/// Reads the complete rows of a table that a run has written or is writing.
+/// Reads the complete rows of a table of restraints that a run has written or is writing.
 pub fn read_restraints(path: &Path) -> Result<Vec<RestraintRow>> {
     let text = file::text(path).map_err(|error| Error::io(path, error))?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);
@@ -83,7 +83,7 @@ mod tests {
         let mut text = HEADER.to_owned();
         write(&[sample, sample], (20, 0.04, 3), &mut text);
         let file = tempfile::NamedTempFile::new().unwrap();
-        // the row that the run is writing is left out
+        // an incomplete last row, which the run is still writing, is left out
         std::fs::write(file.path(), text.clone() + "30,0.06,3,1,0.5").unwrap();
         let row = RestraintRow { time: 0.04, stage: 3, restraint: 1, sample };
         assert_eq!(read_restraints(file.path()).unwrap(), [row, RestraintRow { restraint: 2, ..row }]);

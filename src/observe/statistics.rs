@@ -1,17 +1,19 @@
-//! Running averages: mean, fluctuation, drift, and a standard error that accounts for correlation.
+//! Running averages: mean, fluctuation, drift, and a standard error that accounts for the correlation of samples.
 //!
-//! The memory grows with the logarithm of the number of samples, so that a checkpoint can hold the averages.
+//! The memory of an average grows only with the logarithm of the number of samples, so that a checkpoint can hold the
+//! averages.
 
-/// Least number of blocks whose means give an error. The means of two blocks are often equal by chance.
+/// Minimum number of block means from which a standard error is computed. The means of two blocks are often equal by
+/// chance.
 const LEAST_BLOCKS: u64 = 3;
 
-/// Running averages of several quantities sampled together.
+/// Running averages of several quantities that are sampled at the same times.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Statistics {
     quantities: Vec<Quantity>,
 }
 
-/// Averages of one quantity.
+/// Mean, fluctuation, error and drift of one quantity.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Average {
     /// name of the quantity
@@ -20,18 +22,19 @@ pub struct Average {
     pub unit: String,
     /// number of samples
     pub samples: u64,
-    /// arithmetic mean
+    /// arithmetic mean of the samples
     pub mean: f64,
-    /// root mean square deviation from the mean
+    /// root mean square deviation of the samples from their mean
     pub fluctuation: f64,
-    /// standard error of the mean; `None` if there are too few samples, or if the samples are too correlated
+    /// standard error of the mean; `None` if there are too few samples, or if the samples are too correlated for an
+    /// estimate
     pub error: Option<f64>,
     /// slope of the least-squares line through the samples, in the unit of the quantity per ps
     pub drift: f64,
 }
 
 impl Statistics {
-    /// Creates averages without samples, for quantities with these names and units.
+    /// Creates averages without samples, for quantities with the names and units in `columns`.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let quantity = |(name, unit): (&str, &str)| Quantity {
             name: name.to_owned(),
@@ -42,20 +45,21 @@ impl Statistics {
         Self { quantities: columns.into_iter().map(quantity).collect() }
     }
 
-    /// Adds one sample of each quantity at `time` (ps). Surplus values are ignored.
+    /// Adds one sample of each quantity at `time` (ps). If there are more values than quantities, the last values are
+    /// ignored.
     pub fn add(&mut self, time: f64, values: &[f64]) {
         for (quantity, &value) in self.quantities.iter_mut().zip(values) {
             quantity.add(time, value);
         }
     }
 
-    /// Returns the averages of all samples added up to now.
+    /// Returns the averages over all samples added so far.
     pub fn averages(&self) -> Vec<Average> {
         self.quantities.iter().map(Quantity::average).collect()
     }
 }
 
-/// Number of levels allocated in advance, enough for 2⁴⁰ samples.
+/// Number of block sizes for which memory is reserved in advance, enough for 2⁴⁰ samples.
 const LEVELS: usize = 40;
 
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -63,27 +67,27 @@ struct Quantity {
     name: String,
     unit: String,
     mean_time: f64,
-    /// Σ(t − t̄)² and Σ(t − t̄)(x − x̄) over the samples x at times t, with the means t̄ and x̄
+    /// sum Σ(t − t̄)² over the sample times t; `products` is Σ(t − t̄)(x − x̄) with the samples x. t̄ and x̄ are means
     time_squares: f64,
     products: f64,
-    /// level k holds means of blocks of 2ᵏ samples
+    /// statistics of block means; level k has blocks of 2ᵏ samples
     levels: Vec<Level>,
 }
 
-/// Block means of one block size: their mean, and the sum of their squared deviations from this mean.
+/// Statistics of the block means of one block size: their mean, and the sum of their squared deviations from this mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Level {
     count: u64,
     mean: f64,
     /// Σ(x − x̄)² over the block means x, with their mean x̄
     squares: f64,
-    /// mean of the first half of a block of twice the size, until the second half is complete
+    /// mean of the first half of a block of twice the size; `None` if no such block has begun
     half: Option<f64>,
 }
 
 impl Level {
-    /// Updates mean and squares with one block mean (Welford, Technometrics 4, 419 (1962)). If this value completes a
-    /// block of twice the size, returns the mean of that block.
+    /// Updates mean and sum of squares with one block mean (Welford, Technometrics 4, 419 (1962)). If this block mean
+    /// completes a block of twice the size, returns the mean of that larger block.
     fn add(&mut self, value: f64) -> Option<f64> {
         self.count += 1;
         let before = value - self.mean;
@@ -98,7 +102,8 @@ impl Level {
         }
     }
 
-    /// Square of the standard error of the mean, if the blocks of this size are independent.
+    /// Returns the square of the standard error of the mean under the assumption that blocks of this size are
+    /// independent.
     fn error_squared(&self) -> f64 {
         let count = self.count as f64;
         self.squares / (count * (count - 1.0))
@@ -137,9 +142,10 @@ impl Quantity {
     }
 
     /// Returns the standard error of the mean by blocking (Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989)). The
-    /// block size is the smallest B (in samples) with B³ > 2 n (ε_B/ε_1)⁴, where n is the number of samples and ε_B
-    /// is the standard error from blocks of B samples. At this block size, bias and noise of the standard error
-    /// balance (Lee et al., Phys. Rev. E 83, 066706 (2011)). `None` if this takes fewer than [`LEAST_BLOCKS`] blocks.
+    /// block size is the smallest B (in samples) with B³ > 2 n (ε_B/ε_1)⁴, where n is the number of samples and ε_B is
+    /// the standard error from blocks of B samples. At this block size, bias and noise of the standard error balance
+    /// (Lee et al., Phys. Rev. E 83, 066706 (2011)). Returns `None` if there are fewer than [`LEAST_BLOCKS`] blocks of
+    /// this size.
     fn error(&self) -> Option<f64> {
         let samples = self.levels.first().filter(|level| level.count > 1)?;
         let uncorrelated = samples.error_squared();
@@ -160,7 +166,7 @@ mod tests {
     use super::*;
     use crate::rng::{Purpose, Stream};
 
-    /// Returns the random numbers of one test.
+    /// Returns a stream of random numbers for the test with this seed.
     fn random(seed: u64) -> Stream {
         Stream::new(seed, Purpose::Test, 0, 0)
     }
@@ -175,7 +181,7 @@ mod tests {
     fn a_straight_line_has_its_slope() {
         let average = average_of((0..101).map(|i| (0.1 * f64::from(i), 1e6 + 3.0 * 0.1 * f64::from(i))));
         assert_eq!(average.samples, 101);
-        // values near 1e6 are rounded by 1.2e-10, sums of 101 values by less than 1e-8
+        // values near 1e6 have rounding errors of 1.2e-10, and sums of 101 such values have errors below 1e-8
         assert!((average.mean - 1_000_015.0).abs() < 1e-8);
         assert!((average.drift - 3.0).abs() < 1e-8);
         // 101 equidistant points 0.3 apart: variance 0.3² (101² − 1)/12
@@ -218,7 +224,7 @@ mod tests {
         assert_eq!(average_of([(0.0, 1.0)].into_iter()).error, None);
         assert_eq!(average_of((0..64).map(|i| (f64::from(i), f64::from(i)))).error, None);
         assert_eq!(average_of((0..64).map(|i| (f64::from(i), 4.0))).error, Some(0.0));
-        // the two halves have the same mean
+        // the first and the second half of the samples have the same mean
         let halves = [1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0];
         assert_eq!(average_of((0..8).map(f64::from).zip(halves)).error, None);
     }

@@ -1,4 +1,4 @@
-//! `status.json`: progress of a run, for scripts and remote users.
+//! The file `status.json`: progress of a run, for scripts and remote users.
 
 use std::path::Path;
 
@@ -9,22 +9,22 @@ use super::replace::replace;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// State of a run.
+/// State of a run, as the status file shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// running, or killed; an old time in `updated` shows that the run was killed
+    /// running. If the run was killed, the state stays `Running`, and the time in `updated` is old
     #[default]
     Running,
-    /// every stage is done
+    /// every stage of the run is done
     Finished,
     /// stopped on request after writing a checkpoint; the same command continues the run
     Stopped,
-    /// ended by an error: see `message`
+    /// ended by an error, which the field `message` describes
     Failed,
 }
 
-/// A snapshot of a run.
+/// Progress of a run at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// state of the run
@@ -32,31 +32,31 @@ pub struct Status {
     /// identifier of the run, the same in all files of the run
     #[serde(default)]
     pub run_id: String,
-    /// name of the stage
+    /// name of the current stage
     pub stage: String,
-    /// number of the stage, from 1
+    /// number of the current stage, from 1
     pub stage_number: usize,
-    /// number of stages
+    /// number of stages of the run
     pub stages: usize,
-    /// steps done in this stage
+    /// number of steps done in the current stage
     pub step: u64,
-    /// total steps of this stage
+    /// number of steps of the current stage
     pub steps: u64,
     /// simulated time since the start of the run, ps
     pub time_ps: f64,
-    /// recent speed, ns/day
+    /// recent speed of dynamics, ns/day; `None` while it is unknown
     pub ns_per_day: Option<f64>,
-    /// wall time to the end of this stage at the recent speed, s
+    /// wall time until the end of the current stage at the recent speed, s
     pub seconds_left: Option<f64>,
     /// wall time since the program started, s
     pub wall_seconds: f64,
-    /// time of this status (RFC 3339)
+    /// time at which this status was written (RFC 3339)
     pub updated: String,
-    /// number (PID) of the process
+    /// number (PID) of the process that runs the simulation
     pub process: u32,
-    /// name of the computer
+    /// name of the computer on which the process runs
     pub host: String,
-    /// error message, or reason why the run was stopped
+    /// error message of a failed run, or reason why the run was stopped
     pub message: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Status {
         Status { run_id, stages, process: std::process::id(), host: host_name(), ..Status::default() }
     }
 
-    /// Atomically replaces `path`, with the present time as [`Self::updated`].
+    /// Replaces the status file at `path` atomically, and sets [`Self::updated`] to the present time.
     pub fn write(&mut self, path: &Path) -> Result<()> {
         self.updated = super::clock::utc();
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;

@@ -1,4 +1,4 @@
-//! `summary.json`: settings, speed and results of a run, written at its end.
+//! The file `summary.json`: settings, speed and results of a run, written at the end of the run.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -24,24 +24,24 @@ pub struct Summary {
     /// identifier of the run, the same in all files of the run
     #[serde(default)]
     pub run_id: String,
-    /// version of this program
+    /// version of md
     pub version: String,
-    /// source revision of the build; empty if unknown
+    /// source revision (Git commit) from which md was built; empty if unknown
     pub commit: String,
-    /// name of the computer
+    /// name of the computer on which the run ended
     pub host: String,
     /// backend that computed the forces, and its hardware
     pub device: String,
-    /// reason why this backend was chosen
+    /// reason why the CPU or the GPU was chosen
     #[serde(default)]
     pub device_reason: String,
-    /// number of threads
+    /// number of threads of the process
     pub threads: usize,
-    /// instruction set of the kernels
+    /// instruction set of the CPU kernels
     pub simd: String,
-    /// number of atoms and virtual sites
+    /// number of atoms, including virtual sites
     pub atoms: usize,
-    /// steps done by this process, in all stages
+    /// number of steps done by this process, in all stages
     pub steps: u64,
     /// time simulated by this process, ps
     pub simulated_ps: f64,
@@ -49,54 +49,55 @@ pub struct Summary {
     pub wall_seconds: f64,
     /// speed of the dynamics stages in ns/day, including set-up and tuning
     pub ns_per_day: Option<f64>,
-    /// speed of the dynamics stages in ns/day after tuning
+    /// speed of the dynamics stages in ns/day, measured after set-up and tuning
     pub ns_per_day_steady: Option<f64>,
-    /// wall time of a dynamics step after tuning, µs
+    /// wall time of a step of dynamics after tuning, µs
     pub us_per_step: Option<f64>,
-    /// PME parameters that the run used last
+    /// PME parameters that the run used last; `None` without PME
     pub pme: Option<PmeParameters>,
-    /// pair list in use
+    /// pair lists of the last stage
     pub list: Option<ListSummary>,
     /// candidates, choice and gain of the tuning; `None` if there was only one candidate
     #[serde(default)]
     pub tuning: Option<Tuning>,
-    /// time per phase
+    /// wall time of each phase of a step, summed over the run
     pub phases: Vec<Phase>,
-    /// number of pairs within the cutoff divided by the number of pairs computed; `None` without pair lists
+    /// number of pairs within the cutoff divided by the number of pairs that the kernels compute; `None` without pair
+    /// lists
     #[serde(default)]
     pub useful_pairs: Option<f64>,
-    /// facts about the system and its final state by which a reader judges the run
+    /// properties of the system and its final state, by which a reader judges the quality of the run
     #[serde(default)]
     pub system: Option<SystemSummary>,
-    /// averages by stage
+    /// summary of each stage, with its averages
     pub stages: Vec<StageSummary>,
     /// hash of the final state, equal for runs that agree bit for bit
     pub final_state_hash: Option<String>,
-    /// number and checksum of the records of each closed output file. Records are the rows of a table, the frames of
-    /// a trajectory, and the bytes of a final structure
+    /// number and checksum of the records of each closed output file, by file name. Records are the rows of a table,
+    /// the frames of a trajectory, or the bytes of a final structure
     #[serde(default)]
     pub files: BTreeMap<String, Extent>,
-    /// every warning of the run
+    /// all warnings of the run
     pub warnings: Vec<String>,
 }
 
-/// Pair list in use.
+/// Pair lists of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListSummary {
     /// interaction cutoff, nm
     pub cutoff: f64,
     /// list cutoff minus interaction cutoff, nm
     pub buffer: f64,
-    /// steps between rebuilds; the mean number if rebuilds are irregular
+    /// number of steps between rebuilds of the list; the mean number if rebuilds are irregular
     pub interval: f64,
-    /// steps between prunings; `None` without pruning
+    /// number of steps between prunings of the list; `None` without pruning
     pub prune_interval: Option<f64>,
 }
 
-/// Facts about the simulated system and its final state.
+/// Properties of the simulated system and its final state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemSummary {
-    /// sum of all charges, e
+    /// net charge of the system, e
     pub charge: f64,
     /// number of degrees of freedom in the last stage of dynamics
     pub degrees_of_freedom: f64,
@@ -106,68 +107,68 @@ pub struct SystemSummary {
     pub cutoff_lj: Option<f64>,
     /// modifier of the Lennard-Jones potential at the cutoff
     pub lj_modifier: LjModifier,
-    /// treatment of dispersion beyond the cutoff
+    /// treatment of dispersion interactions beyond the cutoff
     pub dispersion_correction: DispersionCorrection,
     /// largest relative deviation of a constrained distance from its length in the final state; `None` without
     /// constraints
     pub constraint_deviation: Option<f64>,
     /// vibration with the shortest period; `None` if no bonded term vibrates
     pub fastest_vibration: Option<FastestVibration>,
-    /// temperatures of the solute and of the solvent (water and ions) from the final velocities; empty if the system
-    /// has only one of them
+    /// temperatures of the solute and of the solvent (water and ions), computed from the final velocities; empty if the
+    /// system has only one of the two
     pub parts: Vec<PartTemperature>,
 }
 
 /// Vibration with the shortest period, which limits the time step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FastestVibration {
-    /// period, ps
+    /// period of the vibration, ps
     pub period: f64,
-    /// bond or angle that vibrates
+    /// bond or angle that vibrates, in words
     pub term: String,
 }
 
-/// Temperature of a part of the system.
+/// Temperature of the solute or of the solvent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartTemperature {
-    /// name: `solute` or `solvent`
+    /// name of the part of the system: `solute` or `solvent`
     pub name: String,
-    /// number of degrees of freedom
+    /// number of degrees of freedom of this part
     pub degrees_of_freedom: f64,
-    /// temperature at the end of the run, K
+    /// temperature of this part at the end of the run, K
     pub temperature: f64,
 }
 
-/// Time spent in one part of a step.
+/// Wall time spent in one phase of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// name, e.g. `pairs`
+    /// name of the phase, e.g. `pairs`
     pub name: String,
-    /// number of calls
+    /// number of times that the phase was executed
     pub calls: u64,
-    /// wall time, s
+    /// wall time of the phase, summed over the run, s
     pub seconds: f64,
-    /// operations and bytes of one call, computed by a formula from counts of pairs, atoms and grid points; `None` if
-    /// there is no formula
+    /// number of operations and bytes of one execution of the phase, computed from counts of pairs, atoms and grid
+    /// points; `None` if there is no formula for the phase
     #[serde(default)]
     pub work: Option<Work>,
 }
 
-/// Summary of one stage.
+/// Summary of one stage of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageSummary {
-    /// name given in the input
+    /// name of the stage in the input file
     pub name: String,
     /// kind of the stage: `minimize` or `dynamics`
     pub kind: String,
-    /// number of steps done
+    /// number of steps done in the stage
     pub steps: u64,
-    /// averages of the energy table
+    /// averages of the columns of the energy table
     pub averages: Vec<Average>,
 }
 
 impl Summary {
-    /// Atomically replaces the file at `path`. The new file is on disk when this function returns.
+    /// Replaces the summary at `path` atomically. The new file is on disk when this function returns.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
         text.push(b'\n');

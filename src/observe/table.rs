@@ -1,8 +1,8 @@
-//! Tables of numbers that a run writes: one row per line, every column with its unit in the header.
+//! Tables of numbers that a run writes as CSV: one row per line, and a header with name and unit of every column.
 //!
 //! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary
-//! store the number of rows and a checksum of their text ([`Extent`]), so that a continued run can check that the
-//! table is its own.
+//! store the number of rows and a checksum of their text ([`Extent`]), with which a continued run checks that it wrote
+//! the table.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
@@ -16,8 +16,8 @@ use super::replace::open_file;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Writer of a table. The rows of a step are written in one system call, so that a reader never sees only some of the
-/// rows of a step.
+/// Writer of a CSV table. The rows of a step are written in one system call, so that a reader never sees only some of
+/// the rows of a step.
 #[derive(Debug)]
 pub struct Table {
     path: PathBuf,
@@ -26,12 +26,12 @@ pub struct Table {
     lines: String,
 }
 
-/// Number, checksum and last position of the rows at the beginning of a table.
+/// Number and checksum of the first rows of a table, and step and stage of the last of these rows.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     count: u64,
     checksum: Hasher,
-    /// step and stage of the last row
+    /// step number and stage number of the last row
     last: Option<(u64, u32)>,
 }
 
@@ -48,7 +48,8 @@ impl Rows {
 }
 
 impl Table {
-    /// Creates the table at `path` and writes the line `header`. An existing table with rows is a [`Problem`].
+    /// Creates the table at `path` and writes the line `header`. Returns a [`Problem`] if there is already a table with
+    /// rows.
     pub fn create(path: &Path, header: &str) -> Result<Self> {
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() <= header.len() as u64) {
             std::fs::remove_file(path).map_err(|e| Error::io(path, e))?;
@@ -66,8 +67,8 @@ impl Table {
         Ok(table)
     }
 
-    /// Continues an existing table after the rows in `checkpointed`, and cuts off later rows. Refuses a table that
-    /// does not begin with the rows in `checkpointed`.
+    /// Continues an existing table after the rows that `checkpointed` counts, and removes later rows. Returns an error
+    /// if the table does not begin with the rows of `checkpointed`.
     pub fn append(path: &Path, header: &str, checkpointed: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let (length, rows) = checkpointed_rows(path, header, checkpointed)?;
@@ -77,12 +78,12 @@ impl Table {
         Ok(Self::new(path, file, rows))
     }
 
-    /// Refuses a table that [`Self::append`] would refuse. Changes nothing.
+    /// Returns an error if [`Self::append`] with the same arguments would fail. Changes nothing.
     pub fn check(path: &Path, header: &str, checkpointed: Extent) -> Result<()> {
         checkpointed_rows(path, header, checkpointed).map(|_| ())
     }
 
-    /// Returns the extent of a closed table.
+    /// Returns the number and checksum of the rows of a closed table.
     pub fn extent(path: &Path, header: &str) -> Result<Extent> {
         read_rows(path, header, u64::MAX).map(|(_, rows)| rows.extent())
     }
@@ -91,9 +92,9 @@ impl Table {
         Self { path: path.to_owned(), file, written, lines: String::with_capacity(1024) }
     }
 
-    /// Writes the rows of a step of a stage. A continued run repeats its last step. Therefore nothing is written if
-    /// the last row of the table already has this step and stage. `fill` appends the rows, which begin with step,
-    /// time and stage.
+    /// Writes the rows of one step of a stage. `fill` appends the rows, which begin with step, time and stage, to a
+    /// text. A continued run repeats its last step, so nothing is written if the last row of the table already has this
+    /// step and stage.
     pub fn write(&mut self, step: u64, stage: u32, fill: impl FnOnce(&mut String)) -> Result<()> {
         let place = Some((step, stage));
         if self.written.last == place {
@@ -132,7 +133,8 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
     Err(Problem::new(message).in_file(path).help(help).into())
 }
 
-/// Reads up to `most` complete rows. Returns the byte offset at which these rows end, and the rows.
+/// Reads up to `most` complete rows. Returns the byte offset at which these rows end, and their number, checksum and
+/// last step.
 fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
     let mut reader = BufReader::new(file::open(path).map_err(|e| Error::io(path, e))?);
     let mut line = vec![];
@@ -190,15 +192,15 @@ mod tests {
         write(&mut table, &rows[..4]);
         let kept = table.sync().unwrap();
         write(&mut table, &rows[4..5]);
-        // the table as it is left by a kill in the middle of writing a row; the checkpoint is that of step 20 of
-        // stage 2
+        // the table as a process leaves it that is killed while it writes a row; the checkpoint was written at step 20
+        // of stage 2
         OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
         let mut table = Table::append(&parts, HEADER, kept).unwrap();
         assert_eq!(lines(&parts).len(), 5);
         write(&mut table, &rows[3..]);
         assert_eq!((table.sync().unwrap(), all.count), (all, 6));
         assert_eq!(lines(&whole), lines(&parts));
-        // a checkpoint after the last row keeps all rows
+        // a checkpoint written after the last row counts all rows, so none is removed
         drop(Table::append(&parts, HEADER, all).unwrap());
         assert_eq!(lines(&whole), lines(&parts));
         assert_eq!(Table::extent(&parts, HEADER).unwrap(), all);

@@ -5,54 +5,55 @@ use serde::{Deserialize, Serialize};
 use crate::pair::ListSchedule;
 use crate::pme::Splitting;
 
-/// Settings that tuning may choose.
+/// Settings that the tuning of a run may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Coulomb cutoff and mesh; `None` without PME
+    /// Coulomb cutoff and PME grid; `None` without PME
     pub pme: Option<Splitting>,
     /// radii and lifetimes of the pair lists
     pub lists: ListSchedule,
 }
 
-/// Candidate of the tuning.
+/// Candidate setting of the tuning, with its predicted cost and its measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// setting of the candidate
+    /// candidate setting
     pub setting: Setting,
-    /// predicted cost of pairs, lists and mesh per step by the cost model, in 10⁶ clock cycles of all threads
-    /// together
+    /// cost per step of pair interactions, pair lists and mesh that the cost model predicts, in 10⁶ clock cycles summed
+    /// over all threads
     pub megacycles: f64,
-    /// measured time; `None` if the candidate was not timed
+    /// measured time; `None` if this candidate was not timed
     pub measured: Option<Timed>,
 }
 
-/// Measured time of a setting.
+/// Measured time of a candidate setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
-    /// median time to compute the forces of a step, including the step's share of list searches and prunings, ms
+    /// median time in ms to compute the forces of a step, including the time of pair searches and prunings divided by
+    /// their intervals in steps
     pub milliseconds: f64,
-    /// fraction of the time that this setting saves relative to the reference setting, which was timed in the same
-    /// rounds; median over the rounds
+    /// fraction of the time that this setting saves relative to the first setting, which is timed in the same rounds;
+    /// median over the rounds
     pub gain: f64,
-    /// scatter of the gain between rounds, as a fraction
+    /// scatter of the gain between rounds, as a fraction (scaled median absolute deviation)
     pub spread: f64,
 }
 
-/// The tuning of a run.
+/// Result of the tuning of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuning {
     /// method of tuning: `off`, `model` or `measure`
     pub method: String,
-    /// all candidates; the first candidate is the setting with the method `off`
+    /// all candidates; the first candidate is the setting that a run with the method `off` uses
     pub tried: Vec<Trial>,
-    /// the setting of the run
+    /// setting that the run uses
     pub chosen: Setting,
-    /// fraction of the clock cycles of pairs, lists and mesh that the model's choice saves relative to the setting of
-    /// the method `off`, according to the cost model
+    /// fraction of the clock cycles of pair interactions, pair lists and mesh that the cost model's choice saves
+    /// relative to the setting of the method `off`, as the cost model predicts
     pub predicted_gain: f64,
-    /// fraction of the time of pairs, lists and mesh that the chosen setting saves relative to the model's choice;
-    /// `None` if the settings were not timed
+    /// fraction of the time of pair interactions, pair lists and mesh that the chosen setting saves relative to the
+    /// cost model's choice; `None` if the settings were not timed
     pub measured_gain: Option<f64>,
-    /// wall time spent on measuring, s
+    /// wall time spent on measurements, s
     pub seconds: f64,
 }

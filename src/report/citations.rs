@@ -1,28 +1,28 @@
 //! Publications of the methods that a run may use.
 
-/// Article in a journal.
+/// Article in a journal, which a report cites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Citation {
-    /// key in a bibliography
+    /// BibTeX key of the article
     pub key: &'static str,
-    /// authors, as in BibTeX
+    /// authors in BibTeX notation
     pub authors: &'static str,
-    /// title
+    /// title of the article
     pub title: &'static str,
-    /// journal
+    /// name of the journal
     pub journal: &'static str,
-    /// volume
+    /// volume of the journal
     pub volume: &'static str,
-    /// first page or number of the article
+    /// first page of the article, or its article number
     pub page: &'static str,
-    /// year
+    /// year of publication
     pub year: u16,
-    /// digital object identifier
+    /// digital object identifier (DOI), without the address of a resolver
     pub doi: &'static str,
 }
 
 impl Citation {
-    /// Returns the entry for BibTeX.
+    /// Returns the BibTeX entry of the article.
     pub fn bibtex(&self) -> String {
         let Citation { key, authors, title, journal, volume, page, year, doi } = self;
         format!(
@@ -31,7 +31,7 @@ impl Citation {
         )
     }
 
-    /// Returns the family name of the first author and the year, as `Bussi et al. 2007`.
+    /// Returns the short form of the citation, the family name of the first author and the year: `Bussi et al. 2007`.
     pub fn short(&self) -> String {
         let first = self.authors.split(',').next().unwrap_or(self.authors);
         match self.authors.matches(" and ").count() {
@@ -60,7 +60,7 @@ macro_rules! citations {
                 doi: $doi,
             };
         )*
-        /// All publications.
+        /// All publications that a report may cite.
         #[cfg(test)]
         const ALL: &[Citation] = &[$($name),*];
     };

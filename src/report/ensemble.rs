@@ -1,4 +1,4 @@
-//! Files of an ensemble: its replicas, and the exchanges between them.
+//! Reading of the files of an ensemble, and pictures of its exchange attempts.
 
 use std::path::{Path, PathBuf};
 
@@ -7,22 +7,22 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::exchange::{self, EXCHANGE, ExchangeRow, ExchangeStatistics};
 use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState};
 
-/// Largest number of replicas whose walks are drawn in one picture.
+/// Maximum number of replicas whose walks through the states are drawn in one picture.
 const MOST_WALKS: usize = 8;
 
-/// Contents of the output folder of an ensemble.
+/// Contents of the output folder of an ensemble of replicas.
 #[derive(Clone, Debug)]
 pub(super) struct Ensemble {
-    /// the folder
+    /// output folder of the ensemble
     pub(super) path: PathBuf,
     /// settings and progress of all replicas
     pub(super) status: EnsembleStatus,
-    /// exchange attempts; empty without replica exchange
+    /// outcomes of all exchange attempts; empty without replica exchange
     pub(super) exchanges: Vec<ExchangeRow>,
 }
 
 impl Ensemble {
-    /// Reads the files of an ensemble.
+    /// Reads the files in the output folder of an ensemble.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let file = path.join(ENSEMBLE);
         let text = crate::format::file::text(&file).map_err(|error| Error::io(&file, error))?;
@@ -39,24 +39,25 @@ impl Ensemble {
         self.status.replicas.iter().map(|replica| self.path.join(&replica.folder))
     }
 
-    /// Whether a replica goes on.
+    /// Whether at least one replica is running.
     pub(super) fn goes_on(&self) -> bool {
         self.status.count(ReplicaState::Running) > 0
     }
 
-    /// Returns the number of states.
+    /// Returns the number of thermodynamic states of the replica exchange; 0 without exchange attempts.
     fn states(&self) -> usize {
         self.exchanges.first().map_or(0, |row| row.states.len())
     }
 
-    /// Returns the statistics of all exchange attempts; `None` without any.
+    /// Returns the statistics of all exchange attempts; `None` if there are no exchange attempts.
     pub(super) fn statistics(&self) -> Option<ExchangeStatistics> {
         let mut statistics = ExchangeStatistics::new(self.states());
         self.exchanges.iter().for_each(|row| statistics.add(row));
         (!self.exchanges.is_empty()).then_some(statistics)
     }
 
-    /// Returns the picture of how often a replica that was in a state before an attempt is in another state after it.
+    /// Returns a map of the transitions between thermodynamic states: for each pair of states, the fraction of exchange
+    /// attempts in which a replica goes from the one state to the other. Returns `None` with fewer than two states.
     pub(super) fn matrix(&self) -> Option<Plot> {
         let count = self.states();
         if count < 2 {
@@ -82,7 +83,7 @@ impl Ensemble {
         })
     }
 
-    /// Returns pictures of the states through which each replica walks.
+    /// Returns pictures of the thermodynamic state of each replica over time.
     pub(super) fn walks(&self) -> Vec<Plot> {
         let times: Vec<f64> = self.exchanges.iter().map(|row| row.time).collect();
         let replicas: Vec<usize> = (0..self.states()).collect();

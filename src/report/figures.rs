@@ -1,4 +1,4 @@
-//! Pictures of the energy table and of restraints.
+//! Pictures of the energy table and of the restraints of a run.
 
 use super::folder::RunFolder;
 use super::production::dynamics;
@@ -7,15 +7,15 @@ use crate::observe::energies::EnergyRecord;
 use crate::run::{Dynamics, Restraint};
 use crate::units::BAR;
 
-/// Quantity of the energy table that the page shows.
+/// Quantity of the energy table that the report shows as a picture.
 struct Quantity {
     title: &'static str,
-    /// columns, each with the label of its line
+    /// names of the columns of the energy table, each with the label of its line in the picture
     columns: &'static [(&'static str, &'static str)],
     label: &'static str,
-    /// whether the first value of each stage is subtracted
+    /// whether the first value of each stage is subtracted from the values of this stage
     is_relative: bool,
-    /// target of the quantity in a stage of dynamics
+    /// function that returns the target of the quantity in a stage of dynamics, for example the reference temperature
     target: fn(&Dynamics) -> Option<f64>,
 }
 
@@ -64,7 +64,7 @@ const QUANTITIES: [Quantity; 6] = [
     },
 ];
 
-/// Returns the pictures of the energy table: one line for each stage of dynamics.
+/// Returns the pictures of the quantities in the energy table over time, for all stages of dynamics.
 pub(super) fn of_energies(run: &RunFolder) -> Vec<Plot> {
     QUANTITIES.iter().filter_map(|quantity| of_quantity(run, quantity)).collect()
 }
@@ -72,7 +72,8 @@ pub(super) fn of_energies(run: &RunFolder) -> Vec<Plot> {
 fn of_quantity(run: &RunFolder, quantity: &Quantity) -> Option<Plot> {
     let record = run.energies.as_ref()?;
     let stages: Vec<(u32, &str, &Dynamics)> = dynamics(&run.plan).collect();
-    // several columns have one line each through all stages, and a single column has a line for each stage
+    // a picture of one column has a line for each stage; a picture of several columns has a line for each column,
+    // through all stages
     let is_joined = quantity.columns.len() > 1;
     let mut layers: Vec<Layer> = vec![];
     let mut targets = (vec![], vec![]);
@@ -107,19 +108,19 @@ fn of_quantity(run: &RunFolder, quantity: &Quantity) -> Option<Plot> {
     (!layers.is_empty()).then(|| Plot { suffix: "", title: quantity.title.to_owned(), x, y, layers })
 }
 
-/// Restraint of the page: its picture and its work.
+/// Picture of a collective restraint, with its mean energy and its work.
 pub(super) struct RestraintFigure {
-    /// stage and number of the restraint in words
+    /// name of the stage and number of the restraint, in words
     pub(super) title: String,
-    /// value and center over time
+    /// picture of value and center of the restraint over time
     pub(super) plot: Plot,
-    /// mean energy, kJ/mol
+    /// mean energy of the restraint, kJ/mol
     pub(super) energy: f64,
-    /// work of the moving center at the end, kJ/mol
+    /// work of the moving center until the last row, kJ/mol
     pub(super) work: f64,
 }
 
-/// Returns the pictures of the restraints of each stage.
+/// Returns the pictures of the collective restraints of each stage.
 pub(super) fn of_restraints(run: &RunFolder) -> Vec<RestraintFigure> {
     let stages = (1u32..).zip(&run.plan.stages);
     let restraints = stages.flat_map(|(number, stage)| {

@@ -1,4 +1,4 @@
-//! Files of an output folder, as far as they exist.
+//! Reading of the files in the output folder of a run; missing files are left out.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,54 +13,55 @@ use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
 use crate::run::{ENERGIES, Plan, RESTRAINTS};
 
-/// Name of the file with all settings of a run.
+/// Name of the file with all settings of a run, including defaults.
 const EFFECTIVE: &str = "effective.toml";
-/// Age of a status file beyond which its run is no longer believed to be running. A run writes it twice per second.
+/// Age of the status file of a run beyond which the run counts as killed. A running process writes the status file
+/// twice per second.
 const OLDEST: Duration = Duration::from_secs(600);
 
 /// Contents of the output folder of a run.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
-    /// the folder
+    /// output folder of the run
     pub path: PathBuf,
-    /// settings of the run
+    /// plan of the run, with all settings
     pub plan: Plan,
-    /// settings that differ from their defaults
+    /// settings of the input file that differ from their defaults
     pub given: Vec<GivenSetting>,
-    /// progress of the run
+    /// status that the run wrote last
     pub status: Status,
-    /// summary, which a run writes when it ends; `None` before, and after a crash
+    /// summary, which a run writes when it ends; `None` before the end and after a crash
     pub summary: Option<Summary>,
-    /// energy table; `None` if there is none
+    /// energy table; `None` if the run has no energy table
     pub energies: Option<EnergyRecord>,
-    /// table of restraints; empty if there is none
+    /// rows of the table of collective restraints; empty if the run has no such table
     pub restraints: Vec<RestraintRow>,
-    /// files that exist, but cannot be read
+    /// error messages for files that exist but cannot be read
     pub unreadable: Vec<String>,
 }
 
-/// Whether a run goes on, or how it ended.
+/// Whether a run is in progress, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// the run is in progress
     Running,
     /// all stages are done
     Finished,
-    /// the run stopped on request; the same command continues it
+    /// the run stopped on request after writing a checkpoint; the same command continues it
     Stopped,
     /// an error ended the run
     Failed,
-    /// the process of the run disappeared without an ending, for example because it was killed
+    /// the process of the run ended without writing a final status, for example because it was killed
     Killed,
 }
 
 impl RunFolder {
-    /// Whether a folder has the output of a run.
+    /// Whether a folder is the output folder of a run.
     pub fn is_one(path: &Path) -> bool {
         path.join(EFFECTIVE).is_file()
     }
 
-    /// Reads the files of a folder. Fails if the folder is not the output folder of a run.
+    /// Reads the files of an output folder. Returns an error if the folder is not the output folder of a run.
     pub fn read(path: &Path) -> Result<Self> {
         if !path.is_dir() {
             return Err(Error::io(path, "there is no such folder"));
@@ -83,7 +84,8 @@ impl RunFolder {
             unreadable: vec![],
         };
         run.status = run.file("status.json", Status::read).unwrap_or_default();
-        // a run that continues keeps the summary of its first part until it ends
+        // a continued run leaves the summary of its earlier process in place until it ends; a summary of another run is
+        // ignored
         let summary = run.file(SUMMARY, Summary::read);
         run.summary = summary.filter(|found| found.run_id == run.status.run_id);
         run.energies = run.file(ENERGIES, read_energies);
@@ -91,7 +93,7 @@ impl RunFolder {
         Ok(run)
     }
 
-    /// Reads a file if it exists, and notes the reason if it cannot be read.
+    /// Reads the file `name` if it exists. If the file cannot be read, adds the error message to [`Self::unreadable`].
     fn file<T>(&mut self, name: &str, read: impl FnOnce(&Path) -> Result<T>) -> Option<T> {
         let path = self.path.join(name);
         if !path.is_file() {
@@ -100,7 +102,7 @@ impl RunFolder {
         read(&path).map_err(|error| self.unreadable.push(error.to_string())).ok()
     }
 
-    /// Whether the run goes on, or how it ended.
+    /// Returns whether the run is in progress, or how it ended.
     pub fn condition(&self) -> Condition {
         match self.status.state {
             RunState::Finished => Condition::Finished,
@@ -112,7 +114,7 @@ impl RunFolder {
     }
 }
 
-/// Whether the process that wrote a status is still running, as far as this computer can know.
+/// Whether the process that wrote a status is still running. On another computer only the age of the status is known.
 fn is_alive(status: &Status) -> bool {
     let Ok(updated) = status.updated.parse::<jiff::Timestamp>() else { return false };
     let age = jiff::Timestamp::now().duration_since(updated).unsigned_abs();

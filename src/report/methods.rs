@@ -1,4 +1,4 @@
-//! The paragraph "Methods" of a paper: what a run did, in words, with citations.
+//! Text for the section "Methods" of a paper: the methods of a run in words, with citations.
 
 use super::citations::{self as of, Citation};
 use super::folder::RunFolder;
@@ -11,12 +11,12 @@ use crate::run::{Dynamics, StageKind};
 use crate::system::{DispersionCorrection, LjModifier};
 use crate::units::Dimension;
 
-/// Description of the methods of a run.
+/// Description of the methods of a run, with citations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Methods {
-    /// sentences; a citation is its short form in parentheses
+    /// sentences that describe the methods; citations are in their short form, in parentheses
     pub text: String,
-    /// publications, in the order in which the text cites them
+    /// cited publications, in the order in which the text cites them
     pub citations: Vec<Citation>,
 }
 
@@ -28,7 +28,8 @@ impl Methods {
         self.text.push_str(sentence);
     }
 
-    /// Returns the short forms of citations in parentheses, and adds the citations to the list.
+    /// Returns the short forms of `citations` in parentheses, and adds the publications to the list of cited
+    /// publications.
     fn cite(&mut self, citations: &[Citation]) -> String {
         for citation in citations {
             if !self.citations.contains(citation) {
@@ -39,7 +40,7 @@ impl Methods {
     }
 }
 
-/// Describes the methods of a run.
+/// Describes the methods of a run in words, with citations.
 pub fn methods(run: &RunFolder) -> Methods {
     let mut methods = Methods::default();
     program(run, &mut methods);
@@ -122,7 +123,7 @@ fn stages(run: &RunFolder, methods: &mut Methods) {
     }
 }
 
-/// Rounds a time (ps), to remove the rounding errors of a product.
+/// Rounds a time (ps), to remove the rounding errors of a product of time step and number of steps.
 fn rounded(time: f64) -> f64 {
     (time * 1e6).round() / 1e6
 }

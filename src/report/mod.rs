@@ -1,9 +1,10 @@
-//! The page of a run: one HTML file that shows what was done, whether it went well, and what a referee would ask.
+//! Report of a run: one HTML page that shows what was done, whether the run went well, and the numbers for which a
+//! referee would ask.
 //!
-//! [`write()`] reads the files of an output folder, of a finished run or of a run in progress, and replaces
-//! `report.html` in the folder. [`RunFolder`] holds what the files say, [`verdicts()`] judges it, and `page` writes the
-//! HTML text. Averages are those of [`crate::analysis`], so the page has the numbers of `md analyze`. The page needs no
-//! network and no other file.
+//! [`write()`] reads the files in the output folder of a run, finished or in progress, and replaces `report.html` in
+//! this folder. [`RunFolder`] holds the contents of the files, [`verdicts()`] judges them, and the module `page`
+//! creates the HTML text. [`crate::analysis`] computes the averages, so the page shows the same numbers as `md
+//! analyze`. The page needs no network and no other file.
 
 mod citations;
 mod ensemble;
@@ -30,28 +31,29 @@ use crate::error::Result;
 use crate::observe::replace::replace_synced;
 use crate::observe::replicas::ENSEMBLE;
 
-/// Name of the page in the output folder.
+/// Name of the report in the output folder.
 pub const REPORT: &str = "report.html";
 
-/// Name of the file that a run writes when it ends.
+/// Name of the summary, which a run writes when it ends.
 const SUMMARY: &str = "summary.json";
 
-/// How a page is written.
+/// Options of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// seconds after which a browser loads the page again while the run goes on; `None` for a page that stays
+    /// interval in seconds at which a browser reloads the page while the run is in progress; `None` = the page is not
+    /// reloaded
     pub renew: Option<u32>,
 }
 
-/// Whether a folder has a page that was written after the last end of its run.
+/// Whether a folder has a report that is at least as new as the summary of the run or the status of the ensemble.
 pub fn is_current(folder: &Path) -> bool {
     let written = |name: &str| folder.join(name).metadata().and_then(|file| file.modified()).ok();
     let ended = [SUMMARY, ENSEMBLE].into_iter().filter_map(written).max();
     written(REPORT).is_some_and(|page| ended.is_none_or(|ended| page >= ended))
 }
 
-/// Writes the page of a run, or the pages of an ensemble and of all its replicas. Returns the path of the page and
-/// whether the run goes on.
+/// Writes the report of a run, or the reports of an ensemble and of all its replicas. Returns the path of the report,
+/// and whether the run or the ensemble is in progress.
 pub fn write(folder: &Path, options: Options) -> Result<(PathBuf, bool)> {
     let (text, goes_on) = match folder.join(ENSEMBLE).is_file() {
         true => {

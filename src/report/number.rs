@@ -1,9 +1,9 @@
-//! Numbers as a page shows them.
+//! Formatting of numbers for a report.
 
-/// Relative size below which an error is the rounding of sums over equal values.
+/// Ratio of a standard error to its mean below which the error is only rounding: the averaged values are equal.
 const ROUNDING: f64 = 1e-13;
 
-/// Returns a number with six significant digits.
+/// Formats a number with six significant digits.
 pub(super) fn number(value: f64) -> String {
     let size = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     match size {
@@ -16,12 +16,12 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// Returns the error of a mean with six significant digits; 0 if only rounding makes the values differ.
+/// Formats the standard error of a mean with six significant digits; 0 if the values differ only by rounding errors.
 pub(super) fn error_of(mean: f64, error: f64) -> String {
     number(if error.abs() <= ROUNDING * mean.abs() { 0.0 } else { error })
 }
 
-/// Returns a value and its error, with two significant digits of the error.
+/// Formats a value and its standard error, with two significant digits of the error.
 pub(super) fn with_error(value: f64, error: f64) -> String {
     if !(error.is_finite() && error > ROUNDING * value.abs()) {
         return format!("{} ± {}", number(value), error_of(value, error));

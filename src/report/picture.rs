@@ -1,4 +1,4 @@
-//! The last frame of a trajectory, as data for the viewer of the page.
+//! Structure in the last frame of a trajectory, as data for the molecular viewer of the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,31 +11,33 @@ use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Selections of the atoms that are shown. The first with at most [`MOST`] atoms is taken.
+/// Selections of atoms to show, in order of preference. The viewer shows the first selection that contains between one
+/// and [`MOST`] atoms.
 const SHOWN: [&str; 4] =
     ["not (water or ion)", "heavy and not (water or ion)", "heavy and (protein or nucleic)", "all"];
-/// Largest number of atoms of a picture.
+/// Maximum number of atoms that the viewer shows.
 const MOST: usize = 30_000;
-/// Length (nm) of a unit of the integers that positions become.
+/// Resolution of positions (nm). The data for the viewer store positions as 16-bit integers in this unit.
 const UNIT: f64 = 0.002;
 
-/// Structure for the viewer.
+/// Structure for the molecular viewer of the page.
 #[derive(Debug)]
 pub(super) struct Picture {
-    /// data for the script of the viewer
+    /// structure in JSON form, for the script of the viewer
     pub(super) data: Value,
-    /// selection of the atoms
+    /// selection of the atoms that are shown
     pub(super) select: &'static str,
-    /// number of atoms
+    /// number of atoms that are shown
     pub(super) atoms: usize,
-    /// number of chains that can be shown as cartoon
+    /// number of chains that the viewer can show as a cartoon
     pub(super) chains: usize,
-    /// time of the frame, ps
+    /// simulated time of the frame, ps
     pub(super) time: f64,
 }
 
 impl Picture {
-    /// Takes the last frame of a trajectory. `None` if too many atoms would be shown.
+    /// Creates the picture of the last frame of a trajectory. Returns `None` if every selection of atoms to show is
+    /// empty or too large.
     pub(super) fn of_last(trajectory: &mut dyn FrameSource, system: &AnalysedSystem<'_>) -> Result<Option<Self>> {
         let mut frame = StoredFrame::default();
         trajectory.read(trajectory.frames() - 1, &mut frame)?;
@@ -66,7 +68,8 @@ impl Picture {
     }
 }
 
-/// Returns the letter of DSSP of each residue of a protein in a frame.
+/// Returns the DSSP letter of the secondary structure of each protein residue in a frame, by residue index; empty if
+/// the system has no protein.
 fn secondary_structure(
     trajectory: &mut dyn FrameSource,
     system: &AnalysedSystem<'_>,
@@ -87,13 +90,13 @@ fn secondary_structure(
     residues.iter().copied().zip(classes.iter().map(letter)).collect()
 }
 
-/// Returns the chains of residues that are bonded to each other, with the atom that stands for each residue: Cα of a
-/// protein, C4' of a nucleic acid.
+/// Returns the chains of residues that are bonded to each other, in JSON form. One atom stands for each residue: Cα of
+/// an amino acid, C4' of a nucleotide.
 fn chains(topology: &Topology, place: &BTreeMap<u32, u32>, letters: &BTreeMap<u32, char>) -> Vec<Value> {
     let name = |atom: u32| topology.atoms[atom as usize].name;
     let residue = |atom: u32| topology.atoms[atom as usize].residue;
     let is_link = |i: u32, j: u32| [("C", "N"), ("O3'", "P")].contains(&(name(i).as_str(), name(j).as_str()));
-    // residues that are bonded to the residue before them
+    // residues that are bonded to the previous residue
     let bonds = topology.connectivity.iter().flat_map(|&[i, j]| [[i, j], [j, i]]);
     let linked: BTreeSet<u32> =
         bonds.filter(|&[i, j]| residue(i) + 1 == residue(j) && is_link(i, j)).map(|[_, j]| residue(j)).collect();
@@ -120,6 +123,6 @@ fn chains(topology: &Topology, place: &BTreeMap<u32, u32>, letters: &BTreeMap<u3
         let atoms: Vec<u8> = atoms.into_iter().flat_map(u32::to_le_bytes).collect();
         json!({ "atoms": base64(&atoms), "structure": structure })
     };
-    // a ribbon needs several residues
+    // a cartoon needs at least three residues
     chains.into_iter().filter(|(atoms, _)| atoms.len() > 2).map(chain).collect()
 }

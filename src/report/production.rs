@@ -1,44 +1,45 @@
-//! The last stage of dynamics that has rows in the energy table, and the averages of its columns.
+//! Production stage of a run, which is the last stage of dynamics that has rows in the energy table, and the averages
+//! of the columns over this stage.
 
 use super::folder::RunFolder;
 use crate::analysis::{EnergyTable, Equilibrated, inefficiency};
 use crate::observe::energies::EnergyRecord;
 use crate::run::{Dynamics, ENERGIES, Plan, StageKind};
 
-/// Rows of the production stage.
+/// Production stage of a run, and the averages over its rows of the energy table.
 #[derive(Clone, Debug)]
 pub struct Production<'a> {
-    /// number of the stage, from 1
+    /// number of the production stage, from 1
     pub number: u32,
-    /// name of the stage
+    /// name of the production stage
     pub name: &'a str,
-    /// settings of the stage
+    /// settings of the production stage
     pub dynamics: &'a Dynamics,
-    /// whether the plan has no later stage of dynamics
+    /// whether the production stage is the last stage of dynamics in the plan
     pub is_last: bool,
-    /// times of the rows, ps
+    /// simulated times of the rows, ps
     pub times: Vec<f64>,
-    /// averages of the columns; empty if there are too few rows
+    /// averages of the columns of the energy table; empty if there are too few rows
     pub averages: Vec<ColumnAverage>,
-    /// reason why there are no averages
+    /// reason why there are no averages; `None` if there are averages
     pub reason: Option<String>,
 }
 
-/// Averages of a column of the energy table after equilibration, as `md analyze energies` computes them.
+/// Values of a column of the energy table, and their average after equilibration, as `md analyze energies` computes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnAverage {
     /// name of the column
     pub name: String,
-    /// unit
+    /// unit of the column
     pub unit: String,
-    /// values of all rows
+    /// values of all rows, including those before equilibration, in the unit of the column
     pub values: Vec<f64>,
-    /// averages
+    /// end of the equilibration, and mean, standard error and number of samples after it
     pub average: Equilibrated,
 }
 
 impl<'a> Production<'a> {
-    /// Finds the production stage of a run; `None` if no stage of dynamics has rows.
+    /// Finds the production stage of a run; `None` if no stage of dynamics has rows in the energy table.
     pub fn of(run: &'a RunFolder) -> Option<Self> {
         let record = run.energies.as_ref()?;
         let stages: Vec<(u32, &str, &Dynamics)> = dynamics(&run.plan).collect();
@@ -54,12 +55,12 @@ impl<'a> Production<'a> {
         Some(Production { number, name, dynamics, is_last, times, averages, reason })
     }
 
-    /// Returns the averages of a column.
+    /// Returns values and averages of the column `name`; `None` if there is no such column or if there are no averages.
     pub fn column(&self, name: &str) -> Option<&ColumnAverage> {
         self.averages.iter().find(|column| column.name == name)
     }
 
-    /// Length of the stage so far, ps.
+    /// Returns the simulated time between the first and the last row of the stage, ps.
     pub fn length(&self) -> f64 {
         self.times.last().zip(self.times.first()).map_or(0.0, |(last, first)| last - first)
     }
@@ -76,7 +77,7 @@ pub(super) fn dynamics(plan: &Plan) -> impl Iterator<Item = (u32, &str, &Dynamic
 fn averages(table: &EnergyTable) -> Vec<ColumnAverage> {
     let column = |(index, (name, unit)): (usize, &(String, String))| {
         let values = table.values(index);
-        // a temperature group that the stage does not have
+        // the column of a temperature group that the stage does not have contains NaN and is left out
         let is_there = values.iter().all(|value| value.is_finite());
         is_there.then(|| ColumnAverage {
             name: name.clone(),
@@ -88,17 +89,18 @@ fn averages(table: &EnergyTable) -> Vec<ColumnAverage> {
     table.quantities().iter().enumerate().filter_map(column).collect()
 }
 
-/// Slope of a column over time, with its standard error.
+/// Slope of a column of the energy table over time, with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slope {
-    /// slope, unit of the column per ps
+    /// slope, in the unit of the column per ps
     pub(super) value: f64,
-    /// standard error, from the deviations from the straight line and their statistical inefficiency
+    /// standard error of the slope, from the deviations of the values from the straight line and the statistical
+    /// inefficiency of these deviations
     pub(super) error: f64,
 }
 
 impl Slope {
-    /// Fits a straight line by least squares; `None` with fewer than three points.
+    /// Fits a straight line to `values` at `times` (ps) by least squares; `None` with fewer than three values.
     pub(super) fn of(times: &[f64], values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
         let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
@@ -119,7 +121,8 @@ impl Slope {
 mod tests {
     use super::*;
 
-    /// A line with alternating deviations ±1: their inefficiency is 1, and the error is √(n/(n−2)/Σ(t−t̄)²).
+    /// Tests a line of n values at times t with alternating deviations ±1. The statistical inefficiency of these
+    /// deviations is 1, and the error of the slope is √(n/(n−2)/Σ(t−t̄)²) with the mean time t̄.
     #[test]
     fn slope_of_a_line_with_noise() {
         let times: Vec<f64> = (0..100).map(f64::from).collect();

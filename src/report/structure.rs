@@ -1,7 +1,7 @@
-//! Observables of the trajectory that make sense for the system.
+//! Observables of the trajectory of a run, chosen by the kinds of molecules in the system.
 //!
-//! The number of frames is limited, so that the page costs little: large systems have fewer frames. Each observable is
-//! the result of a command `md analyze`, which the page shows.
+//! The number of analysed frames is limited so that the report is written quickly; the larger the system, the fewer
+//! frames are analysed. Each observable is the result of an `md analyze` command, which the page shows.
 
 use super::folder::RunFolder;
 use super::picture::Picture;
@@ -12,51 +12,54 @@ use crate::format::{Names, read_names};
 use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
 use crate::run::TrajectoryOptions;
 
-/// Number of atoms in all frames together that observables of each frame may read, and the largest number of frames.
+/// Maximum number of atoms, summed over all analysed frames, for observables that do not search neighbours. At most
+/// [`FRAMES`] frames are analysed.
 const ATOMS: usize = 8_000_000;
 const FRAMES: usize = 400;
-/// Limits, as above, of observables that look for neighbours.
+/// Maximum number of atoms, summed over all analysed frames, for observables that search neighbours, such as radial
+/// distribution functions. At most [`PAIR_FRAMES`] frames are analysed.
 const PAIR_ATOMS: usize = 500_000;
 const PAIR_FRAMES: usize = 40;
-/// Least number of frames of a large system.
+/// Number of frames that may be analysed even if the system is so large that they exceed the maximum number of atoms.
 const LEAST: usize = 4;
 
-/// Results of the trajectory.
+/// Results of the analysis of the trajectory of a run.
 #[derive(Debug, Default)]
 pub(super) struct Structure {
-    /// results of observables
+    /// results of all observables that were computed
     pub(super) results: Vec<ObservableResult>,
-    /// the last frame, for a picture
+    /// picture of the last frame; `None` if there is none
     pub(super) picture: Option<Picture>,
-    /// number of frames of the trajectory
+    /// number of frames in the trajectory
     pub(super) frames: usize,
-    /// reasons why something is missing
+    /// reasons why observables or the picture are missing
     pub(super) notes: Vec<String>,
 }
 
-/// Result of an observable.
+/// Result of one observable.
 #[derive(Debug)]
 pub(super) struct ObservableResult {
-    /// the command that computes the result
+    /// `md analyze` command that computes the result
     pub(super) command: String,
-    /// lines of its summary
+    /// lines of text that summarise the result
     pub(super) summary: Vec<String>,
-    /// pictures
+    /// plots of the result
     pub(super) plots: Vec<Plot>,
 }
 
-/// Largest distance (nm) of a radial distribution function, and the part of the largest possible distance that it may
-/// have: the cell may shrink between the frames of which the cell is known.
+/// Maximum distance (nm) of a radial distribution function. In a small cell the maximum distance is the fraction
+/// [`RANGE_PART`] of half of the shortest height of the cell. The fraction is below 1, because only the cells of the
+/// first and the last frame are known, and the cell may be smaller in between.
 const RANGE: f64 = 1.0;
 const RANGE_PART: f64 = 0.95;
 
-/// Observable of a page.
+/// Observable that a report contains if the system has the atoms for it.
 struct Request {
     name: &'static str,
     words: Vec<String>,
-    /// selection without which the observable says nothing
+    /// selection of the atoms that the observable needs
     needs: &'static str,
-    /// least number of its atoms
+    /// minimum number of atoms in the selection `needs`
     least: usize,
 }
 
@@ -74,22 +77,23 @@ impl Request {
     }
 }
 
-/// Returns the observables of each frame.
+/// Returns the observables that do not search neighbours.
 fn of_frames() -> Vec<Request> {
     vec![
         Request::new("rmsd", &["--select", "backbone"], "backbone"),
-        // fewer atoms always superpose
+        // an RMSF needs at least three atoms, because fewer atoms always superpose exactly
         Request::new("rmsf", &["--select", "protein and name CA"], "protein and name CA").needing(3),
         Request::new("rg", &["--select", "protein"], "protein"),
         Request::new("dihedrals", &[], "protein and name CA"),
-        // the shortest helix has three residues between two others
+        // DSSP needs at least five residues, because the shortest helix has three residues between two others
         Request::new("dssp", &[], "protein and name CA").needing(5),
         Request::new("rmsd", &["--select", "nucleic and heavy"], "nucleic"),
         Request::new("membrane", &[], "lipid"),
     ]
 }
 
-/// Returns the observables that look for neighbours.
+/// Returns the observables that search neighbours, with a range that fits into the cells of the first and the last
+/// frame; empty without a cell.
 fn of_neighbours(trajectory: &mut dyn FrameSource) -> Result<Vec<Request>> {
     let (mut range, mut frame) = (RANGE, StoredFrame::default());
     for index in [0, trajectory.frames() - 1] {
@@ -102,7 +106,7 @@ fn of_neighbours(trajectory: &mut dyn FrameSource) -> Result<Vec<Request>> {
 }
 
 impl Structure {
-    /// Analyses the trajectory of a run.
+    /// Analyses the trajectory of a run. Errors become notes.
     pub(super) fn of(run: &RunFolder) -> Self {
         let mut found = Structure::default();
         if let Err(error) = found.analyse(run) {
@@ -137,7 +141,8 @@ impl Structure {
         Ok(())
     }
 
-    /// Returns the last words of a command: the trajectory, after the topology if the trajectory has none.
+    /// Returns the last words of an `md analyze` command: the path of the trajectory, preceded by the option
+    /// `--topology` if the trajectory contains no topology.
     fn source(&mut self, run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> String {
         let file = quoted(&run.path.join(&options.file).display().to_string());
         if trajectory.topology().is_some() {
@@ -154,7 +159,8 @@ impl Structure {
         format!("--topology {} {file}", quoted(&path.display().to_string()))
     }
 
-    /// Computes the observables that make sense for the system, in one pass over every `stride`-th frame.
+    /// Computes the observables in `requests` for which the system has enough atoms, in one pass over every `stride`-th
+    /// frame.
     fn observe(
         &mut self,
         requests: &[Request],
@@ -190,12 +196,12 @@ impl Structure {
     }
 }
 
-/// Returns a word of a command line in quotes if it has blanks.
+/// Returns a word of a command line, in quotes if it contains a blank.
 pub(super) fn quoted(word: &str) -> String {
     if word.contains(' ') { format!("\"{word}\"") } else { word.to_owned() }
 }
 
-/// Creates an observable from the words of its command.
+/// Creates the observable that the command `md analyze`, followed by `name` and `words`, computes.
 pub(super) fn observer(
     name: &str,
     words: &[&str],
@@ -210,7 +216,8 @@ pub(super) fn observer(
     }
 }
 
-/// Opens the first trajectory of the run that holds a topology, or else the first.
+/// Opens the first trajectory of the run in the format H5MD, which contains a topology, or else the first trajectory;
+/// `None` if there is no trajectory.
 fn trajectory(run: &RunFolder) -> Result<Option<(&TrajectoryOptions, Chain)>> {
     let mut there: Vec<&TrajectoryOptions> =
         run.plan.output.trajectories.iter().filter(|options| run.path.join(&options.file).is_file()).collect();
@@ -219,7 +226,8 @@ fn trajectory(run: &RunFolder) -> Result<Option<(&TrajectoryOptions, Chain)>> {
     Ok(Some((options, Chain::open(&[run.path.join(&options.file)])?)))
 }
 
-/// Returns the topology in the trajectory, or else the written atoms of the topology from which the run was made.
+/// Returns the topology that the trajectory contains. Without one, returns the topology of the atoms that were written,
+/// taken from the topology file of the run.
 fn topology(run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> Result<Names> {
     if let Some(topology) = trajectory.topology() {
         return Ok(Names { topology: topology.clone(), has_bonds: true });

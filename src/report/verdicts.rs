@@ -1,4 +1,4 @@
-//! Judgements of a run as a referee would give them: each has a number, a threshold, and advice.
+//! Verdicts on a run such as a referee would give. Each verdict has a number, a threshold, and advice.
 
 mod cell;
 mod couplings;
@@ -9,19 +9,19 @@ mod settings;
 use super::folder::RunFolder;
 use super::production::Production;
 
-/// Judgement of one aspect of a run.
+/// Judgement of one aspect of a run, such as the drift of the energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
-    /// the aspect needs attention before results are used
+    /// the aspect needs attention before the results of the run are used
     Problem,
-    /// a fact that the reader should know
+    /// the aspect is not judged, but the reader should know the number
     Information,
-    /// the aspect is as it should be
+    /// the aspect meets its threshold
     Passed,
 }
 
 impl Judgement {
-    /// Word for the reader.
+    /// Returns the word for the judgement in a report.
     pub fn word(self) -> &'static str {
         match self {
             Judgement::Problem => "problem",
@@ -31,23 +31,23 @@ impl Judgement {
     }
 }
 
-/// Judgement of one aspect of a run, with its reason.
+/// Judgement of one aspect of a run, with its reason and advice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// the judgement
+    /// whether the aspect is a problem
     pub judgement: Judgement,
-    /// aspect that is judged
+    /// aspect of the run that is judged, as a heading
     pub aspect: &'static str,
-    /// number that was found, with its unit
+    /// number on which the judgement is based, with its unit
     pub found: String,
-    /// condition that the number has to meet
+    /// condition that the number has to meet for the judgement [`Judgement::Passed`]
     pub threshold: String,
-    /// advice; empty if nothing has to be done
+    /// advice to the user; empty if nothing has to be done
     pub advice: String,
 }
 
 impl Verdict {
-    /// Judges an aspect: a problem with advice if `is_good` is false.
+    /// Creates a verdict: a problem with advice if `is_good` is false, otherwise passed.
     fn of(
         aspect: &'static str,
         is_good: bool,
@@ -60,14 +60,14 @@ impl Verdict {
         Verdict { judgement, aspect, found: found.into(), threshold: threshold.into(), advice }
     }
 
-    /// States a fact without a judgement.
+    /// Creates a verdict that states a fact without judging it.
     fn information(aspect: &'static str, found: impl Into<String>, advice: &str) -> Self {
         let (found, advice) = (found.into(), advice.to_owned());
         Verdict { judgement: Judgement::Information, aspect, found, threshold: String::new(), advice }
     }
 }
 
-/// Judges a run. Problems come first.
+/// Returns the verdicts on a run, problems first.
 pub fn verdicts(run: &RunFolder, production: Option<&Production<'_>>) -> Vec<Verdict> {
     let mut found = settings::verdicts(run);
     if let Some(production) = production {

@@ -1,7 +1,7 @@
-//! Running a plan: stages of dynamics and minimisation, output, checkpoints.
+//! Execution of a plan: stages of dynamics and minimisation, output, checkpoints.
 //!
-//! [`run`] runs the stages of a [`Job`], and [`run_replicas`] runs every replica of an ensemble. [`Simulation::step`]
-//! alone defines the order of operations in a step. The function is a good place to start reading.
+//! [`run`] runs the stages of a [`Job`], and [`run_replicas`] runs every replica of an ensemble. Only
+//! [`Simulation::step`] defines the order of operations in a step, so it is a good place to start reading.
 
 mod check;
 mod checkpoint;

@@ -1,8 +1,8 @@
-//! Reading of frames, one by one or in batches.
+//! Reading of trajectory frames, one by one or in batches.
 //!
-//! One thread reads the stored bytes of a batch in file order. Frames whose bytes have been read are decoded on all
-//! threads of the current pool at the same time ([`read_and_decode`]). [`RecordSource`] reads the formats of
-//! `records.rs` in this way.
+//! One thread reads the stored bytes of the frames of a batch in file order. At the same time, all threads of the
+//! current pool decode the frames whose bytes have been read ([`read_and_decode`]). [`RecordSource`] reads the formats
+//! of `records.rs` by this method.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -11,9 +11,9 @@ use super::{FrameSource, StoredFrame};
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
 
-/// Reads frames with `read` in ascending order of their indices, and decodes them with `decode` on all threads of the
-/// current pool. `stored` keeps the memory of the stored frames for the next batch. Returns the results in the order
-/// of `indices`.
+/// Reads the bytes of frames with `read` in ascending order of their indices, and decodes the frames with `decode` on
+/// all threads of the current pool. `stored` keeps the memory of the stored frames for the next batch. Returns the
+/// results in the order of `indices`.
 pub(super) fn read_and_decode<S: Default + Send, E: Send>(
     indices: &[usize],
     frames: &mut [StoredFrame],
@@ -25,7 +25,7 @@ pub(super) fn read_and_decode<S: Default + Send, E: Send>(
     let mut results: Vec<std::result::Result<(), E>> = std::iter::repeat_with(|| Ok(())).take(count).collect();
     let mut jobs: Vec<_> = indices.iter().zip(frames).zip(&mut results).collect();
     jobs.sort_by_key(|((index, _), _)| **index);
-    // without other threads each frame is decoded while its bytes are in the cache of the processor
+    // with a single thread each frame is decoded directly after it is read, while its bytes are in the CPU cache
     let alone = count <= 1 || rayon::current_num_threads() == 1;
     stored.resize_with(stored.len().max(if alone { 1 } else { count }), S::default);
     if alone {
@@ -46,15 +46,15 @@ pub(super) fn read_and_decode<S: Default + Send, E: Send>(
     results
 }
 
-/// Reader of frames that are blocks of bytes.
+/// Reader of a trajectory whose frames are separate blocks of bytes.
 pub(super) struct RecordSource<L> {
     pub(super) opened: Opened<L>,
-    /// bytes of the frames of a batch
+    /// stored bytes of the frames of a batch, reused for the next batch
     stored: Vec<Vec<u8>>,
 }
 
 impl<L: Layout> RecordSource<L> {
-    /// Creates a reader of an open file.
+    /// Creates a reader of a trajectory file that is already open.
     pub(super) fn new(opened: Opened<L>) -> Self {
         Self { opened, stored: vec![] }
     }
@@ -91,9 +91,9 @@ impl<L: Layout> FrameSource for RecordSource<L> {
         let mut at = None;
         let read = |index: usize, bytes: &mut Vec<u8>| {
             let std::ops::Range { start, end } = places.frame(index);
-            // the size is limited, because the frame lies inside the file
+            // the allocation is limited by the file size, because the frame lies inside the file
             bytes.resize((end - start) as usize, 0);
-            // the buffer of the file is kept from one frame to the next
+            // a relative seek keeps the read buffer of the file from one frame to the next
             let found = match at.replace(end) {
                 Some(at) => file.seek_relative(start as i64 - at as i64),
                 None => file.seek(SeekFrom::Start(start)).map(drop),

@@ -1,4 +1,4 @@
-//! Several trajectories of the same atoms, read one after the other.
+//! Chain of trajectories of the same atoms, which are read one after the other.
 
 use std::path::{Path, PathBuf};
 
@@ -7,35 +7,37 @@ use crate::error::{Problem, Result};
 use crate::format::Label;
 use crate::system::Topology;
 
-/// Trajectories of the same atoms, one after the other. A continued run writes the last frame of its first part again
-/// as the first frame of its second part. Such a first frame, whose time is that of the last frame of the file before,
-/// is left out. All frames of a file with a single frame are kept, because single structures often have no times.
+/// Several trajectories of the same atoms, read as one trajectory. A continued run writes the last frame of its first
+/// file again as the first frame of its second file. Such a first frame, which has the same time as the last frame of
+/// the previous file, is left out. The only frame of a file with a single frame is always kept, because single
+/// structures often have no times.
 ///
-/// The topology, and the names of atoms, are those of the first file that has them.
+/// The topology and the atom names of the chain are those of the first file that has them.
 pub struct Chain {
     parts: Vec<Part>,
 }
 
-/// File of a chain.
+/// A file of a chain.
 struct Part {
     source: Box<dyn FrameSource>,
-    /// index in the file of its first frame in the chain: 1 if the file repeats the last frame of the file before
+    /// index in this file of the first frame that belongs to the chain: 1 if frame 0 repeats the last frame of the
+    /// previous file, otherwise 0
     first: usize,
-    /// index in the chain of this frame
+    /// index in the chain of the first frame of this file
     start: usize,
 }
 
-/// Last frame of the files up to now.
+/// Last frame of the files that are already in the chain.
 struct Last {
     format: &'static str,
     time: f64,
-    /// whether its file has several frames
+    /// whether the file of this frame has several frames
     is_series: bool,
 }
 
 impl Chain {
-    /// Opens trajectories of any formats. Refuses files with different numbers of atoms. Files without frames are
-    /// accepted.
+    /// Opens trajectories of any formats as a chain. Returns an error if the files have different numbers of atoms.
+    /// Files without frames are accepted.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let mut parts: Vec<Part> = vec![];
         let (mut start, mut last, mut frame) = (0, None, StoredFrame::default());
@@ -55,7 +57,8 @@ impl Chain {
                 source.read(0, &mut frame)?;
                 first = usize::from(is_same_time(last, format, frame.time));
             }
-            // the last frame is needed only if another file follows
+            // the last frame of a file is compared with the first frame of the next file, so it is not needed for the
+            // last file
             if frames > 0 && parts.len() + 1 < paths.len() {
                 source.read(frames - 1, &mut frame)?;
                 last = Some(Last { format: format.name, time: frame.time, is_series: frames > 1 });
@@ -69,12 +72,13 @@ impl Chain {
         }
     }
 
-    /// Returns the part with frame `index`, which is the last part if there is no such frame.
+    /// Returns the index of the file that contains frame `index` of the chain, or of the last file if there is no such
+    /// frame.
     fn part_of(&self, index: usize) -> usize {
         self.parts.partition_point(|part| part.start <= index).saturating_sub(1)
     }
 
-    /// Returns the first part that has frames, or else the first part.
+    /// Returns the first file that has frames, or the first file if no file has frames.
     fn described(&self) -> &dyn FrameSource {
         let found = self.parts.iter().find(|part| part.source.frames() > 0);
         found.unwrap_or(&self.parts[0]).source.as_ref()
@@ -82,14 +86,14 @@ impl Chain {
 }
 
 impl Part {
-    /// Returns the index in the file of frame `index` of the chain.
+    /// Returns the index that frame `index` of the chain has in its file.
     fn index_of(&self, index: usize) -> usize {
         index - self.start + self.first
     }
 }
 
-/// Whether a frame of `format` at `time` (ps) has the time of the last frame before it. Files of different formats
-/// are compared in `f32`, in which some formats store times.
+/// Whether a frame of `format` at `time` (ps) has the same time as the frame `last`. Times in files of different
+/// formats are compared in `f32`, because some formats store times in `f32`.
 fn is_same_time(last: &Last, format: &Format, time: f64) -> bool {
     last.time == time || (last.format != format.name && last.time as f32 == time as f32)
 }

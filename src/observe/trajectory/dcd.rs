@@ -1,9 +1,9 @@
 //! DCD, the binary format of CHARMM, NAMD and X-PLOR: positions in `f32`, in Å.
 //!
 //! The file is a sequence of Fortran records, each between two copies of its length. The file begins with a header of
-//! 84 bytes (`CORD` and twenty words), title lines, and the number of atoms. Each frame has the cell, if there is
-//! one, then all x, all y, and all z. Record lengths have 32 or 64 bits; byte order is big or little endian. The
-//! words of the header, from 0:
+//! 84 bytes (`CORD` and twenty words), title lines, and the number of atoms. Each frame has the cell, if there is one,
+//! then all x coordinates, all y coordinates, and all z coordinates. Record lengths have 32 or 64 bits; byte order is
+//! big or little endian. The words of the header, counted from 0, are:
 //!
 //! | word | meaning | | word | meaning |
 //! |---|---|---|---|---|
@@ -12,15 +12,16 @@
 //! | 3 | step of the last frame | | 11 | whether a fourth coordinate follows z |
 //! | 8 | number of fixed atoms, which are left out | | 19 | version of CHARMM; 0 in X-PLOR |
 //!
-//! A cell is six `f64`: A, γ, B, β, α, C, with the angles in degrees or as their cosines. CHARMM writes instead the
-//! lower triangle of the shape matrix. The shape matrix is symmetric, and its rows are the lattice vectors. Programs
-//! other than CHARMM give a version of at most 24, so a file with a later version has shape matrices. In a file with
-//! an earlier version, a shape matrix is recognised because its elements are impossible as cell angles. A frame with
-//! a shape matrix is rotated as a whole into the lower-triangular form of [`PeriodicCell`].
+//! A cell is stored as six `f64`: A, γ, B, β, α, C, with the angles in degrees or as their cosines. CHARMM stores
+//! instead the lower triangle of the shape matrix, a symmetric matrix whose rows are the lattice vectors. Programs
+//! other than CHARMM write a version number of at most 24, so a file with a later version has shape matrices. In a file
+//! with an earlier version, a shape matrix is recognised because its elements are impossible as cell angles. A frame
+//! with a shape matrix is rotated as a whole, so that its lattice vectors get the lower-triangular form of
+//! [`PeriodicCell`].
 //!
-//! md writes cosines, as NAMD does, and 32-bit lengths in little endian. Frames do not store their times, which
-//! readers compute from the header. If the time of a written frame differs from the time that readers compute, md
-//! gives a warning. Files with fixed atoms are refused.
+//! md writes cosines of cell angles, as NAMD does, and 32-bit lengths in little endian. Frames do not store their
+//! times, which readers compute from the header. If the time of a written frame differs from the time that readers
+//! compute, md gives a warning. Files with fixed atoms are refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -52,41 +53,43 @@ pub(super) const FORMAT: Format = Format {
 
 /// Size of the header record in bytes.
 const HEADER: usize = 84;
-/// Characters of a title line.
+/// Number of characters of a title line.
 const LINE: usize = 80;
 /// Size of the cell record in bytes.
 const CELL: usize = 48;
-/// Time unit in ps that follows from lengths in Å, energies in kcal/mol and masses in amu: 0.1/√4.184.
+/// Time unit of DCD files in ps. The unit follows from lengths in Å, energies in kcal/mol and masses in amu:
+/// 0.1/√4.184.
 const TIME: f64 = 0.048_888_212_9;
-/// Relative rounding error of times in `f32`, including that of the timestep in the header.
+/// Relative rounding error of times in `f32`, including the rounding error of the time step in the header.
 const TIME_ROUNDING: f64 = 1e-6;
-/// Tolerated deviation of a time, as a fraction of the interval between frames.
+/// Allowed difference between the time of a frame and the time that readers compute, as a fraction of the interval
+/// between frames.
 const SPACING_ROUNDING: f64 = 1e-3;
 /// Warning about frames whose steps or times differ from those that readers compute from the header.
 const UNEVEN: &str = "DCD stores one interval for all frames, counted from step 0: programs will read wrong times or \
     steps of some frames; .h5md, .xtc, .trr and .nc store the time of each frame";
-/// Text that precedes the identifier of the run in the title.
+/// Text that precedes the identifier of the run in the title lines.
 const RUN: &str = "md run ";
-/// Largest number of atoms, so that record lengths stay below 2³¹.
+/// Maximum number of atoms, so that record lengths stay below 2³¹ bytes.
 const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
-/// Range in degrees of values that are taken as cell angles; the angles of a reduced cell are between 60° and 120°.
-/// Values outside this range belong to a shape matrix.
+/// Range (degrees) in which a stored number may be a cell angle; the angles of a reduced cell are between 60° and 120°.
+/// Numbers outside this range belong to a shape matrix.
 const ANGLES: std::ops::RangeInclusive<f64> = 20.0..=160.0;
-/// Version number in files of programs other than CHARMM.
+/// Largest version number that programs other than CHARMM write to the header; md writes this number.
 const OTHERS: i32 = 24;
 
 type Checked<T> = Result<T, String>;
 
-/// Encoding of numbers in a file.
+/// Byte order and width of record lengths in a DCD file.
 #[derive(Clone, Copy)]
 struct Encoding {
     little: bool,
-    /// size of a record length, in bytes
+    /// size of the length field of a record, in bytes
     marker: usize,
 }
 
 impl Encoding {
-    /// Recognises the encoding by the length of the first record and the word that follows it.
+    /// Recognises the encoding from the length of the first record and the word after this length.
     fn of(beginning: &[u8]) -> Option<Self> {
         let marks = |&Encoding { little, marker }: &Encoding| {
             let mut length = vec![0u8; marker];
@@ -126,9 +129,9 @@ impl Encoding {
         }
     }
 
-    /// Returns the size in bytes of the title in the record at `begin`, whose length field is `given`. The record
-    /// ends with a second copy of this length. Some programs always write the length of two title lines before the
-    /// title. The records of these programs end with the length that follows from the number of title lines.
+    /// Returns the size in bytes of the title in the record at `begin`, whose length field before the title is `given`.
+    /// The title is followed by a second length field. Some programs always write the length of two title lines before
+    /// the title, and the true length, which follows from the number of title lines, after it.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
@@ -152,7 +155,8 @@ impl Encoding {
         }
     }
 
-    /// Returns the record of `expected` bytes that begins at `at`, with the offset of the next record.
+    /// Returns the contents of the record of `expected` bytes that begins at offset `at`, and the offset of the next
+    /// record.
     fn record(self, bytes: &[u8], at: usize, expected: usize) -> Checked<(&[u8], usize)> {
         let (start, end) = (at + self.marker, at + self.marker + expected);
         let lengths = [self.length(bytes, at), self.length(bytes, end)];
@@ -173,15 +177,15 @@ struct Dcd {
     periodic: bool,
     /// whether cells are stored as shape matrices, according to the version number in the header
     shape: bool,
-    /// whether a fourth coordinate follows z
+    /// whether frames have a fourth coordinate for each atom after x, y and z
     fourth: bool,
-    /// step of the first frame; `None` before the first frame
+    /// step number of the first frame; `None` before the first frame is written
     first_step: Option<i64>,
     /// number of steps between frames
     interval: i64,
-    /// timestep, ps
+    /// time step, ps
     timestep: f64,
-    /// step of the last frame written
+    /// step number of the last frame written; `None` before the first frame
     last_step: Option<i64>,
     /// whether a frame was written whose step or time differs from the value that readers compute from the header
     is_uneven: bool,
@@ -189,7 +193,7 @@ struct Dcd {
 }
 
 impl Dcd {
-    /// Returns the size in bytes of a record of `bytes` bytes, including its two lengths.
+    /// Returns the size in bytes of a record with `bytes` bytes of contents, including its two length fields.
     fn record(&self, bytes: usize) -> u64 {
         (2 * self.encoding.marker + bytes) as u64
     }
@@ -200,8 +204,8 @@ impl Dcd {
         cell + (3 + u64::from(self.fourth)) * self.record(4 * self.atoms)
     }
 
-    /// Sets the cell of a frame from six numbers. The positions of the frame must be read before, because a shape
-    /// matrix also rotates the positions. If all lengths are zero, the frame has no cell.
+    /// Sets the cell of a frame from the six stored numbers. The positions of the frame must be read before the cell,
+    /// because a shape matrix also rotates the positions. If all lengths are zero, the frame has no cell.
     fn take_cell(&self, numbers: [f64; 6], frame: &mut StoredFrame) -> Checked<()> {
         let [a, gamma, b, beta, alpha, c] = numbers;
         let lengths = [a, b, c].map(|length| length * ANGSTROM);
@@ -219,9 +223,11 @@ impl Dcd {
         frame.take_lattice(rows).ok_or_else(|| format!("the numbers {numbers:?} do not form a cell"))
     }
 
-    /// Returns words 0 to 3 of the header.
+    /// Returns words 0 to 3 of the header: number of frames, step of the first frame, steps between frames, and step of
+    /// the last frame.
     fn counts_words(&self, count: u64, last_step: i64) -> [u8; 16] {
-        // numbers too large for a word are truncated; readers compute the number of frames from the size of the file
+        // numbers too large for a word are clamped to the largest `i32`; readers compute the number of frames from the
+        // size of the file
         let words = [count as i64, self.first_step.unwrap_or(0), self.interval, last_step];
         let mut bytes = [0; 16];
         for (word, value) in bytes.chunks_exact_mut(4).zip(words) {
@@ -260,7 +266,7 @@ impl Layout for Dcd {
         header[4..20].copy_from_slice(&layout.counts_words(0, 0));
         header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
         header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
-        // this version number marks programs other than CHARMM, and md writes the header of such programs
+        // md writes the header of programs other than CHARMM, which this version number marks
         header[80..84].copy_from_slice(&OTHERS.to_le_bytes());
         let mut title = 2i32.to_le_bytes().to_vec();
         for line in
@@ -287,7 +293,7 @@ impl Layout for Dcd {
         let (marker, begin) = (encoding.marker as u64, at as u64);
         let title = encoding.title(file, begin, title, length)?;
         let after = begin + 2 * marker + title + 2 * marker + 4;
-        // never read beyond the end of the file
+        // the record must end before the end of the file
         if after > length {
             return Err("the file ends in its header".to_owned());
         }
@@ -343,7 +349,7 @@ impl Layout for Dcd {
 
     fn continues(&self, contents: &Contents<'_>) -> Checked<()> {
         let spacing = contents.spacing;
-        // the header stores the timestep in f32
+        // the tolerance is relative 10⁻⁶, because the header stores the time step in `f32`
         let same_step = (self.timestep - spacing.timestep).abs() <= 1e-6 * spacing.timestep;
         if same_step && u64::try_from(self.interval) == Ok(spacing.steps) {
             return Ok(());
@@ -429,8 +435,8 @@ fn run_id(title: &[u8]) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Returns the cell with these edge lengths (nm) and these angles, given in degrees or as cosines. Returns `None` if
-/// no cell has these lengths and angles.
+/// Returns the cell with the edge lengths `lengths` (nm) and the angles `angles`, given in degrees or as cosines;
+/// `None` if no cell has these lengths and angles.
 fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
         // the arc sine of 0 gives exactly 90°
@@ -440,8 +446,8 @@ fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     is_cell.then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// Whether these elements can be those of a shape matrix: the matrix is positive definite, the angles of its lattice
-/// are possible for a cell, and no off-diagonal element is 90, which would be a right angle in degrees.
+/// Whether six numbers can be the elements of a shape matrix: the matrix is positive definite, the angles of its
+/// lattice are possible for a cell, and no off-diagonal element is 90, which would be a right angle in degrees.
 fn is_shape([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> bool {
     let rows @ [a, b, c] = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
     let angle = |u: Vec3, v: Vec3| (u.dot(v) / (u.norm() * v.norm())).acos().to_degrees();

@@ -1,24 +1,24 @@
-//! Positions of the frames in a file.
+//! Index of a trajectory file: the byte offset of each frame.
 
 use std::ops::Range;
 
-/// Byte offsets of the frames in a file.
+/// Byte offsets of the frames in a trajectory file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
-    /// number of bytes before the first frame
+    /// number of bytes of the file before the first frame
     pub(super) header: u64,
-    /// end offset of each complete frame, if frames differ in size
+    /// end offset of each complete frame; empty if all frames have the same size
     pub(super) ends: Vec<u64>,
-    /// number and size in bytes of frames that all have the same size; used instead of `ends`, because a list of
-    /// offsets would be too long for a file with very many frames
+    /// number of frames, and size in bytes of each frame, if all frames have the same size. These two numbers replace
+    /// `ends`, because a list of offsets would be too long for a file with very many frames
     pub(super) equal: (usize, u64),
-    /// reason why the bytes after the last complete frame are damaged and not just the beginning of a frame
+    /// description of damage after the last complete frame; `None` if only an incomplete frame or nothing follows
     pub(super) damage: Option<String>,
 }
 
 impl Index {
-    /// Creates the index of frames that all have `size` bytes (not zero). The frames extend from the end of the
-    /// header to the end of the file.
+    /// Creates the index of frames that all have `size` bytes (not zero). The frames extend from the end of the header,
+    /// at byte `header`, to the end of the file, at byte `length`.
     pub(super) fn equal(header: u64, length: u64, size: u64) -> Self {
         let count = usize::try_from((length - header) / size).unwrap_or(usize::MAX);
         Self { header, equal: (count, size), ..Self::default() }
@@ -29,7 +29,7 @@ impl Index {
         self.ends.len() + self.equal.0
     }
 
-    /// Returns the offset at which frame `index` ends.
+    /// Returns the byte offset at which frame `index` ends.
     fn end_of(&self, index: usize) -> u64 {
         self.ends.get(index).copied().unwrap_or_else(|| self.header + (index as u64 + 1) * self.equal.1)
     }
@@ -44,7 +44,7 @@ impl Index {
         self.header..count.checked_sub(1).map_or(self.header, |last| self.end_of(last))
     }
 
-    /// Returns the offset at which the last complete frame ends.
+    /// Returns the byte offset at which the last complete frame ends.
     pub(super) fn end(&self) -> u64 {
         self.frames(self.count()).end
     }

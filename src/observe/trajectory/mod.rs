@@ -1,10 +1,11 @@
 //! Trajectories: sequences of frames of a system, in files of several formats.
 //!
-//! Each format has a row in [`FORMATS`]. The row ([`Format`]) gives the name of the format, the contents that it can
-//! hold, and the functions that write and read its files. Files are written in the format given by the extension of
-//! their name ([`Format::of_name`]), and read in the format recognised by their first bytes ([`Format::of_file`]). A
-//! [`FrameSink`] writes the frames of one file of any format, and a [`FrameSource`] reads them, one by one or in
-//! batches. A [`Chain`] reads several files one after the other. A new format needs a module and a row in [`FORMATS`].
+//! Each format has an entry in [`FORMATS`]. The entry ([`Format`]) gives the name of the format, the data that the
+//! format can store, and the functions that write and read its files. Files are written in the format given by the
+//! extension of their name ([`Format::of_name`]), and read in the format recognised from their first bytes
+//! ([`Format::of_file`]). A [`FrameSink`] writes the frames of one file of any format, and a [`FrameSource`] reads
+//! them, one by one or in batches. A [`Chain`] reads several files one after the other. A new format needs a module and
+//! an entry in [`FORMATS`].
 //!
 //! | format | positions | other contents | identity of the run | checksums |
 //! |---|---|---|---|---|
@@ -15,7 +16,7 @@
 //! | AMBER NetCDF (`netcdf.rs`) | 32 bits | velocities, forces | in its header | no |
 //! | PDB (`pdb.rs`) | rounded | names | no | no |
 //!
-//! A run writes all atoms, or a selection, with every molecule whole and its mean position in the cell
+//! A run writes all atoms or a selection. Every molecule is whole, and its mean position is in the cell
 //! ([`crate::image`], [`Placement`]). Velocities are leapfrog velocities, half a step before the frame's time.
 //!
 //! ```no_run
@@ -58,10 +59,10 @@ use crate::format::{Label, file};
 use crate::system::Topology;
 use crate::vec3::{Vec3, vec3};
 
-/// All formats. The default of a run is first.
+/// All trajectory formats. The first is the default format of a run.
 pub const FORMATS: [Format; 6] = [h5md::FORMAT, xtc::FORMAT, dcd::FORMAT, trr::FORMAT, netcdf::FORMAT, pdb::FORMAT];
 
-/// File name extensions by which formats are chosen, in the order of [`FORMATS`].
+/// File name extensions of all formats, in the order of [`FORMATS`].
 pub const EXTENSIONS: [&str; FORMATS.len()] = {
     let (mut names, mut index) = ([""; FORMATS.len()], 0);
     while index < FORMATS.len() {
@@ -73,104 +74,106 @@ pub const EXTENSIONS: [&str; FORMATS.len()] = {
 
 static REGISTRY: [Format; FORMATS.len()] = FORMATS;
 
-/// Number of bytes read to recognise a file.
+/// Number of bytes at the beginning of a file from which its format is recognised.
 const BEGINNING: u64 = 1024;
 
-/// Trajectory format.
+/// Description of a trajectory format.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// name shown to users
+    /// name of the format, shown to users
     pub name: &'static str,
-    /// file name extension
+    /// file name extension of the format
     pub extension: &'static str,
-    /// largest number of bytes that the position of an atom needs
+    /// maximum number of bytes in which the format stores the position of an atom
     pub atom_bytes: u64,
-    /// contents that the format can hold besides positions and the cell
+    /// data that the format can store in addition to positions and the cell
     pub holds: Holds,
-    /// operations on files of the format
+    /// operations on files of this format
     pub files: &'static dyn Files,
 }
 
-/// Contents that a format can hold besides positions, cells and times.
+/// Data that a format can store in addition to positions and cells, and how it stores positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holds {
-    /// velocities
+    /// whether the format can store velocities
     pub velocities: bool,
-    /// forces
+    /// whether the format can store forces
     pub forces: bool,
-    /// image flags
+    /// whether the format can store image flags, the numbers of lattice vectors subtracted from each atom
     pub images: bool,
-    /// numbers recorded with every frame
+    /// whether the format can store observables, numbers that are recorded with every frame
     pub observables: bool,
-    /// positions in all bits of `f32`
+    /// whether the format can store positions in all bits of `f32`
     pub lossless: bool,
-    /// positions rounded to 0.001 nm or 0.0001 nm
+    /// whether the format can store positions rounded to 0.001 nm or 0.0001 nm
     pub rounded: bool,
-    /// names of atoms and residues, which the format requires
+    /// whether the format requires names of atoms and residues
     pub names: bool,
-    /// the time of each frame; false if the format has one interval for all frames
+    /// whether the format stores the time of each frame; false if the format stores one interval for all frames
     pub times: bool,
 }
 
 /// Operations on the files of a format: create, continue, read, verify, repair.
 pub trait Files: Sync {
-    /// Whether a file with these first bytes is of this format.
+    /// Whether a file that begins with these bytes has this format.
     fn recognises(&self, beginning: &[u8]) -> bool;
 
-    /// Creates `path`; refuses an existing file, unless it has no frames.
+    /// Creates a file at `path`. Returns an error if there is already a file with frames.
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
-    /// Refuses a file that does not begin with the frames of `checkpointed`. Makes only those comparisons that do not
-    /// change the file.
+    /// Returns an error if a file does not begin with the frames that `checkpointed` counts. Makes only comparisons
+    /// that do not change the file.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
-    /// Refuses a file that was created with other settings than those of `contents`.
+    /// Returns an error if the file was created with other settings than those in `contents`.
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()>;
 
-    /// Continues after the frames of `checkpointed` and cuts off later frames. Refuses a file that does not begin
-    /// with the frames of `checkpointed`. Fields and precision are those of the file; `contents` provides the
-    /// topology.
+    /// Opens a file to append frames after those that `checkpointed` counts, and removes later frames. Returns an error
+    /// if the file does not begin with the frames of `checkpointed`. Fields and precision are those of the file;
+    /// `contents` provides the topology.
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>>;
 
-    /// Opens a file for reading. If a run is writing to the file, the frames that are already complete can be read.
+    /// Opens a file for reading. If a run is writing to the file, all complete frames can be read.
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>>;
 
     /// Returns the identifier of the run that wrote a file; `None` if the file does not store the identifier.
     fn run_id(&self, path: &Path) -> Option<String>;
 
-    /// Whether a file is closed and has exactly the number and checksum of frames in `extent`.
+    /// Whether a file is closed and has exactly the frames that `extent` counts.
     fn is_complete(&self, path: &Path, extent: Extent) -> bool;
 
-    /// Describes the contents of a file.
+    /// Describes the contents of a trajectory file in words.
     fn describe(&self, path: &Path) -> Result<Description>;
 
-    /// Reads every frame, and compares it with its checksum if the file has checksums.
+    /// Reads every frame of a file, and compares each frame with its checksum if the file has checksums.
     fn verify(&self, path: &Path) -> Result<Verification>;
 
-    /// Makes a file whose writer was killed readable by all programs. For a damaged file, copies the readable frames
-    /// to a new file, which replaces the damaged one. Refused while a run locks the directory. An intact file stays
-    /// unchanged.
+    /// Makes a file whose writer was killed readable by all programs. For a damaged file, copies the readable frames to
+    /// a new file, which replaces the damaged file. Returns an error while a run locks the directory. An intact file
+    /// stays unchanged.
     fn repair(&self, path: &Path) -> Result<Repair>;
 
-    /// Returns the names of other files that belong to the file `name`.
+    /// Returns the names of other files, such as links or journals, that belong to the trajectory file `_name`.
     fn companions(&self, _name: &str) -> Vec<String> {
         vec![]
     }
 }
 
-/// Writer of the frames of one file. Frames that were synced are kept if the writer is dropped.
+/// Writer of the frames of one file. If the writer is dropped without being closed, frames that were synced are kept.
 pub trait FrameSink: Send {
-    /// Writes one frame. A frame at the step of the last frame is not written, because both are the same state: the
-    /// end of one stage is the start of the next stage.
+    /// Writes one frame, unless the last frame has the same step number. The end of one stage and the start of the next
+    /// stage are the same state with the same step number, which is written once.
     fn write(&mut self, frame: &Frame<'_>) -> Result<()>;
 
-    /// Waits until every frame is on disk. Returns the mark of the file for a checkpoint.
+    /// Waits until every frame is on disk. Returns the number and checksum of the frames and the last step, for a
+    /// checkpoint.
     fn sync(&mut self) -> Result<Mark>;
 
-    /// Writes pending frames and closes the file. Returns the mark of the file.
+    /// Writes pending frames and closes the file. Returns the number and checksum of the frames and the last step.
     fn close(self: Box<Self>) -> Result<Mark>;
 
-    /// Returns a warning for the user about this file and the frames written to it.
+    /// Returns a warning for the user about this file and the frames written to it; `None` if there is nothing to warn
+    /// of.
     fn warning(&self) -> Option<&'static str> {
         None
     }
@@ -184,43 +187,45 @@ pub trait FrameSource: Send {
     /// Returns the number of complete frames.
     fn frames(&self) -> usize;
 
-    /// Returns the atoms with names, elements, masses and charges, residues and bonds, but no force field; `None` for
-    /// formats that hold only positions. If there is a topology, molecules are whole in all frames.
+    /// Returns the topology: atoms with names, elements, masses and charges, residues and bonds, but no force field.
+    /// Returns `None` for formats that do not store a topology. If there is a topology, molecules are whole in all
+    /// frames.
     fn topology(&self) -> Option<&Topology> {
         None
     }
 
-    /// Returns names and elements of all atoms. The list is empty if the format has no names, or if it has a
-    /// topology.
+    /// Returns names and elements of all atoms. The list is empty if the format has no names, or if [`Self::topology`]
+    /// returns a topology.
     fn labels(&self) -> &[Label] {
         &[]
     }
 
-    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations.
-    /// For each residue, only the first alternative location is read.
+    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations. Of
+    /// each residue, only the first alternative location is read.
     fn left_out(&self) -> usize {
         0
     }
 
-    /// Asks for the first `atoms` atoms of the frames that are read from now on. Frames may still have all atoms.
+    /// Requests that later calls read only the first `_atoms` atoms of a frame. Frames may still have all atoms, if the
+    /// format cannot save work.
     fn limit(&mut self, _atoms: usize) {}
 
-    /// Reads frame `index`, from 0, into `frame`. The memory of `frame` is reused if several frames are read.
+    /// Reads frame `index`, from 0, into `frame`, and reuses the memory of `frame`.
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
 
-    /// Reads the frames with these indices into `frames`, which has as many elements. A format whose frames can be
-    /// decoded independently decodes them on all threads of the current pool.
+    /// Reads the frames with the indices `indices` into `frames`, which has as many elements. A format whose frames can
+    /// be decoded independently decodes them on all threads of the current pool.
     fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         indices.iter().zip(frames).try_for_each(|(&index, frame)| self.read(index, frame))
     }
 }
 
-/// Frame as read from a file, in topology order.
+/// Frame as read from a file, with atoms in topology order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredFrame {
-    /// steps since the start of the run
+    /// number of steps since the start of the run
     pub step: i64,
-    /// time, ps
+    /// simulated time, ps
     pub time: f64,
     /// unit cell; `None` for a frame without a cell
     pub cell: Option<PeriodicCell>,
@@ -233,15 +238,15 @@ pub struct StoredFrame {
 }
 
 impl StoredFrame {
-    /// Removes the cell and all atoms.
+    /// Removes the cell and all atoms, and keeps the memory.
     fn clear(&mut self) {
         self.cell = None;
         [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
     }
 
-    /// Sets the cell from lattice vectors (nm) in any orientation, and rotates the frame together with them. The
-    /// positions, velocities and forces must be read before. Returns `None` if the vectors cannot form a periodic
-    /// cell.
+    /// Sets the cell from lattice vectors (nm) in any orientation. If the vectors must be rotated, positions,
+    /// velocities and forces are rotated with them, so they must be read before the call. Returns `None` if the vectors
+    /// cannot form a periodic cell.
     fn take_lattice(&mut self, rows: [Vec3; 3]) -> Option<()> {
         if let Some(cell) = PeriodicCell::from_rows(rows) {
             self.cell = Some(cell);
@@ -257,7 +262,7 @@ impl StoredFrame {
 }
 
 impl Format {
-    /// Returns the format for the extension of `name`. The [`Problem`] lists the extensions that exist.
+    /// Returns the format for the file name extension of `name`. The [`Problem`] lists all known extensions.
     pub fn of_name(name: &str) -> std::result::Result<&'static Format, Problem> {
         let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let format = find(|format| format.extension == extension);
@@ -268,11 +273,11 @@ impl Format {
         })
     }
 
-    /// Returns the storage of positions with rounding errors of at most `rounding` (nm); without `rounding`, the
+    /// Returns the storage of positions whose rounding errors are at most `rounding` (nm); without `rounding`, the
     /// storage that keeps all bits of `f32`. Returns `None` if the format has no such storage.
     pub fn precision(&self, rounding: Option<f64>) -> Option<Precision> {
         let rounded = match rounding {
-            // the margin of 0.1 % covers rounding errors of the conversion of units
+            // the margin of 0.1 % covers rounding errors of unit conversions
             Some(step) if step > 0.999e-3 => Some(Precision::Decimals3),
             Some(step) if step > 0.999e-4 => Some(Precision::Decimals4),
             _ => None,
@@ -280,7 +285,8 @@ impl Format {
         rounded.filter(|_| self.holds.rounded).or(self.holds.lossless.then_some(Precision::Lossless))
     }
 
-    /// Returns the format of a file, recognised by its first bytes, or by its name if the file is empty.
+    /// Returns the format of the file at `path`, recognised from its first bytes, or from its name if the file is
+    /// empty.
     pub fn of_file(path: &Path) -> Result<&'static Format> {
         let mut beginning = vec![];
         let io = |error| Error::io(path, error);
@@ -304,12 +310,13 @@ impl Format {
     }
 }
 
-/// Appends vectors that are stored as `f32`. No `map` of an array is used, because the compiler may leave it a call.
+/// Converts vectors from `f32` to `f64` and appends them. The three components are named explicitly, because the
+/// compiler may not inline `map` of an array.
 fn widen(vectors: &[[f32; 3]], widened: &mut Vec<Vec3>) {
     widened.extend(vectors.iter().map(|&[x, y, z]| vec3(x.into(), y.into(), z.into())));
 }
 
-/// Opens a regular file for reading. A pipe or a device is a [`Problem`] of the user.
+/// Opens a regular file for reading. A pipe or a device gives a [`Problem`] of the user.
 fn regular_file(path: &Path) -> Result<File> {
     file::open(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),
@@ -326,98 +333,100 @@ pub fn open(path: &Path) -> Result<Box<dyn FrameSource>> {
     Format::of_file(path)?.files.open(path)
 }
 
-/// Optional fields that a trajectory holds.
+/// Optional fields that the frames of a trajectory have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fields {
-    /// velocities, nm/ps
+    /// whether frames have velocities, nm/ps
     pub velocities: bool,
-    /// forces, kJ/mol/nm
+    /// whether frames have forces, kJ/mol/nm
     pub forces: bool,
-    /// numbers of lattice vectors that were subtracted from each atom to make molecules whole; only if there is a
-    /// cell
+    /// whether frames have the numbers of lattice vectors that were subtracted from each atom to make molecules whole;
+    /// false if there is no cell
     pub image: bool,
 }
 
-/// Storage of positions. Velocities and forces always keep all bits of `f32`.
+/// Storage of positions in a trajectory. Velocities and forces always keep all bits of `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// unpacked `f32`: 12 bytes an atom, cheapest to write
+    /// uncompressed `f32`: 12 bytes per atom, cheapest to write
     Raw,
-    /// all bits of `f32`, packed if the format can pack
+    /// all bits of `f32`, compressed if the format supports compression
     Lossless,
-    /// multiples of 1e-3 nm: about 5 bytes an atom, error at most 0.5e-3 nm
+    /// multiples of 1e-3 nm: about 5 bytes per atom, error of each coordinate at most 0.5e-3 nm
     #[default]
     Decimals3,
-    /// multiples of 1e-4 nm: about 6 bytes an atom, error at most 0.5e-4 nm
+    /// multiples of 1e-4 nm: about 6 bytes per atom, error of each coordinate at most 0.5e-4 nm
     Decimals4,
 }
 
-/// Quantity recorded with every frame.
+/// Name and unit of a number that is stored with every frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observable {
-    /// name, e.g. `potential_energy` (`potential_energy`, `kinetic_energy` and `temperature` also get MDTraj's names)
+    /// name, e.g. `potential_energy`. The observables `potential_energy`, `kinetic_energy` and `temperature` are also
+    /// stored under MDTraj's names
     pub name: String,
-    /// H5MD unit, e.g. `kJ mol-1`; empty for a quantity without a unit
+    /// unit in H5MD notation, e.g. `kJ mol-1`; empty for a quantity without a unit
     pub unit: String,
 }
 
-/// Origin of a trajectory.
+/// Origin of a trajectory: run, program version, computer, author and input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
     /// identifier of the run, the same in all files of the run
     pub run_id: String,
-    /// version of this program
+    /// version of md
     pub version: String,
-    /// source revision of the build; empty if unknown
+    /// source revision (Git commit) from which md was built; empty if unknown
     pub commit: String,
-    /// name of the computer
+    /// name of the computer on which the trajectory was created
     pub host: String,
-    /// name of the author, if known
+    /// name of the author of the trajectory, if known
     pub author: String,
-    /// verbatim text of the input file
+    /// text of the input file of the run, unchanged
     pub input: String,
-    /// random seed
+    /// random seed of the run
     pub seed: u64,
 }
 
-/// Properties that a trajectory has from its creation on. A format uses the properties that it can store.
+/// Properties of a new trajectory file. A format stores those properties for which it has fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
-    /// written atoms, their residues and bonds
+    /// topology of the written atoms: atoms, residues and bonds
     pub topology: &'a Topology,
-    /// conversion of frame positions to file positions
+    /// conversion from the positions of a frame to the positions that the file stores
     pub placement: Placement<'a>,
     /// whether every frame has a cell
     pub periodic: bool,
-    /// optional fields
+    /// optional fields that all frames have
     pub fields: Fields,
-    /// storage of positions
+    /// storage of positions, raw or rounded
     pub precision: Precision,
-    /// numbers recorded with every frame; there should be at most about ten, because each of them needs a flush in
-    /// every frame
+    /// names and units of the numbers that are stored with every frame; there should be at most about ten, because each
+    /// number needs a flush in every frame
     pub observables: &'a [Observable],
     /// origin of the trajectory
     pub provenance: &'a Provenance,
-    /// interval between frames, for formats that store no times
+    /// interval between frames, for formats that do not store the time of each frame
     pub spacing: Spacing,
 }
 
-/// Interval between frames.
+/// Constant interval between the frames of a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
     /// number of steps between frames
     pub steps: u64,
-    /// timestep, ps
+    /// time step, ps
     pub timestep: f64,
 }
 
-/// Frame of all atoms in topology order. The slice of a field that the trajectory does not store may be empty.
+/// Frame to write, with all atoms in topology order. The slice of a field that the trajectory does not store may be
+/// empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// steps since the start of the run
+    /// number of steps since the start of the run
     pub step: u64,
-    /// time, ps
+    /// simulated time, ps
     pub time: f64,
     /// unit cell; must be `Some` if the trajectory is periodic, and `None` otherwise
     pub cell: Option<PeriodicCell>,
@@ -427,42 +436,43 @@ pub struct Frame<'a> {
     pub velocities: &'a [Vec3],
     /// forces, kJ/mol/nm
     pub forces: &'a [Vec3],
-    /// values of the observables, in the order of [`Contents::observables`]
+    /// values of the observables, in the order of [`Contents::observables`] and in their units
     pub observables: &'a [f64],
 }
 
 /// Description of the contents of a file, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// kind of the file
+    /// kind of the file, in words
     pub title: String,
     /// names and values of the properties of the file
     pub lines: Vec<(&'static str, String)>,
 }
 
-/// Result of the verification of a trajectory.
+/// Result of verifying all frames of a trajectory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// number of frames
+    /// number of frames in the file
     pub frames: u64,
-    /// frames that cannot be read, or that differ from the frames that were written, each with the reason
+    /// index of each frame that cannot be read, or that differs from the frame that was written, with the reason
     pub bad: Vec<(u64, String)>,
     /// whether the file has checksums; without checksums a frame counts as good if it can be read
     pub checksums: bool,
 }
 
-/// Result of a repair.
+/// Result of the repair of a trajectory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// number of frames in the repaired file
     pub frames: u64,
-    /// frames that could not be saved, by their index in the damaged file
+    /// indices in the damaged file of the frames that could not be saved
     pub lost: Vec<u64>,
     /// path under which the damaged file is kept; `None` if every frame was intact, even if the file was not closed
     pub backup: Option<PathBuf>,
 }
 
-/// Returns an unused path for a damaged file: `trajectory.h5md.bak`, or a name with a number if that file exists.
+/// Returns an unused path under which a damaged file can be kept: `trajectory.h5md.bak`, or a name with a number if
+/// that file exists.
 fn unused_backup(path: &Path) -> PathBuf {
     let named = |number: usize| {
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -472,7 +482,8 @@ fn unused_backup(path: &Path) -> PathBuf {
     (0..).map(named).find(|backup| !backup.exists()).unwrap_or_else(|| named(0))
 }
 
-/// Returns the error for a trajectory that exists already, which is never overwritten.
+/// Returns the error for a trajectory that was to be created but exists already. Existing trajectories are never
+/// overwritten.
 fn exists_already(path: &Path) -> Error {
     Problem::new("the trajectory already exists")
         .in_file(path)
@@ -480,7 +491,7 @@ fn exists_already(path: &Path) -> Error {
         .into()
 }
 
-/// Returns the error for a file that does not begin with the frames that a checkpoint stores.
+/// Returns the error for a trajectory that does not begin with the frames that a checkpoint counts.
 fn not_as_checkpointed(path: &Path, what: String) -> Error {
     let help = "the file was changed or replaced after the checkpoint; restore it, or use --force to start anew";
     Problem::new(what).in_file(path).help(help).into()

@@ -1,10 +1,10 @@
 //! AMBER NetCDF: positions, velocities and forces in `f32`, one record of a classic NetCDF file per frame.
 //!
-//! The module [`crate::format::netcdf`] reads the header, which gives the variables of a record with their offset,
-//! width and unit factor. md writes CDF-2 by the conventions `AMBER` 1.0: lengths in Å, velocities in Å/ps with the
-//! factor 20.455 of AMBER's own unit, forces in kcal/mol/Å, times in `f32`. In addition to the conventions, md writes
-//! the step of each frame, and the identifier of the run as an attribute of the file. After a crash the number of
-//! frames in the header is wrong, so md computes the number of frames from the size of the file.
+//! The module [`crate::format::netcdf`] reads the header, which gives offset, width and unit of each variable in a
+//! record. md writes CDF-2 by the conventions `AMBER` 1.0: lengths in Å, velocities in AMBER's unit of 20.455 Å/ps,
+//! forces in kcal/mol/Å, times in `f32`. In addition to the conventions, md writes the step number of each frame, and
+//! the identifier of the run as an attribute of the file. After a crash the number of frames in the header is wrong, so
+//! md computes the number of frames from the size of the file.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -37,30 +37,30 @@ pub(super) const FORMAT: Format = Format {
     files: &Records::<NetCdf>::new("AMBER NetCDF"),
 };
 
-/// Largest size of the header, in bytes.
+/// Maximum size of the header, in bytes.
 const HEADER: u64 = 1 << 20;
-/// Largest number of atoms, so that the size of a variable stays below 2³¹ bytes.
+/// Maximum number of atoms, so that the size of a variable stays below 2³¹ bytes.
 const MOST_ATOMS: usize = i32::MAX as usize / 12;
-/// AMBER's unit of velocities in Å/ps.
+/// Number of Å/ps in AMBER's unit of velocities.
 const VELOCITY: f64 = 20.455;
 const RUN_ID: &str = "run_id";
 
 type Checked<T> = Result<T, String>;
 
-/// Byte offset of a variable in a record, and the unit of the variable.
+/// Byte offset, number type and unit of a variable in a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
-    /// offset from the start of the record, in bytes
+    /// byte offset from the start of the record
     offset: usize,
     numbers: Numbers,
-    /// factor from the unit of the file to engine units
+    /// factor from the unit of the file to internal units
     unit: f64,
 }
 
 /// Properties of an AMBER NetCDF file that are the same for all frames.
 struct NetCdf {
     atoms: usize,
-    /// size of a frame in bytes
+    /// size of a record, which is a frame, in bytes
     record: usize,
     /// size in bytes of the field that stores the number of records
     count_bytes: usize,
@@ -68,20 +68,21 @@ struct NetCdf {
     positions: Place,
     velocities: Option<Place>,
     forces: Option<Place>,
-    /// places of the lengths and the angles of the cell in a record; `None` without a cell
+    /// offsets and units of the lengths and of the angles of the cell in a record; `None` without a cell
     cell: Option<[Place; 2]>,
     time: Option<Place>,
     step: Option<Place>,
 }
 
 impl Place {
-    /// Reads `count` numbers from a record, which must hold them.
+    /// Reads `count` numbers of a variable from a record, which must be large enough, and converts them to internal
+    /// units.
     fn numbers<'b>(&self, record: &'b [u8], count: usize) -> impl Iterator<Item = f64> + use<'b> {
         let (unit, bytes) = (self.unit, self.offset..self.offset + count * self.numbers.width);
         self.numbers.of(&record[bytes]).map(move |value| value * unit)
     }
 
-    /// Writes numbers to a record, which must be large enough.
+    /// Converts numbers from internal units and writes them to a record, which must be large enough.
     fn write(&self, record: &mut [u8], values: impl Iterator<Item = f64>) {
         let scale = 1.0 / (self.unit * self.numbers.scale);
         for (bytes, value) in record[self.offset..].chunks_exact_mut(self.numbers.width).zip(values) {
@@ -92,7 +93,7 @@ impl Place {
         }
     }
 
-    /// Reads one vector for each atom.
+    /// Reads one vector for each atom from a record.
     fn vectors(&self, record: &[u8], atoms: usize, found: &mut Vec<Vec3>) -> Checked<()> {
         let mut numbers = self.numbers(record, 3 * atoms);
         for atom in 1..=atoms {
@@ -105,7 +106,7 @@ impl Place {
         Ok(())
     }
 
-    /// Whether all numbers of the first `vectors` vectors are NaN. With NaN, a record marks the vectors as missing.
+    /// Whether all numbers of the first `vectors` vectors are NaN, which marks the vectors of a record as missing.
     fn is_missing(&self, record: &[u8], vectors: usize) -> bool {
         self.numbers(record, 3 * vectors).all(f64::is_nan)
     }
@@ -117,7 +118,7 @@ impl Place {
 }
 
 impl NetCdf {
-    /// Returns the layout that a header describes, with the offset of the first record.
+    /// Creates the properties of a file from its header. Returns them with the byte offset of the first record.
     fn new(header: &Header<'_>, count_bytes: usize) -> Checked<(Self, u64)> {
         let (begin, record) = header.record().ok_or("the file has no frames, and no variables for frames")?;
         let record = usize::try_from(record).map_err(|_| "the frames are too large")?;
@@ -125,7 +126,7 @@ impl NetCdf {
             let numbers = variable.numbers(unit_name).map_err(|problem| problem.message)?;
             Ok(Place { offset: (variable.begin - begin) as usize, numbers, unit })
         };
-        // finds a variable by name and shape
+        // returns the offset and unit of the variable with this name; an error if its shape is wrong
         let find = |name: &str, shape: &[u64], unit_name: &str, unit: f64| -> Checked<Option<Place>> {
             let Some(found) = header.variable(name) else { return Ok(None) };
             if !found.has_records || found.shape != shape {
@@ -166,7 +167,7 @@ impl NetCdf {
 
 impl Layout for NetCdf {
     fn recognises(beginning: &[u8]) -> bool {
-        // trajectories have the dimension `frame`, restart files do not
+        // a trajectory has the dimension `frame`, whereas a restart file has no such dimension
         dimension_names(beginning).contains(&b"frame".as_slice())
     }
 
@@ -251,7 +252,7 @@ impl Layout for NetCdf {
                 frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° do not form a cell"))?);
             }
         }
-        // in a file without times or steps, the index of the frame takes their place
+        // in a file without times or steps, the index of the frame is used instead
         let number = |place: Option<Place>| {
             let value = place.and_then(|place| place.numbers(bytes, 1).next());
             value.filter(|value| value.is_finite()).unwrap_or(index as f64)
@@ -263,8 +264,8 @@ impl Layout for NetCdf {
     fn counts(&self, count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         let bytes = match self.count_bytes {
             8 => count.to_be_bytes().to_vec(),
-            // larger numbers are limited to the range of this width; md computes the number of frames from the size
-            // of the file
+            // a number of frames that does not fit into 32 bits is clamped; md computes the number of frames from the
+            // size of the file
             _ => (count.min(u64::from(u32::MAX) - 1) as u32).to_be_bytes().to_vec(),
         };
         Some((4, bytes))
@@ -278,19 +279,20 @@ enum Value<'a> {
     Number(f64),
 }
 
-/// Variable that md writes.
+/// Variable of a file that md writes.
 struct Written<'a> {
     name: &'a str,
     dimensions: &'a [u32],
     kind: u32,
     attributes: &'a [(&'a str, Value<'a>)],
-    /// size of the variable's values in bytes, a multiple of four; for a record variable, the size in one record
+    /// size in bytes of the values of the variable, a multiple of four; for a record variable, the size of its values
+    /// in one record
     size: u64,
     /// values of a variable that is not a record variable
     values: &'a [u8],
 }
 
-/// Numbers of the dimensions.
+/// Indices of the dimensions in the header; this one is the dimension of the frames.
 const FRAME: u32 = 0;
 const SPATIAL: u32 = 1;
 const ATOM: u32 = 2;
@@ -298,7 +300,8 @@ const LABEL: u32 = 3;
 const CELL_SPATIAL: u32 = 4;
 const CELL_ANGULAR: u32 = 5;
 
-/// Returns the header of a new file, with the values of the variables that are not record variables.
+/// Returns the bytes before the first record of a new file: the header, and the values of the variables that are not
+/// record variables.
 fn header(contents: &Contents<'_>) -> Vec<u8> {
     let atoms = contents.topology.atoms.len() as u64;
     let labels = |name, dimensions, values: &'static [u8]| Written {
@@ -333,15 +336,16 @@ fn header(contents: &Contents<'_>) -> Vec<u8> {
         variables.push(numbers("cell_lengths", &[FRAME, CELL_SPATIAL], DOUBLE, length, 24));
         variables.push(numbers("cell_angles", &[FRAME, CELL_ANGULAR], DOUBLE, angle, 24));
     }
-    // offsets depend on the length of the header, but the length does not depend on the offsets
+    // the offsets in the header depend on the length of the header, but the length does not depend on the offsets, so
+    // it is computed with offset 0
     let length = lists(contents, &variables, 0).len() as u64;
     let mut bytes = lists(contents, &variables, length);
     variables.iter().for_each(|variable| bytes.extend(variable.values));
     bytes
 }
 
-/// Returns the dimensions, attributes and variables as lists of the header. The first variable begins at byte
-/// `place`, and each further variable begins where the previous variable ends.
+/// Returns the lists of dimensions, attributes and variables, as the header contains them. The first variable begins at
+/// byte `place`, and each further variable begins where the previous variable ends.
 fn lists(contents: &Contents<'_>, variables: &[Written<'_>], mut place: u64) -> Vec<u8> {
     let provenance = contents.provenance;
     let title = contents.topology.title.trim();
@@ -386,7 +390,7 @@ fn push_words(out: &mut Vec<u8>, words: &[u32]) {
     out.extend(words.iter().flat_map(|word| word.to_be_bytes()));
 }
 
-/// Appends a text with its length, padded to a multiple of four.
+/// Appends the length of a text and the text, padded to a multiple of four bytes.
 fn push_text(out: &mut Vec<u8>, text: &str) {
     push_words(out, &[text.len() as u32]);
     out.extend(text.bytes());

@@ -1,8 +1,8 @@
-//! PDB with several models: positions to 0.001 Å, with names.
+//! PDB with several models: positions to 0.001 Å, with names of atoms and residues.
 //!
-//! A frame that md writes consists of the lines from `MODEL` to `ENDMDL`. The lines of a frame include `TITLE`, with
-//! time and step in GROMACS's spelling, and `CRYST1`. Therefore a truncated file loses at most one frame. In files of
-//! other programs, the lines before a model belong to this model too. The records that end a model may be absent
+//! A frame that md writes consists of the lines from `MODEL` to `ENDMDL`. These lines include `TITLE`, with time and
+//! step in GROMACS's spelling, and `CRYST1`, so that a truncated file loses at most one frame. In files of other
+//! programs, the lines before a model belong to this model too. The records that end a model may be absent
 //! ([`ModelEnds`]), and a file without models is one frame.
 
 use std::fs::File;
@@ -34,7 +34,7 @@ pub(super) const FORMAT: Format = Format {
     files: &Records::<Pdb>::new("PDB"),
 };
 
-/// Longest line in bytes.
+/// Maximum length of a line in bytes.
 const LINE: u64 = 1 << 12;
 
 type Checked<T> = Result<T, String>;
@@ -45,17 +45,17 @@ struct Pdb {
     /// unit cell of the first frame
     cell: Option<PeriodicCell>,
     labels: Vec<Label>,
-    /// number of atoms of the first frame that are left out
+    /// number of atoms of the first frame that are left out because they are at alternative locations
     left_out: usize,
-    /// atom records of a file that is written
+    /// writer of atom records; `None` if the file is only read
     records: Option<AtomRecords>,
     title: String,
-    /// number of models written
+    /// number of models written to the file
     models: u64,
 }
 
 impl Pdb {
-    /// Reads the frame at the beginning of a file.
+    /// Reads the first frame of a file, with its names and its cell.
     fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
         go_to(file, 0)?;
         let mut bytes = vec![];
@@ -64,7 +64,7 @@ impl Pdb {
     }
 }
 
-/// Finds the frames of a file.
+/// Finds the byte ranges of the frames of a file.
 fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
     let (mut models, mut line, mut start, mut damage) = (ModelEnds::default(), vec![], 0, None);
     while start < length {
@@ -137,7 +137,7 @@ impl Layout for Pdb {
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         let records = self.records.as_ref().ok_or("the file is open for reading")?;
-        // coordinates in Å have eight columns with three decimals
+        // a coordinate in Å must fit into eight columns with three decimals
         if !placed.as_flattened().iter().all(|value| (-99.9..999.9).contains(value)) {
             return Err("positions exceed the columns of PDB, -99.9 to 999.9 nm".to_owned());
         }

@@ -1,4 +1,5 @@
-//! Conversion of the positions of a frame to those of a file: selects atoms and chooses their periodic images.
+//! Conversion of the positions of a frame to the positions that a file stores: selects atoms and chooses periodic
+//! images.
 
 use std::borrow::Cow;
 
@@ -8,18 +9,19 @@ use crate::image::WholeMolecules;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Conversion of frame positions to file positions.
+/// Conversion of the positions of a frame to the positions that a file stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Placement<'a> {
-    /// whether every molecule is made whole with its mean position in the cell; otherwise positions are unchanged
+    /// whether every molecule is made whole and shifted so that its mean position is in the cell; otherwise positions
+    /// are unchanged
     pub whole: bool,
-    /// selection of atoms: the system of the frames, and the 0-based numbers of the written atoms in ascending order;
-    /// `None` for all atoms
+    /// selection of the written atoms: the topology of the frames, and the 0-based indices of the written atoms in
+    /// ascending order; `None` if all atoms are written
     pub selected: Option<(&'a Topology, &'a [u32])>,
 }
 
 impl Placement<'_> {
-    /// Placement of all atoms with whole molecules.
+    /// Placement that writes all atoms, with whole molecules.
     pub const WHOLE: Self = Placement { whole: true, selected: None };
 }
 
@@ -27,16 +29,16 @@ impl Placement<'_> {
 pub(super) struct Placer {
     /// molecules to make whole; `None` if positions stay unchanged
     molecules: Option<WholeMolecules>,
-    /// number of atoms in a frame
+    /// number of atoms in a frame before the selection
     given: usize,
-    /// written atoms; `None` for all
+    /// 0-based indices of the written atoms; `None` if all atoms are written
     atoms: Option<Vec<u32>>,
-    /// positions of all atoms of a frame (scratch), nm
+    /// scratch memory: positions of all atoms of a frame, nm
     placed: Vec<Vec3>,
 }
 
 impl Placer {
-    /// Creates the placer for a file with these contents.
+    /// Creates the converter for a file with these contents.
     pub(super) fn new(contents: &Contents<'_>) -> Self {
         let Placement { whole, selected } = contents.placement;
         let (system, atoms) = match selected {
@@ -47,19 +49,19 @@ impl Placer {
         Self { molecules: whole.then(|| WholeMolecules::of(system)), given, atoms, placed: vec![] }
     }
 
-    /// Creates a placer for frames of all atoms of a topology, with whole molecules.
+    /// Creates a converter for frames of all atoms of a topology, which makes molecules whole.
     pub(super) fn whole(topology: &Topology) -> Self {
         let molecules = Some(WholeMolecules::of(topology));
         Self { molecules, given: topology.atoms.len(), atoms: None, placed: vec![] }
     }
 
-    /// Returns the number of atoms in a frame.
+    /// Returns the number of atoms in a frame before the selection.
     pub(super) fn given(&self) -> usize {
         self.given
     }
 
-    /// Returns the `values` of the written atoms, out of one value for each atom of a frame; empty if `values` is
-    /// empty.
+    /// Selects the values of the written atoms. `values` has one value for each atom of a frame, or is empty; then the
+    /// result is empty too.
     pub(super) fn written<'v>(&self, values: &'v [Vec3]) -> Cow<'v, [Vec3]> {
         match &self.atoms {
             Some(atoms) if !values.is_empty() => atoms.iter().map(|&atom| values[atom as usize]).collect(),
@@ -67,8 +69,8 @@ impl Placer {
         }
     }
 
-    /// Computes the positions (nm) that a file stores. If `images` is not empty, the function also writes to it the
-    /// whole numbers n of lattice vectors that were subtracted from each atom: r = r_stored + n₁ a + n₂ b + n₃ c with
+    /// Computes the positions (nm) that a file stores. If `images` is not empty, also computes the whole numbers n₁,
+    /// n₂, n₃ of lattice vectors a, b, c that were subtracted from each atom: r = r_stored + n₁ a + n₂ b + n₃ c with
     /// the position r in the frame.
     pub(super) fn place(
         &mut self,
@@ -105,11 +107,11 @@ mod tests {
     use crate::system::{Atom, Name};
     use crate::vec3::vec3;
 
-    /// f32 has 24 bits: positions below 4 nm are rounded by at most 1.2e-7 nm, and distances by at most 2√3 times as
-    /// much
+    /// `f32` has 24 significant bits: positions below 4 nm have rounding errors of at most 1.2e-7 nm, and distances
+    /// have errors of at most 2√3 times as much
     const SINGLE: f64 = 5e-7;
 
-    /// Creates a placer for all atoms, whose molecules follow from these bonds.
+    /// Creates a converter for all atoms, whose molecules are defined by the bonds `bonds`.
     fn placer(atoms: usize, bonds: &[[u32; 2]]) -> Placer {
         let name = Name::new("C");
         let atom = Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
@@ -124,7 +126,8 @@ mod tests {
     #[test]
     fn scattered_molecules_come_back_whole_and_inside() {
         let cell = PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]).unwrap();
-        // a chain longer than half the cell, whose bonds are not in the order of the atoms, and a single ion
+        // a molecule that is longer than half of the cell, whose bonds are not in the order of the atoms, and a single
+        // ion
         let chain: Vec<Vec3> = (0..8).map(|i| vec3(0.2 * i as f64, 0.1 * (i % 2) as f64, 0.05 * i as f64)).collect();
         let order = [3usize, 0, 6, 1, 5, 2, 7, 4];
         let bonds: Vec<[u32; 2]> = order.windows(2).map(|w| [w[0] as u32, w[1] as u32]).collect();

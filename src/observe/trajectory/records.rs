@@ -1,13 +1,14 @@
-//! Formats whose files are a header followed by frames, each a block of bytes that is written once and never changed.
+//! Trajectory formats whose files are a header followed by frames. Each frame is a block of bytes that is written once
+//! and never changed.
 //!
-//! [`RecordSink`] appends and counts frames, [`RecordSource`] finds and reads them, and [`Records`] implements
+//! [`RecordSink`] appends frames and updates their checksum, [`RecordSource`] reads frames, and [`Records`] implements
 //! [`Files`] for all such formats. Each format implements [`Layout`], which gives the header, the byte ranges of the
 //! frames in the file, and the encoding of frames. An [`Extent`] holds the CRC-32 of the bytes of all frames, without
 //! the header.
 //!
-//! A killed writer leaves at most one incomplete frame at the end of the file. Readers skip an incomplete frame, and
-//! a writer that continues the file cuts it off. Any other bytes that are not a frame are damage. A damaged file is
-//! refused, and the error gives the byte offset.
+//! A killed writer leaves at most one incomplete frame at the end of the file. Readers skip an incomplete frame, and a
+//! writer that continues the file removes it. Any other bytes that are not a frame are damage. For a damaged file, md
+//! returns an error with the byte offset of the damage.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -27,33 +28,33 @@ use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 
-/// Byte layout of one format, and the properties of a file that are the same for all its frames.
+/// Byte layout of one trajectory format, and the properties of a file that are the same for all its frames.
 pub(super) trait Layout: Sized + Send + Sync + 'static {
-    /// Whether a file with these first bytes is of this format.
+    /// Whether a file that begins with these bytes has this format.
     fn recognises(beginning: &[u8]) -> bool;
 
-    /// Creates the layout of a new file, and the header of the file. Fails with the reason if the format cannot hold
-    /// the contents.
+    /// Creates the layout of a new file, and the bytes of its header. The error is the reason why the format cannot
+    /// store the contents.
     fn create(contents: &Contents<'_>) -> std::result::Result<(Self, Vec<u8>), String>;
 
-    /// Reads the header of an existing file of `length` bytes and finds its frames. Fails with the reason if the file
-    /// has another format.
+    /// Reads the header of an existing file of `length` bytes and finds its frames. The error is the reason why the
+    /// file does not have this format.
     fn open(file: &mut BufReader<File>, length: u64) -> std::result::Result<(Self, Index), String>;
 
-    /// Returns the number of atoms in a frame; 0 if the file has no frames and its header does not store the number.
+    /// Returns the number of atoms in a frame; 0 if the file has no frames and the header of the format does not store
+    /// the number.
     fn atoms(&self) -> usize;
 
-    /// Returns how positions are stored. Returns `None` if the file has no frames that would show the storage, or if
-    /// md does not write this storage.
+    /// Returns how positions are stored; `None` if this is unknown because the file has no frames, or if md does not
+    /// write this storage.
     fn precision(&self) -> Option<Precision>;
 
-    /// Returns which fields the frames have besides positions. Returns `None` if the file has no frames that would
-    /// show the fields.
+    /// Returns the optional fields of the frames; `None` if they are unknown because the file has no frames.
     fn fields(&self) -> Option<Fields> {
         Some(Fields::default())
     }
 
-    /// Returns names and elements of all atoms, if the format has them.
+    /// Returns names and elements of all atoms; empty if the format does not store them.
     fn labels(&self) -> &[Label] {
         &[]
     }
@@ -63,23 +64,23 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
         0
     }
 
-    /// Returns the identifier of the run, if the format stores it.
+    /// Returns the identifier of the run that wrote the file; `None` if the format does not store it.
     fn run_id(&self) -> Option<&str> {
         None
     }
 
-    /// Fails with the reason if the file cannot be continued with `contents`.
+    /// Checks that the file can be continued with `contents`. The error is the reason why it cannot.
     fn continues(&self, _contents: &Contents<'_>) -> std::result::Result<(), String> {
         Ok(())
     }
 
-    /// Returns the layout of an existing file that is cut back to `count` frames and continued with `contents`.
+    /// Returns the layout of an existing file that is truncated to `count` frames and continued with `contents`.
     fn resume(self, _contents: &Contents<'_>, _count: u64) -> std::result::Result<Self, String> {
         Ok(self)
     }
 
-    /// Encodes a frame whose written atoms are at `placed` (nm). Fails with the reason if the format cannot hold the
-    /// frame.
+    /// Encodes a frame whose written atoms are at the positions `placed` (nm). The error is the reason why the format
+    /// cannot store the frame.
     fn encode(
         &mut self,
         frame: &Frame<'_>,
@@ -87,25 +88,26 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
         bytes: &mut Vec<u8>,
     ) -> std::result::Result<(), String>;
 
-    /// Asks for the first `atoms` atoms of the frames that are decoded from now on. Frames may still have all atoms.
+    /// Requests that later calls decode only the first `_atoms` atoms of a frame. Frames may still have all atoms, if
+    /// the format cannot save work.
     fn limit(&mut self, _atoms: usize) {}
 
-    /// Decodes frame `index`. Fails with a description of the fault in the bytes of the frame.
+    /// Decodes frame `index` from its bytes. The error describes the fault in these bytes.
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
 
-    /// Returns a warning for the user about the frames encoded up to now.
+    /// Returns a warning for the user about the frames encoded so far; `None` if there is nothing to warn of.
     fn warning(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns the bytes of the header that depend on the number of frames and on the step of the last frame, with
-    /// the offset of these bytes.
+    /// Returns the bytes of the header that depend on the number of frames and on the step number of the last frame,
+    /// with their offset in the file; `None` if the format has no such bytes.
     fn counts(&self, _count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         None
     }
 }
 
-/// Existing file that has been opened.
+/// Existing trajectory file that is open for reading.
 pub(super) struct Opened<L> {
     pub(super) path: PathBuf,
     pub(super) file: BufReader<File>,
@@ -123,16 +125,16 @@ impl<L: Layout> Opened<L> {
         Ok(Self { path: path.to_owned(), file, length, layout, index })
     }
 
-    /// Reads the bytes of frame `index`.
+    /// Reads the bytes of frame `index` into `bytes`.
     fn bytes(&mut self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let Range { start, end } = self.index.frame(index);
-        // the size is limited, because the frame lies inside the file
+        // the allocation is limited by the file size, because the frame lies inside the file
         bytes.resize((end - start) as usize, 0);
         let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(bytes));
         read.map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Returns the CRC-32 of the first `count` frames.
+    /// Returns the CRC-32 of the bytes of the first `count` frames.
     fn checksum(&mut self, count: usize) -> Result<Hasher> {
         let Range { start, end } = self.index.frames(count);
         let io = |e| Error::io(&self.path, e);
@@ -147,7 +149,8 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// Returns the checksum of the frames that `extent` counts. Refuses a file that does not begin with these frames.
+    /// Returns the checksum of the frames that `extent` counts. Returns an error if the file does not begin with these
+    /// frames.
     fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
         let (found, count) = (self.index.count() as u64, extent.count);
         if found < count {
@@ -162,7 +165,7 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// Describes the bytes after the last complete frame.
+    /// Describes the bytes after the last complete frame; `None` if the file ends with that frame.
     fn rest(&self) -> Option<String> {
         let rest = self.length - self.index.end();
         let cut = || format!("{rest} bytes of an incomplete frame follow; the run was probably killed while writing");
@@ -170,7 +173,7 @@ impl<L: Layout> Opened<L> {
     }
 }
 
-/// Appender of frames.
+/// Writer that appends frames to a file.
 struct RecordSink<L> {
     path: PathBuf,
     file: File,
@@ -185,7 +188,7 @@ struct RecordSink<L> {
 }
 
 impl<L: Layout> RecordSink<L> {
-    /// Creates a sink that continues at the end of `file`. The file must have the frames that `mark` counts, and
+    /// Creates a writer that continues at the end of `file`. The file must have the frames that `mark` counts, and
     /// `checksum` must be the checksum of these frames.
     fn new(path: &Path, file: File, layout: L, contents: &Contents<'_>, mark: Mark, checksum: Hasher) -> Self {
         let atoms = contents.topology.atoms.len();
@@ -203,7 +206,7 @@ impl<L: Layout> RecordSink<L> {
         }
     }
 
-    /// Writes the number of frames and the last step to the header, if the format stores them.
+    /// Writes the number of frames and the last step number to the header, if the format stores them.
     fn write_counts(&mut self, count: u64, last_step: Option<u64>) -> Result<()> {
         let Some((place, bytes)) = self.layout.counts(count, last_step) else { return Ok(()) };
         let written = self.file.seek(SeekFrom::Start(place)).and_then(|_| self.file.write_all(&bytes));
@@ -258,7 +261,7 @@ impl<L: Layout> FrameSink for RecordSink<L> {
     }
 }
 
-/// File operations of a format with this layout.
+/// File operations of a format with the byte layout `L`.
 pub(super) struct Records<L> {
     /// name of the format
     name: &'static str,
@@ -266,7 +269,7 @@ pub(super) struct Records<L> {
 }
 
 impl<L: Layout> Records<L> {
-    /// Creates the operations of the format `name`.
+    /// Creates the file operations of the format `name`.
     pub(super) const fn new(name: &'static str) -> Self {
         Self { name, layout: std::marker::PhantomData }
     }
@@ -280,7 +283,7 @@ impl<L: Layout> Files for Records<L> {
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>> {
         let (layout, header) = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
         let io = |e| Error::io(path, e);
-        // an empty file is left if the format has no header and the writer was killed before its first frame
+        // an empty file may exist if the format has no header and a run was killed before its first frame
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
             std::fs::remove_file(path).map_err(io)?;
         }
@@ -330,7 +333,7 @@ impl<L: Layout> Files for Records<L> {
         }
         let io = |e| Error::io(path, e);
         let layout = match checkpointed.extent.count {
-            // a file without frames gets the layout of a new file
+            // a file without frames gets the layout of a new file, because nothing in it shows fields and precision
             0 => L::create(contents).map(|(layout, _)| layout),
             count => opened.layout.resume(contents, count),
         };
@@ -426,8 +429,8 @@ impl<L: Layout> Files for Records<L> {
     }
 }
 
-/// Decodes every frame, and passes the bytes of the readable frames to `good`. Bytes after the last frame count as an
-/// unreadable frame.
+/// Decodes every frame of a file, and passes the bytes of the readable frames to `good`. Bytes after the last frame
+/// count as an unreadable frame.
 fn examine<L: Layout>(opened: &mut Opened<L>, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
     let (mut bytes, mut frame) = (vec![], StoredFrame::default());
     let mut found = Verification { frames: opened.index.count() as u64, ..Verification::default() };

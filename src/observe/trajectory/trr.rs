@@ -1,13 +1,13 @@
 //! TRR, the full-precision format of GROMACS: positions, velocities and forces in `f32` or `f64`.
 //!
-//! A frame begins with a magic number and a text, followed by thirteen words in network byte order: the bytes of each
-//! block (input, energies, box, virial, pressure, topology, symbols, positions, velocities, forces), then the number
-//! of atoms, the step and the number of energies. Time (ps) and coupling parameter λ follow, then the non-empty
-//! blocks in this order. All numbers of a frame have the same width, which follows from the sizes of its blocks. The
-//! file has no header.
+//! A frame begins with a magic number and a text, followed by thirteen words in network byte order: the sizes in bytes
+//! of ten blocks (input, energies, box, virial, pressure, topology, symbols, positions, velocities, forces), then the
+//! number of atoms, the step number and the number of energies. Time (ps) and coupling parameter λ follow, then the
+//! non-empty blocks in this order. All numbers of a frame have the same width, which follows from the sizes of its
+//! blocks. The file has no header.
 //!
-//! md writes `f32`. Steps have 32 bits; of larger step numbers, only the low 32 bits are stored. GROMACS may write
-//! positions less often than velocities or forces; md skips records without positions.
+//! md writes `f32`. Step numbers have 32 bits, so only the low 32 bits of larger step numbers are stored. GROMACS may
+//! write positions less often than velocities or forces; md skips records without positions.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -39,12 +39,12 @@ pub(super) const FORMAT: Format = Format {
 
 const MAGIC: i32 = 1993;
 const TEXT: &[u8; 12] = b"GMX_trn_file";
-/// Number of bytes of a frame before the block sizes: magic number, length of the text with its final zero, length of
-/// the text without it, and the text.
+/// Number of bytes of a frame before the block sizes: magic number, length of the version text with its final zero,
+/// length of the version text without the final zero, and the version text.
 const BEGINNING: usize = 12 + TEXT.len();
-/// Number of 32-bit words for the block sizes and counts of a frame.
+/// Number of 32-bit words with the block sizes and counts of a frame.
 const WORDS: usize = 13;
-/// Largest number of atoms, so that the size of a block of `f32` stays below 2³¹ bytes.
+/// Maximum number of atoms, so that the size of a block of `f32` stays below 2³¹ bytes.
 const MOST_ATOMS: usize = i32::MAX as usize / 12;
 
 type Checked<T> = Result<T, String>;
@@ -56,25 +56,25 @@ struct Trr {
     fields: Option<Fields>,
 }
 
-/// Header of a frame.
+/// Header of a TRR frame.
 #[derive(Clone, Copy)]
 struct Head {
     atoms: usize,
     step: i32,
-    /// size of a number in bytes
+    /// size in bytes of a floating-point number in this frame: 4 or 8
     width: usize,
     /// sizes in bytes of the blocks of box, virial, pressure, positions, velocities and forces
     blocks: [usize; 6],
 }
 
-/// Indices of the blocks of [`Head`].
+/// Indices of the blocks in [`Head::blocks`]; this one is the index of the box.
 const BOX: usize = 0;
 const POSITIONS: usize = 3;
 const VELOCITIES: usize = 4;
 const FORCES: usize = 5;
 
 impl Head {
-    /// Reads the header from the first bytes of a frame; `None` if there are too few bytes.
+    /// Reads the header from the first bytes of a frame; `None` if there are not enough bytes.
     fn read(bytes: &[u8]) -> Checked<Option<Self>> {
         let Some(magic) = integer(bytes, 0) else { return Ok(None) };
         if magic != MAGIC {
@@ -102,12 +102,12 @@ impl Head {
         Ok(Some(Self { atoms, step: word(11), width, blocks }))
     }
 
-    /// Returns the offset of block `index`.
+    /// Returns the byte offset of block `index` from the start of the frame.
     fn start(&self, index: usize) -> usize {
         BEGINNING + 4 * WORDS + 2 * self.width + self.blocks[..index].iter().sum::<usize>()
     }
 
-    /// Returns the size of the frame in bytes.
+    /// Returns the size of the frame in bytes, including its header.
     fn bytes(&self) -> usize {
         self.start(self.blocks.len())
     }
@@ -116,10 +116,10 @@ impl Head {
         Fields { velocities: self.blocks[VELOCITIES] > 0, forces: self.blocks[FORCES] > 0, image: false }
     }
 
-    /// Returns number `index` of the numbers that begin at offset `start` of a frame.
+    /// Returns element `index` of the array of numbers that begins at byte offset `start` of a frame.
     fn number(&self, bytes: &[u8], start: usize, index: usize) -> f64 {
         let at = start + index * self.width;
-        // every number is inside the frame, because the frame is as long as its header says
+        // every number is inside the frame, because `bytes` is as long as the header says
         match bytes.get(at..at + self.width) {
             Some(&[a, b, c, d]) => f64::from(f32::from_be_bytes([a, b, c, d])),
             Some(&[a, b, c, d, e, f, g, h]) => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
@@ -127,7 +127,7 @@ impl Head {
         }
     }
 
-    /// Reads the vectors of block `index`; an empty block has no vectors.
+    /// Reads the vectors of block `index` of a frame; an empty block has no vectors.
     fn vectors(&self, bytes: &[u8], index: usize, found: &mut Vec<Vec3>) -> Checked<()> {
         let (start, count) = (self.start(index), self.blocks[index] / (3 * self.width));
         let vector = |i: usize| Vec3::from([0, 1, 2].map(|axis| self.number(bytes, start, 3 * i + axis)));
@@ -182,8 +182,8 @@ impl Layout for Trr {
                     layout.fields.get_or_insert(head.fields());
                     index.ends.push(end);
                 }
-                // a record without positions is skipped: its bytes are added to the previous frame, or to the header
-                // if there is no previous frame
+                // a record without positions is skipped: its bytes count as part of the previous frame, or of the
+                // header if there is no previous frame
                 (false, Some(last)) => *last = end,
                 (false, None) => index.header = end,
             }

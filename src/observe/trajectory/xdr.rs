@@ -1,19 +1,19 @@
-//! Reading of words in network byte order, of which the binary formats of GROMACS consist.
+//! Reading of 32-bit words in network byte order (XDR), of which the binary formats of GROMACS consist.
 
 use std::fs::File;
 use std::io::{BufReader, Seek};
 
-/// Returns the word with index `at`.
+/// Returns word number `at`, counted from 0 in words of four bytes; `None` beyond the end.
 pub(super) fn word(bytes: &[u8], at: usize) -> Option<[u8; 4]> {
     bytes.get(4 * at..4 * at + 4)?.try_into().ok()
 }
 
-/// Returns the integer in the word with index `at`.
+/// Returns the integer in word number `at`, counted from 0 in words of four bytes.
 pub(super) fn integer(bytes: &[u8], at: usize) -> Option<i32> {
     word(bytes, at).map(i32::from_be_bytes)
 }
 
-/// Moves to byte offset `place` of the file. Data in the read buffer are kept if the offset is within the buffer.
+/// Moves the read position to byte offset `place` of the file. The read buffer is kept if it contains this offset.
 pub(super) fn go_to(file: &mut BufReader<File>, place: u64) -> Result<(), String> {
     let moved = file.stream_position().and_then(|here| file.seek_relative(place as i64 - here as i64));
     moved.map_err(|error| error.to_string())

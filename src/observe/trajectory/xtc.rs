@@ -1,11 +1,12 @@
-//! XTC, the compressed format of GROMACS: positions as multiples of 0.001 nm (or 0.0001 nm), packed.
+//! XTC, the compressed format of GROMACS: positions as packed integer multiples of 0.001 nm (or 0.0001 nm).
 //!
-//! A frame is a header of 14 words in network byte order (magic number, atoms, step, time in ps, lattice in nm, atoms
-//! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples. Up to nine atoms are stored
-//! as plain `f32` instead. The file has no header. The package `md-xtc` packs and unpacks the multiples.
+//! A frame is a header of 14 words in network byte order (magic number, number of atoms, step number, time in ps,
+//! lattice vectors in nm, number of atoms again), the precision in 1/nm, the smallest and largest integers, and the
+//! packed integers. In frames of up to nine atoms, positions are stored as plain `f32` instead. The file has no header.
+//! The package `md-xtc` packs and unpacks the integers.
 //!
-//! Steps have 32 bits; of larger step numbers, only the low 32 bits are stored. Times are `f32`. Cells of other
-//! programs that are not lower-triangular are refused.
+//! Step numbers have 32 bits, so only the low 32 bits of larger step numbers are stored. Times are `f32`. Cells of
+//! other programs that are not lower-triangular are refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -42,21 +43,21 @@ type Checked<T> = Result<T, String>;
 /// Properties of an XTC file that are the same for all frames.
 struct Xtc {
     atoms: usize,
-    /// number of first atoms that are unpacked
+    /// number of atoms that are unpacked, from the first atom on
     wanted: usize,
     /// precision of the first frame; `None` before the first frame
     precision: Option<Precision>,
 }
 
-/// Header of a frame, and size of the frame in bytes.
+/// Header of an XTC frame, and size of the frame in bytes.
 struct FrameHead {
     atoms: usize,
     bytes: u64,
-    /// precision of packed frames, 1/nm
+    /// precision in 1/nm; `None` in frames whose positions are stored as `f32`
     precision: Option<f32>,
 }
 
-/// Returns the precision in 1/nm.
+/// Returns the factor (1/nm) by which positions are multiplied before they are rounded to integers.
 fn scale(precision: Precision) -> f32 {
     match precision {
         Precision::Decimals4 => 10_000.0,
@@ -64,8 +65,8 @@ fn scale(precision: Precision) -> f32 {
     }
 }
 
-/// Reads the header of the frame at `start` of a file of `length` bytes; `None` if the file ends before the end of
-/// the frame.
+/// Reads the header of the frame that begins at byte `start` of a file of `length` bytes; `None` if the file ends
+/// before the end of the frame.
 fn head(file: &mut BufReader<File>, start: u64, length: u64) -> Checked<Option<FrameHead>> {
     let mut head = vec![];
     let most = (Header::SIZE + PRELUDE + 8) as u64;
@@ -171,7 +172,7 @@ impl Layout for Xtc {
 
     fn decode(&self, _index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
         let read = md_xtc::unpack(bytes, self.atoms, self.wanted)?;
-        // without a branch for each value
+        // the check uses `&` and has no branch for each value
         let is_finite = read.positions.iter().fold(read.time.is_finite(), |all, value| all & value.is_finite());
         if !is_finite {
             return Err("a position or the time is not a number".to_owned());

@@ -1,4 +1,4 @@
-//! The page of an ensemble.
+//! HTML page of an ensemble of replicas.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use crate::report::ensemble::Ensemble;
 use crate::report::number::{number, with_error};
 use crate::report::{Options, REPORT};
 
-/// Writes the page of an ensemble.
+/// Returns the HTML text of the page of an ensemble.
 pub(in crate::report) fn of_ensemble(ensemble: &Ensemble, options: Options) -> Result<String> {
     let sections =
         [Some(Section { id: "replicas", heading: "Replicas", body: replicas(ensemble) }), exchanges(ensemble)?];
@@ -29,7 +29,8 @@ pub(in crate::report) fn of_ensemble(ensemble: &Ensemble, options: Options) -> R
     Ok(assemble(&name, &badge, &sections, options, ensemble.goes_on()))
 }
 
-/// Returns the mean and the standard error of a quantity in the last stage of a replica.
+/// Formats the mean and the standard error of a quantity in the last stage of a replica; empty if the quantity has no
+/// average.
 fn mean(summary: &Summary, name: &str) -> String {
     let average = summary.stages.last().and_then(|stage| stage.averages.iter().find(|average| average.name == name));
     average.map_or(String::new(), |average| match average.error {

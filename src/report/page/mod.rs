@@ -1,4 +1,4 @@
-//! The HTML text of a page.
+//! HTML text of the pages of a report.
 
 mod ensemble;
 mod parts;
@@ -15,22 +15,22 @@ use crate::analysis::svg_rules;
 const STYLE: &str = include_str!("style.css");
 const VIEWER: &str = include_str!("viewer.js");
 
-/// Part of a page with a heading and an entry in the list of contents.
+/// Section of a page, with a heading and an entry in the table of contents.
 struct Section {
-    /// identifier in the page
+    /// HTML identifier of the section, unique in the page
     id: &'static str,
     heading: &'static str,
     body: Markup,
 }
 
-/// State of a run, beside the title.
+/// Badge beside the title of a page, which shows the state of the run.
 struct Badge {
-    /// class of the style sheet
+    /// CSS class of the badge
     class: &'static str,
     text: &'static str,
 }
 
-/// Puts a page together from its sections.
+/// Assembles the HTML text of a page from its sections.
 fn assemble(title: &str, badge: &Badge, sections: &[Section], options: Options, goes_on: bool) -> String {
     let has_picture = sections.iter().any(|section| section.id == "structure");
     html! {

@@ -1,4 +1,4 @@
-//! Parts that several sections use: tables, figures, lists of numbers.
+//! HTML elements that several sections use: tables, figures, lists of terms.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -6,10 +6,10 @@ use crate::analysis::{Layer, Plot, inline_svg};
 use crate::error::Result;
 use crate::report::number::number;
 
-/// Largest number of rows of the table behind a figure.
+/// Maximum number of rows in the table of the numbers of a figure.
 const ROWS: usize = 25;
 
-/// Table with a caption and headings. The first cell of a row is its heading.
+/// Returns an HTML table with a caption and column headings. The first cell of each row is the heading of the row.
 pub(super) fn table<R: AsRef<[String]>>(caption: &str, headings: &[&str], rows: &[R]) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="group" aria-label=(caption) {
@@ -30,7 +30,7 @@ pub(super) fn table<R: AsRef<[String]>>(caption: &str, headings: &[&str], rows: 
     }
 }
 
-/// List of terms with their values.
+/// Returns an HTML list of terms with their values.
 pub(super) fn terms(entries: &[(&str, String)]) -> Markup {
     html! {
         dl class="terms" {
@@ -41,7 +41,7 @@ pub(super) fn terms(entries: &[(&str, String)]) -> Markup {
     }
 }
 
-/// Picture with its caption and the table of its numbers. `name` is unique in the page.
+/// Returns an HTML figure: a picture with its caption, and a table of its numbers. `name` must be unique in the page.
 pub(super) fn figure(plot: &Plot, name: &str, caption: &Markup) -> Result<Markup> {
     let svg = inline_svg(plot, name)?;
     Ok(html! {
@@ -55,7 +55,8 @@ pub(super) fn figure(plot: &Plot, name: &str, caption: &Markup) -> Result<Markup
     })
 }
 
-/// Returns the numbers behind a picture, at most [`ROWS`] rows at equal distances.
+/// Returns a table of the numbers in a picture, with at most [`ROWS`] rows that are evenly spaced among the points of
+/// the picture.
 fn numbers(plot: &Plot) -> Markup {
     let tables: Vec<Markup> = plot.layers.iter().map(|layer| of_layer(plot, layer)).collect();
     html! {
@@ -98,7 +99,7 @@ fn of_layer(plot: &Plot, layer: &Layer) -> Markup {
     }
 }
 
-/// Returns at most [`ROWS`] indices at equal distances, with the first and the last.
+/// Returns at most [`ROWS`] evenly spaced indices below `count`, including the first and the last index.
 fn thinned(count: usize) -> Vec<usize> {
     match count {
         0..=ROWS => (0..count).collect(),

@@ -1,4 +1,4 @@
-//! The page of one run.
+//! HTML page of a single run.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -17,7 +17,7 @@ use crate::report::structure::{Structure, quoted};
 use crate::report::verdicts::{Judgement, Verdict, verdicts};
 use crate::run::describe_stage;
 
-/// Writes the page of a run.
+/// Returns the HTML text of the page of a run.
 pub(in crate::report) fn of_run(run: &RunFolder, options: Options) -> Result<String> {
     let production = Production::of(run);
     let structure = Structure::of(run);
@@ -128,7 +128,7 @@ fn energies(run: &RunFolder, production: Option<&Production<'_>>) -> Result<Opti
     Ok(Some(Section { id: "energies", heading: "Energies, temperature, pressure, cell", body }))
 }
 
-/// Table of the averages of the production stage.
+/// Returns an HTML table of the averages over the production stage.
 fn averages(run: &RunFolder, production: &Production<'_>) -> Markup {
     let row = |column: &ColumnAverage| {
         let (average, interval) = (&column.average, production.length() / (production.times.len() - 1) as f64);
@@ -141,7 +141,7 @@ fn averages(run: &RunFolder, production: &Production<'_>) -> Markup {
             format!("{:.0}", average.samples),
         ]
     };
-    // terms that the system does not have are zero
+    // energy terms that the system does not have are zero in all rows, and are left out
     let is_there = |column: &&ColumnAverage| column.values.iter().any(|value| *value != 0.0);
     let rows: Vec<[String; 6]> = production.averages.iter().filter(is_there).map(row).collect();
     let headings = ["quantity", "unit", "mean", "standard error", "equilibration / ps", "uncorrelated samples"];
@@ -191,7 +191,8 @@ fn viewer(picture: &Picture) -> Section {
         html! { button type="button" data-view=(name) aria-pressed=(if pressed { "true" } else { "false" }) { (text) } }
     };
     let has_chains = picture.chains > 0;
-    // the data hold no text of a file: numbers, base 64 and the letters of DSSP
+    // the data need no HTML escaping: they contain only numbers, base 64 and the letters of DSSP, and no text of an
+    // input file
     let data = PreEscaped(picture.data.to_string());
     let body = html! {
         div id="structure-view" {

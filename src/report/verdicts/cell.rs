@@ -1,4 +1,4 @@
-//! Size of the periodic cell.
+//! Verdicts on the size of the periodic cell and on the change of its volume.
 
 use super::Verdict;
 use crate::cell::PeriodicCell;
@@ -6,16 +6,16 @@ use crate::report::folder::RunFolder;
 use crate::report::production::Production;
 use crate::vec3::{Vec3, vec3};
 
-/// Least ratio of the largest possible cutoff (half of the shortest height of the cell) to the cutoff of the run.
+/// Minimum ratio of the longest possible cutoff (half of the shortest height of the cell) to the cutoff of the run.
 const MARGIN: f64 = 1.05;
-/// Largest relative change of the volume in the production stage.
+/// Maximum range of the volume (largest minus smallest value) in the production stage, relative to the mean volume.
 const CHANGE: f64 = 0.1;
 
 pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
     [margin(run, production), change(production)].into_iter().flatten().collect()
 }
 
-/// Returns the cells of all rows.
+/// Returns the cell of each row of the production stage; `None` without a cell.
 fn cells(production: &Production<'_>) -> Option<Vec<PeriodicCell>> {
     let columns = ["a_x", "b_x", "b_y", "c_x", "c_y", "c_z"].map(|name| production.column(name));
     let [ax, bx, by, cx, cy, cz] = columns.map(|column| column.map(|column| column.values.as_slice()));

@@ -1,4 +1,4 @@
-//! Temperatures and pressures beside their targets.
+//! Verdicts on mean temperatures and pressures in comparison with their targets.
 
 use super::Verdict;
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
@@ -9,15 +9,16 @@ use crate::report::number::with_error;
 use crate::report::production::{ColumnAverage, Production};
 use crate::units::BAR;
 
-/// Multiple of its standard error by which a mean may differ from its target.
+/// Number of standard errors by which the mean of a temperature or pressure may differ from its target.
 const ERRORS: f64 = 4.0;
-/// Part of the target temperature below which a difference does not matter.
+/// Difference between a mean temperature and its target, as a fraction of the target, up to which the difference is
+/// never a problem.
 const TEMPERATURE: f64 = 0.003;
-/// Pressure (bar) below which a difference does not matter.
+/// Difference (bar) between a mean pressure and its target up to which the difference is never a problem.
 const PRESSURE: f64 = 1.0;
-/// Least number of uncorrelated samples for an error that can be trusted.
+/// Minimum number of uncorrelated samples for a reliable standard error.
 const SAMPLES: f64 = 10.0;
-/// Least number of coupling times after which a coupling has reached its target.
+/// Minimum number of coupling times for a thermostat or barostat to reach its target.
 const COUPLING_TIMES: f64 = 10.0;
 
 pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
@@ -28,7 +29,8 @@ pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verd
     found
 }
 
-/// Returns a statement without a judgement if the stage is too short for the coupling to reach its target.
+/// Returns a verdict without a judgement if the stage is shorter than [`COUPLING_TIMES`] coupling times; otherwise
+/// `None`.
 fn too_short(aspect: &'static str, production: &Production<'_>, coupling_time: f64) -> Option<Verdict> {
     let length = production.length();
     (length < COUPLING_TIMES * coupling_time).then(|| {
@@ -37,18 +39,19 @@ fn too_short(aspect: &'static str, production: &Production<'_>, coupling_time: f
     })
 }
 
-/// Target of a coupling.
+/// Target of a thermostat or barostat.
 #[derive(Clone, Copy)]
 struct Target {
     value: f64,
-    /// difference that does not matter
+    /// difference from the target up to which a mean is never a problem
     least: f64,
-    /// coupling time, ps
+    /// coupling time of the thermostat or barostat, ps
     coupling_time: f64,
 }
 
-/// Whether a mean is near its target, and the difference in words. Values within two coupling times count as one, also
-/// if a short series seems less correlated.
+/// Returns whether the mean of a column is close to its target, and the mean, its error and the target in words; `None`
+/// if there are too few samples. There is at most one sample per two coupling times, even if the values of a short
+/// stage seem less correlated.
 fn compared(production: &Production<'_>, column: &ColumnAverage, target: Target) -> Option<(bool, String)> {
     let (average, value) = (&column.average, target.value);
     let length = production.length() * (1.0 - average.start as f64 / column.values.len() as f64);
@@ -82,7 +85,8 @@ fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
         let verdict = target.zip(production.column("temperature"));
         return verdict.and_then(|(target, column)| judged("Temperature", column, target)).into_iter().collect();
     }
-    // the columns of groups are the last of the table: the rest of the system, then the groups of the stage
+    // the columns of temperature groups are the last columns of the table: first the atoms outside all groups, then the
+    // groups of the stage
     let schedules = std::iter::once(&thermostat.temperature).chain(thermostat.groups.iter().map(|g| &g.temperature));
     let names = run.plan.energy_columns(true).temperatures;
     let columns = names.iter().filter_map(|name| production.column(name));
@@ -99,12 +103,13 @@ fn pressures(production: &Production<'_>) -> Vec<Verdict> {
     let threshold = format!("within {ERRORS} errors of the target, or {PRESSURE} bar");
     let names: &[(&str, usize)] = match barostat.coupling {
         PressureCoupling::Isotropic => &[("pressure", 0)],
-        // the lateral pressure follows from the surface tension
+        // with surface tension, the lateral pressure has no target of its own, because it follows from the surface
+        // tension
         _ if barostat.surface_tension != 0.0 => &[("pressure_zz", 2)],
         _ => &[("pressure_xx", 0), ("pressure_yy", 1), ("pressure_zz", 2)],
     };
     let verdict = |&(name, axis): &(&str, usize)| {
-        // a direction in which the cell is rigid has no target
+        // the pressure has no target along a direction in which the barostat does not scale the cell
         if barostat.compressibility[axis] == 0.0 && barostat.kind != BarostatKind::MonteCarlo {
             return None;
         }
@@ -136,7 +141,8 @@ fn weak_coupling(production: &Production<'_>) -> Option<Verdict> {
     ))
 }
 
-/// Compares the temperatures of the temperature groups, or else of solute and solvent in the final state.
+/// Compares the hottest with the coldest temperature group. With fewer than two groups, compares the temperatures of
+/// solute and solvent in the final state.
 fn parts(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
     let names = run.plan.energy_columns(true).temperatures;
     let groups = names.iter().filter_map(|name| production.column(name));
@@ -174,7 +180,7 @@ fn parts(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
     ))
 }
 
-/// Temperature of a part of the system.
+/// Temperature of a part of the system, with its standard error, K.
 struct Part<'a> {
     name: &'a str,
     temperature: f64,
@@ -182,7 +188,8 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The kinetic energy of f degrees of freedom has the relative variance 2/f.
+    /// Creates the temperature of a part from the final velocities. The error follows from the relative variance 2/f of
+    /// the kinetic energy of f degrees of freedom.
     fn of_final_state(part: &'a PartTemperature) -> Self {
         let PartTemperature { name, degrees_of_freedom, temperature } = part;
         Part { name, temperature: *temperature, error: temperature * (2.0 / degrees_of_freedom).sqrt() }

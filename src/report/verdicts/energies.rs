@@ -1,4 +1,4 @@
-//! Conservation of energy, and sampling.
+//! Verdicts on the conservation of energy and on sampling.
 
 use super::Verdict;
 use crate::report::folder::RunFolder;
@@ -6,16 +6,17 @@ use crate::report::number::with_error;
 use crate::report::production::{Production, Slope};
 use crate::units::BOLTZMANN;
 
-/// Largest drift of the conserved energy, in kT per ns and degree of freedom; GROMACS with its usual settings drifts by
-/// 0.044 (`docs/performance.md`). Without a thermostat, this drift would heat a liquid by about 15 K in a nanosecond.
+/// Maximum drift of the conserved energy, in kT per ns and degree of freedom. GROMACS with its usual settings drifts by
+/// 0.044 (`docs/performance.md`). Without a thermostat, the maximum drift would heat a liquid by about 15 K in a
+/// nanosecond.
 const DRIFT: f64 = 0.05;
-/// Multiple of its standard error beyond which a drift is believed.
+/// Number of standard errors up to which a drift counts as zero.
 const ERRORS: f64 = 4.0;
-/// Length (ps) from which the sampling of a run is judged.
+/// Minimum length (ps) of a production stage whose sampling is judged.
 const PRODUCTION: f64 = 1000.0;
-/// Part of a run that may be needed for equilibration.
+/// Maximum fraction of the production stage that equilibration may take.
 const EQUILIBRATION: f64 = 0.5;
-/// Least number of uncorrelated samples of the potential energy.
+/// Minimum number of uncorrelated samples of the potential energy in a production stage.
 const SAMPLES: f64 = 50.0;
 
 pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {

@@ -1,13 +1,14 @@
-//! Restraints that lose their variable.
+//! Verdicts on collective restraints whose variable does not follow the center.
 
 use super::Verdict;
 use crate::report::folder::RunFolder;
 use crate::report::production::Production;
 use crate::units::BOLTZMANN;
 
-/// Energy (kT) of a restraint beyond which its variable has left it. At equilibrium the mean energy is ½ kT.
+/// Maximum median energy of a restraint in kT. With a larger energy, the variable does not follow the center of the
+/// restraint. At equilibrium the mean energy is ½ kT.
 const ENERGY: f64 = 20.0;
-/// Part of the last rows that is judged.
+/// Fraction of the rows of the stage, at its end, whose energies are judged.
 const PART: f64 = 0.25;
 
 pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {

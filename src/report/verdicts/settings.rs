@@ -1,14 +1,15 @@
-//! Settings and the system: cutoffs, time step, charge, constraints.
+//! Verdicts on how the run ended and on cutoffs, time step, charge and constraints.
 
 use super::Verdict;
 use crate::prepare::ElectrostaticsSpec;
 use crate::report::folder::{Condition, RunFolder};
 use crate::run::{AMBER_CUTOFF, FEW_STEPS};
 
-/// Largest net charge (e) of a periodic system.
+/// Maximum absolute net charge (e) of a periodic system.
 const CHARGE: f64 = 0.01;
-/// Largest relative deviation of a constraint from its length, as a multiple of the tolerance: positions in the final
-/// state are rounded, and the tolerance applies to the distance that the iteration compares.
+/// Maximum relative deviation of a constrained distance from its length, as a multiple of the constraint tolerance. The
+/// multiple is large, because positions in the final state are rounded, and because the tolerance applies to the
+/// distance that the constraint iteration compares.
 const DEVIATION: f64 = 10.0;
 
 pub(super) fn verdicts(run: &RunFolder) -> Vec<Verdict> {
@@ -41,7 +42,8 @@ fn ending(run: &RunFolder) -> Option<Verdict> {
 
 fn cutoff(run: &RunFolder) -> Option<Verdict> {
     let system = run.summary.as_ref()?.system.as_ref()?;
-    // the Coulomb cutoff is part of the accuracy of PME, and may be chosen by the tuning
+    // the Coulomb cutoff of PME is not judged, because it determines the accuracy only together with the mesh, and
+    // tuning may change it
     let cutoff =
         system.cutoff_lj.unwrap_or(f64::INFINITY).min(system.cutoff.filter(|_| !is_pme(run)).unwrap_or(f64::INFINITY));
     if !cutoff.is_finite() {

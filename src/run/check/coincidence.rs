@@ -8,7 +8,8 @@ use rayon::prelude::*;
 /// Resolution of coordinates, 1/nm. Coordinates count as equal if they round to the same multiple of 10⁻⁹ nm.
 /// Coordinate files have far fewer digits.
 const PER_NM: f64 = 1e9;
-/// Maximum number of atoms at one position that are compared pairwise.
+/// Maximum number of atoms at the same position whose pairs are checked. Further atoms at this position are ignored, so
+/// that the number of pairs stays small.
 const MOST: usize = 100;
 
 /// Returns an instability error if two interacting atoms are at the same position or have periodic images at the same
@@ -61,13 +62,14 @@ mod tests {
     #[test]
     fn excluded_atoms_and_those_without_interactions_may_coincide() {
         let mut sample = Sample::load("water");
-        // the oxygen and a hydrogen of a water
+        // atoms 30 and 31 are the oxygen and a hydrogen of the same water molecule, which are excluded from each other
         sample.state.positions[31] = sample.state.positions[30];
         assert!(check(&sample.system, &sample.state).is_ok());
         sample.state.positions[61] = sample.state.positions[31];
         assert!(check(&sample.system, &sample.state).is_err());
         sample.system.topology.atoms[61].charge = 0.0;
-        // hydrogens of TIP3P have only Coulomb interactions, so atoms 30 and 61 do not interact without charges
+        // atom 61, a hydrogen of TIP3P, has no Lennard-Jones parameters, so without a charge it does not interact with
+        // atom 30
         assert!(check(&sample.system, &sample.state).is_ok());
     }
 }

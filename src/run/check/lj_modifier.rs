@@ -23,8 +23,8 @@ pub fn describe_lj_end(settings: &ForceSettings) -> String {
     format!("{end}, {correction}")
 }
 
-/// Describes the keys that are absent from the input file and that get the values of the CHARMM convention because
-/// the force field is CHARMM; `None` if there are no such keys.
+/// Describes the keys that the input file leaves out and that take the values of the CHARMM convention, because the
+/// force field is CHARMM. Returns `None` if the input file sets all these keys.
 pub fn describe_conventions(plan: &Plan, system: &System) -> Option<String> {
     let keys = plan.forces.left_to_force_field();
     (system.topology.charmm && system.settings.cutoff_lj.is_some() && !keys.is_empty()).then(|| {

@@ -1,4 +1,4 @@
-//! Checks of a plan before it runs.
+//! Checks of a plan and its system before the run begins.
 
 use crate::error::Result;
 use crate::run::check::warnings::refuse;
@@ -8,7 +8,7 @@ use crate::run::dynamics::setup::Setup;
 use crate::run::plan::{Plan, StageKind};
 use crate::system::{State, System};
 
-/// Returns an error if a fault in the plan, the system or the start can be found before the run.
+/// Returns an error if the plan, the system or the start state has a fault that can be found before the run begins.
 pub fn preflight(plan: &Plan, system: &System, start: &State) -> Result<()> {
     refuse(plan, system)?;
     restraints(plan, system, start)?;

@@ -1,4 +1,4 @@
-//! A stage in one line: integrator, length, couplings and restraints.
+//! Description of a stage in one line: integrator, length, couplings and restraints.
 
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
@@ -6,7 +6,7 @@ use crate::ensemble::thermostat::Thermostat;
 use crate::run::plan::{Dynamics, Stage, StageKind};
 use crate::units::Dimension;
 
-/// Describes a stage for `md check` and the log.
+/// Describes a stage in one line, for `md check` and the log.
 pub fn describe_stage(stage: &Stage) -> String {
     let mut parts = match &stage.kind {
         StageKind::Minimize(minimize) => vec![format!("minimisation, at most {} steps", minimize.steps)],

@@ -4,8 +4,8 @@
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters, System};
 use crate::units::Dimension::{InverseLength, Length};
 
-/// Describes the non-bonded methods of the topology file, and the keys that choose the same methods in the input
-/// file. `None` if the topology file stores no methods; only OpenMM's XML files store methods.
+/// Describes the non-bonded methods that the topology file stores, and the keys of the input file that select the same
+/// methods. Returns `None` if the topology file stores no methods; only OpenMM's XML files store methods.
 pub fn describe_methods(system: &System) -> Option<String> {
     let settings = system.topology.methods.as_ref().map(spelled)?;
     Some(format!(
@@ -15,7 +15,7 @@ pub fn describe_methods(system: &System) -> Option<String> {
     ))
 }
 
-/// Returns the lines of an input file that choose these non-bonded methods.
+/// Returns the lines of an input file that select the non-bonded methods `methods`.
 fn spelled(methods: &Methods) -> Vec<String> {
     let Methods { cutoff, electrostatics, lj_modifier, dispersion_correction } = *methods;
     let cutoff = cutoff.map_or("none".to_owned(), |cutoff| Length.spell(cutoff));
@@ -55,7 +55,7 @@ fn spelled(methods: &Methods) -> Vec<String> {
 }
 
 fn mesh(key: &str, PmeParameters { alpha, grid, order }: PmeParameters) -> String {
-    // rounding removes the noise in the last digits of a quotient
+    // the Ewald parameter is a quotient whose last digits are rounding noise, so it is rounded
     let alpha = InverseLength.spell((alpha * 1e9).round() / 1e9);
     format!("{key} = {{ alpha = \"{alpha}\", grid = {grid:?}, order = {order} }}")
 }

@@ -1,4 +1,4 @@
-//! The fastest vibration of a system, which limits the time step.
+//! Fastest vibration of a system, which limits the time step.
 //!
 //! Each bonded term is treated as a separate harmonic oscillator whose force constant k is the curvature at
 //! equilibrium. A bond between masses m₁ and m₂ has the period 2π √(μ/k) with the reduced mass μ. An angle θ at j
@@ -15,17 +15,17 @@ use std::f64::consts::TAU;
 
 use crate::system::{System, Topology};
 
-/// A vibration of one bonded term.
+/// Harmonic vibration of one bonded term.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::run) struct Vibration {
-    /// period, ps
+    /// period of the vibration, ps
     pub(in crate::run) period: f64,
-    /// indices of the atoms of the term
+    /// 0-based indices of the atoms of the bonded term
     pub(in crate::run) atoms: Vec<u32>,
 }
 
 impl Vibration {
-    /// Describes the vibration, as `the bond of atoms 1 (N of ALA 1), 2 (H1 of ALA 1)`.
+    /// Describes the vibration by the atoms of its bonded term, as `the bond of atoms 1 (N of ALA 1), 2 (H1 of ALA 1)`.
     pub(in crate::run) fn describe(&self, topology: &Topology) -> String {
         let what = if self.atoms.len() == 2 { "bond" } else { "angle" };
         let atom = |&i: &u32| format!("{} ({})", i + 1, topology.atom_name(i));
@@ -34,8 +34,9 @@ impl Vibration {
     }
 }
 
-/// Returns the vibration with the shortest period; `None` if there is no bonded term with a finite period. Bonded
-/// terms between constrained atoms must have been dropped from the system.
+/// Returns the vibration with the shortest period; `None` if there is no bonded term with a finite period. Before the
+/// call, bonded terms between constrained atoms must have been removed from the system, because constrained atoms do
+/// not vibrate.
 pub(in crate::run) fn fastest(system: &System) -> Option<Vibration> {
     let terms = &system.topology.bonded;
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
@@ -57,12 +58,12 @@ pub(in crate::run) fn fastest(system: &System) -> Option<Vibration> {
         let inverse = 1.0 / (mass(i) * a * a) + 1.0 / (mass(k) * b * b) + vertex / mass(j);
         Some((stiffness * inverse, &atoms[..]))
     });
-    // the largest ω², 1/ps²; terms with massless sites, whose positions follow from other atoms, have an infinite ω²
+    // the largest ω², 1/ps²; terms with virtual sites, which have no mass, have an infinite ω² and are skipped
     let fastest = stretch.chain(bend).filter(|(square, _)| square.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))?;
     (fastest.0 > 0.0).then(|| Vibration { period: TAU / fastest.0.sqrt(), atoms: fastest.1.to_vec() })
 }
 
-/// Lengths (nm) of all bonds, constrained or not.
+/// Lengths (nm) of all bonds by pairs of atom indices, whether constrained or not.
 struct Lengths(Vec<([u32; 2], f64)>);
 
 impl Lengths {
@@ -97,7 +98,7 @@ mod tests {
         G96Bond, ListPolicy, LjModifier, Modifier, Name, Nonbonded, Residue,
     };
 
-    /// Returns the atoms C, O, O on a straight line, without bonded terms.
+    /// Creates a system of the atoms C, O, O on a straight line, without bonded terms.
     fn carbon_dioxide() -> System {
         let name = Name::new("CO2");
         let atom = |mass: f64| Atom { name, type_name: name, element: 6, mass, charge: 0.0, lj_type: 0, residue: 0 };
@@ -133,7 +134,8 @@ mod tests {
         // Landau & Lifshitz, Mechanics §24: a linear molecule bends with ω² = 2 k (1/m_O + 2/m_C)/l²
         let angle = Angle { atoms: [1, 0, 2], angle: std::f64::consts::PI, force_constant: 4e5 };
         system.topology.bonded.angles = vec![angle];
-        // an angle counts only if both of its bond lengths are known from bonds or constraints
+        // the angle has no period, because the bond lengths of an angle are known only if both bonds are bonded terms
+        // or constraints
         assert_eq!(fastest(&system).expect("a bond").atoms.len(), 2);
         system.constraints.bonds = vec![Constraint { atoms: [0, 2], length }];
         let found = fastest(&system).expect("an angle");
@@ -152,7 +154,7 @@ mod tests {
         let mut ours = carbon_dioxide();
         ours.topology.bonded.bonds = vec![Bond { atoms: [0, 1], length, force_constant: k }];
         let mut theirs = carbon_dioxide();
-        // ¼ k' (r² − b²)² = k' b² (r − b)² + …
+        // expansion of a quartic bond about its length b: ¼ k' (r² − b²)² = k' b² (r − b)² + …
         let force_constant = k / (2.0 * length * length);
         theirs.topology.bonded.g96_bonds = vec![G96Bond { atoms: [0, 1], length, force_constant }];
         let period = |system: &System| fastest(system).expect("a vibration").period;
@@ -161,7 +163,7 @@ mod tests {
         harmonic(&mut theirs);
         theirs.topology.bonded.g96_bonds.clear();
         ours.topology.bonded.angles = vec![Angle { atoms: [1, 0, 2], angle, force_constant: 4e3 }];
-        // ½ k' (cos θ − cos θ₀)² = ½ k' sin² θ₀ (θ − θ₀)² + …
+        // expansion of a cosine angle about its equilibrium θ₀: ½ k' (cos θ − cos θ₀)² = ½ k' sin² θ₀ (θ − θ₀)² + …
         let force_constant = 4e3 / (angle.sin() * angle.sin());
         theirs.topology.bonded.g96_angles = vec![G96Angle { atoms: [1, 0, 2], angle, force_constant }];
         assert_eq!(fastest(&theirs).expect("an angle").atoms.len(), 3);

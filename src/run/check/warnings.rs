@@ -18,35 +18,37 @@ mod tests;
 
 pub use exchange::estimated_acceptances;
 
-/// Limits of the number of steps per period of the fastest vibration. A plan below the first limit is refused, and a
-/// plan below the second limit gets a warning. GROMACS' `grompp` has the same limits. Leapfrog is stable with more
-/// than π steps per period. The relative error of the frequency ω is (ω dt)²/24, so a vibration with five steps per
-/// period is already 7 % too fast.
+/// Minimum number of steps per period of the fastest vibration. A plan with fewer steps per period is refused, and a
+/// plan with fewer than [`FEW_STEPS`] gets a warning; GROMACS' `grompp` has the same two limits. Leapfrog is stable
+/// with more than π steps per period. The relative error of the frequency ω is (ω dt)²/24, so a vibration with five
+/// steps per period is already 7 % too fast.
 const FEWEST_STEPS: f64 = 5.0;
-/// Number of steps per period below which a vibration is not integrated accurately.
+/// Number of steps per period of the fastest vibration below which a plan gets a warning, because the vibration is not
+/// integrated accurately.
 pub const FEW_STEPS: f64 = 10.0;
 /// Rounding error of one atomic charge in e, since force fields give charges with four decimals. The net charge of N
-/// atoms has √N times this error.
+/// atoms has an error of √N times this value.
 const CHARGE_ROUNDING: f64 = 5e-5;
 /// Shortest Lennard-Jones cutoff (nm) for which AMBER's force fields were parametrised: 8 Å (Maier et al. 2015,
 /// doi:10.1021/acs.jctc.5b00255).
 pub const AMBER_CUTOFF: f64 = 0.8;
-/// Range of the force switch of CHARMM36's Lennard-Jones forces (nm; Huang et al. 2017, doi:10.1038/nmeth.4067).
+/// Distance (nm) at which the force switch of CHARMM36's Lennard-Jones forces begins; it ends at [`CHARMM_CUTOFF`]
+/// (Huang et al. 2017, doi:10.1038/nmeth.4067).
 const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
-/// Largest difference between cutoffs that count as equal, nm.
+/// Difference between two cutoffs up to which the cutoffs count as equal, nm.
 const SAME_LENGTH: f64 = 1e-6;
-/// Fraction of the cell width by which a solvated system may shrink during equilibration at constant pressure.
+/// Fraction by which the edge lengths of the cell of a solvated system may change during a stage at constant pressure.
 const SHRINKING: f64 = 0.05;
-/// Inverse of the resolution of positions with three decimals, 1/nm, and the tolerance of a whole number. The
-/// tolerance is in units of the third decimal. Rounding errors and the lattice vectors that make molecules whole
-/// change positions by less than a millionth of this unit.
+/// Inverse of the resolution of positions with three decimals, 1/nm. A multiple of this resolution is recognised with
+/// the tolerance [`WHOLE`], in units of the third decimal. Rounding errors, and the lattice vectors that make molecules
+/// whole, change positions by less than this tolerance.
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
 /// Returns an error if the system cannot be computed, if the selection of frozen atoms does not fit the system, or if
-/// the time step or the interval between impulses is too long for the fastest vibration. Bonded terms between
-/// constrained atoms must have been dropped from the system.
+/// the time step or the interval between impulses is too long for the fastest vibration. Before the call, bonded terms
+/// between constrained atoms must have been removed from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
@@ -62,8 +64,8 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }
 }
 
-/// Returns all warnings. Bonded terms between constrained atoms must have been dropped from the system. `left_out`
-/// counts the models and atoms of the coordinate file that the run ignores.
+/// Returns all warnings about a plan. Before the call, bonded terms between constrained atoms must have been removed
+/// from the system. `left_out` counts the models and atoms of the coordinate file that the run ignores.
 pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) -> Vec<String> {
     let mut found = vec![];
     found.extend(timestep(plan, system));
@@ -87,8 +89,8 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found
 }
 
-/// Warns of parameters in the topology that replace earlier parameters of the same types. `places` lists the lines of
-/// the later parameters.
+/// Warns of parameters in the topology files that replace earlier parameters of the same atom types. `places` lists the
+/// lines of the topology files with the later parameters.
 fn replaced_parameters(places: &[String]) -> Option<String> {
     let first = places.first()?;
     let others = match places.len() - 1 {
@@ -121,7 +123,7 @@ fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System
     )
 }
 
-/// Returns advice for a time step that is too long for the fastest vibration.
+/// Returns advice to the user whose time step is too long for the fastest vibration.
 fn shorter(vibration: &Vibration, system: &System) -> String {
     let topology = &system.topology;
     let atom = |i: &u32| &topology.atoms[*i as usize];
@@ -150,7 +152,8 @@ fn net_charge(system: &System) -> Option<String> {
     })
 }
 
-/// Warns if the Lennard-Jones cutoff and its modifier or correction do not follow the force field's convention.
+/// Warns if the Lennard-Jones cutoff, its modifier or the dispersion correction do not follow the convention of the
+/// force field.
 fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
     let settings = &system.settings;
     let cutoff = settings.cutoff_lj?;
@@ -210,7 +213,8 @@ fn weak_coupling(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// Warns if the cell of a stage at constant pressure is only slightly larger than the minimum for the cutoff.
+/// Warns if the cell of a stage at constant pressure is only slightly larger than the cutoff requires, so that the cell
+/// may become too small when it shrinks.
 fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let (name, _) = plan.dynamics().find(|(_, stage)| stage.barostat.is_some())?;
     let (largest, cutoff) = (state.cell?.max_cutoff(), system.settings.longest_cutoff());

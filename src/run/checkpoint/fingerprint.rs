@@ -1,5 +1,5 @@
-//! Fingerprint of a system: a hash for each list of atoms, terms or parameters. If a system has changed, a message
-//! can therefore name the changed list.
+//! Fingerprint of a system: one hash for each list of atoms, bonded terms or parameters. If the system of a continued
+//! run has changed, the error message can therefore name the list that changed.
 
 use crate::system::{
     Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, VirtualSite,
@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Number of bytes that are hashed at a time.
+/// Number of bytes that are collected before the hash function is called.
 const BUFFER: usize = 1 << 16;
 
-/// SHA-256 hashes of every part of a system. Equal systems have equal fingerprints.
+/// SHA-256 hashes of all parts of a system (atoms, bonded terms, parameters). Equal systems have equal fingerprints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(Vec<Part>);
 
@@ -79,8 +79,7 @@ impl Fingerprint {
         Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
     }
 
-    /// Returns the differences between `now` and this fingerprint, one line for each list or property that has
-    /// changed.
+    /// Returns the differences between this fingerprint and `now`, one line for each list or property that has changed.
     pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
         let mut found: Vec<String> = vec![];
         for (old, new) in self.0.iter().zip(&now.0) {
@@ -91,7 +90,7 @@ impl Fingerprint {
                 found.push(format!("{list}: {aspect} differ"));
             }
         }
-        // a list whose length has changed gives the same line for each of its properties
+        // if the length of a list has changed, every property of the list gives the same line
         found.dedup();
         found
     }
@@ -118,7 +117,7 @@ fn bytes(name: Name) -> [u8; 8] {
     std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
 }
 
-/// Creates a function that hashes one value of each list element. `read` returns the value of an element.
+/// Creates a function that hashes one property of all elements of a list. `read` returns the property of an element.
 fn part<'a, T: Sync, V: Serialize>(
     list: &'static str,
     aspect: &'static str,
@@ -128,8 +127,8 @@ fn part<'a, T: Sync, V: Serialize>(
     Box::new(move || Part::new(list, aspect, items.len(), items.iter().map(&read)))
 }
 
-/// Creates two functions: one hashes the atoms of bonded terms and the other hashes their parameters. `split` returns
-/// both for a term.
+/// Creates two functions: one hashes the atoms of all bonded terms in a list, the other hashes their parameters.
+/// `split` returns the atoms and the parameters of a term.
 fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
     list: &'static str,
     items: &'a [T],

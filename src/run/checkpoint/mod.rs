@@ -1,5 +1,4 @@
-//! Contents of a checkpoint: all data that the rest of the run needs to continue bit for bit, and the lengths of the
-//! output files.
+//! Contents of a checkpoint: all data with which a run continues bit for bit, and the lengths of the output files.
 
 pub(super) mod fingerprint;
 
@@ -21,31 +20,32 @@ use crate::vec3::Vec3;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Version of the format of [`Checkpoint`].
+/// Version of the definition of [`Checkpoint`]; files of other versions are refused.
 const VERSION: u32 = 14;
 
-/// The state of a run, complete for a restart.
+/// State of a run at a step, with all data that are needed to continue the run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
-    /// identity of the run, the same in all its files
+    /// identity of the run, the same in all files of the run
     pub run_id: String,
-    /// the plan of the run when the checkpoint was written
+    /// plan of the run when the checkpoint was written
     pub plan: Plan,
-    /// fingerprint of the system before tuning
+    /// fingerprint of the system as it was before tuning changed Coulomb cutoff and mesh
     pub system: Fingerprint,
-    /// index of the stage
+    /// index, from 0, of the stage in which the checkpoint was written
     pub stage: usize,
-    /// position within the stage
+    /// position within this stage
     pub place: RunPosition,
-    /// positions, velocities, cell, time, coupling; empty before the first step, see [`Checkpoint::start`]
+    /// positions, velocities, cell, time and pending work of the couplings; empty before the first step, see
+    /// [`Checkpoint::start`]
     pub state: State,
-    /// lengths of the output files
+    /// lengths of the output files when the checkpoint was written
     pub written: Written,
-    /// averages of the present stage
+    /// running averages of the stage in which the checkpoint was written
     pub statistics: Statistics,
-    /// summaries of the previous stages
+    /// summaries of all stages before the current stage
     pub stages: Vec<StageSummary>,
-    /// settings that the first stage of dynamics chose for the whole run
+    /// pair list schedule, Coulomb cutoff and PME grid that the first stage of dynamics chose for the whole run
     pub tuning: Option<Tuning>,
     /// whether the pair list schedule was chosen for a GPU; `None` before a schedule was chosen
     pub lists_on_gpu: Option<bool>,
@@ -54,22 +54,22 @@ pub struct Checkpoint {
 /// Lengths of the output files when the checkpoint was written, by file name.
 pub type Written = BTreeMap<String, Mark>;
 
-/// A position within a stage.
+/// Position of a run within a stage.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RunPosition {
-    /// number of steps of the stage done
+    /// number of steps done since the start of the stage
     pub done: u64,
-    /// time at the start of the stage, ps. The time of a step is the sum of this time and a multiple of the time
+    /// time at the start of the stage, ps. The time of a step is this time plus the number of steps times the time
     /// step, so restarts add no rounding errors.
     pub first_time: f64,
-    /// positions from which the present pair lists were built
+    /// positions from which the current pair lists were built
     pub lists: Option<ListOrigins>,
     /// radii and lifetimes of the pair lists; `None` before a stage of dynamics has prepared its start
     pub schedule: Option<ListSchedule>,
-    /// minimisation in progress, and the positions from which its pair lists were built; `None` in other stages
+    /// minimisation in progress, and the positions from which its pair lists were built; `None` in a stage of dynamics
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
-    /// progress of the restraints: the centers that were fixed at the start of the stage, and the work of the
-    /// restraints
+    /// progress of the restraints: centers that were set to the values at the start of the stage, and work of the
+    /// moving restraints
     pub restraints: Vec<RestraintProgress>,
     /// index, from 0, of the thermodynamic state of this replica in a replica exchange; `None` without replica
     /// exchange
@@ -103,12 +103,12 @@ impl Checkpoint {
         }
     }
 
-    /// Whether there are no results yet.
+    /// Whether this is the checkpoint of the start of a run, which contains no results.
     pub fn is_start(&self) -> bool {
         self.state.positions.is_empty()
     }
 
-    /// Whether every step of `plan` is done.
+    /// Whether every step of every stage in `plan` is done.
     pub fn is_complete(&self, plan: &Plan) -> bool {
         let Some(stage) = plan.stages.get(self.stage).filter(|_| self.stage + 1 == plan.stages.len()) else {
             return false;
@@ -124,13 +124,13 @@ impl Checkpoint {
         }
     }
 
-    /// Writes the checkpoint and keeps the previous file.
+    /// Writes the checkpoint to `path` and keeps the file that was there as the previous checkpoint.
     pub fn write(&self, path: &Path) -> Result<()> {
         checkpoint::write(path, VERSION, self)
     }
 
-    /// Reads a checkpoint, or the previous checkpoint if the file is damaged; `None` if neither file exists. Fails if
-    /// the checkpoint names output files outside its folder.
+    /// Reads a checkpoint, or the previous checkpoint if the file is damaged; `None` if neither file exists. Returns an
+    /// error if the checkpoint names output files outside its folder.
     pub fn read(path: &Path) -> Result<Option<Restored<Self>>> {
         let found: Option<Restored<Self>> = checkpoint::read(path, VERSION)?;
         let names = found.iter().flat_map(|Restored { body: Self { plan, written, .. }, .. }| {

@@ -1,4 +1,4 @@
-//! Control of a run from outside by requests to stop or to write a checkpoint, and the wall time of a run.
+//! Control of a run from outside: requests to stop or to write a checkpoint, and measurement of the wall time.
 
 pub(super) mod signals;
 pub(super) mod timing;

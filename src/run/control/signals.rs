@@ -1,4 +1,4 @@
-//! Requests to a run that arrive as signals.
+//! Requests to stop a run or to write a checkpoint, which arrive as signals.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Signals that stop a run. They are sent by a user, by a terminal that closes, or by a batch system: `SIGUSR2`
-/// shortly before the time limit of the job, `SIGXCPU` at the soft limit of CPU time.
+/// Signals that stop a run. A user, a terminal that closes or a batch system sends them; a batch system sends `SIGUSR2`
+/// shortly before the time limit of the job, and `SIGXCPU` at the soft limit of CPU time.
 const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU];
 /// Minimum time between two requests to stop. Signals within a shorter time count as one request, because batch
 /// systems and process groups may deliver a signal twice.
 const REPEAT: Duration = Duration::from_secs(1);
 
-/// Requests that were made by signals. A run polls the requests once per step. Each run of the process has a clone,
-/// and every clone sees all requests.
+/// Requests to stop or to write a checkpoint, made by signals to the process. A run polls the requests once per step.
+/// Each run of the process has a clone of this type, and every clone sees all requests.
 #[derive(Debug, Default)]
 pub struct Requests {
     stop: Arc<AtomicBool>,
@@ -33,9 +33,9 @@ impl Clone for Requests {
 }
 
 impl Requests {
-    /// Installs the signal handlers. After the first signal that asks to stop, the run finishes its step and writes a
-    /// checkpoint. A second signal of this kind, more than a second later, ends the process at once. SIGUSR1 asks for
-    /// a checkpoint. If SIGHUP is ignored (`nohup`), it stays ignored.
+    /// Installs the signal handlers. After the first signal to stop, the run finishes its step, writes a checkpoint and
+    /// stops. A second signal to stop, more than a second later, ends the process at once. SIGUSR1 requests a
+    /// checkpoint. If the process was started with SIGHUP ignored (`nohup`), SIGHUP stays ignored.
     pub fn from_signals() -> std::io::Result<Self> {
         let requests = Self::default();
         let stops = STOP.into_iter().filter(|&signal| signal != SIGHUP || !hangup_is_ignored());
@@ -47,7 +47,8 @@ impl Requests {
                 if signal == SIGUSR1 {
                     set.checkpoints.fetch_add(1, Ordering::Relaxed);
                 } else if is_insistence(*first.get_or_insert_with(Instant::now), Instant::now()) {
-                    // exit code that a shell reports for a process that was ended by this signal
+                    // 128 + signal number is the exit code that a shell reports for a process that was ended by this
+                    // signal
                     signal_hook::low_level::exit(128 + signal);
                 } else {
                     set.stop.store(true, Ordering::Relaxed);
@@ -62,20 +63,20 @@ impl Requests {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run is to stop.
+    /// Whether a signal has requested that the run stops.
     pub fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether a checkpoint was requested since the last call.
+    /// Whether a signal has requested a checkpoint since the last call of this function.
     pub fn take_checkpoint(&self) -> bool {
         let asked = self.checkpoints.load(Ordering::Relaxed);
         self.seen.swap(asked, Ordering::Relaxed) != asked
     }
 }
 
-/// Whether a signal at time `now` ends the process at once. This is so if the first signal came at `first`, more than
-/// [`REPEAT`] earlier.
+/// Whether a signal to stop at time `now` ends the process at once, because the first signal to stop came at `first`,
+/// more than [`REPEAT`] earlier.
 fn is_insistence(first: Instant, now: Instant) -> bool {
     now.duration_since(first) > REPEAT
 }

@@ -1,57 +1,58 @@
-//! Wall time of steps and phases.
+//! Wall time of the steps of a run and of the phases of a step.
 
 use crate::backend::{PairCounts, Phases};
 use crate::pair::ListSchedule;
 use crate::run::plan::Dynamics;
 use std::time::Instant;
 
-/// Wall time of stages of dynamics.
+/// Wall time, steps and pair list counts of all stages of dynamics of a run.
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct Timing {
-    /// seconds per phase in all stages of dynamics
+    /// wall time in seconds per phase of a step, summed over all stages of dynamics
     pub(in crate::run) phases: Phases,
-    /// seconds spent on checkpoints
+    /// wall time in seconds spent on writing checkpoints
     pub(in crate::run) output: f64,
-    /// seconds of measurements for tuning, before the first stage
+    /// wall time in seconds of the measurements for tuning, which precede the first stage of dynamics
     pub(in crate::run) tuning: f64,
-    /// seconds in stages of dynamics, including tuning
+    /// wall time in seconds of all stages of dynamics, including tuning
     pub(in crate::run) seconds: f64,
-    /// number of steps of dynamics done
+    /// number of steps of dynamics done by this process
     pub(in crate::run) steps: u64,
-    /// number of evaluations of reciprocal space, and simulated time in ps
+    /// number of evaluations of reciprocal space in all stages; `picoseconds` is the time simulated in all stages, ps
     pub(in crate::run) meshes: f64,
     pub(in crate::run) picoseconds: f64,
-    /// list schedule of the last stage, and number of pair searches in all stages
+    /// list schedule of the last stage; `searches` is the number of pair searches in all stages
     pub(in crate::run) lists: Option<ListSchedule>,
     pub(in crate::run) searches: u64,
-    /// list sizes at the end of the last stage
+    /// sizes of the pair lists at the end of the last stage
     pub(in crate::run) pairs: PairCounts,
-    /// steps, simulated time (ps) and wall time (s) since the start, recorded to time the second half of the run.
-    /// Records are made at step numbers that are a power of two, or a multiple of 1/16 of the next power of two
+    /// number of steps, simulated time (ps) and wall time (s) since the start, recorded so that the second half of the
+    /// run can be timed. A record is made at every step number that is a power of two, or a multiple of 1/16 of the
+    /// next power of two
     marks: Vec<(u64, f64, f64)>,
     stage_start: Option<Instant>,
 }
 
 impl Timing {
-    /// Begins a stage of dynamics.
+    /// Starts the clock of a stage of dynamics.
     pub(in crate::run) fn start_stage(&mut self) {
         self.stage_start = Some(Instant::now());
     }
 
-    /// Counts a step.
+    /// Counts a step, its simulated time and its evaluations of reciprocal space.
     pub(in crate::run) fn step(&mut self, dynamics: &Dynamics) {
         self.steps += 1;
         self.meshes += dynamics.meshes();
         self.picoseconds += dynamics.timestep;
-        // with these step numbers one record is always close to half of the number of steps
+        // with records at these step numbers, one record is always close to half of the steps done
         if self.steps.is_power_of_two() || self.steps.is_multiple_of((self.steps.next_power_of_two() / 16).max(1)) {
             let seconds = self.seconds + self.stage_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
             self.marks.push((self.steps, self.picoseconds, seconds));
         }
     }
 
-    /// Ends a stage. `before` and `after` are the backend's times per phase at the start and at the end of the stage.
-    /// `pairs` are the sizes of the pair lists at the end.
+    /// Stops the clock of a stage of dynamics. `before` and `after` are the backend's times per phase at the start and
+    /// at the end of the stage. `pairs` are the sizes of the pair lists at the end of the stage.
     pub(in crate::run) fn end_stage(&mut self, before: &Phases, after: &Phases, pairs: PairCounts) {
         self.pairs = pairs;
         self.seconds += self.stage_start.take().map_or(0.0, |start| start.elapsed().as_secs_f64());

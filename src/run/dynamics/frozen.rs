@@ -1,4 +1,4 @@
-//! Atoms that a stage freezes.
+//! Frozen atoms, which do not move during a stage.
 //!
 //! A frozen atom has mass zero, like a virtual site, and the integrator does not accelerate it. The velocity of a
 //! frozen atom is zero, so the atom has no kinetic energy and no degrees of freedom, and thermostats leave it at

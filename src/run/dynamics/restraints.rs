@@ -36,7 +36,7 @@ pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Res
     plan.stages.iter().map(of).collect()
 }
 
-/// Adds the name of the restraint and the name of the stage to an input error.
+/// Adds the name of the restraint, `what`, and the name of the stage to an input error.
 fn named(error: Error, what: &str, stage: &Stage) -> Error {
     let named = |problem: Problem| {
         let message = format!("{what} of stage \"{}\": {}", stage.name, problem.message);
@@ -48,13 +48,14 @@ fn named(error: Error, what: &str, stage: &Stage) -> Error {
     }
 }
 
-/// Reference positions in nm, with molecules whole, and their cell.
+/// Reference positions in nm, with molecules made whole, and the periodic cell to which they belong.
 struct Reference {
     positions: Vec<Vec3>,
     cell: Option<PeriodicCell>,
 }
 
-/// Source of reference positions: the start of the run, and the reference files that have been read already.
+/// Source of reference positions: the state at the start of the run, and the reference files that have been read
+/// already.
 struct References<'a> {
     system: &'a System,
     molecules: Molecules,
@@ -158,8 +159,8 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
     })
 }
 
-/// Creates the RMSD of `atoms` relative to a reference structure. The molecules of the reference structure are
-/// shifted to the periodic images that fit the start of the run best.
+/// Creates a restraint of the RMSD of `atoms` relative to a reference structure. The molecules of the reference
+/// structure are shifted to the periodic images that fit the start of the run best.
 fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>) -> Result<Variable> {
     let around = gather_around(restraint, 0, &references.system.topology)?;
     let members = Members::new(atoms.clone(), &references.molecules, around);
@@ -173,7 +174,8 @@ fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>)
     Ok(Variable::Rmsd(Superposed::new(members, &reference)))
 }
 
-/// Returns the atom around which the molecules of a group are gathered; `None` if the input names none.
+/// Returns the atom around which the molecules of a group are gathered; `None` if the input file does not name such an
+/// atom.
 fn gather_around(
     restraint: &Restraint,
     group: usize,
@@ -189,8 +191,8 @@ fn gather_around(
     }
 }
 
-/// Returns the stage and the selection of each group whose periodic images are ambiguous: a group of several
-/// molecules that extends over more than half of the cell at the start.
+/// Returns the stage and the selection of each restrained group that consists of several molecules and extends over
+/// more than half of the cell at the start. The choice of the periodic images of such a group is ambiguous.
 pub(in crate::run) fn wide_groups(plan: &Plan, system: &System, start: &State) -> Vec<(String, String)> {
     let Some(cell) = &start.cell else { return vec![] };
     let molecules = system.topology.molecules();

@@ -1,4 +1,4 @@
-//! Settings of a stage of dynamics, apart from its forces.
+//! Settings of a stage of dynamics, without those of the forces.
 
 use crate::constraint::degrees_of_freedom;
 use crate::ensemble::groups::TemperatureGroups;
@@ -9,22 +9,22 @@ use crate::select::select;
 use crate::system::System;
 use std::sync::Arc;
 
-/// Settings of a stage of dynamics, apart from its forces.
+/// Settings of a stage of dynamics, without those of the forces.
 #[derive(Clone)]
 pub struct Setup<'a> {
-    /// integrator and couplings
+    /// time step, thermostat, barostat and other settings of the integration
     pub dynamics: &'a Dynamics,
-    /// seed of all random numbers
+    /// seed of all random numbers of the run
     pub seed: u64,
     /// number of degrees of freedom that remain after constraints and the removal of center-of-mass motion
     pub degrees_of_freedom: usize,
-    /// temperature groups: atoms that share a heat bath
+    /// temperature groups of the thermostat: sets of atoms that share a heat bath
     pub temperature_groups: Arc<TemperatureGroups>,
 }
 
 impl<'a> Setup<'a> {
-    /// Creates the setup for a system, with or without a periodic cell. Fails if a selection of the thermostat does
-    /// not fit the system.
+    /// Creates the setup for a system, with or without a periodic cell. Returns an error if a selection of the
+    /// thermostat does not fit the system.
     pub fn new(system: &System, dynamics: &'a Dynamics, seed: u64, periodic: bool) -> Result<Self, Problem> {
         let removed = dynamics.removed_motion(periodic);
         let selections = dynamics.thermostat.iter().flat_map(Thermostat::selections);

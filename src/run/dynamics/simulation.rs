@@ -40,7 +40,7 @@ pub struct Wanted {
     pub energies: bool,
 }
 
-/// Couplings whose work is not yet counted in the conserved energy.
+/// Couplings that have acted, but whose work is not yet fully counted in the conserved energy.
 #[derive(Clone, Copy, Debug)]
 struct PendingWork {
     barostat: bool,
@@ -48,7 +48,7 @@ struct PendingWork {
 }
 
 impl PendingWork {
-    /// Returns the pending work of the couplings in a state.
+    /// Returns the couplings of `state` whose work is pending.
     fn of(State { coupling, .. }: &State) -> Self {
         PendingWork {
             barostat: coupling.pending_scaling != Vec3::ZERO,
@@ -57,18 +57,20 @@ impl PendingWork {
     }
 }
 
-/// Progress of a stage of dynamics.
+/// Progress of a stage of dynamics, from which a simulation continues.
 #[derive(Clone, Debug, Default)]
 pub struct StageProgress {
-    /// number of steps of the stage done
+    /// number of steps done since the start of the stage
     pub steps: u64,
-    /// time at the start of the stage, ps
+    /// simulated time at the start of the stage, ps
     pub first_time: f64,
-    /// positions from which the pair lists of a checkpoint were built; `None` without a checkpoint
+    /// positions from which the pair lists were built when the checkpoint was written; `None` for a start without a
+    /// checkpoint
     pub lists: Option<ListOrigins>,
 }
 
-/// A stage of dynamics. Steps count from the start of the stage. [`crate::run::Engine::simulation`] creates one.
+/// Simulation of one stage of dynamics. Steps count from the start of the stage. Create a simulation with
+/// [`crate::run::Engine::simulation`].
 ///
 /// In this example two argon atoms vibrate. Over a hundred steps of 2 fs the conserved energy stays within a
 /// thousandth of ε.
@@ -97,20 +99,20 @@ pub struct StageProgress {
 /// ```
 pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
     setup: Setup<'a>,
-    /// number of steps of this stage done
+    /// number of steps done since the start of this stage
     pub local_step: u64,
-    /// number of steps of the run at the start of this stage
+    /// number of steps that the run had done at the start of this stage
     first_step: u64,
-    /// time at the start of this stage, ps
+    /// simulated time at the start of this stage, ps
     first_time: f64,
-    /// step at which the state was last replaced (the first step, or the step of a replica exchange), and the pending
-    /// work of the couplings at that step
+    /// step at which the state was last replaced (step 0, or the step of a replica exchange), and the couplings whose
+    /// work was pending at that step
     set_pending: (u64, PendingWork),
     context: Context<B>,
 }
 
 impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
-    /// Creates the simulation that starts at, or continues from, `state`.
+    /// Creates a simulation that begins a stage at `state`, or continues a stage from `state` and `progress`.
     pub fn new(mut context: Context<B>, setup: Setup<'a>, state: &State, progress: StageProgress) -> Result<Self> {
         let StageProgress { steps, first_time, lists } = progress;
         if let Some(origins) = &lists {
@@ -125,7 +127,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             local_step: steps,
             first_step: state.step - steps,
             first_time,
-            // at step 0 the pending work belongs to the couplings of the previous stage
+            // at step 0 the pending work comes from the couplings of the previous stage
             set_pending: (0, PendingWork::of(state)),
             context,
         })
@@ -136,22 +138,22 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.first_step + self.local_step
     }
 
-    /// Returns the time of the next step, ps.
+    /// Returns the time at the start of the next step, ps.
     pub fn time(&self) -> f64 {
         self.first_time + self.local_step as f64 * self.setup.dynamics.timestep
     }
 
-    /// Returns the time step, ps.
+    /// Returns the time step of the integrator, ps.
     pub fn timestep(&self) -> f64 {
         self.setup.dynamics.timestep
     }
 
-    /// Returns the number of pair searches so far.
+    /// Returns the number of pair searches since this simulation was created.
     pub fn searches(&self) -> u64 {
         self.context.backend().searches()
     }
 
-    /// Returns the backend, for its description and timings.
+    /// Returns the backend that computes the forces, for its description and timings.
     pub fn backend(&self) -> &B {
         self.context.backend()
     }
@@ -187,7 +189,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         State { step: self.step_number(), time: self.time(), cell, positions: positions.to_vec(), ..State::default() }
     }
 
-    /// Adds an external force, see [`Context::add_external_force`].
+    /// Adds an external force to all following steps, see [`Context::add_external_force`].
     pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
         self.context.add_external_force(force)
     }
@@ -203,14 +205,15 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.backend().restraint_progress()
     }
 
-    /// Completes all steps, see [`Context::flush`]. Required before [`Simulation::download`].
+    /// Completes all steps that run asynchronously, see [`Context::flush`]. Call this function before
+    /// [`Simulation::download`].
     pub fn flush(&mut self) -> Result<()> {
         self.context.flush()
     }
 
-    /// Does one step: pair lists, forces, `observe`, leapfrog, couplings. `observe` gets the positions at time t and
-    /// the velocities at t − ½dt. Only this function defines the order of operations. A device may run steps
-    /// asynchronously. A step is complete after a quantity of this step has been requested, or after
+    /// Performs one step: pair lists, forces, `observe`, leapfrog, couplings, in this order. `observe` sees the
+    /// positions at time t and the velocities at t − ½dt. Only this function defines the order of operations. A device
+    /// may run steps asynchronously; a step is complete after a quantity of this step has been requested, or after
     /// [`Simulation::flush`].
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
@@ -236,7 +239,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         };
         let change = thermostat.map(|thermostat| thermostat.change(freedom, (time, dynamics.timestep), random));
         let (refreshment, change) = match change {
-            // no quantity between integration and refreshment is requested, so one pass over the atoms does both
+            // no quantity is requested between integration and velocity refreshment, so one pass over the atoms does
+            // both
             Some(VelocityChange::Refresh(refreshment)) if !energies && barostat.is_none() => (Some(refreshment), None),
             change => (None, change),
         };
@@ -265,7 +269,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         dynamics.thermostat.as_ref().map_or(0.0, of)
     }
 
-    /// Returns the Monte Carlo volume move at the beginning of the next step, if one is due.
+    /// Returns the Monte Carlo volume move with which the next step begins; `None` if no volume move is due.
     fn trial(&self) -> Option<VolumeTrial> {
         let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
         let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
@@ -273,36 +277,38 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Some(barostat.trial(self.bath_temperature(), (time, dynamics.timestep), random))
     }
 
-    /// Whether the next step begins with a Monte Carlo volume move. The positions at such a step are known only after
-    /// the forces have been computed.
+    /// Whether the next step begins with a Monte Carlo volume move. Whether the move is accepted, and therefore the
+    /// positions of that step, are known only after the forces have been computed.
     pub fn begins_with_trial(&self) -> bool {
         self.trial().is_some()
     }
 
-    /// Whether most volume moves that would shrink the cell were rejected in this stage, because the cell would
-    /// become too small for the cutoff.
+    /// Whether most Monte Carlo volume moves of this stage that would shrink the cell were rejected because the cell
+    /// would become too small for the cutoff.
     pub(in crate::run) fn is_hindered(&self) -> Result<bool> {
         Ok(self.backend().coupling()?.trials.iter().any(VolumeTrial::is_hindered))
     }
 
-    /// Returns the treatment of reciprocal space at a step with multiple time steps. `measured` is true if the
-    /// energies or the virial at this step are needed.
+    /// Returns how reciprocal-space forces are applied at a step: at every step in a plain integrator, as impulses at
+    /// some steps in a multiple-time-step integrator. `measured` is true if the energies or the virial at this step are
+    /// needed.
     fn long_range_at(&self, step: u64, measured: bool) -> LongRange {
         self.setup.dynamics.multiple_time_steps.map_or(LongRange::Ordinary, |steps| steps.at(step, measured))
     }
 
-    /// Returns the barostat if the barostat acts at a step.
+    /// Returns the barostat if the barostat scales the cell after step number `step` of the stage; otherwise `None`.
     fn barostat_at(&self, step: u64) -> Option<&'a Barostat> {
         self.setup.dynamics.barostat.as_ref().filter(|barostat| barostat.acts_at(step))
     }
 
-    /// Returns the thermostat if the thermostat acts at a step.
+    /// Returns the thermostat if the thermostat changes velocities after step number `step` of the stage; otherwise
+    /// `None`.
     fn thermostat_at(&self, step: u64) -> Option<&'a Thermostat> {
         self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
-    /// Returns the couplings that acted at the previous step. Half of their work is counted at this step, after the
-    /// new forces are known.
+    /// Returns the couplings that acted after the step before `step`. Half of their work is counted at `step`, after
+    /// the new forces are known.
     fn pending_at(&self, step: u64) -> PendingWork {
         let (set, pending) = self.set_pending;
         match step.checked_sub(1) {

@@ -1,12 +1,13 @@
-//! The state at the start of a stage of dynamics.
+//! State at the start of a stage of dynamics: constraints and velocities.
 //!
 //! Leapfrog velocities belong to the half step before the positions: v(−½dt) = (x(0) − x(−dt))/dt, where x(−dt)
 //! satisfies the constraints too. Velocities that are generated or read from a file are therefore used as v(−½dt),
-//! and give a prediction of x(−dt). Constraints are applied to x(−dt) along the bonds at x(0), and v(−½dt) follows
-//! from the result. Velocities that are already consistent with the constraints do not change.
+//! which predicts x(−dt). Constraints are applied to x(−dt) along the bonds at x(0), and the constrained x(−dt) gives
+//! v(−½dt). Velocities that are already consistent with the constraints do not change.
 //!
-//! A projection of the velocities on the constraints at x(0) would give v(0) instead. With v(0) in place of v(−½dt),
-//! half of the centripetal force and half of its virial would be missing at the first step.
+//! A projection of the velocities on the constraints at x(0) would give v(0), the velocities at the time of the
+//! positions, instead of v(−½dt). With v(0) in place of v(−½dt), half of the centripetal force and half of its virial
+//! would be missing at the first step.
 
 use crate::constraint::{ConstraintPlan, RemovedMotion, degrees_of_freedom};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
@@ -20,17 +21,17 @@ use crate::vec3::Vec3;
 /// Allowed relative error of the kinetic energy of generated velocities: the rounding error of a sum in `f64` over a
 /// million atoms.
 const KINETIC: f64 = 1e-12;
-/// Maximum number of rescalings. Each rescaling multiplies the error by the square of the angle by which bonds turn
-/// in a step, which is 10⁻³ rad² at ordinary temperatures.
+/// Maximum number of times that velocities are rescaled to the exact kinetic energy. Each rescaling multiplies the
+/// error by the square of the angle by which bonds turn in a step, which is 10⁻³ rad² at ordinary temperatures.
 const SCALINGS: usize = 20;
 
-/// Applies constraints if this is the first stage, and generates velocities if the stage asks for them. After an
-/// error, positions are unchanged.
+/// Prepares the state at the start of a stage: applies constraints if this is the first stage, and generates velocities
+/// if the stage requests them. After an error, positions are unchanged.
 pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mut State) -> Result<()> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
     let first = state.step == 0;
-    // volume moves are counted for each stage
+    // the counts of Monte Carlo volume moves start at zero in each stage
     state.coupling.trials.iter_mut().for_each(|moves| (moves.tried, moves.accepted, moves.too_small) = (0, 0, 0));
     if first {
         let reference = state.positions.clone();
@@ -60,15 +61,15 @@ pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, st
         let wanted = 0.5 * free as f64 * BOLTZMANN * temperature;
         heat(&constraints, &masses, (options.timestep, wanted), state)?;
     } else if first {
-        // a state without velocities starts with atoms at rest
+        // atoms of a state without velocities start at rest
         state.velocities.resize(masses.len(), Vec3::ZERO);
         state.velocities = constrained(&constraints, options.timestep, &state.positions, &state.velocities)?;
     }
     Ok(())
 }
 
-/// Makes velocities satisfy constraints over a step of `timestep` (ps) and have exactly the kinetic energy `wanted`
-/// (kJ/mol).
+/// Changes velocities so that they satisfy the constraints over a step of `timestep` (ps) and have exactly the kinetic
+/// energy `wanted` (kJ/mol).
 fn heat(
     constraints: &ConstraintPlan,
     masses: &[f64],
@@ -98,8 +99,8 @@ fn constrained(
     let mut before: Vec<Vec3> = positions.iter().zip(velocities).map(|(r, v)| *r - *v * timestep).collect();
     let free = before.clone();
     constraints.satisfy(positions, &mut before)?;
-    // only the change of positions by constraints is divided by the time step, so velocities of unconstrained atoms
-    // stay exact. The difference x(0) − x(−dt) would add rounding errors
+    // only the displacement by constraints is divided by the time step, so velocities of unconstrained atoms stay
+    // exact. Division of the difference x(0) − x(−dt) by the time step would add rounding errors
     let change = free.iter().zip(&before).map(|(free, before)| (*free - *before) / timestep);
     Ok(velocities.iter().zip(change).map(|(v, change)| *v + change).collect())
 }
@@ -111,8 +112,8 @@ mod tests {
 
     const TIMESTEP: f64 = 0.002;
     const TEMPERATURE: f64 = 300.0;
-    /// Tolerance of velocities, nm/ps: the default tolerance of constraints of 0.1 nm, divided by the time step,
-    /// times two for both atoms.
+    /// Tolerance of velocities, nm/ps: the default constraint tolerance of 10⁻⁶ times a length of 0.1 nm, divided by
+    /// the time step, times two because both atoms of a constraint are displaced.
     const SAME: f64 = 2.0 * 1e-6 * 0.1 / TIMESTEP;
 
     fn start(sample: &Sample, velocities: Velocities, state: &State) -> State {
@@ -142,7 +143,7 @@ mod tests {
                     assert!(((i - j).norm() / length - 1.0).abs() < 2e-6, "{} nm for {length}", (i - j).norm());
                 }
             }
-            // velocities as in a file that md has written
+            // velocities at half steps, as md writes them to a file
             let again = start(&sample, Velocities::File, &drawn);
             let changes = again.velocities.iter().zip(&drawn.velocities).map(|(a, b)| (*a - *b).norm());
             assert!(changes.fold(0.0, f64::max) < SAME);

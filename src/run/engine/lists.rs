@@ -9,23 +9,25 @@ use crate::run::plan::{Plan, StageKind, TuningMethod, Velocities};
 use crate::system::{ForceSettings, ListPolicy, State, System};
 use crate::units::BAR;
 
-/// Temperature (K) and time step (ps) with which list errors are estimated if the plan has no stage of dynamics.
+/// Temperature (K) with which list errors are estimated if the plan has no stage of dynamics. The time step for this
+/// estimate is [`DEFAULT_TIMESTEP`], ps.
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Number of steps between rebuilds of the pair list without a cutoff. A list without a cutoff contains all pairs; a
+/// Number of steps between rebuilds of the pair list of a system without a cutoff. Such a list contains all pairs, so a
 /// rebuild only sorts the atoms.
 const UNLIMITED_REBUILD: u32 = 100;
 
-/// The list schedules that a plan may use.
+/// Pair list schedules (radii and lifetimes) among which a run may choose.
 pub(in crate::run) struct ListChoices<'a> {
     settings: ForceSettings,
     estimate: BufferEstimate<'a>,
-    /// half the width of the cell, nm
+    /// longest cutoff for which the minimum-image convention holds in the cell (half of its shortest height), nm;
+    /// infinite without a cell
     half: f64,
 }
 
 impl<'a> ListChoices<'a> {
-    /// Creates the choices for the settings of the system and the state at the start of a stage.
+    /// Creates the list choices for the settings of the system and the state at the start of a stage.
     pub(in crate::run) fn new(plan: &Plan, system: &'a System, state: &State) -> Self {
         let volume = filled_volume(state.cell.as_ref(), &state.positions, system.settings.longest_cutoff());
         let (temperature, timestep) = hottest(plan, system, state);
@@ -34,12 +36,12 @@ impl<'a> ListChoices<'a> {
         ListChoices { settings: system.settings, estimate, half }
     }
 
-    /// Switches to lists of single atoms, as on a GPU.
+    /// Switches the estimates of errors and cost to lists of single atoms, which a GPU uses.
     pub(in crate::run) fn of_single_atoms(self) -> Self {
         ListChoices { estimate: self.estimate.of_single_atoms(), ..self }
     }
 
-    /// Returns the list schedule that `method` chooses without measurements.
+    /// Returns the list schedule that the tuning method `method` chooses without measurements.
     fn by(&self, method: TuningMethod) -> ListSchedule {
         match method {
             TuningMethod::Off => self.conventional(),
@@ -47,7 +49,7 @@ impl<'a> ListChoices<'a> {
         }
     }
 
-    /// Returns the list choices for other cutoffs and Coulomb parameters.
+    /// Returns the list choices for the cutoffs and Coulomb parameters in `settings`.
     pub(in crate::run) fn with_settings(&self, settings: ForceSettings) -> Self {
         ListChoices { settings, estimate: self.estimate.with_settings(settings), half: self.half }
     }
@@ -77,18 +79,19 @@ impl<'a> ListChoices<'a> {
         }
     }
 
-    /// Returns the conventional schedule, without tuning.
+    /// Returns the list schedule with conventional lifetimes, which a run without tuning uses.
     pub(in crate::run) fn conventional(&self) -> ListSchedule {
         self.fixed(|tolerance, interval| self.estimate.conventional(tolerance, interval))
     }
 
-    /// Returns the schedule with the lifetimes of `other` and with radii computed for the present settings.
+    /// Returns the list schedule with the lifetimes of `other`, and with radii computed for the cutoffs and parameters
+    /// of `self`.
     pub(in crate::run) fn with_lifetimes_of(&self, other: &ListSchedule) -> ListSchedule {
         self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
     }
 
-    /// Returns the schedule that `wanted` creates, if lists have fixed lifetimes and the list radius fits into the
-    /// cell; otherwise the cheapest schedule.
+    /// Returns the list schedule that `wanted` creates, if lists have fixed lifetimes and the list radius fits into the
+    /// cell; otherwise the list schedule that is cheapest in the cost model.
     fn fixed(&self, wanted: impl FnOnce(ListErrors, Option<u32>) -> ListSchedule) -> ListSchedule {
         let wanted = match self.settings.list {
             ListPolicy::Drift { tolerance, pressure_tolerance, interval } if self.cutoff().is_finite() => {
@@ -99,7 +102,7 @@ impl<'a> ListChoices<'a> {
         wanted.filter(|lists| lists.outer <= self.largest()).unwrap_or_else(|| self.all()[0])
     }
 
-    /// Describes a schedule and the estimated errors of missed pairs.
+    /// Describes a list schedule, and the estimated errors that are caused by pairs missing from the lists.
     pub(in crate::run) fn describe(&self, lists: &ListSchedule) -> String {
         let ListSchedule { rebuild, prune, outer, inner, .. } = lists;
         if outer.is_infinite() {
@@ -119,30 +122,31 @@ impl<'a> ListChoices<'a> {
         )
     }
 
-    /// Estimates the clock cycles per step for pairs and lists.
+    /// Estimates the clock cycles per step that pair interactions, pair searches and prunings take with the schedule
+    /// `lists`, summed over all threads.
     pub(in crate::run) fn cycles(&self, lists: &ListSchedule) -> f64 {
         self.estimate.cycles(lists)
     }
 }
 
-/// Returns radii and lifetimes of the pair lists by the plan's tuning method, before any measurement.
+/// Returns the radii and lifetimes of the pair lists that the plan's tuning method chooses before any measurement.
 pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
     ListChoices::new(plan, system, state).by(plan.run.tuning)
 }
 
-/// Returns radii and lifetimes for lists of single atoms, as on a GPU, before any measurement.
+/// Returns radii and lifetimes for lists of single atoms, which a GPU uses, before any measurement.
 pub(in crate::run) fn single_atom_schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
     ListChoices::new(plan, system, state).of_single_atoms().by(plan.run.tuning)
 }
 
-/// Describes the first pair lists of a run on the CPU, before any measurement.
+/// Describes the pair lists with which a run on the CPU begins, before any measurement.
 pub fn describe_lists(plan: &Plan, system: &System, state: &State) -> String {
     let choices = ListChoices::new(plan, system, state);
     choices.describe(&choices.by(plan.run.tuning))
 }
 
-/// Returns the highest temperature (K) and the longest time step (ps) of all stages. If a stage starts with the
-/// present velocities, their temperature is included.
+/// Returns the highest temperature (K) and the longest time step (ps) of all stages, with which list errors are
+/// estimated. If a stage starts with the velocities of `state`, the temperature of these velocities is included.
 fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
     let present = |removed| {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();

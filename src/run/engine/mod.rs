@@ -34,57 +34,57 @@ use crate::team::Team;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Number of chunks of work with `reproducible = true`. A fixed number makes results independent of the number of
-/// threads. More threads than chunks do not make a run faster. More chunks would make a run slower, because the
-/// buffers of chunks overlap.
+/// Number of chunks of work with `reproducible = true`. With a fixed number of chunks, results do not depend on the
+/// number of threads. More threads than chunks do not make a run faster. More chunks would make a run slower, because
+/// each chunk has its own force buffer and the buffers overlap.
 pub(in crate::run) const REPRODUCIBLE_PARTS: usize = 16;
 
-/// Resources that compute a run: threads, instruction set, GPU, ranks.
+/// Resources that compute a run: threads, CPU instruction set, GPU, MPI ranks.
 pub struct Engine {
-    /// thread pool of the run
+    /// rayon thread pool of the run
     pub pool: Arc<rayon::ThreadPool>,
-    /// worker threads that share the work of a step
+    /// team of worker threads that share the work of a step
     team: Arc<Team>,
-    /// number of threads
+    /// number of threads that share the work of a step
     pub threads: usize,
-    /// number of chunks of work, on which rounding errors depend
+    /// number of chunks into which the work of a step is divided; rounding errors depend on this number
     pub(in crate::run) parts: usize,
-    /// instruction set
+    /// instruction set of the CPU kernels
     pub level: Level,
     /// whether the engine chooses the device (`device = "auto"`)
     automatic: bool,
-    /// compiled kernels
+    /// cache of compiled GPU kernels
     programs: Programs,
     accelerator: Accelerator,
-    /// ranks that share the atoms of a system
+    /// MPI ranks that share the atoms of a system
     pub(in crate::run) ranks: Ranks,
-    /// warnings about a distribution of processors that makes the ranks slow
+    /// warnings about an assignment of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,
 }
 
-/// The accelerator, if there is one.
+/// GPU of the engine, or the reason why there is none.
 enum Accelerator {
-    /// no accelerator; the text is the reason
+    /// the run uses no GPU; the text is the reason
     None(String),
-    /// a GPU
+    /// a GPU that may be used once its results have been compared with those of the CPU
     Gpu {
         number: u32,
         name: String,
-        /// how closely the GPU's results agree with those of the CPU; `None` before they are compared
+        /// how closely the GPU's results agree with those of the CPU, for the log; `None` before the comparison
         agreement: Option<String>,
     },
 }
 
-/// Device that computes a system.
+/// Device (CPU or GPU) that computes the forces and steps of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement<'a> {
-    /// the CPU; the text is the reason
+    /// the CPU computes the system; the text is the reason
     Cpu(String),
-    /// a GPU
+    /// a GPU computes the system
     Gpu {
-        /// device number of the driver
+        /// index of the device in the CUDA driver
         number: u32,
-        /// name of the model
+        /// model name of the GPU
         name: &'a str,
     },
 }
@@ -103,8 +103,9 @@ impl Engine {
         Self::beside(plan, 0)
     }
 
-    /// Creates an engine like [`Engine::new`] for a run that shares the machine with `others` other runs, all with
-    /// the same number of threads. If threads are pinned, the first processors are left to the other runs.
+    /// Creates an engine like [`Engine::new`] for a run that shares the machine with `others` other runs, all with the
+    /// same number of threads. If threads are bound to processors, this engine leaves the first processors to the other
+    /// runs.
     pub fn beside(plan: &Plan, others: usize) -> Result<Self> {
         let (threads, level) = processors(plan)?;
         let processors = if plan.run.pin { pinned(threads, others)? } else { vec![] };
@@ -116,7 +117,7 @@ impl Engine {
         Ok(Engine { pool, team, threads, parts, level, automatic, programs, accelerator, ranks, warnings: vec![] })
     }
 
-    /// Sets the folder in which compiled kernels are cached; it need not exist yet.
+    /// Sets the folder in which compiled GPU kernels are cached; the folder need not exist yet.
     pub fn with_cache(self, folder: Option<&Path>) -> Self {
         Engine { programs: Programs::new(folder.map(|folder| folder.join("kernels"))), ..self }
     }
@@ -139,9 +140,10 @@ impl Engine {
         })
     }
 
-    /// Compares GPU and CPU at a state, unless they were compared before. If the results differ and the plan asks for
-    /// the GPU, returns an error. If the results differ and the engine chose the GPU, switches to the CPU and returns
-    /// the reason. A state with overlapping atoms cannot be compared, so the caller tries again with a later state.
+    /// Compares forces and energies of GPU and CPU at a state, unless they were compared before. If the results differ
+    /// and the plan requests the GPU, returns an error. If the results differ and the engine chose the GPU, switches to
+    /// the CPU and returns the reason. A state with overlapping atoms cannot be compared, so the caller must call this
+    /// function again with a later state.
     pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let Accelerator::Gpu { number, agreement: None, .. } = self.accelerator else { return Ok(None) };
         if let Err(problem) = cuda::check(system) {
@@ -187,7 +189,7 @@ impl Engine {
         Ok(reason)
     }
 
-    /// Whether there is a GPU that has not been compared with the CPU yet.
+    /// Whether there is a GPU whose results have not been compared with those of the CPU yet.
     pub fn is_undecided(&self) -> bool {
         matches!(self.accelerator, Accelerator::Gpu { agreement: None, .. })
     }
@@ -200,8 +202,8 @@ impl Engine {
         }
     }
 
-    /// Returns the device that computes this system. Returns an error if the plan asks for the GPU and the GPU does
-    /// not support the system. With `device = "auto"`, a GPU is used only after [`Engine::verify`] has accepted it.
+    /// Returns the device that computes this system. Returns an error if the plan requests the GPU and the GPU does not
+    /// support the system. With `device = "auto"`, a GPU is used only after [`Engine::verify`] has accepted it.
     pub fn placement(&self, system: &System) -> Result<Placement<'_>> {
         match &self.accelerator {
             Accelerator::None(reason) => Ok(Placement::Cpu(reason.clone())),
@@ -215,8 +217,8 @@ impl Engine {
         }
     }
 
-    /// Returns the number of chunks into which the work for this system is divided; 1 on a GPU. Each chunk has its
-    /// own buffer of forces and energies.
+    /// Returns the number of chunks into which the work of a step is divided for this system; 1 on a GPU. Each chunk
+    /// has its own buffer of forces and energies.
     pub fn parts(&self, system: &System) -> Result<usize> {
         Ok(if self.placement(system)?.is_gpu() { 1 } else { self.parts })
     }
@@ -234,7 +236,7 @@ impl Engine {
         Ok(Context::new(backend, lists))
     }
 
-    /// Returns the list schedules for the device on which dynamics run.
+    /// Returns the pair list schedules among which a run may choose on the device that computes dynamics.
     pub(in crate::run) fn choices<'a>(
         &self,
         plan: &Plan,
@@ -245,7 +247,7 @@ impl Engine {
         Ok(if self.placement(system)?.is_gpu() { choices.of_single_atoms() } else { choices })
     }
 
-    /// Returns radii and lifetimes of the pair lists for the device on which dynamics run.
+    /// Returns radii and lifetimes of the pair lists for the device that computes dynamics.
     pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
         Ok(match self.placement(system)? {
             Placement::Gpu { .. } => single_atom_schedule(plan, system, state),
@@ -253,19 +255,19 @@ impl Engine {
         })
     }
 
-    /// Returns the worker threads that share the work of a step.
+    /// Returns the team of worker threads that share the work of a step.
     pub fn team(&self) -> Arc<Team> {
         Arc::clone(&self.team)
     }
 
-    /// Creates the fast backend on the CPU, with pair lists of `schedule`.
+    /// Creates the fast CPU backend for a system, with pair lists of `schedule`.
     pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Box<dyn Backend>> {
         let Engine { parts, level, .. } = *self;
         cpu(system, CpuOptions { parts, level, schedule }, self.team())
     }
 
-    /// Computes forces, energies and virial of one state. A GPU is used only if the plan asks for a GPU. This
-    /// function does not verify the GPU, because the verification calls this function.
+    /// Computes forces, energies and virial of one state. A GPU is used only if the plan requests a GPU. The GPU is not
+    /// verified first, because the verification calls this function.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
         self.restrained_point(plan, system, state, &Restraints::default())
     }
@@ -288,8 +290,8 @@ impl Engine {
     }
 }
 
-/// Runs `work` on the first thread of a pool. If threads are pinned, no worker of the team uses the processor of the
-/// first thread.
+/// Runs `work` on the first thread of a pool. If threads are bound to processors, no worker of the team uses the
+/// processor of the first thread.
 pub(in crate::run) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     let work = Mutex::new(Some(work));
     let take = || work.lock().ok()?.take();
@@ -297,8 +299,8 @@ pub(in crate::run) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, wor
     results.into_iter().flatten().next().expect("every pool has a first thread")
 }
 
-/// Returns the threads and instruction set of a plan. Settings that the plan leaves open are chosen to suit the
-/// machine. Fails if the machine lacks what the plan asks for. Starts no threads.
+/// Returns the number of threads and the instruction set of a plan. Settings that the plan leaves open are chosen to
+/// suit the machine. Returns an error if the machine lacks a resource that the plan requests. Starts no threads.
 pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     check_device(plan)?;
     let available = std::thread::available_parallelism().map_or(1, usize::from);
@@ -327,12 +329,12 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     Ok((threads, level))
 }
 
-/// Fails if the device of the plan does not exist.
+/// Returns an error if the device of the plan does not exist.
 pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
 }
 
-/// Finds the GPU of a plan, or the reason why the run uses no GPU. Returns an error if the plan asks for a GPU that
+/// Finds the GPU of a plan, or the reason why the run uses no GPU. Returns an error if the plan requests a GPU that
 /// does not exist or does not support a feature of the plan.
 fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     let number = match (plan.run.device, plan.run.precision) {
@@ -360,7 +362,7 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
 #[cfg(test)]
 impl Engine {
     /// Creates an engine with the emulated GPU of the given number. `automatic` is true if the engine chose the GPU,
-    /// and false if the plan asked for the GPU.
+    /// and false if the plan requested the GPU.
     pub(in crate::run) fn with_gpu(number: u32, automatic: bool) -> Self {
         let accelerator = Accelerator::Gpu { number, name: "A GPU".into(), agreement: None };
         Engine { automatic, accelerator, ..Engine::on(1).expect("a thread") }

@@ -11,25 +11,25 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(in crate::run) struct ProcessorSet {
     host: String,
-    /// numbers of the processors that the rank may use
+    /// operating-system numbers of the processors that the rank may use
     processors: Vec<usize>,
     /// number of threads that can run at once; a CPU quota may allow fewer threads than there are processors
     available: usize,
 }
 
-/// Division of processors among ranks.
+/// Assignment of processors to all MPI ranks.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::run) struct ProcessorShare {
     /// number of threads of each rank
     pub(in crate::run) threads: usize,
-    /// number of lower ranks that may use the same processors, for each rank
+    /// number of ranks with a lower index that may use the same processors, for each rank
     pub(in crate::run) places: Vec<usize>,
-    /// warnings about a distribution of processors that makes the ranks slow
+    /// warnings about an assignment of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,
 }
 
 impl ProcessorSet {
-    /// Returns the computer and processors of this process.
+    /// Returns the name of the computer, and the processors that this process may use.
     pub(in crate::run) fn here() -> Self {
         let processors =
             core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|CoreId { id }| id).collect();
@@ -39,9 +39,9 @@ impl ProcessorSet {
 }
 
 impl ProcessorShare {
-    /// Divides processors among ranks. Each rank gets `threads` threads; the default is the number of processors of
-    /// the rank that has fewest. If the launcher does not bind ranks to processors, the ranks on a computer share its
-    /// processors equally.
+    /// Divides processors among ranks. Each rank gets `threads` threads; without `threads`, each rank gets as many
+    /// threads as the rank with the fewest processors has processors. If the launcher does not bind ranks to
+    /// processors, the ranks on a computer share its processors equally.
     pub(in crate::run) fn new(seats: &[ProcessorSet], threads: Option<usize>) -> Self {
         let mut ranks_at: BTreeMap<&ProcessorSet, Vec<usize>> = BTreeMap::new();
         for (rank, seat) in seats.iter().enumerate() {
@@ -93,7 +93,7 @@ fn overlap(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>) -> Option<String> {
     ))
 }
 
-/// Warns of ranks that have different numbers of processors.
+/// Warns if the numbers of processors of the ranks differ; `limits` has the smallest and the largest number.
 fn unequal(limits: &Range<usize>) -> Option<String> {
     let Range { start: least, end: most } = limits;
     (least < most).then(|| {

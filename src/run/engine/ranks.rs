@@ -9,8 +9,8 @@ use crate::run::plan::{Device, Plan};
 use crate::system::{State, System};
 
 impl Engine {
-    /// Creates the engine of this rank. The rank uses the processors that the launcher assigned to it. Returns an
-    /// error if the plan needs a feature that several ranks do not support. Every rank must call this function.
+    /// Creates the engine of this rank. The rank uses the processors that the launcher assigned to it. Returns an error
+    /// if the plan needs a feature that is not supported on several ranks. Every rank must call this function.
     pub fn among(plan: &Plan, ranks: &Ranks) -> Result<Self> {
         if ranks.count() == 1 {
             return Self::new(plan);
@@ -60,12 +60,12 @@ impl Engine {
     }
 }
 
-/// Ends [`Engine::serve`] on the other ranks.
+/// Makes [`Engine::serve`] return on all other ranks.
 pub fn release_ranks(ranks: &Ranks) {
     Serving::release(ranks);
 }
 
-/// Returns the reason why several ranks cannot compute a plan.
+/// Returns the reason why a plan can run only on one rank; `None` if several ranks can compute the plan.
 fn only_on_one_rank(plan: &Plan) -> Option<String> {
     if let Device::Cuda(number) = plan.run.device {
         return Some(format!("run.device is \"cuda:{number}\", but several ranks compute only on CPUs"));

@@ -1,10 +1,10 @@
 //! Comparison of the first step of a run with the double-precision reference.
 //!
-//! The comparison covers the forces and energies that the step uses, which come from the present pair lists of the
-//! run. After a restart the pair lists may be several steps old. In small systems all forces and all energies are
-//! compared. In large systems the forces on a fixed sample of atoms are compared; the sample has some atoms of every
-//! Lennard-Jones type. If the PME grid is very large, reciprocal space is left out. Leapfrog, constraints, restraints
-//! and couplings are not compared. The state is not changed.
+//! The comparison covers the forces and energies that the first step uses, computed with the pair lists that the run
+//! has at this step. After a restart the pair lists may be several steps old. In small systems all forces and all
+//! energies are compared. In large systems the forces on a fixed sample of atoms are compared; the sample has some
+//! atoms of every Lennard-Jones type. If the PME grid is very large, reciprocal space is left out. Leapfrog,
+//! constraints, restraints and couplings are not compared. The comparison does not change the state.
 
 use crate::backend::{Backend, Energies, Evaluation, ListLevel, ListsMade, Sampled, sample};
 use crate::error::{Error, Result};
@@ -17,51 +17,53 @@ use crate::vec3::Vec3;
 use std::f64::consts::PI;
 use std::time::Instant;
 
-/// Allowed RMS error of the forces, relative to the RMS force. The value is the project's limit for interactions in
-/// `f32` (`tests/forces.rs`).
+/// Allowed RMS error of the forces, relative to the RMS force. The value is the project's limit for forces with
+/// interactions in `f32` (`tests/forces.rs`).
 const FORCE: f64 = 2e-5;
-/// Allowed RMS error of the forces on a perfect lattice, kJ/mol/nm, where forces cancel but rounding errors do not.
+/// Allowed RMS error of the forces (kJ/mol/nm) on a perfect lattice, where forces cancel but rounding errors do not.
 /// `tests/forces.rs` has the same limit.
 const LATTICE_FORCE: f64 = 1e-3;
-/// Allowed error of each energy, relative to the sum of all absolute energy terms. The value is the project's limit.
+/// Allowed error of each energy term, relative to the sum of the absolute energy terms. The value is the project's
+/// limit.
 const ENERGY: f64 = 1e-6;
-/// Factor by which errors may exceed their limits with only a warning. Relative rounding errors are larger in systems
-/// whose forces nearly cancel. All deliberate faults in tests of whole systems caused errors beyond this factor.
+/// Factor by which errors may exceed their limits and still give only a warning instead of an error. Relative rounding
+/// errors are larger in systems whose forces nearly cancel. All deliberate faults in tests of whole systems caused
+/// errors beyond this factor.
 const LEEWAY: f64 = 5.0;
-/// Error of the Coulomb energy up to which there is only a warning, relative to the absolute direct-space and
-/// reciprocal-space energies. Both energies nearly cancel in a lattice of molecules with the same orientation. The
-/// lattice has only a few different distances, so table errors of up to 5·10⁻⁷ per pair add up.
+/// Error of the Coulomb energy up to which there is only a warning, relative to the sum of the absolute direct-space
+/// and reciprocal-space energies. In a lattice of molecules with the same orientation these two energies nearly cancel.
+/// Such a lattice has only a few different distances, so table errors of up to 5·10⁻⁷ per pair add up.
 const PARTS: f64 = 2e-6;
-/// Distance (nm) between interacting atoms below which the state is not compared; hydrogen bonds are longer than 0.15
-/// nm. The fast backends replace distances below about 0.06 nm by 0.06 nm, and sums in `f32` lose small terms next to
-/// the large force of a clash.
+/// Distance (nm) between interacting atoms below which forces and energies are not compared; hydrogen bonds are longer
+/// than 0.15 nm. The fast backends replace distances below about 0.06 nm by 0.06 nm, and sums in `f32` lose small terms
+/// next to the large force of a clash.
 const OVERLAP: f64 = 0.1;
 
-/// Number of pairs, each counted twice, up to which all atoms are compared. With this number the comparison takes
-/// about a second on one core.
+/// Number of pairs, each counted twice, up to which the forces on all atoms are compared. With this number of pairs the
+/// comparison takes about a second on one core.
 const WHOLE: f64 = 8e6;
-/// Number of points of all PME grids beyond which reciprocal space is not compared. FFTs in `f64` take about 0.1 s
-/// per million points.
+/// Maximum number of grid points, summed over all PME grids, with which reciprocal space is compared. FFTs in `f64`
+/// take about 0.1 s per million points.
 const LARGEST_GRID: usize = 2_000_000;
-/// Approximate number of compared atoms in a large system. Each Lennard-Jones type has an equal share of them, so
-/// that an error in one row of the type table is found.
+/// Approximate number of compared atoms in a large system. The compared atoms are divided equally among the
+/// Lennard-Jones types, so that an error in one row of the type table is found.
 const SAMPLE: usize = 2048;
 
-/// Result of a comparison.
+/// Result of the comparison of a step with the double-precision reference.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
-    /// errors are within the limits; the text gives the errors
+    /// all errors are within the limits; the text states the errors
     Agrees(String),
-    /// an error exceeds its limit, but by less than [`LEEWAY`]; the text gives the errors
+    /// an error exceeds its limit by a factor below [`LEEWAY`]; the text states the errors
     Strays(String),
-    /// an error is too large; the text gives the errors
+    /// an error exceeds its limit by more than the factor [`LEEWAY`]; the text states the errors
     Differs(String),
-    /// atoms overlap, so the state cannot be compared
+    /// interacting atoms overlap, so forces and energies cannot be compared
     Undecided,
 }
 
-/// Compares the last forces and energies of `backend` with the reference. Returns a line for the log. Returns an
-/// error if a difference is too large.
+/// Compares the last forces and energies of `backend` with the double-precision reference. Returns a line for the log,
+/// or an error if a difference is too large.
 pub(in crate::run) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,
@@ -108,18 +110,18 @@ fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backen
     Ok(judge(system, &atoms, &found, &reference))
 }
 
-/// Forces and energies of the backend, without restraints.
+/// Forces and energies that the backend computed, without those of restraints.
 struct BackendForces {
     /// force on each of the compared atoms, kJ/mol/nm
     forces: Vec<Vec3>,
-    /// whether the reciprocal-space forces were subtracted
+    /// whether the reciprocal-space forces were subtracted from `forces`
     lacks_reciprocal: bool,
     energies: Energies,
 }
 
 impl BackendForces {
-    /// Takes the results of the last force evaluation. If `without_reciprocal` is set, the reciprocal-space forces
-    /// are subtracted, provided that the backend can compute them separately.
+    /// Copies the results of the last force evaluation from `backend`. If `without_reciprocal` is set, the
+    /// reciprocal-space forces are subtracted, provided that the backend can compute them separately.
     fn new<B: Backend + ?Sized>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
         let Evaluation { forces, energies, .. } = backend.evaluation();
         let mut forces: Vec<Vec3> = atoms.iter().map(|&i| forces[i as usize]).collect();
@@ -141,8 +143,8 @@ impl BackendForces {
     }
 }
 
-/// Chooses the atoms to compare and returns their indices in ascending order. All atoms are compared if they have at
-/// most `whole` pairs. Otherwise about `number` atoms with mass are chosen, evenly spaced among the atoms of each
+/// Chooses the atoms to compare and returns their indices in ascending order. All atoms are chosen if they have at most
+/// `whole` pairs. Otherwise about `number` atoms with mass are chosen, evenly spaced among the atoms of each
 /// Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
@@ -239,11 +241,11 @@ mod tests {
     use crate::testing::Sample;
 
     const ENERGIES: Workload = Workload { energy: true, virial: false, ..Workload::FORCES };
-    /// Time (ps) by which positions are extrapolated to prune the inner list.
+    /// Time (ps) by which positions are extrapolated for the pruning of the inner list.
     const LOOKAHEAD: f64 = 0.008;
 
-    /// Returns a list schedule like that of a run, with positions predicted for pruning. The buffer is so small that
-    /// the lists miss some pairs.
+    /// Returns a list schedule like that of a run, with pruning by predicted positions. The buffer is so small that the
+    /// lists miss some pairs.
     fn schedule(sample: &Sample) -> ListSchedule {
         let inner = sample.system.settings.longest_cutoff() + 0.005;
         ListSchedule { inner, lookahead: LOOKAHEAD, ..sample.schedule() }
@@ -255,7 +257,8 @@ mod tests {
         Host::new(system, cpu, level, Team::single()).expect("a supported system")
     }
 
-    /// Creates a backend whose lists were built at the state `then`, and computes forces at the state of the sample.
+    /// Creates a backend whose pair lists were built at the state `then`, and computes forces at the state of the
+    /// sample.
     fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
         let mut host = host(system, schedule, Simd::detect());
         host.upload(then).expect("a state");
@@ -266,8 +269,8 @@ mod tests {
         host
     }
 
-    /// Returns the verdict of a comparison in which the fast backend uses a system changed by `spoil`, and the
-    /// reference uses the original system.
+    /// Compares forces of a system that `spoil` has changed, computed by the fast backend, with the double-precision
+    /// reference of the original system.
     fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
         let (mut system, lists) = (sample.system.clone(), schedule(sample));
         spoil(&mut system);
@@ -293,7 +296,8 @@ mod tests {
                 host.prune_lists(lists.lookahead).expect("lists");
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
-                // with other settings, `tests/forces.rs` requires the errors of these systems to be within the limits
+                // the errors of these systems may exceed the limits slightly with the settings of this test;
+                // `tests/forces.rs` requires them to be within the limits with other settings
                 let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
                 assert!(how.contains("energies"), "{level:?} {how}");
             }
@@ -323,7 +327,7 @@ mod tests {
             spoilt(&sample, |system| system.topology.exclusions = exclusions)
         };
         differs(exclude(&excluded[1..]), "forces");
-        // two atoms of the peptide that are not excluded
+        // two atoms of the peptide that are not excluded from each other
         let distant = [0, 15];
         assert!(!excluded.contains(&distant));
         differs(exclude(&[&[distant], &excluded[..]].concat()), "forces");
@@ -345,7 +349,7 @@ mod tests {
             })
         };
         differs(with_mesh(|pme| pme.grid = pme.grid.map(|points| points / 2 + 2)), "forces");
-        // a lower order is less accurate, but not wrong
+        // PME with a lower B-spline order is less accurate, but not wrong
         let verdict = with_mesh(|pme| pme.order = 4);
         assert!(matches!(&verdict, Verdict::Strays(how) if how.contains("the limits are 2e-5")), "{verdict:?}");
     }
@@ -354,7 +358,7 @@ mod tests {
     fn lists_may_lack_what_they_promise_and_no_more() {
         let sample = Sample::load("peptide-charged");
         let lists = schedule(&sample);
-        // lists are built from positions 40 fs earlier
+        // pair lists are built from positions 40 fs before the present positions
         let mut then = sample.state.clone();
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.04);
         let host = computed(&sample, &sample.system, lists, &then);
@@ -374,7 +378,7 @@ mod tests {
         let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
         let found = BackendForces::new(&host, &atoms, false);
         differs(judge(&sample.system, &atoms, &found, &expected), "forces");
-        // lists with a smaller radius than the schedule says
+        // pair lists with a smaller radius than the list schedule states
         let short = ListSchedule { inner: lists.inner - 0.3, ..lists };
         let host = computed(&sample, &sample.system, short, &sample.state);
         differs(compare(&sample.system, &lists, &host).expect("a verdict"), "forces");

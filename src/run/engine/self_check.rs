@@ -1,5 +1,5 @@
-//! Comparison of a GPU with the CPU before a run uses the GPU. The forces and energies of one state are compared, and
-//! then the positions after one step from this state.
+//! Comparison of a GPU with the CPU before a run uses the GPU. First the forces and energies of one state are compared,
+//! and then the positions after one step from this state.
 
 use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
 use crate::context::Context;
@@ -7,40 +7,41 @@ use crate::error::{Error, Result};
 use crate::system::State;
 use crate::vec3::Vec3;
 
-/// Largest RMS difference of the forces, relative to the RMS force. The errors of GPU and CPU are each at most
-/// 2·10⁻⁵, the project's limit for interactions in `f32` (`tests/forces.rs`), so the difference is at most 4·10⁻⁵.
+/// Largest RMS difference between the forces on GPU and CPU, relative to the RMS force. The errors on GPU and CPU are
+/// each at most 2·10⁻⁵, the project's limit for interactions in `f32` (`tests/forces.rs`), so the difference is at most
+/// 4·10⁻⁵.
 const FORCE: f64 = 4e-5;
-/// Largest RMS difference of the forces in kJ/mol/nm on a perfect lattice, where forces cancel but rounding errors do
-/// not. In the tests, force errors are at most 2·10⁻⁵ of the terms that cancel, which is at most 10⁻³ kJ/mol/nm on
-/// each device.
+/// Largest RMS difference (kJ/mol/nm) between the forces on GPU and CPU on a perfect lattice, where forces cancel but
+/// rounding errors do not. In the tests, force errors are at most 2·10⁻⁵ of the terms that cancel, which is at most
+/// 10⁻³ kJ/mol/nm on each device.
 const LATTICE_FORCE: f64 = 2e-3;
 /// Limit on the difference between an energy on the GPU and on the CPU, relative to the sum of the absolute values of
 /// its terms. The limit is twice the project's 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
 const ENERGY: f64 = 2e-6;
 
-/// Time step of the compared step, ps.
+/// Time step with which the positions on GPU and CPU are compared, ps.
 const TIMESTEP: f64 = 0.002;
-/// Largest RMS difference of the positions after a step from rest, relative to the RMS displacement. Usual forces
-/// move an atom by 10⁻⁴ nm in a step. The constraint tolerances of 10⁻⁶ on GPU and CPU allow differences of a
-/// thousandth of this displacement. The step uses the kernels without energies, and an error in one of these kernels
-/// causes a larger difference.
+/// Largest RMS difference between the positions on GPU and CPU after a step from rest, relative to the RMS
+/// displacement. Usual forces move an atom by 10⁻⁴ nm in a step. The constraint tolerances of 10⁻⁶ on GPU and CPU allow
+/// differences of a thousandth of this displacement. The step uses the kernels without energies, and an error in one of
+/// these kernels causes a larger difference.
 const MOVE: f64 = 1e-2;
-/// Largest RMS difference of the positions in nm if atoms hardly move. Constraint lengths of 0.1 nm have a relative
-/// tolerance of 10⁻⁶ on GPU and on CPU.
+/// Largest RMS difference (nm) between the positions on GPU and CPU if atoms hardly move. Constraint lengths of 0.1 nm
+/// have a relative tolerance of 10⁻⁶ on GPU and on CPU.
 const LEAST_MOVE: f64 = 2e-7;
 
-/// Result of a comparison.
+/// Result of the comparison of GPU and CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::run) enum Verdict {
-    /// GPU and CPU agree; the text gives the differences
+    /// all differences between GPU and CPU are within the limits; the text states the differences
     Agrees(String),
-    /// GPU and CPU differ; the text gives the differences
+    /// a difference between GPU and CPU exceeds its limit; the text states the differences
     Differs(String),
-    /// atoms overlap, so forces cannot be compared
+    /// interacting atoms overlap, so forces cannot be compared
     Undecided,
 }
 
-/// Compares a GPU with the CPU at `state`.
+/// Compares forces, energies and one step of a GPU and the CPU, starting from `state`.
 pub(in crate::run) fn compare(
     gpu: &mut Context<impl Backend + ?Sized>,
     cpu: &mut Context<impl Backend + ?Sized>,
@@ -62,7 +63,7 @@ pub(in crate::run) fn compare(
     Ok(judge_move(&step(gpu)?, &expected, &still.positions, &how))
 }
 
-/// Evaluates forces and energies of a state.
+/// Evaluates forces, energies and virial of a state.
 fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) -> Result<&'a Evaluation> {
     context.set_state(state)?;
     context.forces(Workload { energy: true, virial: false, ..Workload::FORCES })
@@ -81,7 +82,7 @@ fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
 fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> Verdict {
     let (off, moved) = (rms_difference(found, expected), rms_difference(expected, start));
     let relative = off / moved.max(f64::MIN_POSITIVE);
-    // the comparison is false for NaN
+    // a NaN difference counts as a disagreement
     let agrees = off <= MOVE * moved || off <= LEAST_MOVE;
     if !agrees {
         return Verdict::Differs(format!(
@@ -92,11 +93,11 @@ fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> V
     Verdict::Agrees(format!("{how}, and a step within {relative:.1e}"))
 }
 
-/// Compares first the forces, and then the energies.
+/// Compares the forces and then the energies of GPU and CPU with the limits of this module.
 fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     let (error, scale) = (rms_difference(&found.forces, &expected.forces), rms(expected.forces.iter().copied()));
     let relative = error / scale.max(f64::MIN_POSITIVE);
-    // the comparison is false for NaN
+    // a NaN difference counts as a disagreement
     let forces_agree = error <= FORCE * scale || error <= LATTICE_FORCE;
     if !forces_agree {
         return Verdict::Differs(format!(
@@ -111,9 +112,9 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     }
 }
 
-/// Returns the largest difference of any energy, relative to the sum of the absolute terms. The error names the first
-/// energy whose difference exceeds its limit, `bar` times this sum plus `slack` (kJ/mol). `whose` names the source of
-/// the expected energies in the message.
+/// Returns the largest difference between `found` and `expected` energy terms, relative to the sum of the absolute
+/// terms. Returns an error that names the first term whose difference exceeds `bar` times this sum plus `slack`
+/// (kJ/mol). `whose` names the source of the expected energies in the message.
 pub(in crate::run) fn compare_energies(
     found: &Energies,
     e: &Energies,
@@ -180,8 +181,8 @@ mod tests {
 
     #[test]
     fn a_device_that_forgets_a_kernel_is_found_out() {
-        // the contributions of these kernels to the forces range from less than a thousandth to nearly all of the
-        // force
+        // the contributions of these four kernels to the forces differ widely: from less than a thousandth to nearly
+        // all of the force
         for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveLinesSums] {
             let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };

@@ -1,4 +1,4 @@
-//! Threads of runs, and the processors to which they are bound.
+//! Threads of runs, and the processors to which the threads are bound.
 
 use crate::error::{Error, Problem, Result};
 use crate::run::engine::REPRODUCIBLE_PARTS;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// each thread has its own buffers.
 const THREADS_PER_PROCESSOR: usize = 8;
 
-/// Returns an error if there are many more threads than processors. The number of chunks of work of
-/// `run.reproducible` is always allowed as the number of threads.
+/// Returns an error if there are many more threads than processors. As many threads as `run.reproducible` has chunks of
+/// work are always allowed.
 pub(in crate::run) fn check_threads(threads: usize) -> Result<()> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let most = (THREADS_PER_PROCESSOR * available).max(REPRODUCIBLE_PARTS);
@@ -24,14 +24,14 @@ pub(in crate::run) fn check_threads(threads: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns a processor for each of `threads` threads, out of the processors that this process may use. The first
+/// Returns one processor for each of `threads` threads, out of the processors that this process may use. The first
 /// processors are left to `others` other runs with `threads` threads each. Returns an error if there are not enough
 /// processors.
 pub(in crate::run) fn pinned(threads: usize, others: usize) -> Result<Vec<CoreId>> {
     share(&core_affinity::get_core_ids().unwrap_or_default(), threads, others)
 }
 
-/// Selects the processors of a run from `processors` in the way that [`pinned`] describes.
+/// Selects the processors of a run from `processors`, by the rule that [`pinned`] describes.
 fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<CoreId>> {
     let (all, available) = ((others + 1) * threads, processors.len());
     if all > available {
@@ -46,7 +46,7 @@ pub(in crate::run) fn start(threads: usize, processors: Vec<CoreId>) -> Result<(
     let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
     let place = move |number: usize| {
         if let Some(&processor) = processors.get(number) {
-            // if the operating system refuses to bind a thread, the run is at most slower
+            // the error is ignored, because a thread that the operating system does not bind is at most slower
             let _ = core_affinity::set_for_current(processor);
         }
     };

@@ -1,12 +1,12 @@
 //! Tuning of a run: choice of the lifetimes of the pair lists, and of the Coulomb cutoff and PME grid.
 //!
-//! Candidates are plain data ([`Setting`]). A cost model ranks the candidates; the ranking is the same in every run.
-//! With `tuning = "measure"` the best candidates are timed at the start of the first stage of dynamics. A timing
-//! consists of a few pair searches, prunings and force evaluations, and does not change the state. The estimated
-//! error of each candidate is within the limits of the input. List radii follow from the drift tolerance, and cutoff
-//! and mesh come from [`crate::pme::ErrorModel::splittings`]. The choice holds for the rest of the run, and a
-//! checkpoint stores it. On a GPU candidates are not timed. The GPU's cost model chooses only the lists, and the
-//! CPU's cost model chooses the mesh.
+//! A candidate is a [`Setting`]: a pair list schedule, a Coulomb cutoff and a PME grid. A cost model ranks the
+//! candidates; the ranking is the same in every run. With `tuning = "measure"` the best candidates are timed at the
+//! start of the first stage of dynamics. A timing consists of a few pair searches, prunings and force evaluations, and
+//! does not change the state. The estimated error of each candidate is within the limits of the input. List radii
+//! follow from the drift tolerance, and cutoff and mesh come from [`crate::pme::ErrorModel::splittings`]. The choice
+//! holds for the rest of the run, and a checkpoint stores it. On a GPU candidates are not timed. The GPU's cost model
+//! chooses only the lists, and the CPU's cost model chooses the mesh.
 
 use crate::backend::{Backend, Workload};
 use crate::ensemble::multiple_time_steps::LongRange;
@@ -24,24 +24,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of schedules of the cost model that the log shows.
+/// Number of list schedules, in the order of the cost model, that the log shows.
 const SHOWN: usize = 4;
-/// Width of the ranges of Coulomb cutoffs, as a fraction of the longer cutoff. One cutoff is timed in each range.
+/// Width of a range of Coulomb cutoffs, as a fraction of its longest cutoff. One cutoff of each range is timed.
 const RANGE: f64 = 0.08;
-/// Largest predicted slowdown relative to the model's choice. Splittings that are predicted to be slower are not
-/// timed.
+/// Largest slowdown relative to the choice of the cost model with which a combination of cutoff and mesh is still
+/// timed. Combinations that the cost model predicts to be slower are not timed.
 const SLOWER: f64 = 0.08;
 /// Number of list schedules that are timed in addition to the fastest setting so far.
 const SCHEDULES: usize = 3;
-/// Number of rounds. Each round times every setting once, in turn.
+/// Number of measurement rounds. Each round times every setting once.
 const ROUNDS: usize = 7;
-/// Number of timed force evaluations per setting in a round. An untimed evaluation before these fills the caches. The
-/// shortest time is used.
+/// Number of timed force evaluations per setting in a round, of which the shortest time is used. One untimed evaluation
+/// precedes them to fill the CPU caches.
 const EVALUATIONS: usize = 5;
 /// Ratio of the standard deviation of a normal distribution to its median absolute deviation.
 const DEVIATION: f64 = 1.4826;
 
-/// Returns the settings with another Coulomb cutoff and mesh.
+/// Returns `settings` with the Coulomb cutoff and mesh of `pme`.
 fn split(settings: ForceSettings, pme: Option<Splitting>) -> ForceSettings {
     pme.map_or(settings, |Splitting { cutoff, parameters }| ForceSettings {
         cutoff: Some(cutoff),
@@ -50,7 +50,7 @@ fn split(settings: ForceSettings, pme: Option<Splitting>) -> ForceSettings {
     })
 }
 
-/// Sets the Coulomb cutoff and mesh of the system to those that `tuning` has chosen.
+/// Sets the Coulomb cutoff and mesh of the system to the values that `tuning` has chosen.
 pub(in crate::run) fn adopt(system: &mut Arc<System>, tuning: Option<&Tuning>) {
     if let Some(tuning) = tuning {
         let settings = split(system.settings, tuning.chosen.pme);
@@ -58,7 +58,7 @@ pub(in crate::run) fn adopt(system: &mut Arc<System>, tuning: Option<&Tuning>) {
     }
 }
 
-/// Tuner of one system, with the data on which the choice depends.
+/// Tuner of one system, with the data on which the choice of the settings depends.
 pub(in crate::run) struct Tuner<'a> {
     engine: &'a Engine,
     plan: &'a Plan,
@@ -84,8 +84,8 @@ impl<'a> Tuner<'a> {
         Ok(Tuner { engine, plan, system, state, alternatives, choices, on_gpu, every: interval_of_meshes(plan) })
     }
 
-    /// Chooses a setting; `None` without a cutoff, because nothing can be tuned. A request to stop ends the
-    /// measurement early.
+    /// Chooses a setting for the run; `None` for a system without a cutoff, where nothing can be tuned. A request to
+    /// stop ends the measurement early.
     pub(in crate::run) fn tune(&self, requests: &Requests) -> Result<Option<Tuning>> {
         if self.system.settings.cutoff.is_none() {
             return Ok(None);
@@ -109,7 +109,7 @@ impl<'a> Tuner<'a> {
             measured_gain: None,
             seconds: 0.0,
         };
-        // the reference backend runs at the same speed with all settings, so it is not timed
+        // the double-precision reference backend runs at the same speed with all settings, so nothing is timed on it
         let timed = self.plan.run.precision == Precision::Mixed && !self.on_gpu;
         if method == TuningMethod::Measure && timed {
             self.measure(model, requests, &mut tuning)?;
@@ -142,7 +142,8 @@ impl<'a> Tuner<'a> {
         Trial { setting: Setting { pme, lists }, megacycles, measured: None }
     }
 
-    /// Returns the candidates for the cost model: all list schedules, and alternative meshes with the same cutoff.
+    /// Returns the candidates that the cost model ranks: all list schedules, and alternative meshes with the same
+    /// cutoff.
     fn considered(&self) -> Vec<Trial> {
         let (own, schedules) = (self.own_splitting(), self.choices.all());
         let trials = schedules.iter().take(SHOWN).map(|&lists| self.trial(own, lists));
@@ -172,13 +173,13 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// Returns combinations of cutoff and mesh that may be faster than `best`, each with its best lists. One
-    /// combination, the cheapest, is taken in each range of cutoffs, because the cost model is less accurate for
-    /// cutoffs far from the calibration.
+    /// Returns combinations of cutoff and mesh that may be faster than `best`, each with its cheapest lists. Only the
+    /// cheapest combination of each range of cutoffs is returned, because the cost model is less accurate for cutoffs
+    /// far from those with which it was calibrated.
     fn splittings(&self, best: &Trial) -> Vec<Trial> {
         let ListSchedule { outer, inner, .. } = best.setting.lists;
         let usual = self.reach(best.setting.pme);
-        // all cutoffs are ranked with the buffer of `best`, because similar list errors need similar buffers
+        // all cutoffs are ranked with the list buffer of `best`, because similar list errors need similar buffers
         let roughly = |&other: &Splitting| {
             let longer = self.reach(Some(other)) - usual;
             let lists = ListSchedule { outer: outer + longer, inner: inner + longer, ..best.setting.lists };
@@ -201,14 +202,14 @@ impl<'a> Tuner<'a> {
         cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
     }
 
-    /// Returns the schedules with other list lifetimes that are cheapest according to the cost model.
+    /// Returns the list schedules other than that of `best` that are cheapest according to the cost model.
     fn schedules(&self, best: &Trial) -> Vec<Trial> {
         let Setting { pme, lists } = best.setting;
         let others = self.lists(pme).all().into_iter().filter(|other| *other != lists);
         others.take(SCHEDULES).map(|other| self.trial(pme, other)).collect()
     }
 
-    /// Measures the seconds per step of each setting, round by round; `None` if the run is to stop.
+    /// Measures the seconds per step of each setting in each round; `None` if a request to stop ended the measurement.
     fn times(&self, trials: &[Trial], requests: &Requests) -> Result<Option<Vec<[f64; ROUNDS]>>> {
         let mut system = self.system.clone();
         let mut fields = vec![];
@@ -235,8 +236,8 @@ fn interval_of_meshes(plan: &Plan) -> u32 {
     longest.and_then(|(_, stage)| stage.multiple_time_steps).map_or(1, |steps| steps.every)
 }
 
-/// Measures the time per step in seconds. The result is the time of a force evaluation, with reciprocal space at
-/// every `every`-th step, plus the times of a pair search and of a pruning, each divided by its interval in steps.
+/// Measures the time per step in seconds: the time of a force evaluation, with reciprocal space at every `every`-th
+/// step, plus the times of a pair search and of a pruning, each divided by its interval in steps.
 fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, state: &State) -> Result<f64> {
     cpu.upload(state)?;
     let start = Instant::now();
@@ -251,7 +252,8 @@ fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, sta
     Ok(forces + search / f64::from(lists.rebuild) + pruning / f64::from(lists.prune))
 }
 
-/// Measures the shortest time of a force evaluation, because other programs on the machine can only lengthen it.
+/// Returns the shortest of several measured times of a force evaluation, s. The shortest time is used, because other
+/// programs on the machine can only lengthen a measurement.
 fn shortest(cpu: &mut dyn Backend, long_range: LongRange) -> Result<f64> {
     let workload = Workload { long_range, ..Workload::FORCES };
     cpu.forces(workload)?;
@@ -264,7 +266,7 @@ fn shortest(cpu: &mut dyn Backend, long_range: LongRange) -> Result<f64> {
     Ok(least)
 }
 
-/// Returns for each setting its time, its gain over the first setting, and the spread of this gain.
+/// Returns for each setting its time, its gain over the first setting, and the spread of this gain between rounds.
 fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     let against_first = |own: &[f64; ROUNDS]| {
         // gains are computed per round, because other programs slow down all settings of a round alike
@@ -276,7 +278,7 @@ fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     times.iter().map(against_first).collect()
 }
 
-/// Returns the setting with the largest gain; the first setting if no gain exceeds its spread.
+/// Returns the index of the setting with the largest gain; 0 if no gain exceeds its spread.
 fn choose(timed: &[Timed]) -> usize {
     let clear = timed.iter().enumerate().filter(|(_, timed)| timed.gain > timed.spread);
     clear.fold(0, |best, (index, timed_here)| if timed_here.gain > timed[best].gain { index } else { best })
@@ -341,7 +343,7 @@ mod tests {
             vec![],
             vec![first],
             vec![rounds(6.1, QUIET)],
-            // gain of 3 % with a spread of 7 %
+            // a setting with a gain of 3 % and a spread of 7 %
             vec![rounds(5.82, NOISY)],
             vec![rounds(5.82, NOISY), first],
         ] {

@@ -1,4 +1,5 @@
-//! Energy surface of a system for the minimiser: a context whose lists expire by displacement, and constraints.
+//! Energy surface of a system for the minimiser: a context with pair lists that expire by displacement, and
+//! constraints.
 
 use crate::backend::{Backend, Workload};
 use crate::constraint::ConstraintPlan;
@@ -12,13 +13,13 @@ use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
 use std::sync::Arc;
 
-/// Context and constraints for the minimiser. Constraints use unit masses, so that projections do not depend on the
-/// masses.
+/// Context and constraints for the minimiser. All constrained atoms have unit mass in the constraint algorithm, so that
+/// projections do not depend on the masses.
 pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
     sites: SitePlan,
     team: Arc<Team>,
-    /// state that is passed to the context; velocities are zero
+    /// state that is passed to the context for each evaluation; its velocities are zero
     state: State,
     /// atoms without mass: virtual sites, which follow other atoms, and frozen atoms
     massless: Vec<usize>,
@@ -26,7 +27,7 @@ pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
 }
 
 impl<B: Backend + ?Sized> ForceSurface<B> {
-    /// Creates the energy surface for the cell of `state`, from a context whose lists expire by displacement. If a
+    /// Creates the energy surface for the cell of `state`, from a context whose pair lists expire by displacement. If a
     /// minimisation continues, `origin` holds the positions from which its pair lists were last built.
     pub(in crate::run) fn new(
         system: &System,
@@ -47,7 +48,7 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
         Ok(ForceSurface { constraints, sites, team, state: still, massless, context })
     }
 
-    /// Describes device, threads and instruction set, for the log.
+    /// Describes the device, threads and instruction set of the context, for the log.
     pub(in crate::run) fn description(&self) -> String {
         self.context.backend().description()
     }
@@ -57,7 +58,7 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
         self.context.backend().restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec())
     }
 
-    /// Returns the positions from which the lists were built.
+    /// Returns the positions from which the pair lists were built.
     pub(in crate::run) fn origin(&self) -> Result<Vec<Vec3>> {
         Ok(self.context.list_origins()?.map_or_else(Vec::new, |origins| origins.rebuilt.positions))
     }
@@ -75,7 +76,8 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
                 self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
                 Ok(found.energies.potential())
             }
-            // a GPU cannot sum the huge forces of overlapping atoms
+            // a GPU cannot sum the huge forces of overlapping atoms, so the forces count as NaN and the energy as
+            // infinite
             Err(Error::Unstable { .. }) => {
                 forces.fill(Vec3::splat(f64::NAN));
                 self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
@@ -107,14 +109,14 @@ mod tests {
     use crate::testing::Sample;
     use crate::vec3::vec3;
 
-    /// Buffer of the lists, nm.
+    /// Buffer of the pair lists, nm.
     const BUFFER: f64 = 0.05;
     const STEPS: u64 = 12;
-    /// The project's limit for the error of energies with interactions in `f32`, relative to the sum of the absolute
-    /// terms.
+    /// Allowed relative error of energies with interactions in `f32`: the project's limit of 10⁻⁶ of the sum of the
+    /// absolute energy terms.
     const ENERGY: f64 = 1e-6;
-    /// Allowed relative difference between the energy decreases of two minimisations. Both have the same start, but
-    /// rounding errors grow, so one may reach a lower energy.
+    /// Allowed relative difference between the energy decreases of two minimisations with the same start. Rounding
+    /// errors grow during a minimisation, so one of the two may reach a lower energy.
     const FALL: f64 = 0.2;
 
     fn surface<B: Backend>(sample: &Sample, backend: B, origin: Option<&[Vec3]>) -> ForceSurface<B> {

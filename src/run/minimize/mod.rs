@@ -1,14 +1,14 @@
 //! Energy minimisation: steepest descent out of clashes, then L-BFGS.
 //!
-//! One step is one evaluation of energy and forces. A step tries a displacement and keeps it if the energy falls. The
-//! pair (displacement, change of force) then joins the history from which L-BFGS computes the next direction (J.
-//! Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or while any force
-//! is as large as in a clash, a step goes along the force with an adaptive length. The minimiser accepts any start.
-//! In a step no atom moves by more than [`MinimizeSettings::max_displacement`], a NaN force becomes a random
-//! displacement, and a NaN energy counts as infinite.
+//! One step is one evaluation of energy and forces at a trial displacement, which is kept if the energy falls. The pair
+//! (displacement, change of force) then joins the history from which L-BFGS computes the next direction (J. Nocedal,
+//! Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or while any force is as
+//! large as in a clash, a step goes along the force with an adaptive length. The minimiser accepts any start. In a step
+//! no atom moves by more than [`MinimizeSettings::max_displacement`], a NaN force becomes a random displacement, and a
+//! NaN energy counts as infinite.
 //!
 //! The [`Minimizer`] holds all data on which the next step depends. A minimisation that continues from a stored
-//! [`Minimizer`] gives the same bits. Its history has 2 × [`HISTORY`] vectors per atom.
+//! [`Minimizer`] therefore gives the same results bit for bit. Its history has 2 × [`HISTORY`] vectors per atom.
 
 pub(super) mod energy_surface;
 
@@ -24,39 +24,41 @@ use crate::vec3::{Vec3, vec3};
 /// each pair takes 48 bytes per atom.
 const HISTORY: usize = 5;
 /// Force (kJ/mol/nm) that occurs only in clashes. A bond of 3e5 kJ/mol/nm² that is stretched by a third of its length
-/// has this force. Larger forces are shortened to this value, because the largest force limits the step and the other
+/// has this force. Larger forces are scaled down to this value, because the largest force limits the step and the other
 /// atoms would otherwise hardly move.
 const CLASH_FORCE: f64 = 1e4;
-/// Limit of forces (kJ/mol/nm). Larger forces are shortened to this limit, so that the sum of their squares stays
+/// Limit of forces (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of their squares stays
 /// finite for any number of atoms.
 const LARGEST_FORCE: f64 = 1e100;
-/// Factors by which the step length of steepest descent grows and shrinks.
+/// Factor by which the step length of steepest descent grows after a step that is kept. After a rejected step, the
+/// length is multiplied by [`SHRINK`].
 const GROW: f64 = 1.2;
 const SHRINK: f64 = 0.5;
-/// Length of the first step of steepest descent, as a fraction of the largest displacement.
+/// Length of the first step of steepest descent, as a fraction of the maximum displacement per step.
 const FIRST_STEP: f64 = 0.1;
-/// Sufficient decrease (Armijo): the energy must fall by this fraction of force × displacement.
+/// Sufficient decrease (Armijo condition): the energy must fall by at least this fraction of the product force ×
+/// displacement.
 const DECREASE: f64 = 1e-4;
 /// Largest allowed ratio of the slope of the energy at the end of a step to the slope at its start. This criterion is
 /// used if rounding errors hide the change of the energy (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J.
 /// Optim. 16, 170 (2005), doi:10.1137/030601880).
 const SLOPE: f64 = 0.8;
-/// Smallest fraction of an L-BFGS step that is tried. Below this fraction the direction and the history are
-/// discarded.
+/// Smallest fraction of an L-BFGS step that is tried. If even this fraction does not lower the energy, the direction
+/// and the history are discarded.
 const SHORTEST_CUT: f64 = 0.01;
 /// Displacement in nm below which the minimisation stalls. For comparison, the spacing of floating-point numbers at
 /// 10 nm is 2e-15 nm.
 const SHORTEST_STEP: f64 = 1e-10;
 
-/// An energy surface.
+/// Energy surface that the minimiser descends: energy and forces as functions of the positions, and constraints.
 pub trait Surface {
-    /// Returns the energy (kJ/mol) at `positions` (nm) and writes the forces (kJ/mol/nm). The function also sets the
-    /// positions of virtual sites, and sets the forces on virtual sites to zero. Energy and forces may be infinite or
-    /// NaN. An error ends the minimisation.
+    /// Returns the energy (kJ/mol) at `positions` (nm) and writes the forces (kJ/mol/nm). An implementation also sets
+    /// the positions of virtual sites, and sets the forces on virtual sites to zero. Energy and forces may be infinite
+    /// or NaN. An error ends the minimisation.
     fn evaluate(&mut self, positions: &mut [Vec3], forces: &mut [Vec3]) -> Result<f64>;
 
-    /// Moves `positions` so that they satisfy the constraints, along the bonds in `reference`, which satisfies the
-    /// constraints. Returns false if the constraints cannot be satisfied.
+    /// Moves `positions` along the bonds of `reference`, so that they satisfy the constraints; `reference` satisfies
+    /// the constraints. Returns false if the constraints cannot be satisfied.
     fn satisfy(&mut self, reference: &[Vec3], positions: &mut [Vec3]) -> bool {
         let _ = (reference, positions);
         true
@@ -68,14 +70,14 @@ pub trait Surface {
     }
 }
 
-/// Convergence criterion and step size of a minimisation.
+/// Convergence criterion and maximum step size of a minimisation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MinimizeSettings {
     /// convergence criterion: largest force on any atom at the minimum, kJ/mol/nm
     pub force_tolerance: f64,
-    /// largest displacement of any atom in one step, nm
+    /// maximum displacement of any atom in one step, nm
     pub max_displacement: f64,
-    /// relative rounding error of the energy (1e-7 for sums of f32 terms). Smaller changes of the energy are not
+    /// relative rounding error of the energy (1e-7 for sums of `f32` terms); smaller changes of the energy are not
     /// significant
     pub energy_precision: f64,
 }
@@ -86,39 +88,40 @@ impl Default for MinimizeSettings {
     }
 }
 
-/// State of a minimisation after a step.
+/// Status of a minimisation after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
-    /// not converged yet
+    /// not yet converged or stalled
     Running,
-    /// the largest force is within the tolerance
+    /// the largest force is within the force tolerance
     Converged,
-    /// the limit of floating-point precision is reached: no displacement lowers the energy
+    /// no displacement lowers the energy any more, because the limit of floating-point precision is reached
     Stalled,
 }
 
-/// A minimisation in progress.
+/// Minimisation in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Minimizer {
     settings: MinimizeSettings,
-    /// number of energy evaluations after the first evaluation
+    /// number of energy evaluations, not counting that of the start
     step: u64,
     status: Status,
-    /// positions with the lowest energy so far, with this energy and the forces, projected on the constraints
+    /// positions with the lowest energy so far; `energy` and `forces` belong to these positions, and `forces` are
+    /// projected on the constraints
     positions: Vec<Vec3>,
     energy: f64,
     forces: Vec<Vec3>,
     /// length in nm of the next step of steepest descent
     length: f64,
-    /// fraction of the L-BFGS direction to try next
+    /// fraction of the L-BFGS direction that the next step tries
     cut: f64,
     history: VecDeque<Pair>,
-    /// scratch memory of a trial step
+    /// scratch memory for displacement, positions and forces of a trial step
     #[serde(skip)]
     trial: Trial,
 }
 
-/// Displacement s of a step, change y of the gradient in this step, and 1/(s·y).
+/// Entry of the L-BFGS history: displacement s of a step, change y of the gradient in this step, and 1/(s·y).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Pair {
     displacement: Vec<Vec3>,
@@ -134,7 +137,7 @@ struct Trial {
 }
 
 impl Minimizer {
-    /// Satisfies the constraints and evaluates the start.
+    /// Creates a minimiser: satisfies the constraints at the start positions and evaluates their energy and forces.
     pub fn new(settings: MinimizeSettings, mut positions: Vec<Vec3>, surface: &mut impl Surface) -> Result<Self> {
         let reference = positions.clone();
         // if the constraints cannot be satisfied at the start, the start is used unchanged, because the first steps
@@ -193,33 +196,34 @@ impl Minimizer {
         Ok(self.status)
     }
 
-    /// Returns the number of steps done.
+    /// Returns the number of steps done, each of which is one energy evaluation.
     pub fn steps(&self) -> u64 {
         self.step
     }
 
-    /// Returns the state after the last step.
+    /// Returns the status after the last step.
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// Returns the lowest energy so far in kJ/mol; infinite if no energy was a number.
+    /// Returns the lowest energy so far in kJ/mol; infinite if every energy was NaN.
     pub fn energy(&self) -> f64 {
         self.energy
     }
 
-    /// Returns the positions (nm) of the lowest energy.
+    /// Returns the positions (nm) with the lowest energy so far.
     pub fn positions(&self) -> &[Vec3] {
         &self.positions
     }
 
-    /// Returns the largest force (kJ/mol/nm) at the lowest energy, and its atom.
+    /// Returns the largest force (kJ/mol/nm) at the positions of lowest energy, and the index of the atom on which it
+    /// acts.
     pub fn max_force(&self) -> (f64, usize) {
         let largest = |best: (f64, usize), (i, f): (usize, &Vec3)| if f.norm() > best.0 { (f.norm(), i) } else { best };
         self.forces.iter().enumerate().fold((0.0, 0), largest)
     }
 
-    /// Computes the trial displacement.
+    /// Computes the displacement that the next step tries.
     fn choose_displacement(&mut self, surface: &mut impl Surface) {
         let (max_force, _) = self.max_force();
         let displacement = &mut self.trial.displacement;
@@ -228,7 +232,8 @@ impl Minimizer {
             for d in displacement.iter_mut() {
                 *d = *d * (CLASH_FORCE / d.norm()).min(1.0);
             }
-            // forces are projected again, because shortening them to `CLASH_FORCE` adds components along constraints
+            // forces are projected on the constraints again, because shortening them to `CLASH_FORCE` adds components
+            // along constraints
             if max_force > CLASH_FORCE {
                 surface.project(&self.positions, displacement);
             }
@@ -242,7 +247,7 @@ impl Minimizer {
         displacement.iter_mut().for_each(|d| *d = *d * scale);
     }
 
-    /// Whether a trial lowers the energy.
+    /// Whether a trial displacement with this energy is kept.
     fn is_acceptable(&self, energy: f64, trial: &Trial) -> bool {
         if self.energy == f64::INFINITY {
             return true;

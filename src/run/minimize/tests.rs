@@ -48,7 +48,7 @@ fn minimize(settings: MinimizeSettings, start: Vec<Vec3>, surface: &mut impl Sur
 
 #[test]
 fn lennard_jones_clusters_reach_their_minima() {
-    // minima of 2, 3 and 4 atoms, in which all pairs are at the optimal distance and have an energy of −1 kJ/mol
+    // exact minima of 2, 3 and 4 atoms, in which all pairs are at the optimal distance and have an energy of −1 kJ/mol
     for (count, energy) in [(2, -1.0), (3, -3.0), (4, -6.0)] {
         let settings = MinimizeSettings { force_tolerance: 1e-6, ..MinimizeSettings::default() };
         let done = minimize(settings, scattered(count, 0.6, 1), &mut Analytic(lennard_jones), 2000);
@@ -60,8 +60,8 @@ fn lennard_jones_clusters_reach_their_minima() {
 
 #[test]
 fn icosahedron_of_thirteen() {
-    // the minimum is −44.326801 ε: the Cambridge Cluster Database (D. J. Wales, J. P. K. Doye, J. Phys. Chem. A 101,
-    // 5111 (1997))
+    // the energy of the icosahedral minimum of 13 atoms is −44.326801 ε according to the Cambridge Cluster Database (D.
+    // J. Wales, J. P. K. Doye, J. Phys. Chem. A 101, 5111 (1997))
     let golden = 0.5 * (1.0 + 5.0f64.sqrt());
     let mut start = vec![Vec3::ZERO];
     for (a, b) in [(1.0, golden), (-1.0, golden), (1.0, -golden), (-1.0, -golden)] {
@@ -95,7 +95,7 @@ fn curved_valley_is_followed_to_its_end() {
     let done = minimize(settings, start, &mut valley, 500);
     assert_eq!(done.status(), Status::Converged, "{:?}", done.max_force());
     for r in done.positions() {
-        // the softest curvature is 0.4, so the distance from the minimum is F/0.4
+        // the softest curvature is 0.4, so the distance from the minimum is F/0.4 for a remaining force F
         assert!((*r - vec3(1.0, 1.0, 0.0)).norm() < 1e-6);
     }
 }
@@ -115,7 +115,7 @@ fn impossible_starts_are_survived() {
         while minimizer.status() == Status::Running && minimizer.steps() < 5000 {
             minimizer.step(&mut surface).unwrap();
             for (a, b) in minimizer.positions().iter().zip(&before) {
-                // 1e-9 allows for the rounding error of the sum
+                // the relative tolerance of 1e-9 allows for the rounding error of the sum of position and displacement
                 assert!((*a - *b).norm() <= settings.max_displacement * (1.0 + 1e-9));
             }
             before.clone_from_slice(minimizer.positions());
@@ -125,7 +125,7 @@ fn impossible_starts_are_survived() {
     }
 }
 
-/// A spring holds atom 0 at the origin, a weight pulls atom 1 down, and a rod joins them.
+/// Test surface: a spring holds atom 0 at the origin, a weight pulls atom 1 down, and a rigid rod joins the two atoms.
 struct Pendulum(ConstraintPlan);
 
 const SPRING: f64 = 500.0;
@@ -161,7 +161,7 @@ fn constraints_hold_at_the_minimum() {
     let done = minimize(settings, start, &mut pendulum, 500);
     assert_eq!(done.status(), Status::Converged);
     let hanging = vec3(0.0, 0.0, -WEIGHT / SPRING);
-    // the softest curvature is that of the pendulum, WEIGHT/ROD = 133
+    // the softest curvature of the energy is that of the pendulum, WEIGHT/ROD = 133 kJ/mol/nm²
     assert!((done.positions()[0] - hanging).norm() < 1e-6);
     assert!((done.positions()[1] - hanging + vec3(0.0, 0.0, ROD)).norm() < 1e-6);
     assert!(((done.positions()[1] - done.positions()[0]).norm() - ROD).abs() < 1e-12);
@@ -199,8 +199,8 @@ fn rounded_energies_do_not_stop_the_descent() {
 
 #[test]
 fn the_limit_of_the_arithmetic_ends_the_descent() {
-    // force errors are up to 5e-4, so forces are never zero, and energy errors are 1e-7. The tolerance of 1e-6 cannot
-    // be reached
+    // forces have errors of up to 5e-4 kJ/mol/nm and are therefore never zero, and energies have errors of 1e-7. The
+    // tolerance of 1e-6 kJ/mol/nm cannot be reached
     let mut noisy = Analytic(|positions: &[Vec3], forces: &mut [Vec3]| {
         let energy = lennard_jones(positions, forces) - 1000.0;
         forces.iter_mut().for_each(|f| *f = f.map(|c| ((c * 1e3).floor() + 0.5) * 1e-3));
@@ -211,7 +211,7 @@ fn the_limit_of_the_arithmetic_ends_the_descent() {
         let done = minimize(settings, scattered(20, 0.8, 2), &mut noisy, 5000);
         println!("noisy: {:?} after {}", done.max_force(), done.steps());
         assert_eq!(done.status(), Status::Stalled, "{:?} after {}", done.max_force(), done.steps());
-        // the force without errors is as small as the force errors and the energy errors allow
+        // the exact force at the minimum is as small as the errors of force and energy allow
         let mut forces = vec![Vec3::ZERO; 20];
         lennard_jones(done.positions(), &mut forces);
         assert!(largest(&forces) < 0.5, "{}", largest(&forces));

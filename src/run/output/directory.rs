@@ -8,11 +8,11 @@ use crate::run::plan::{OutputOptions, Plan};
 use std::fs;
 use std::path::PathBuf;
 
-/// Advice to the user about existing files.
+/// Advice to the user about existing files, the end of an error message.
 const ASIDE: &str = "move this file away, choose another output.directory, or use --force to rename the folder with \
                      the old output";
 
-/// The output directory, locked until dropped.
+/// Output directory of a run, locked until dropped.
 #[derive(Debug)]
 pub(in crate::run) struct Directory {
     root: PathBuf,
@@ -27,13 +27,13 @@ impl Directory {
         if force && directory.is_used(&plan.output) {
             let root = &directory.root;
             fs::rename(root, directory.aside()).map_err(|e| Error::io(root, e))?;
-            // the old directory stays locked until the new directory is locked
+            // the renamed old directory stays locked until the new directory is locked
             directory.lock = OutputLock::acquire(root)?;
         }
         Ok(directory)
     }
 
-    /// Returns the path of a file in the directory.
+    /// Returns the path of the file `name` in the output directory.
     pub(in crate::run) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -44,7 +44,7 @@ impl Directory {
         self.lock.check()
     }
 
-    /// Returns the error of [`Directory::check`] if the check fails, otherwise `error`. A file may be unreadable or
+    /// Returns the error of [`Directory::check`] if that check fails, otherwise `error`. A file may be unreadable or
     /// unwritable because the directory was moved after an earlier check.
     pub(in crate::run) fn explain(&self, error: Error) -> Error {
         match error {
@@ -53,7 +53,7 @@ impl Directory {
         }
     }
 
-    /// Returns the unused name to which the directory is moved.
+    /// Returns an unused name, to which `--force` renames an existing output directory.
     fn aside(&self) -> PathBuf {
         let numbered = |n: u32| {
             let mut name = self.root.clone().into_os_string();
@@ -63,7 +63,7 @@ impl Directory {
         (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
     }
 
-    /// Whether the directory holds output of a run, or files with the names of new output.
+    /// Whether the directory holds output of a run, or files with names that the outputs of a new run would have.
     fn is_used(&self, output: &OutputOptions) -> bool {
         let usual = ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"];
         usual.into_iter().any(|name| self.file(name).exists())
@@ -94,7 +94,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Returns an error if an output file exists already.
+    /// Returns an error if an output file of the plan exists already.
     pub(in crate::run) fn check_absent(&self, output: &OutputOptions) -> Result<()> {
         match output.names().iter().map(|name| self.file(name)).find(|path| path.exists()) {
             Some(path) => Err(Problem::new("this file exists already").in_file(&path).help(ASIDE).into()),
@@ -102,9 +102,9 @@ impl Directory {
         }
     }
 
-    /// Renames files, for example `energies.csv` to `energies.part1.csv`, so that new files with these names can be
-    /// created. Symbolic links are not renamed, because the target of a link may be another output file, whose name
-    /// the new file gets.
+    /// Renames files, for example `energies.csv` to `energies.part1.csv`, so that new files with the old names can be
+    /// created. Symbolic links are not renamed, because the target of a link may be another output file, whose name the
+    /// new file gets.
     pub(in crate::run) fn rename_as_part(&self, names: &[String]) -> Result<()> {
         let part = |n: u32, name: &str| {
             let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));

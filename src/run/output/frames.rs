@@ -1,4 +1,4 @@
-//! The reporter that writes a trajectory in any format.
+//! Reporter that writes a trajectory in any of the trajectory formats.
 
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::{Extent, Mark};
@@ -16,7 +16,8 @@ use crate::system::Topology;
 use crate::units::BAR;
 use std::fs;
 
-/// Observables that are stored with every frame. The temperatures of groups are stored after these observables.
+/// Observables that are stored with every frame, with their units. The temperatures of temperature groups follow these
+/// observables.
 const OBSERVABLES: [(&str, &str); 6] = [
     ("potential_energy", "kJ mol-1"),
     ("kinetic_energy", "kJ mol-1"),
@@ -26,23 +27,23 @@ const OBSERVABLES: [(&str, &str); 6] = [
     ("volume", "nm3"),
 ];
 
-/// Writes the frames of one file.
+/// Reporter that writes the frames of one trajectory file.
 pub(super) struct TrajectoryReporter {
     name: String,
     format: &'static Format,
     fields: Fields,
     precision: Precision,
     selection: Option<Selection>,
-    /// intervals between frames; `None` if this file is not in the plan
+    /// intervals between frames in each stage; `None` if this trajectory is not in the plan
     every: Option<Intervals>,
-    /// values of the observables of a frame
+    /// values of the observables of a frame, reused for the next frame
     numbers: Vec<f64>,
     sink: Option<Box<dyn FrameSink>>,
 }
 
-/// Selected atoms of a system.
+/// Atoms of a system that a trajectory contains.
 struct Selection {
-    /// 0-based indices, ascending
+    /// 0-based indices of the atoms, ascending
     atoms: Vec<u32>,
     topology: Topology,
 }
@@ -74,7 +75,7 @@ impl TrajectoryReporter {
         Some(Self { name, format, fields, precision, selection: None, every: None, numbers, sink: None })
     }
 
-    /// Calls `act` with a description of the trajectory's contents.
+    /// Calls `act` with a description of the properties of the trajectory.
     fn with_contents<R>(&self, run: &RunInfo<'_>, act: impl FnOnce(&Contents<'_>) -> R) -> R {
         let temperatures = run.energy_columns().temperatures;
         let all = OBSERVABLES.into_iter().chain(temperatures.iter().map(|name| (name.as_str(), "K")));
@@ -89,7 +90,8 @@ impl TrajectoryReporter {
             input: run.input.to_owned(),
             seed: run.plan.run.seed,
         };
-        // in formats without times, the time of every frame follows from the first stage that writes frames
+        // formats without times store one interval, from which readers compute the times of all frames; the interval is
+        // that of the first stage that writes frames
         let spacing = run.plan.stages.iter().enumerate().find_map(|(index, stage)| {
             let every = self.every.as_ref()?.of_stage(index)?;
             let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { return None };
@@ -113,8 +115,8 @@ impl TrajectoryReporter {
 }
 
 impl TrajectoryOptions {
-    /// Returns all optional fields of a frame (not positions). An item has the key of the field, whether the field is
-    /// requested, and whether the format can store the field.
+    /// Returns all optional fields of a frame (all but the positions). An item has the key of the field in the input
+    /// file, whether the field is requested, and whether the format can store the field.
     pub(crate) fn fields(&self, holds: &Holds) -> [(&'static str, bool, bool); 3] {
         [
             ("velocities", self.velocities, holds.velocities),
@@ -142,8 +144,9 @@ impl TrajectoryOptions {
     }
 }
 
-/// Returns a placeholder for the selection of a file that is not in the plan; `None` if the file has all atoms. Only
-/// the number of atoms matters, because the run writes no frames to this file.
+/// Returns a placeholder for the selection of a trajectory file that is not in the plan; `None` if the file has all
+/// atoms. Only the number of atoms of the placeholder is right, which is sufficient because the run writes no frames to
+/// this file.
 fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
     (1..system.atoms.len()).contains(&atoms).then(|| {
         let atoms: Vec<u32> = (0..atoms as u32).collect();
@@ -212,7 +215,7 @@ impl Reporter for TrajectoryReporter {
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
         let (path, files) = (run.file(&self.name), self.format.files);
-        // if this run began the file after its last checkpoint, no frame in the file belongs to the checkpoint
+        // if this run created the file after its last checkpoint, the checkpoint counts no frame of the file
         if checkpointed.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
             fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
         }

@@ -12,11 +12,13 @@ use crate::run::output::directory::Directory;
 use crate::system::{State, System, Topology};
 use crate::vec3::Vec3;
 
-/// Radius (nm) of the structure around the unstable atoms. This radius includes two shells of neighbours.
+/// Radius (nm) around the unstable atoms within which residues are written. This radius includes two shells of
+/// neighbours.
 const REACH: f64 = 0.8;
 
-/// Adds the unstable atoms and their largest energy terms to an instability error. The surroundings of these atoms,
-/// before the failed integration step, are written to `unstable.pdb`. Other errors are returned unchanged.
+/// Adds the unstable atoms and their largest energy terms to an instability error. The residues near these atoms, with
+/// the positions before the failed integration step, are written to `unstable.pdb`. Other errors are returned
+/// unchanged.
 pub(in crate::run) fn explain(error: Error, system: &System, before: &State, directory: &Directory) -> Error {
     let Error::Unstable { what, atoms } = error else { return error };
     let mut text = format!("step {}, {:.4} ps: {what}", before.step, before.time);
@@ -40,7 +42,7 @@ pub(in crate::run) fn explain(error: Error, system: &System, before: &State, dir
     Error::Unstable { what: text, atoms }
 }
 
-/// Returns the term of largest magnitude; NaN counts as the largest.
+/// Returns name and value (kJ/mol) of the energy term of largest magnitude; NaN counts as the largest.
 fn largest(energies: &Energies) -> (&'static str, f64) {
     let terms = energies.named().filter(|(name, _)| *name != "potential");
     terms.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap_or(("none", 0.0))
@@ -56,7 +58,7 @@ fn write_neighbourhood(system: &System, before: &State, atoms: &[u32], directory
     Ok(path)
 }
 
-/// Name of the file with the surroundings of the unstable atoms.
+/// Name of the file with the residues near the unstable atoms.
 pub(in crate::run) const UNSTABLE: &str = "unstable.pdb";
 
 /// Returns the atoms of all residues near `atoms`, and the positions of all atoms of the system. Residues near
@@ -117,7 +119,8 @@ mod tests {
         let cell = Some(PeriodicCell::orthorhombic([4.0; 3]));
         let state = State { cell, positions, ..State::default() };
         let (chosen, moved) = neighbourhood(&topology, &state, &[1]);
-        // atom 1 is at x = 0.2: the atom at 3.9 has a neighbouring image at −0.1, and 2.0 is too far
+        // atom 1 is at x = 0.2 nm: the atom at 3.9 nm has a neighbouring image at −0.1 nm, and the atom at 2.0 nm is
+        // too far away
         assert_eq!(chosen, [0, 1, 2, 3]);
         assert!((moved[2].x + 0.2).abs() < 1e-12 && (moved[3].x + 0.1).abs() < 1e-12, "{moved:?}");
     }

@@ -1,4 +1,4 @@
-//! The reporters of a run and their files.
+//! Reporters of a run and the output files that they write.
 
 pub(super) mod directory;
 mod frames;
@@ -27,18 +27,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tables::{EnergyRows, RestraintRows, TableReporter};
 
-/// The reporters of a run.
+/// All reporters of a run, with the data that they report.
 pub(in crate::run) struct Outputs {
     reporters: Vec<Box<dyn Reporter>>,
-    /// lengths of all output files, including files of earlier commands that are not open now
+    /// lengths of all output files, including files that earlier commands wrote and that are not open now
     written: Written,
     warnings: Vec<String>,
-    /// total mass, amu
+    /// total mass of the system, amu
     mass: f64,
     columns: Option<Columns>,
     groups: GroupColumns,
     temperatures: Vec<f64>,
-    /// state at the start of a step that is reported
+    /// state at the start of a step, which the reporters receive
     state: State,
     forces: Vec<Vec3>,
     holds_state: bool,
@@ -84,8 +84,8 @@ impl Outputs {
 
     /// Creates the output files, or continues them after the lengths in `written`, which a checkpoint stores. Returns
     /// an error if a file is missing, belongs to another run, was changed, or cannot store the data that the plan now
-    /// requests. A file that is no longer in the plan is cut back to the checkpoint. The file is continued if a later
-    /// plan contains it again.
+    /// requests. A file that is no longer in the plan is truncated to its length in the checkpoint, so that a later
+    /// plan can continue it.
     pub(in crate::run) fn open(&mut self, run: &RunInfo<'_>, mut written: Written) -> Result<()> {
         let mut inactive: Vec<Box<dyn Reporter>> = vec![];
         for reporter in written.keys().filter(|name| !self.reporters.iter().any(|other| other.name() == *name)) {
@@ -103,8 +103,8 @@ impl Outputs {
             }
         }
         inactive.retain(|reporter| written.contains_key(reporter.name()));
-        // all files are checked before any file is changed. Tables are checked first, because tables cannot be
-        // repaired
+        // all files are checked before any file is changed. Tables are checked before trajectories, because a damaged
+        // table cannot be repaired
         for reporter in self.reporters.iter_mut().rev().chain(&mut inactive) {
             if let Some(&checkpointed) = written.get(reporter.name()) {
                 reporter.check(run, checkpointed)?;
@@ -123,8 +123,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// Cuts the files back to the checkpoint, then closes and renames them. A file that was changed or cannot be read
-    /// is renamed without being cut.
+    /// Truncates the output files to their lengths in the checkpoint, then closes and renames them. A file that was
+    /// changed or cannot be read is renamed without being truncated.
     pub(in crate::run) fn set_aside(
         &mut self,
         directory: &Directory,
@@ -148,7 +148,7 @@ impl Outputs {
         directory.rename_as_part(&names)
     }
 
-    /// Whether the outputs of a finished run are unchanged. Outputs of unknown format count as unchanged.
+    /// Whether the output files of a finished run are unchanged. Files of unknown format count as unchanged.
     pub(in crate::run) fn are_complete(&self, run: &RunInfo<'_>, files: &BTreeMap<String, Extent>) -> bool {
         files.iter().all(|(name, &extent)| {
             let own = self.reporters.iter().find(|reporter| reporter.name() == name);
@@ -199,23 +199,23 @@ impl Outputs {
             reporter.report(&report)?;
         }
         let row = report.energy_row().zip(self.columns.as_ref()).map(|(row, columns)| row.values(columns).collect());
-        // the buffer of the forces is emptied, so that no other step reports these forces; its memory is kept
+        // the buffer of the forces is emptied, so that no other step reports these forces; its memory is reused
         self.forces = forces;
         self.forces.clear();
         Ok(row)
     }
 
-    /// Returns warnings about the output files.
+    /// Returns warnings about the output files, for the user.
     pub(in crate::run) fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Forces all outputs to disk and returns their lengths.
+    /// Forces all output files to disk and returns their lengths.
     pub(in crate::run) fn sync(&mut self) -> Result<Written> {
         self.each(|reporter| reporter.sync())
     }
 
-    /// Closes the files and returns their lengths.
+    /// Closes all output files and returns their lengths.
     pub(in crate::run) fn close(&mut self) -> Result<Written> {
         self.sync()?;
         self.each(|reporter| reporter.close())
@@ -231,8 +231,8 @@ impl Outputs {
     }
 }
 
-/// Creates a reporter for an output that is listed in a checkpoint or summary but is not in the plan; `None` if no
-/// known kind of output has this name.
+/// Creates a reporter for an output file that a checkpoint or summary lists and that is not in the plan; `None` if the
+/// file name belongs to no known kind of output.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
         ENERGIES => Some(Box::new(TableReporter::<EnergyRows>::new(Intervals::default()))),
@@ -241,7 +241,7 @@ fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     }
 }
 
-/// Returns an error if a file is missing although the checkpoint stores the length of the file.
+/// Returns an error if an output file is missing although the checkpoint stores its length.
 fn check_present(path: &Path, checkpointed: Mark, records: &str) -> Result<()> {
     if path.exists() {
         return Ok(());

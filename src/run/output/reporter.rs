@@ -1,10 +1,10 @@
-//! Reporters, which write output during a run.
+//! Reporters: objects that write output during a run.
 //!
-//! Before each step the run asks every [`Reporter`] for the [`Quantities`] that the reporter requests, and computes
-//! only the requested quantities. Trajectories and the energy table are reporters. A program can add reporters of its
-//! own ([`super::Job::reporters`]). A reporter must implement `name`, `wants` and `report`. A reporter that writes a
-//! file can return the length of the file at each checkpoint (`sync`). A run that continues passes this length to
-//! `open`, so that the reporter continues the file after this length.
+//! Before each step the run calls [`Reporter::wants`] of every reporter, and computes only the [`Quantities`] that at
+//! least one reporter requests. Trajectories and the energy table are reporters. A program can add its own reporters
+//! ([`super::Job::reporters`]). A reporter must implement `name`, `wants` and `report`. A reporter that writes a file
+//! can return the length of the file at each checkpoint (`sync`). When the run is continued, it passes this length to
+//! `open`, and the reporter continues the file after this length.
 //!
 //! ```
 //! use md::error::Result;
@@ -43,24 +43,24 @@ use crate::vec3::Vec3;
 /// Quantities of a step that a reporter requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantities {
-    /// positions
+    /// whether positions are requested
     pub positions: bool,
-    /// velocities
+    /// whether velocities are requested
     pub velocities: bool,
-    /// forces
+    /// whether forces are requested
     pub forces: bool,
-    /// energies, temperature, pressure
+    /// whether energies, temperature and pressure are requested
     pub energies: bool,
-    /// collective restraints
+    /// whether values and work of collective restraints are requested
     pub restraints: bool,
 }
 
 impl Quantities {
-    /// No quantities.
+    /// Request of no quantities.
     pub const NONE: Self =
         Quantities { positions: false, velocities: false, forces: false, energies: false, restraints: false };
 
-    /// Returns the quantities that `self` or `other` contains.
+    /// Returns the quantities that `self`, `other` or both request.
     pub fn or(self, other: Self) -> Self {
         Quantities {
             positions: self.positions || other.positions,
@@ -71,30 +71,31 @@ impl Quantities {
         }
     }
 
-    /// Whether any quantity is requested.
+    /// Whether at least one quantity is requested.
     pub fn any(self) -> bool {
         self != Quantities::default()
     }
 }
 
-/// The results of a step, in topology order. Quantities that no reporter requested are empty.
+/// Results of a step, which a reporter receives; atoms are in topology order. Quantities that no reporter requested are
+/// empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// the step
+    /// number, time and stage of the step
     pub step: StepInfo,
-    /// lattice vectors, if the system is periodic
+    /// periodic cell; `None` if the system is not periodic
     pub cell: Option<PeriodicCell>,
-    /// positions in nm, unwrapped
+    /// positions in nm, not wrapped into the periodic cell
     pub positions: &'a [Vec3],
     /// velocities in nm/ps, half a step before `step.time`
     pub velocities: &'a [Vec3],
     /// forces in kJ/mol/nm
     pub forces: &'a [Vec3],
-    /// energies, temperature, pressure
+    /// energies, temperature and pressure; `None` if no reporter requested them
     pub observed: Option<&'a Observed>,
-    /// collective restraints of the stage
+    /// values, centers, energies and work of the collective restraints of the stage
     pub restraints: &'a [RestraintSample],
-    /// total mass, amu
+    /// total mass of the system, amu
     pub mass: f64,
     /// temperatures of the temperature groups in K, in the order of [`Columns::temperatures`]
     pub temperatures: &'a [f64],
@@ -109,23 +110,23 @@ impl Report<'_> {
     }
 }
 
-/// The run that a reporter belongs to.
+/// Description of the run to which a reporter belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct RunInfo<'a> {
-    /// identity of the run, the same in all its files
+    /// identity of the run, the same in all files of the run
     pub run_id: &'a str,
-    /// the plan
+    /// plan of the run
     pub plan: &'a Plan,
-    /// the system
+    /// system that the run simulates
     pub system: &'a System,
-    /// the input file, word for word
+    /// text of the input file, unchanged
     pub input: &'a str,
-    /// whether the system is periodic
+    /// whether the system has a periodic cell
     pub periodic: bool,
 }
 
 impl RunInfo<'_> {
-    /// Returns the path of a file in the output folder.
+    /// Returns the path of the file `name` in the output folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.plan.output.directory.join(name)
     }
@@ -136,7 +137,7 @@ impl RunInfo<'_> {
     }
 }
 
-/// A writer of output of a run.
+/// Writer of one output of a run, such as a trajectory.
 pub trait Reporter: Send {
     /// Returns the name of the reporter's output, which is unique in the run. Checkpoints store the length of the
     /// output under this name. If the reporter writes a file, the name is the name of the file in the output folder.
@@ -167,7 +168,7 @@ pub trait Reporter: Send {
         Ok(None)
     }
 
-    /// Closes the output when the run ends or stops. Returns the same value as [`Self::sync`].
+    /// Closes the output when the run ends or stops. Returns the length of the output, as [`Self::sync`] does.
     fn close(&mut self) -> Result<Option<Mark>> {
         self.sync()
     }
@@ -177,12 +178,12 @@ pub trait Reporter: Send {
         true
     }
 
-    /// Returns a warning about the output that the run shows to the user. The run calls this function after `open`.
+    /// Returns a warning about the output, for the user. The run calls this function after `open`.
     fn warning(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the names of other files in the output folder that belong to the reporter's file.
+    /// Returns the names of other files in the output folder that belong to the output of this reporter, such as links.
     fn companions(&self) -> Vec<String> {
         vec![]
     }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// Name of the file with coordinates and velocities at the end of a run.
+/// Name of the file with the coordinates and velocities at the end of a run.
 pub const FINAL_STRUCTURE: &str = "final.rst7";
 const FINAL_PDB: &str = "final.pdb";
 const FINAL_GRO: &str = "final.gro";
@@ -26,9 +26,9 @@ fn structures(output: &OutputOptions) -> impl Iterator<Item = &'static str> + us
     [FINAL_STRUCTURE, FINAL_PDB].into_iter().chain(output.final_gro.then_some(FINAL_GRO))
 }
 
-/// Whether all output of a run whose stages are done is complete. If the result is false, the run continues from
-/// `checkpoint`, and either writes the missing output or reports the problem. Returns an error if a final structure
-/// was changed.
+/// Whether all output of a run whose stages are done is complete. If the result is false, the caller continues the run
+/// from `checkpoint`, which either writes the missing output or reports the problem. Returns an error if a final
+/// structure was changed.
 pub(in crate::run) fn are_complete(
     directory: &Directory,
     outputs: &Outputs,
@@ -60,13 +60,13 @@ pub(in crate::run) fn are_complete(
     Ok(outputs.are_complete(run, &growing))
 }
 
-/// Returns the hash of a state in the notation of the summary.
+/// Returns the hash of a state as text, as the summary shows it.
 pub(in crate::run) fn hash_text(state: &State) -> String {
     format!("{:08x}", state_hash(state))
 }
 
-/// Returns the lengths and checksums of all files for the summary; final structures are included only if the run has
-/// finished.
+/// Returns the lengths and checksums of all output files for the summary; final structures are included only if the run
+/// has finished.
 pub(in crate::run) fn closed_files(
     directory: &Directory,
     output: &OutputOptions,
@@ -80,7 +80,7 @@ pub(in crate::run) fn closed_files(
     Ok(files)
 }
 
-/// Returns the size and checksum of a file.
+/// Returns the size in bytes and the checksum of a file.
 fn file_extent(path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let (mut file, mut buffer) = (file::open(path).map_err(io)?, vec![0; 1 << 16]);
@@ -103,8 +103,8 @@ fn changed(path: &Path) -> Error {
         .into()
 }
 
-/// Writes `final.rst7` and `final.pdb`, and `final.gro` if the plan asks for it. The velocities in `final.rst7` are
-/// half a step before the positions, as in AMBER's own restart files. A stage with `velocities = "file"` expects
+/// Writes `final.rst7` and `final.pdb`, and `final.gro` if the plan requests it. The velocities in `final.rst7` belong
+/// to the half step before the positions, as in AMBER's own restart files. A stage with `velocities = "file"` expects
 /// velocities at this time.
 pub(in crate::run) fn write_final(
     directory: &Directory,

@@ -1,4 +1,4 @@
-//! The reporter that writes the tables of a run: energies, and collective restraints.
+//! Reporter that writes a table of a run: the energies, or the collective restraints.
 
 use crate::error::Result;
 use crate::observe::energies::{Columns, EnergyRow};
@@ -10,15 +10,15 @@ use crate::run::output::reporter::{Quantities, Report, Reporter, RunInfo};
 use crate::run::plan::stage_output::Intervals;
 use crate::run::plan::{ENERGIES, RESTRAINTS, StepInfo};
 
-/// Rows of a table.
+/// Kind of a table: file name, columns and rows.
 pub(super) trait Rows: Default + Send {
-    /// Name of the file.
+    /// Name of the table file.
     const NAME: &str;
-    /// Quantities that a row needs.
+    /// Quantities that a row of the table needs.
     const WANTED: Quantities;
     /// Sets the columns for a run, and returns the header line.
     fn begin(&mut self, run: &RunInfo<'_>) -> String;
-    /// Appends the rows of a step.
+    /// Appends the rows of one step to `lines`.
     fn write(&self, report: &Report<'_>, lines: &mut String);
 }
 
@@ -44,7 +44,7 @@ impl Rows for EnergyRows {
     }
 }
 
-/// Rows of `restraints.csv`, one for each restraint of the stage.
+/// Rows of `restraints.csv`: at each recorded step, one row for each collective restraint of the stage.
 #[derive(Default)]
 pub(super) struct RestraintRows;
 
@@ -64,10 +64,10 @@ impl Rows for RestraintRows {
 
 /// Reporter that writes one table.
 pub(super) struct TableReporter<R> {
-    /// interval between rows in each stage; `None` in stages without rows
+    /// interval between rows in each stage; `None` in stages in which no rows are written
     every: Intervals,
     rows: R,
-    /// the table; `None` while it is closed
+    /// open table; `None` before it is opened and after it is closed
     table: Option<Table>,
 }
 

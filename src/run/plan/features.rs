@@ -1,4 +1,4 @@
-//! Features of a plan that some devices, or several ranks, do not support.
+//! Features of a plan that are not supported on some devices, or on several ranks.
 
 use crate::backend::Feature;
 use crate::ensemble::barostat::PressureCoupling;

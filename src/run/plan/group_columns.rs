@@ -6,14 +6,15 @@ use crate::run::plan::Plan;
 /// Temperature columns of the energy table, and the columns that each stage fills.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::run) struct GroupColumns {
-    /// selection of the group (`None` = all atoms outside the other groups) and name of each column
+    /// selection of the temperature group (`None` = all atoms outside the other groups) and name of each column
     columns: Vec<(Option<String>, String)>,
-    /// column of each group, for each stage
+    /// column index of each temperature group, for each stage
     of_stages: Vec<Vec<usize>>,
 }
 
 impl GroupColumns {
-    /// Creates the columns of all stages. There are no columns if no thermostat has groups.
+    /// Creates the temperature columns for the groups of all stages. There are no such columns if no thermostat has
+    /// groups.
     pub(in crate::run) fn new(plan: &Plan) -> Self {
         let mut found = GroupColumns { columns: vec![], of_stages: vec![vec![]; plan.stages.len()] };
         for (index, stage) in plan.stages.iter().enumerate() {
@@ -26,13 +27,13 @@ impl GroupColumns {
         found
     }
 
-    /// Returns the names of the columns, in order.
+    /// Returns the names of the temperature columns, in the order of the energy table.
     pub(in crate::run) fn names(&self) -> Vec<String> {
         self.columns.iter().map(|(_, name)| name.clone()).collect()
     }
 
-    /// Writes the temperatures of the groups of a stage (stages count from 1) into `values`, which has one value for
-    /// each column. Columns that the stage does not fill become NaN.
+    /// Writes the temperatures of the groups of the stage with number `stage`, from 1, into `values`, which gets one
+    /// value for each column. Columns that the stage does not fill become NaN.
     pub(in crate::run) fn fill(&self, stage: u32, temperatures: &[f64], values: &mut Vec<f64>) {
         values.clear();
         values.resize(self.columns.len(), f64::NAN);
@@ -40,7 +41,7 @@ impl GroupColumns {
         columns.zip(temperatures).for_each(|(column, temperature)| values[*column] = *temperature);
     }
 
-    /// Returns the index of the column of a selection. Adds a column if the selection is new.
+    /// Returns the index of the temperature column of a selection, and adds a column if the selection is new.
     fn column(&mut self, selection: Option<&str>) -> usize {
         if let Some(found) = self.columns.iter().position(|(known, _)| known.as_deref() == selection) {
             return found;

@@ -1,4 +1,5 @@
-//! Checks of a plan with multiple time steps. Energies are written, and couplings act, only at steps with an impulse.
+//! Checks of the intervals in a plan with multiple time steps. Energies can be written, and couplings can act, only at
+//! steps with an impulse.
 
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
@@ -29,7 +30,8 @@ pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<
     problems
 }
 
-/// Returns name and length, in steps, of each interval that must be a multiple of the interval between impulses.
+/// Returns name and length, in steps, of each interval that must be a multiple of the interval between impulses: the
+/// length of the stage, and the intervals of outputs and couplings.
 fn intervals(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<(String, u64)> {
     let mut found = vec![("the length of the stage".to_owned(), dynamics.steps)];
     let measures = |file: &str| Format::of_name(file).is_ok_and(|format| format.holds.observables);

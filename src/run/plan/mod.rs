@@ -1,4 +1,4 @@
-//! The plan: all settings of the input file, checked, with defaults for keys that the file does not set.
+//! Plan of a run: all settings of the input file, checked, with defaults for keys that the input file does not set.
 //!
 //! A plan is plain data: [`crate::config`] fills it, and checkpoints store it. Quantities are numbers in internal
 //! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Field names are the names of the input file.
@@ -33,18 +33,18 @@ pub use crate::prepare::{
 use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 use crate::run::plan::group_columns::GroupColumns;
 
-/// Plan of a whole run: the system, how forces are computed, and the stages in order.
+/// Plan of a whole run: the files of the system, the computation of forces, and the stages in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// files that describe what is simulated
+    /// topology, coordinate and parameter files of the system
     pub system: SystemFiles,
-    /// how forces are computed
+    /// non-bonded methods, cutoffs and constraints
     pub forces: ForceOptions,
-    /// seed, device, threads
+    /// seed, device, threads and limits of the run
     pub run: RunOptions,
     /// output files and their intervals
     pub output: OutputOptions,
-    /// stages in order; may be empty for `md energy` and `md check`
+    /// stages in the order in which they run; may be empty for `md energy` and `md check`
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
     /// replica exchange in the last stage; `None` if replicas do not swap states
@@ -75,7 +75,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Returns the texts of all selections but that of the scaled solute, which is evaluated when the system is made.
+    /// Returns the texts of all atom selections of the plan, except that of the scaled solute.
     pub fn selections(&self) -> impl Iterator<Item = &str> {
         let written = self.output.trajectories.iter().filter_map(|options| options.select.as_deref());
         self.stages.iter().flat_map(Stage::selections).chain(written)
@@ -94,12 +94,12 @@ impl Plan {
         Columns { cell, temperatures: GroupColumns::new(self).names() }
     }
 
-    /// Returns the smaller of `steps`, the length of a stage, and `max_steps`.
+    /// Returns the number of steps that a stage of length `steps` does: the smaller of `steps` and `max_steps`.
     pub fn target(&self, steps: u64) -> u64 {
         self.run.max_steps.map_or(steps, |most| steps.min(most))
     }
 
-    /// Iterates over the stages of dynamics with their names.
+    /// Iterates over the stages of dynamics, with their names.
     pub fn dynamics(&self) -> impl DoubleEndedIterator<Item = (&str, &Dynamics)> {
         self.stages.iter().filter_map(|stage| match &stage.kind {
             StageKind::Dynamics(dynamics) => Some((stage.name.as_str(), dynamics)),
@@ -108,16 +108,16 @@ impl Plan {
     }
 }
 
-/// Files that describe the system, as absolute paths.
+/// Files that describe the system; all paths are absolute.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemFiles {
-    /// atoms and force field, in any format of [`crate::format::known`]
+    /// file with atoms and force field, in any format of [`crate::format::known`]
     pub topology: PathBuf,
     /// file with positions, and with velocities and cell if the format has them
     pub coordinates: PathBuf,
     /// folders that are searched, after the folder of the topology, for files that the topology includes
     pub include: Vec<PathBuf>,
-    /// preprocessor macros of the topology
+    /// preprocessor macros that the topology file sees as defined
     pub define: Vec<String>,
     /// parameter files of the topology, in the order in which they are read
     pub parameters: Vec<PathBuf>,
@@ -126,35 +126,35 @@ pub struct SystemFiles {
 }
 
 impl SystemFiles {
-    /// Returns the options with which the topology is read, without the number of atoms.
+    /// Returns the options with which the topology is read; the number of atoms, which is also an option, is not set.
     pub fn topology_options(&self) -> TopologyOptions {
         let SystemFiles { include, define, parameters, .. } = self.clone();
         TopologyOptions { include, define, parameters, atoms: None }
     }
 }
 
-/// Seed, device, threads.
+/// Settings of the computation of a run: seed, device, threads, precision, limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
-    /// key of every random number of the run
+    /// seed of all random numbers of the run
     pub seed: u64,
-    /// device that computes forces
+    /// device that computes the forces
     pub device: Device,
-    /// worker threads; `None` = all cores this process may use
+    /// number of worker threads; `None` = as many as there are processors that this process may use
     pub threads: Option<usize>,
-    /// whether results must be bitwise the same on any number of threads
+    /// whether results must be bitwise the same for any number of threads
     pub reproducible: bool,
     /// whether each thread is bound to its own processor
     pub pin: bool,
-    /// floating-point precision
+    /// floating-point precision of interactions and sums
     pub precision: Precision,
-    /// how pair lists and PME grid are chosen at the requested accuracy
+    /// method that chooses the pair list schedule, the Coulomb cutoff and the PME grid at the requested accuracy
     pub tuning: TuningMethod,
-    /// instruction set to use; `None` = best available
+    /// instruction set of the CPU kernels; `None` = the best that the processor supports
     pub simd: Option<SimdLevel>,
-    /// wall-clock time after which the run stops with a checkpoint (exit 3)
+    /// wall-clock time after which the run writes a checkpoint and stops (exit code 3)
     pub max_time: Option<Duration>,
-    /// maximum number of steps of each stage; a longer stage ends after this number
+    /// maximum number of steps of each stage; a stage with more steps ends early after this number
     pub max_steps: Option<u64>,
 }
 
@@ -176,23 +176,23 @@ impl Default for RunOptions {
     }
 }
 
-/// Device that computes forces.
+/// Device that computes the forces of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
     /// the GPU if there is one and its results agree with those of the CPU, otherwise the CPU
     Auto,
-    /// the CPU
+    /// the CPU, even if there is a GPU
     Cpu,
-    /// the CUDA device with this number
+    /// the CUDA GPU with this device number; an error if it cannot be used
     Cuda(u32),
 }
 
 impl Device {
-    /// Spellings of devices, for messages.
+    /// Spellings of devices in the input file, for error messages.
     pub const SPELLING: &str = "\"auto\", \"cpu\", \"cuda\" or \"cuda:1\"";
 
-    /// Parses a device; `None` if the text is not a device.
+    /// Parses the spelling of a device in the input file; `None` if the text is not such a spelling.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
             "auto" => Some(Device::Auto),
@@ -207,9 +207,9 @@ impl Device {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// all arithmetic in f64, on the reference backend
+    /// all arithmetic in `f64`, on the reference backend
     Double,
-    /// interactions in f32, sums in f64
+    /// interactions in `f32`, sums in `f64`
     Mixed,
 }
 
@@ -217,34 +217,34 @@ pub enum Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SimdLevel {
-    /// no intrinsics
+    /// portable Rust without intrinsics
     Portable,
     /// AVX2 with FMA
     Avx2,
-    /// AVX-512
+    /// AVX-512 (512-bit vectors)
     Avx512,
 }
 
-/// Output files of a run and their intervals.
+/// Output files of a run and the intervals at which they are written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputOptions {
-    /// absolute path of the folder that takes every file of the run
+    /// absolute path of the folder to which all files of the run are written
     pub directory: PathBuf,
-    /// options of each trajectory file
+    /// options of each trajectory file of the run
     #[serde(rename = "trajectory")]
     pub trajectories: Vec<TrajectoryOptions>,
-    /// energy table; `None` = no table is written
+    /// options of the energy table; `None` = no table is written
     pub energies: Option<EnergyOptions>,
-    /// tables of restraints, one for each stage that has collective restraints; `None` = no tables are written
+    /// table of collective restraints; `None` = no table is written
     pub restraints: Option<RestraintOptions>,
-    /// checkpoints
+    /// settings of the checkpoints
     pub checkpoint: CheckpointOptions,
     /// whether the final structure is also written as `final.gro`
     pub final_gro: bool,
 }
 
 impl OutputOptions {
-    /// Returns the file names of trajectories and tables.
+    /// Returns the file names of all trajectories and tables of the run.
     pub fn names(&self) -> Vec<String> {
         let trajectories = self.trajectories.iter().map(|options| options.file.clone());
         let tables = [self.energies.map(|_| ENERGIES), self.restraints.map(|_| RESTRAINTS)];
@@ -258,18 +258,18 @@ pub fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.') && std::path::Path::new(name).file_name().is_some_and(|own| own == name)
 }
 
-/// Names that a trajectory must not have, because md writes these structure files: the final structures, and the
-/// surroundings of unstable atoms.
+/// Names that a trajectory must not have, because md writes structure files with these names: the final structures, and
+/// the surroundings of unstable atoms.
 pub const RESERVED: [&str; 3] = ["final.pdb", "final.gro", "unstable.pdb"];
-/// Name of the energy table.
+/// File name of the energy table.
 pub const ENERGIES: &str = "energies.csv";
-/// Name of the table of collective restraints.
+/// File name of the table of collective restraints.
 pub const RESTRAINTS: &str = "restraints.csv";
 
 /// Options of one trajectory file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryOptions {
-    /// name in the output folder; its extension decides the format ([`crate::observe::trajectory::Format::of_name`])
+    /// file name in the output folder; [`crate::observe::trajectory::Format::of_name`] names the format
     pub file: String,
     /// interval between frames
     pub every: Interval,
@@ -277,10 +277,10 @@ pub struct TrajectoryOptions {
     pub velocities: bool,
     /// whether frames contain forces
     pub forces: bool,
-    /// whether frames of a periodic system contain the lattice vectors that were added to atoms to make molecules
-    /// whole
+    /// whether frames of a periodic system contain, for each atom, the numbers of lattice vectors that were subtracted
+    /// from its position to make molecules whole
     pub images: bool,
-    /// resolution in nm to which positions may be rounded; `None` = positions are stored as f32
+    /// resolution in nm to which positions may be rounded; `None` = positions are stored as `f32` without rounding
     pub precision: Option<f64>,
     /// selection of the atoms that are written, in the language of [`crate::select`]; `None` = all atoms
     pub select: Option<String>,
@@ -289,14 +289,14 @@ pub struct TrajectoryOptions {
 /// Options of the energy table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyOptions {
-    /// interval between rows
+    /// interval between rows of the energy table
     pub every: Interval,
 }
 
-/// Options of the tables of restraints.
+/// Options of the table of restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RestraintOptions {
-    /// interval between rows
+    /// interval between rows of the table of restraints
     pub every: Interval,
 }
 
@@ -307,23 +307,23 @@ pub struct CheckpointOptions {
     pub every: Duration,
 }
 
-/// Interval between events in a stage of dynamics.
+/// Interval between output events in a stage of dynamics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interval {
     /// simulated time in ps, which must be a whole number of steps in every stage
     Time(f64),
-    /// number of steps
+    /// number of steps of the stage
     Steps(u64),
 }
 
 impl Interval {
-    /// Whether the step number within the stage is a multiple of the interval.
+    /// Whether output is due at a step, because its number within the stage is a multiple of the interval.
     pub fn is_due(self, step: &StepInfo) -> bool {
         step.stage_step.is_multiple_of(self.steps(step.timestep))
     }
 
-    /// Returns the interval as a number of steps of length `timestep` (ps). An interval in ps has at least one step.
+    /// Returns the number of steps of length `timestep` (ps) in the interval; one for an interval that is shorter.
     pub fn steps(self, timestep: f64) -> u64 {
         match self {
             Interval::Time(time) => ((time / timestep).round() as u64).max(1),
@@ -332,23 +332,23 @@ impl Interval {
     }
 }
 
-/// Stage of a run.
+/// Stage of a run: one minimisation or one period of dynamics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// name, unique among the stages
+    /// name of the stage, unique in the run
     pub name: String,
-    /// dynamics or minimisation
+    /// settings of the stage: energy minimisation or dynamics
     pub kind: StageKind,
     /// position restraints, which hold atoms near reference positions
     #[serde(default)]
     pub position_restraints: Vec<PositionRestraint>,
-    /// restraints of collective variables
+    /// restraints of collective variables (distance, angle, torsion or RMSD)
     #[serde(default)]
     pub restraints: Vec<Restraint>,
     /// selection of the atoms that do not move, in the language of [`crate::select`]; `None` = all atoms move
     #[serde(default)]
     pub frozen: Option<String>,
-    /// output settings that replace the settings of the run in this stage
+    /// output settings of this stage, which replace the settings of the whole run
     #[serde(default)]
     pub output: StageOutput,
 }
@@ -371,36 +371,36 @@ impl Stage {
     }
 }
 
-/// A restraint of a collective variable.
+/// Restraint of a collective variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restraint {
     /// kind of collective variable
     pub kind: VariableKind,
     /// groups of atoms of the variable, as selections in the language of [`crate::select`]
     pub groups: Vec<String>,
-    /// selection of the atom around which the molecules of a group are gathered, for each group; `None` = molecules
-    /// are gathered along the shortest distances between them
+    /// selection of the atom around which the molecules of each group are gathered; `None` = molecules are gathered
+    /// along the shortest distances between them
     pub gather_around: Vec<Option<String>>,
-    /// components (x, y, z) of a distance that are restrained
+    /// components (x, y, z) of the distance vector that enter a restrained distance
     pub along: Components,
     /// coordinate file with the reference structure of an RMSD; `None` = the positions at the start of the run
     pub reference: Option<PathBuf>,
-    /// potential energy as a function of the variable
+    /// potential energy of the restraint as a function of the variable
     pub potential: Potential,
 }
 
-/// Position restraints of the selected atoms.
+/// Position restraint of a set of atoms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PositionRestraint {
     /// selection of the restrained atoms, in the language of [`crate::select`]
     pub select: String,
-    /// force constant k of the energy ½ k d², in kJ/mol/nm²
+    /// force constant k of the energy ½ k d² at the distance d, in kJ/mol/nm²
     pub force_constant: Schedule,
     /// distance from the reference position, in nm, up to which no force acts
     pub flat_radius: f64,
     /// coordinate file with the reference positions; `None` = the positions at the start of the run
     pub reference: Option<PathBuf>,
-    /// how reference positions are scaled with the cell
+    /// rule by which reference positions are scaled when a barostat scales the cell
     pub reference_scaling: ReferenceScaling,
 }
 
@@ -409,20 +409,20 @@ pub struct PositionRestraint {
 #[serde(rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "a run has a few of them")]
 pub enum StageKind {
-    /// energy minimisation
+    /// energy minimisation with these settings
     Minimize(Minimize),
-    /// molecular dynamics
+    /// molecular dynamics with these settings
     Dynamics(Dynamics),
 }
 
-/// Energy minimisation.
+/// Settings of an energy minimisation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Minimize {
-    /// largest number of steps
+    /// maximum number of steps, each of which is one evaluation of energy and forces
     pub steps: u64,
-    /// convergence criterion: largest force on any atom, kJ/mol/nm
+    /// convergence criterion: the minimisation ends when no force on an atom exceeds this value, kJ/mol/nm
     pub force_tolerance: f64,
-    /// largest displacement of an atom in the first step, nm
+    /// maximum displacement of any atom in one step, nm; the first step of steepest descent has a tenth of this length
     pub initial_step: f64,
 }
 
@@ -433,18 +433,18 @@ impl Default for Minimize {
     }
 }
 
-/// Molecular dynamics.
+/// Settings of a stage of molecular dynamics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dynamics {
-    /// number of steps
+    /// number of steps of the stage
     pub steps: u64,
-    /// time step, ps
+    /// time step of the integrator, ps
     pub timestep: f64,
-    /// velocities at the start of the stage
+    /// source of the velocities at the start of the stage
     pub velocities: Velocities,
-    /// temperature coupling
+    /// thermostat; `None` = no temperature coupling
     pub thermostat: Option<Thermostat>,
-    /// pressure coupling
+    /// barostat; `None` = no pressure coupling
     pub barostat: Option<Barostat>,
     /// multiple time steps, with reciprocal-space forces as impulses; `None` = all forces act at every step
     #[serde(default)]
@@ -454,8 +454,8 @@ pub struct Dynamics {
 }
 
 impl Default for Dynamics {
-    /// Returns NVE dynamics with the defaults of the input file. The number of steps and the time step, for which the
-    /// input file has no defaults, are zero and 2 fs.
+    /// Returns NVE dynamics with the defaults of the input file. The input file has no defaults for the number of steps
+    /// and the time step, which are zero and 2 fs here.
     fn default() -> Self {
         Dynamics {
             steps: 0,
@@ -470,12 +470,13 @@ impl Default for Dynamics {
 }
 
 impl Dynamics {
-    /// Returns the number of evaluations of reciprocal space per step.
+    /// Returns the mean number of evaluations of reciprocal space per step: 1 without multiple time steps.
     pub fn meshes(&self) -> f64 {
         self.multiple_time_steps.map_or(1.0, |steps| f64::from(steps.every).recip())
     }
 
-    /// Returns the kind of center-of-mass motion that is removed; it depends on whether the system is periodic.
+    /// Returns which motion of the whole system is removed: nothing, translation, or translation and rotation. The
+    /// result depends on whether the system is periodic.
     pub fn removed_motion(&self, periodic: bool) -> RemovedMotion {
         match (self.com_removal, periodic) {
             (None, _) => RemovedMotion::Nothing,
@@ -485,15 +486,15 @@ impl Dynamics {
     }
 }
 
-/// Velocities at the start of a stage.
+/// Source of the velocities at the start of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Velocities {
     /// velocities of the coordinate file, or of the preceding stage of dynamics
     File,
-    /// drawn from the Maxwell–Boltzmann distribution
+    /// velocities drawn from the Maxwell–Boltzmann distribution
     Generate {
-        /// temperature, K
+        /// temperature of the distribution, K
         temperature: f64,
     },
 }

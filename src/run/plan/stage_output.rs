@@ -1,4 +1,5 @@
-//! Intervals of each output in each stage. A stage has its own interval for an output, or the interval in `[output]`.
+//! Output intervals of each stage. A stage may set its own interval for an output file; otherwise the interval in
+//! `[output]` holds.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::plan::{CheckpointOptions, ENERGIES, Interval, OutputOptions, Plan, RESTRAINTS, StepInfo};
 
-/// Output settings of a stage that replace the settings of the run. Outputs that are not listed keep the interval of
-/// the run.
+/// Output settings of a stage that replace the settings of the whole run. Output files that are not listed keep the
+/// interval of the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageOutput {
-    /// intervals of trajectories and tables by file name; `None` = nothing is written
+    /// intervals of this stage by file name of the trajectory or table; `None` = the file is not written in this stage
     pub every: BTreeMap<String, Option<Interval>>,
-    /// checkpoint settings of the stage; `None` = the settings of the run
+    /// checkpoint settings of the stage; `None` = the settings of the whole run
     pub checkpoint: Option<CheckpointOptions>,
 }
 
@@ -28,12 +29,12 @@ impl StageOutput {
 pub struct Intervals(Vec<Option<Interval>>);
 
 impl Intervals {
-    /// Returns the interval in the stage with index `index`.
+    /// Returns the interval in the stage with index `index`; `None` = nothing is written.
     pub fn of_stage(&self, index: usize) -> Option<Interval> {
         self.0.get(index).copied().flatten()
     }
 
-    /// Whether the output is written at a step.
+    /// Whether the output file is written at a step.
     pub fn is_due(&self, step: &StepInfo) -> bool {
         self.of_stage(step.stage as usize - 1).is_some_and(|every| every.is_due(step))
     }
@@ -46,7 +47,7 @@ impl Intervals {
 }
 
 impl OutputOptions {
-    /// Returns the interval of the trajectory or table `name` in the settings of the run; `None` = nothing is
+    /// Returns the interval of the trajectory or table `name` in the settings of the whole run; `None` = nothing is
     /// written.
     pub fn every(&self, name: &str) -> Option<Interval> {
         match name {

@@ -1,16 +1,16 @@
-//! Number and time of a step, from which reporters decide whether output is due.
+//! Number and time of a step, from which a reporter decides whether its output is due.
 
-/// A step of a stage of dynamics.
+/// Number, time and stage of a step of dynamics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepInfo {
-    /// steps since the start of the run
+    /// number of steps since the start of the run
     pub step: u64,
-    /// time, ps
+    /// simulated time at the step, ps
     pub time: f64,
-    /// number of the stage in the run, from 1; the end of a stage and the start of the next have the same `step`
+    /// number of the stage in the run, from 1; the end of a stage and the start of the next stage have the same `step`
     pub stage: u32,
-    /// steps since the start of the stage
+    /// number of steps since the start of the stage
     pub stage_step: u64,
-    /// time step, ps
+    /// time step of the stage, ps
     pub timestep: f64,
 }

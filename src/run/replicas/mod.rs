@@ -1,6 +1,7 @@
 //! Ensembles: the replicas of an input file, which run in parallel on this machine or on several MPI ranks.
 //!
-//! Each replica is an ordinary run in its own folder. Replicas may swap thermodynamic states ([`Barrier`]).
+//! Each replica is an ordinary run in its own folder. In replica exchange, replicas swap their thermodynamic states at
+//! a [`Barrier`].
 
 mod placement;
 mod record;
@@ -40,9 +41,9 @@ use swap::Member;
 /// Wall time between progress lines in the log of a replica.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Data that are shared by replicas with the same files and force settings.
+/// Data that replicas with the same files and force settings share.
 pub struct Start {
-    /// the system, without bonded terms between constrained atoms
+    /// system of the replicas, without bonded terms between constrained atoms
     pub system: Arc<System>,
     /// initial state of the system
     pub state: State,
@@ -53,7 +54,8 @@ pub struct Start {
 }
 
 impl Start {
-    /// Loads system and initial state for each plan. Files that several plans need in the same way are read once.
+    /// Loads system and initial state for each plan. Plans that read the same files with the same options share one
+    /// [`Start`], so files are read once.
     pub fn of(plans: &[&Plan]) -> impl Iterator<Item = Result<Arc<Self>>> {
         let mut known: Vec<(&Plan, Arc<Self>)> = vec![];
         plans.iter().map(move |plan| {
@@ -67,7 +69,7 @@ impl Start {
         })
     }
 
-    /// Returns a value that is equal for two starts if their systems and states are equal.
+    /// Returns the fingerprint of the system and a hash of the initial state, which are equal for equal starts.
     pub fn identity(&self) -> (Fingerprint, String) {
         (Fingerprint::new(&self.system), hash_text(&self.state))
     }
@@ -77,9 +79,9 @@ impl Start {
 pub struct ReplicaJob<'a> {
     /// name and folder of the replica, and the settings that distinguish the replica from the others
     pub status: ReplicaStatus,
-    /// the plan; its number of threads is the number of threads of a slot
+    /// plan of the replica; its number of threads is the number of threads of a slot
     pub plan: &'a Plan,
-    /// the configuration with all defaults, for `effective.toml`
+    /// configuration with all defaults, the text of `effective.toml`
     pub effective: &'a str,
     /// system and initial state of the replica
     pub start: Arc<Start>,
@@ -91,29 +93,29 @@ pub struct EnsembleJob<'a> {
     pub replicas: Vec<ReplicaJob<'a>>,
     /// distribution of replicas over ranks and slots
     pub spread: ReplicaPlacement,
-    /// parent folder of the replicas' folders
+    /// folder that contains the folders of all replicas
     pub directory: &'a Path,
-    /// notes for the log
+    /// additional lines for the log
     pub notes: &'a [String],
     /// text of the input file, stored in trajectories
     pub input: &'a str,
-    /// function that returns the differences in physics between an old plan and a new plan
+    /// function that returns the settings in which an old plan and a new plan differ in their physics
     pub compare: fn(&Plan, &Plan) -> Vec<String>,
-    /// whether the existing output folder of each replica is renamed
+    /// whether an existing output folder of a replica is renamed, so that the replica starts anew
     pub force: bool,
     /// whether continued replicas begin new trajectories and new energy tables
     pub no_append: bool,
     /// stop and checkpoint requests, for all replicas
     pub requests: Requests,
-    /// when the program started
+    /// time at which the program started
     pub started: Instant,
-    /// folder in which compiled kernels are cached
+    /// folder in which compiled GPU kernels are cached; `None` = no cache
     pub cache: Option<&'a Path>,
 }
 
 /// Runs or continues every replica that has not finished. If a replica fails, the function still waits until all
 /// replicas have ended, and then returns the first error. Every rank must call this function with the same job. Only
-/// rank 0 uses log and progress.
+/// rank 0 writes the log and shows progress.
 pub fn run_replicas(
     job: &EnsembleJob<'_>,
     ranks: &Ranks,
@@ -162,7 +164,7 @@ pub fn run_replicas(
 }
 
 impl EnsembleJob<'_> {
-    /// Runs one replica in parallel with other replicas.
+    /// Runs one replica in a slot, in parallel with the replicas in other slots.
     fn replica(
         &self,
         index: usize,
@@ -173,7 +175,8 @@ impl EnsembleJob<'_> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
         let mut plan: Plan = (*plan).clone();
-        // the limit of the wall time applies to the whole process, which may have run other replicas before
+        // the limit of the wall time applies to the whole process, which may have spent time on other replicas before
+        // this one
         let left = |most: Duration| most.saturating_sub(started - self.started);
         plan.run.max_time = plan.run.max_time.map(left);
         let engine = Engine::beside(&plan, self.spread.before(slot))?.with_cache(self.cache);

@@ -1,4 +1,4 @@
-//! Distribution of replicas over MPI ranks and slots. No other module assigns replicas.
+//! Distribution of replicas over MPI ranks and slots. A slot runs one replica at a time.
 
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
@@ -13,22 +13,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Distribution of replicas over MPI ranks, and over the slots of each rank. A slot runs one replica at a time. If
-/// the replica in a slot has ended, the slot takes the next waiting replica. In replica exchange, each replica keeps
-/// its rank and slot for the whole run.
+/// Distribution of replicas over MPI ranks, and over the slots of each rank. A slot runs one replica at a time; when
+/// this replica has ended, the slot takes the next waiting replica. In replica exchange, each replica keeps its rank
+/// and slot for the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaPlacement {
-    /// number of ranks
+    /// number of MPI ranks
     pub ranks: usize,
     /// number of slots of each rank
     pub at_once: usize,
     /// number of threads of each slot; all slots have the same number, so that results do not depend on the slot
     pub threads: usize,
-    /// index of this rank
+    /// index of this MPI rank
     rank: usize,
     /// number of slots of lower ranks that may use the same processors as this rank
     others: usize,
-    /// warnings about a distribution of processors that makes the ranks slow
+    /// warnings about an assignment of processors that makes the ranks slow
     pub warnings: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl ReplicaPlacement {
     }
 
     /// Returns the indices of the replicas that are assigned to this rank in an exchange of `replicas` replicas. Each
-    /// replica needs its own thread, since replicas wait for each other.
+    /// of these replicas has its own thread, since replicas wait for each other.
     pub(super) fn own(&self, replicas: usize) -> Assignment {
         (self.rank.min(replicas)..replicas).step_by(self.ranks)
     }
@@ -85,12 +85,12 @@ impl ReplicaPlacement {
         replica / self.ranks % self.at_once
     }
 
-    /// Returns the number of lower slots, on this rank and on lower ranks, that may use the same processors.
+    /// Returns how many slots come before `slot`, on this rank and on lower ranks, and may use the same processors.
     pub(super) fn before(&self, slot: usize) -> usize {
         self.others + slot
     }
 
-    /// Describes the distribution for the log.
+    /// Describes the distribution of replicas over ranks and slots, for the log.
     pub fn describe(&self) -> String {
         let ReplicaPlacement { ranks, at_once, threads, .. } = self;
         let plural = if *threads == 1 { "" } else { "s" };
@@ -100,9 +100,9 @@ impl ReplicaPlacement {
         }
     }
 
-    /// Calls `work` for each replica that the scheduler assigns to a slot of this rank. There are `threads` threads.
-    /// If `work` panics, the replica ends with an error. Every rank must call this function. The function returns
-    /// when all replicas have ended.
+    /// Calls `work` for each replica that the scheduler assigns to a slot of this rank, in `threads` threads. If `work`
+    /// panics, the replica ends with an error. Every rank must call this function. The function returns when all
+    /// replicas have ended.
     pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
         threads: usize,
         mut desk: Scheduler<'_, W>,
@@ -130,7 +130,7 @@ impl ReplicaPlacement {
             let started = (0..threads).try_for_each(start);
             drop(tell);
             if started.is_err() {
-                // if a thread cannot start, the other threads end as after a request to stop
+                // if a thread cannot start, the scheduler stops the other threads as after a request to stop
                 desk.stop();
             }
             let served = desk.serve(&notes);
@@ -140,7 +140,7 @@ impl ReplicaPlacement {
     }
 }
 
-/// Returns the message of a panic.
+/// Returns the message with which a thread panicked.
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without words")
@@ -158,8 +158,8 @@ mod tests {
         Plan { run, ..Plan::default() }
     }
 
-    /// Distributes replicas and returns the result for the last rank. `places` has, for each rank, the number of
-    /// lower ranks on the same processors.
+    /// Distributes replicas and returns the distribution as the last rank sees it. `places` has, for each rank, the
+    /// number of lower ranks on the same processors.
     fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<ReplicaPlacement> {
         let share = ProcessorShare { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
         ReplicaPlacement::on(places.len() - 1, share, &plan(run), at_once, replicas)
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
         let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
         assert!(refusal.contains("at_once = 3 needs at least 3 threads, but only 2 are available"), "{refusal}");
-        // `run.reproducible` limits a slot to 16 threads; 8 threads are below this limit
+        // with `run.reproducible` a slot has at most 16 threads; the 8 threads of this test are below this limit
         let run = RunOptions { reproducible: true, ..threads(8) };
         assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);
     }
@@ -189,8 +189,8 @@ mod tests {
         assert_eq!((three.ranks, three.at_once, three.threads, three.before(1)), (3, 2, 2, 3));
         assert_eq!(three.describe(), "2 at once on each of 3 ranks with 2 threads each");
         assert_eq!(three.warnings, [""; 0]);
-        // in replica exchange replicas are assigned for the whole run. This rank is the last of three and has two
-        // slots
+        // in replica exchange replicas are assigned to ranks and slots for the whole run. This rank is the last of
+        // three and has two slots
         assert_eq!(three.own(9).collect::<Vec<_>>(), [2, 5, 8]);
         assert_eq!([2, 5, 8].map(|replica| (three.rank_of(replica), three.slot_of(replica))), [(2, 0), (2, 1), (2, 0)]);
         assert_eq!(three.own(1).len(), 0);
@@ -235,7 +235,8 @@ mod tests {
 
     #[test]
     fn as_many_as_slots_run_at_once_each_in_its_own() {
-        // two replicas wait for each other, so the test would never end if the replicas ran one after the other
+        // each of the two replicas waits for the other, so the test would never end if the replicas ran one after the
+        // other
         let (both, slots) = (Barrier::new(2), [AtomicBool::new(false), AtomicBool::new(false)]);
         let work = |_: usize, slot: usize, _: &MessageSender| {
             both.wait();

@@ -1,5 +1,5 @@
-//! Record of a replica exchange, which only rank 0 keeps. From the energies of all replicas the record computes the
-//! outcome of each exchange attempt, a row of `exchange.csv`.
+//! Record of a replica exchange, which only rank 0 keeps. From the energies of all replicas the record decides each
+//! exchange attempt, and writes the outcome as a row of `exchange.csv`.
 
 use crate::ensemble::exchange::{Exchange, Offer};
 use crate::error::{Error, Problem, Result};
@@ -8,16 +8,16 @@ use crate::run::replicas::EnsembleJob;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Energies and volume that a replica sends at an exchange attempt, with number, step and time of the attempt.
+/// Energies and volume that a replica sends at an exchange attempt, with number, step and time of this attempt.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Proposal {
-    /// index of the replica
+    /// index of the replica that sends the proposal
     pub(super) replica: usize,
     /// number of the exchange attempt, from 1
     pub(super) attempt: u64,
-    /// steps since the start of the run
+    /// number of steps since the start of the run
     pub(super) step: u64,
-    /// time, ps
+    /// simulated time of the attempt, ps
     pub(super) time: f64,
     /// energies and volume of the replica
     pub(super) offer: Offer,
@@ -74,8 +74,9 @@ impl Record {
         &self.statistics
     }
 
-    /// Adds the energies and volume of a replica for the next exchange attempt. If all replicas have sent theirs,
-    /// decides the attempt, writes the row and returns the new states of all replicas; otherwise returns `None`.
+    /// Adds the energies and volume of a replica for the next exchange attempt. If the energies of all replicas are
+    /// known now, decides the attempt, writes the row and returns the new states of all replicas; otherwise returns
+    /// `None`.
     pub(super) fn add(&mut self, proposal: &Proposal) -> Result<Option<Vec<usize>>> {
         let Proposal { replica, attempt, step, time, offer } = *proposal;
         if attempt != self.statistics.attempts + 1 {
@@ -94,7 +95,7 @@ impl Record {
         Ok(Some(row.states))
     }
 
-    /// Waits until all rows are on disk.
+    /// Waits until all rows of `exchange.csv` are on disk.
     pub(super) fn sync(&self) -> Result<()> {
         self.table.sync()
     }

@@ -1,9 +1,10 @@
-//! Scheduler of replicas. Rank 0 assigns replicas to the slots of all ranks and receives the events of all replicas.
-//! The schedulers of the other ranks forward the requests and events of their slots to rank 0.
+//! Scheduler of replicas. The scheduler of rank 0 assigns replicas to the slots of all ranks and receives the events of
+//! all replicas. The schedulers of the other ranks forward the requests and events of their slots to rank 0.
 //!
-//! In replica exchange a replica stays on one rank, and the scheduler of this rank assigns the replica to a slot. At
-//! an exchange attempt all replicas send their energies to rank 0. Rank 0 records the outcome and sends the outcome
-//! to all ranks. All replicas stop together, because otherwise the remaining replicas would wait forever.
+//! In replica exchange a replica stays on one rank, and the scheduler of this rank assigns the replica to a slot. At an
+//! exchange attempt all replicas send their energies to rank 0. Rank 0 decides and records the outcome, and sends it to
+//! all ranks. When one replica stops, all replicas stop, because otherwise the remaining replicas would wait forever
+//! for its energies.
 
 use crate::error::{Error, Result};
 use crate::ranks::Ranks;
@@ -30,17 +31,17 @@ const SHORT_POLL: Duration = Duration::from_micros(200);
 
 /// Message of a slot to the scheduler of its rank.
 pub(super) enum Message {
-    /// the slot is free and asks for the index of its next replica; the answer is `None` if no replica is left
+    /// the slot is free and requests the index of its next replica; the answer is `None` if no replica is left
     Free(Sender<Option<usize>>),
-    /// event of the replica of this index
+    /// the replica with this index reports an event
     Happened(usize, Event),
-    /// a replica sends its energies for an exchange attempt
+    /// a replica sends its energies and volume for an exchange attempt
     Offered(Proposal),
     /// a replica waits until the outcomes of all previous exchange attempts are on disk
     Sync(Sender<Result<()>>),
 }
 
-/// Event of a replica.
+/// Event that a replica reports: its start, a warning or its end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Event {
     Begun,
@@ -48,12 +49,12 @@ pub(super) enum Event {
     Ended(Result<Outcome>),
 }
 
-/// Message between ranks.
+/// Message between the schedulers of two ranks.
 #[derive(Serialize, Deserialize)]
 enum RankMessage {
-    /// sent to rank 0: a slot is free
+    /// sent to rank 0: a slot of the sending rank is free
     Free,
-    /// sent to rank 0: event of the replica of this index
+    /// sent to rank 0: the replica with this index reports an event
     Happened(usize, Event),
     /// sent to rank 0: a replica sends its energies for an exchange attempt
     Offered(Proposal),
@@ -61,8 +62,7 @@ enum RankMessage {
     Decided(Vec<usize>),
     /// sent to rank 0: a replica waits until the outcomes of all previous exchange attempts are on disk
     Sync,
-    /// sent by rank 0: answer to the oldest `Sync`; all previous outcomes are on disk, or the file could not be
-    /// written
+    /// sent by rank 0: answer to the oldest `Sync`. All previous outcomes are on disk, or the file could not be written
     Synced(Result<()>),
     /// sent to rank 0: all slots of the sending rank have ended
     Left,
@@ -79,19 +79,19 @@ pub(super) type Assignment = StepBy<Range<usize>>;
 
 /// Barrier and record of a replica exchange, for the scheduler of a rank.
 pub(super) struct Swapping<'a> {
-    /// barrier of the replicas of this rank
+    /// barrier at which the replicas of this rank wait
     pub(super) hub: &'a Barrier,
-    /// record of the exchange; `None` except on rank 0
+    /// record of the replica exchange on rank 0; `None` on all other ranks
     pub(super) record: Option<&'a RefCell<Record>>,
 }
 
-/// Scheduler of a rank.
+/// Scheduler of the slots of one rank.
 pub(super) struct Scheduler<'a, W> {
     ranks: &'a Ranks,
     requests: &'a Requests,
-    /// callback on rank 0. The scheduler calls it with each event, and at intervals with `None`
+    /// callback on rank 0, which the scheduler calls with each event, and at regular intervals with `None`
     watch: W,
-    /// replicas that are not assigned yet; `None` if rank 0 assigns the replicas of this rank
+    /// indices of the replicas that are not assigned yet; `None` if rank 0 assigns the replicas of this rank
     deal: Option<Assignment>,
     /// barrier and record of the replica exchange; `None` without replica exchange
     swapping: Option<Swapping<'a>>,
@@ -114,8 +114,8 @@ pub(super) struct Scheduler<'a, W> {
 }
 
 impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
-    /// Creates the scheduler of a rank. Requests to stop are forwarded to all ranks. `deal` contains the replicas of
-    /// this rank in replica exchange; otherwise it contains all replicas, and rank 0 assigns them.
+    /// Creates the scheduler of a rank, which forwards requests to stop to all ranks. In replica exchange `deal`
+    /// contains the replicas of this rank; otherwise it contains all replicas, and rank 0 assigns them.
     pub(super) fn new(
         ranks: &'a Ranks,
         requests: &'a Requests,
@@ -183,7 +183,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// Returns the time until the next check for messages.
+    /// Returns how long the scheduler sleeps until its next check for messages of other ranks.
     fn pause(&self) -> Duration {
         match self.ranks.count() {
             1 => LOOK,
@@ -201,7 +201,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
                 self.offer(proposal);
             }
             Message::Sync(answer) if self.ranks.is_first() => {
-                // sending fails if the replica has panicked
+                // sending fails only if the replica has panicked, and can be ignored
                 let _ = answer.send(self.sync());
             }
             Message::Sync(answer) => {
@@ -219,7 +219,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
 
     fn free(&mut self, answer: Sender<Option<usize>>) {
         if self.deal.is_some() {
-            // sending fails if the slot has panicked
+            // sending fails only if the slot has panicked, and can be ignored
             let _ = answer.send(self.take());
         } else {
             self.waiting.push_back(answer);
@@ -246,7 +246,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         }
     }
 
-    /// Forwards the energies of a replica to rank 0. On rank 0, adds the energies to the record, which decides the
+    /// Forwards the energies and volume of a replica to rank 0. On rank 0, adds them to the record, which decides the
     /// attempt when the energies of all replicas are known.
     fn offer(&mut self, proposal: Proposal) {
         let Some(record) = self.swapping.as_ref().and_then(|swapping| swapping.record) else {
@@ -294,7 +294,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             RankMessage::Decided(states) => self.learn(states),
             RankMessage::Sync => self.ranks.send(from, &RankMessage::Synced(self.sync())),
             RankMessage::Synced(done) => {
-                // sending fails if the replica has panicked
+                // sending fails only if the replica has panicked, and can be ignored
                 let _ = self.syncing.pop_front().map(|answer| answer.send(done));
             }
             RankMessage::Left => self.at_work -= 1,
@@ -304,7 +304,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
                 self.requests.ask_to_stop();
             }
             RankMessage::Next(index) => {
-                // sending fails if the slot has panicked
+                // sending fails only if the slot has panicked, and can be ignored
                 let _ = self.waiting.pop_front().map(|answer| answer.send(index));
             }
             RankMessage::Over => self.at_work = 0,
@@ -334,7 +334,7 @@ mod tests {
         let work = |replica: usize, slot: usize, tell: &MessageSender| {
             let member = Member { hub: &hub, replica, slot, states: &[], tell };
             for attempt in 1..4 {
-                // replica 1 misses the third attempt
+                // replica 1 does not take part in the third attempt
                 let mine = if (attempt, replica) == (3, 1) { 4 } else { attempt };
                 let state = member.meet(Attempt { number: mine, step: 0, time: 0.0 }, Offer::default(), &mut || {
                     Ok(requests.stop())

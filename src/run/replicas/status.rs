@@ -1,4 +1,4 @@
-//! Reports on an ensemble while it runs: `ensemble.json`, `ensemble.log` and the progress line.
+//! Reports on a running ensemble: `ensemble.json`, `ensemble.log` and the progress line.
 
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
@@ -15,10 +15,11 @@ use crate::run::session::job::Outcome;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// Wall time between updates of `ensemble.json` while no replica begins or ends. Each update waits for the disk.
+/// Wall time between updates of `ensemble.json` while no replica begins or ends. The interval is long, because each
+/// update waits for the disk.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Status of all replicas of an ensemble, and its reports.
+/// Writer of the reports on an ensemble, with the status of all replicas.
 pub(super) struct StatusWriter<'a> {
     job: &'a EnsembleJob<'a>,
     /// record of the replica exchange; `None` without replica exchange
@@ -31,13 +32,13 @@ pub(super) struct StatusWriter<'a> {
     ends: Vec<Option<Result<Outcome>>>,
     /// index of the first replica that has failed
     failed: Option<usize>,
-    /// time simulated by replicas that have ended, ps
+    /// sum of the times simulated by replicas that have ended, ps
     simulated: f64,
     /// whether a line was written to `ensemble.log` since the last update of `ensemble.json`
     news: bool,
     /// time of the last update of `ensemble.json`
     written: Instant,
-    /// first error that occurred while a report was written
+    /// first error that occurred while a report on the ensemble was written
     failure: Option<Error>,
 }
 
@@ -52,8 +53,8 @@ impl<'a> StatusWriter<'a> {
         for replica in status.replicas.iter_mut().filter(|_| !job.force) {
             replica.refresh(job.directory);
             if replica.state == ReplicaState::Running {
-                // the process that ran this replica was killed. No other process can run the replica now, because
-                // this process has locked the folder
+                // the process that ran this replica was killed. No process can be running the replica now, because this
+                // process has locked the folder of the ensemble
                 replica.state = ReplicaState::Waiting;
             }
         }
@@ -77,7 +78,7 @@ impl<'a> StatusWriter<'a> {
         }
     }
 
-    /// Processes an event of a replica; `None` is a call at an interval without events.
+    /// Processes an event of a replica. The scheduler also calls this function with `None` at regular intervals.
     pub(super) fn see(&mut self, event: Option<(usize, Event)>) {
         let seen = match event {
             Some((index, event)) => self.happened(index, event),
@@ -91,8 +92,8 @@ impl<'a> StatusWriter<'a> {
     fn happened(&mut self, index: usize, event: Event) -> Result<()> {
         let name = self.status.replicas[index].name.clone();
         match event {
-            // the files of a finished replica are only checked, unless the replica continues because the plan has
-            // more steps now
+            // for a replica that had finished before, the event `Begun` means only a check of its files, unless the
+            // replica continues because the plan has more steps now
             Event::Begun if self.status.replicas[index].state == ReplicaState::Finished => Ok(()),
             Event::Begun => {
                 let replica = &mut self.status.replicas[index];
@@ -116,14 +117,14 @@ impl<'a> StatusWriter<'a> {
         }
     }
 
-    /// Updates the status of a replica that has ended. Returns level and text for the log.
+    /// Updates the status of a replica that has ended. Returns level and text of a line for the log.
     fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
         let replica = &mut self.status.replicas[index];
         // the state stays `Waiting` if the replica has not written a status file
         replica.state = ReplicaState::Waiting;
         replica.refresh(self.job.directory);
-        // the state follows from the outcome and not from the status file, because the file of another rank may
-        // become visible here only later
+        // the state is derived from the outcome and not from the status file, because a file that another rank wrote
+        // may become visible here only later
         let (state, how) = match end {
             Err(error) => {
                 (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
@@ -148,7 +149,7 @@ impl<'a> StatusWriter<'a> {
         (Level::Note, format!("{how}, {:.1} ps{speed}", replica.time_ps))
     }
 
-    /// Writes a line to the log. The first line is preceded by a description of the ensemble.
+    /// Writes a line to `ensemble.log`. Before the first line, writes a description of the ensemble.
     fn say(&mut self, level: Level, text: &str) -> Result<()> {
         let StatusWriter { log, progress, job, news, .. } = self;
         progress.suspend(|| {
@@ -163,12 +164,12 @@ impl<'a> StatusWriter<'a> {
         })
     }
 
-    /// Shows progress, and updates `ensemble.json` if its update interval has passed.
+    /// Updates the progress line, and also `ensemble.json` if its update interval has passed.
     fn look(&mut self) -> Result<()> {
         let replicas = self.status.replicas.iter_mut().zip(&self.ends).filter(|(_, end)| end.is_none());
         for (replica, _) in replicas {
             let state = replica.state;
-            // a finished replica may continue because its duration was increased
+            // a finished replica may be running again because its duration was increased
             if matches!(state, ReplicaState::Running | ReplicaState::Finished) {
                 replica.refresh(self.job.directory);
             }
@@ -185,7 +186,8 @@ impl<'a> StatusWriter<'a> {
         if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
     }
 
-    /// Returns the progress of all replicas, summed as for a single run.
+    /// Returns the progress of the whole ensemble: steps and speeds summed over all replicas, in the form of the status
+    /// of a single run.
     fn overall(&mut self, elapsed: Duration) -> Status {
         let replicas = || self.status.replicas.iter().zip(&self.job.replicas);
         let done = replicas().map(|(status, ReplicaJob { plan, .. })| done(status, plan)).sum();
@@ -225,8 +227,8 @@ impl<'a> StatusWriter<'a> {
         self.status.write(self.job.directory)
     }
 
-    /// Ends the reports, and writes the table of all replicas to the log if any replica was run. Returns the outcome
-    /// of the ensemble.
+    /// Writes the last reports, including a table of all replicas in the log if any replica was run. Returns the
+    /// outcome of the ensemble.
     pub(super) fn finish(mut self) -> Result<Outcome> {
         self.progress.finish();
         let shown = self.show();

@@ -1,17 +1,17 @@
-//! Replica exchange: synchronisation of the replicas at exchange attempts, and sharing of a slot by several replicas.
+//! Replica exchange: replicas wait for each other at exchange attempts, and several replicas share a slot.
 //!
 //! Each replica has its own thread, device and files for the whole run, and belongs to one slot of one rank. Only one
-//! replica of a slot runs at a time, and the others wait for their turn or for an exchange attempt. A slot can
-//! therefore have any number of replicas. States are exchanged, not atoms: a replica keeps its atoms, its pair lists
-//! and its trajectory, and gets the temperature, pressure or Hamiltonian of its neighbour.
+//! replica of a slot runs at a time; the other replicas of the slot wait for their turn or for an exchange attempt. A
+//! slot can therefore have any number of replicas. States are exchanged, not atoms: a replica keeps its atoms, its pair
+//! lists and its trajectory, and gets the temperature, pressure or Hamiltonian of its neighbour.
 //!
 //! ```text
 //! replica --offer--> scheduler of its rank ------------> scheduler of rank 0: decides, writes exchange.csv
 //! replica <--state-- hub of its rank <-- scheduler of its rank <-- scheduler of rank 0
 //! ```
 //!
-//! The scheduler is in [`super::scheduler`], and `exchange.csv` is written by [`super::record`]. The outcome of an
-//! attempt is a pure function of the energies that the replicas send. Every outcome is written to `exchange.csv`
+//! The module [`super::scheduler`] contains the scheduler, and [`super::record`] writes `exchange.csv`. The outcome of
+//! an attempt is a pure function of the energies that the replicas send. Every outcome is written to `exchange.csv`
 //! before any replica continues. Checkpoints of different replicas may therefore belong to different steps: a replica
 //! with an older checkpoint repeats its steps and uses the recorded outcomes. A checkpoint is written only after the
 //! rows of all earlier attempts are on disk ([`Member::sync`]).
@@ -32,7 +32,7 @@ use std::time::Duration;
 /// Interval at which a waiting replica checks for a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A replica in a replica exchange.
+/// Interface of one replica to the replica exchange.
 #[derive(Clone, Copy)]
 pub(super) struct Member<'a> {
     /// barrier that the replicas of this rank share
@@ -41,9 +41,9 @@ pub(super) struct Member<'a> {
     pub(super) replica: usize,
     /// slot in which the replica runs
     pub(super) slot: usize,
-    /// all thermodynamic states
+    /// all thermodynamic states of the replica exchange
     pub(super) states: &'a [ThermodynamicState<'a>],
-    /// channel to the scheduler of the rank
+    /// channel to the scheduler of this rank
     pub(super) tell: &'a MessageSender,
 }
 
@@ -54,17 +54,17 @@ pub struct Barrier {
 }
 
 struct BarrierState {
-    /// number of exchange attempts that are decided
+    /// number of exchange attempts whose outcome is known
     attempts: u64,
-    /// states of all replicas after recent exchange attempts. An outcome is removed when every replica knows it
+    /// states of all replicas after recent exchange attempts. An entry is removed after every replica has read it
     known: Vec<Vec<usize>>,
-    /// whether each slot is in use
+    /// whether a replica occupies the slot, for each slot of the rank
     busy: Vec<bool>,
 }
 
 impl BarrierState {
-    /// Returns the states of all replicas after an exchange attempt; `None` if the attempt is not decided yet or its
-    /// outcome was removed.
+    /// Returns the states of all replicas after exchange attempt number `attempt`; `None` if the attempt is not decided
+    /// yet or its outcome was removed.
     fn outcome(&self, attempt: u64) -> Option<&[usize]> {
         let back = usize::try_from(self.attempts.checked_sub(attempt)?).ok()?;
         let index = self.known.len().checked_sub(back + 1)?;
@@ -73,8 +73,8 @@ impl BarrierState {
 }
 
 impl Barrier {
-    /// Creates the barrier of a rank with `slots` slots. `known` has the states of all replicas after each previous
-    /// attempt.
+    /// Creates the barrier of a rank with `slots` slots. `known` has the states of all replicas after each attempt that
+    /// the record contains.
     pub(super) fn new(known: Vec<Vec<usize>>, slots: usize) -> Self {
         let meeting = BarrierState { attempts: known.len() as u64, known, busy: vec![false; slots] };
         Barrier { meeting: Mutex::new(meeting), changed: Condvar::new() }
@@ -119,8 +119,8 @@ impl Barrier {
         self.changed.notify_all();
     }
 
-    /// Records the states after the next attempt. All replicas took part in this attempt and know the outcomes of
-    /// earlier attempts, so these outcomes are removed.
+    /// Stores the states after the next attempt and wakes the waiting replicas. All replicas took part in this attempt
+    /// and have read the outcomes of earlier attempts, so these outcomes are removed.
     pub(super) fn learn(&self, states: Vec<usize>) {
         let mut meeting = self.lock();
         meeting.attempts += 1;
@@ -174,8 +174,8 @@ impl ExchangeMember for Member<'_> {
         self.say(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
         hub.end_turn(slot);
         let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
-        // a replica also occupies its slot to write its last files. The wait is short, because slots are released
-        // even after an error
+        // a replica also occupies its slot while it writes its last files. The wait is short, because slots are
+        // released even after an error
         hub.take_turn(slot, &mut || Ok(false))?;
         outcome
     }
@@ -195,7 +195,7 @@ impl Member<'_> {
     /// Waits until the slot of this replica is free, and calls `work`. Returns `None` if `stop` returns true before
     /// the slot is free.
     pub(super) fn in_turn<T>(&self, stop: impl Fn() -> bool, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-        /// Releases the slot when dropped, even after an error or a panic.
+        /// Guard that releases the slot of a replica when dropped, even after an error or a panic.
         struct Turn<'a>(Member<'a>);
         impl Drop for Turn<'_> {
             fn drop(&mut self) {

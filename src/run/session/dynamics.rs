@@ -1,4 +1,4 @@
-//! Stages of dynamics.
+//! Execution of the stages of dynamics of a run.
 
 use crate::constraint::largest_deviation;
 use crate::context::{Context, ListOrigins};
@@ -45,7 +45,7 @@ impl<'a> Session<'a> {
         let system = self.system_of(index)?;
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = RunPosition { first_time, schedule: Some(lists), ..place };
-        // list errors are estimated as if no atoms were frozen
+        // list errors are estimated with all atoms moving, even if the stage freezes some of them
         let whole = Arc::clone(&self.job.system);
         let choices = self.engine.choices(plan, &whole, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
@@ -55,20 +55,20 @@ impl<'a> Session<'a> {
         self.integrate(index, options, state, place, (&system, context))
     }
 
-    /// Returns the system of a stage, in which some atoms may be frozen.
+    /// Returns the system of the stage with index `index`, in which the frozen atoms of the stage have mass zero.
     pub(super) fn system_of(&self, index: usize) -> Result<Arc<System>> {
         self.in_stage(index, &self.job.system)
     }
 
-    /// Returns `system` with the frozen atoms of the stage with index `index`.
+    /// Returns `system` with the frozen atoms of the stage with index `index` set to mass zero.
     pub(super) fn in_stage(&self, index: usize, system: &Arc<System>) -> Result<Arc<System>> {
         let frozen = frozen_system(&self.job.plan.stages[index], system)?;
         Ok(frozen.map_or_else(|| Arc::clone(system), Arc::new))
     }
 
-    /// Returns the position within the stage, adapted to the present device. If the list schedule was chosen for a
-    /// GPU and the run continues on the CPU, or the reverse, chooses a new schedule and discards the positions of the
-    /// old lists.
+    /// Adapts the position within the stage to the present device. If the list schedule was chosen for a GPU and the
+    /// run continues on the CPU, or the reverse, chooses a new schedule and discards the positions from which the old
+    /// lists were built.
     fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
         if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
         Ok(RunPosition { schedule: Some(lists), lists: Some(origins), ..place })
     }
 
-    /// Chooses the pair lists of a new stage. The first stage of dynamics tunes the run.
+    /// Returns the pair list schedule of a new stage. In the first stage of dynamics this function tunes the run.
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
         if self.history.tuning.is_none() {
@@ -157,10 +157,10 @@ impl<'a> Session<'a> {
         let (place, statistics) = (position(&simulation, swaps.as_ref())?, self.history.statistics.clone());
         let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
         let is_end = !stopped && index + 1 == plan.stages.len();
-        // the exchange attempt at the end of a stage is made now; a continued run repeats the attempt with the
-        // recorded outcome
+        // an exchange attempt at the last step of a stage is made before the final checkpoint; a continued run repeats
+        // the attempt with the recorded outcome
         stopped |= is_end && self.exchange((&mut simulation, target), &mut state.clone(), &mut swaps)?;
-        // the report of the last state needs forces, which one more step computes; the positions after this step are
+        // the report of the final state needs forces, which require one more step; the positions after this step are
         // discarded
         let is_last = is_end && !stopped && self.wants(&step_info(&simulation, index)).any();
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };

@@ -1,4 +1,4 @@
-//! History of a run: averages, summaries and tuning, which checkpoints store, and the time of the last checkpoint.
+//! Data of a run that checkpoints store: averages, stage summaries and tuning, and the time of the last checkpoint.
 
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
@@ -9,18 +9,18 @@ use crate::run::plan::Plan;
 use crate::system::State;
 use std::time::{Duration, Instant};
 
-/// Maximum interval before the first and the second checkpoint of a process. With only one checkpoint, damage to this
-/// file would force the run to start again.
+/// Maximum wall time before the first checkpoint of a process, and between the first and the second. The second
+/// checkpoint follows soon, because damage to a single checkpoint file would force the run to start again.
 const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 
-/// Results of the completed part of a run.
+/// Results of the completed part of a run, which checkpoints store.
 pub(super) struct History {
     pub(super) run_id: String,
-    /// fingerprint of the system before tuning
+    /// fingerprint of the system as it was before tuning changed Coulomb cutoff and mesh
     fingerprint: Fingerprint,
-    /// averages of the present stage
+    /// running averages of the current stage
     pub(super) statistics: Statistics,
-    /// summaries of the previous stages
+    /// summaries of all stages before the current stage
     pub(super) stages: Vec<StageSummary>,
     pub(super) tuning: Option<Tuning>,
     /// whether pair lists were chosen for a GPU, as in [`Checkpoint`]
@@ -45,7 +45,7 @@ impl History {
         }
     }
 
-    /// Whether a checkpoint is due. `every` is the interval between checkpoints in the plan.
+    /// Whether a checkpoint is due now. `every` is the interval between checkpoints in the plan.
     pub(super) fn is_due(&self, every: Duration) -> bool {
         let every = if self.checkpoints < 2 { every.min(FIRST_CHECKPOINTS) } else { every };
         self.last_checkpoint.elapsed() > every
@@ -76,7 +76,7 @@ impl History {
         }
     }
 
-    /// Records that a checkpoint was written.
+    /// Records that a checkpoint was written now.
     pub(super) fn written(&mut self) {
         self.last_checkpoint = Instant::now();
         self.checkpoints += 1;

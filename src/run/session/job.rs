@@ -14,9 +14,9 @@ use std::time::Instant;
 
 /// Input of a run.
 pub struct Job<'a> {
-    /// the plan
+    /// plan of the run
     pub plan: &'a Plan,
-    /// the system, without bonded terms between atoms whose distances are constrained
+    /// system to simulate, without bonded terms between atoms whose distances are constrained
     pub system: Arc<System>,
     /// alternative PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
@@ -26,11 +26,11 @@ pub struct Job<'a> {
     pub left_out: LeftOut,
     /// text of the input file, stored in trajectories
     pub input: &'a str,
-    /// the configuration with all defaults, for `effective.toml`
+    /// configuration with all defaults, the text of `effective.toml`
     pub effective: &'a str,
-    /// function that returns the differences in physics between an old plan and this plan
+    /// function that returns the settings in which an old plan differs from the plan of this run in its physics
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
-    /// whether an existing output folder is renamed
+    /// whether an existing output folder is renamed, so that the run starts anew
     pub force: bool,
     /// whether a continued run begins new trajectories and a new energy table
     pub no_append: bool,
@@ -38,9 +38,9 @@ pub struct Job<'a> {
     pub reporters: Vec<Box<dyn Reporter>>,
     /// interface to the replica exchange in which this run takes part; `None` without replica exchange
     pub exchange: Option<&'a dyn ExchangeMember>,
-    /// stop and checkpoint requests
+    /// requests to stop or to write a checkpoint
     pub requests: Requests,
-    /// when the program started
+    /// time at which the program started
     pub started: Instant,
 }
 
@@ -52,34 +52,34 @@ pub trait ExchangeMember: Sync {
     fn has_hamiltonians(&self) -> bool;
     /// Returns the index of the thermodynamic state of this replica before the first exchange attempt.
     fn first_state(&self) -> usize;
-    /// Returns the index of the state of this replica after exchange attempt number `attempt`; `None` if the outcome
-    /// is not recorded.
+    /// Returns the index of the state of this replica after exchange attempt number `attempt`; `None` if no outcome of
+    /// this attempt is recorded.
     fn known(&self, attempt: u64) -> Option<usize>;
     /// Returns an error if `state` is not the recorded state of this replica after `attempts` exchange attempts.
     fn check(&self, attempts: u64, state: usize) -> Result<()>;
-    /// Sends the energies of this replica at an exchange attempt, releases the slot, and waits for the outcome.
-    /// Returns the index of the new state; `None` if `stop` returns true before the outcome is known.
+    /// Sends the energies of this replica at an exchange attempt, frees its slot for other replicas, and waits for the
+    /// outcome. Returns the index of the new state; `None` if `stop` returns true before the outcome is known.
     fn meet(&self, attempt: Attempt, offer: Offer, stop: &mut dyn FnMut() -> Result<bool>) -> Result<Option<usize>>;
     /// Waits until the outcomes of all previous exchange attempts are on disk.
     fn sync(&self) -> Result<()>;
 }
 
-/// Number, step and time of an exchange attempt.
+/// Number, step and time of an exchange attempt of one replica.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     /// number of the attempt, from 1
     pub number: u64,
     /// number of steps since the start of the run
     pub step: u64,
-    /// time, ps
+    /// simulated time of the attempt, ps
     pub time: f64,
 }
 
-/// A thermodynamic state of a replica exchange.
+/// Thermodynamic state of a replica exchange.
 pub struct ThermodynamicState<'a> {
-    /// settings of dynamics, with temperature and pressure of the couplings
+    /// settings of dynamics, including the temperature and pressure of this state
     pub dynamics: &'a Dynamics,
-    /// Hamiltonian, before tuning
+    /// system with the Hamiltonian of this state, before tuning
     pub system: Arc<System>,
 }
 

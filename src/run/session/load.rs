@@ -1,4 +1,4 @@
-//! Loading a system: reads the files of a plan and prepares the system.
+//! Loading of a system: the files of a plan are read, and the system is prepared for the run.
 
 use std::path::Path;
 
@@ -19,16 +19,16 @@ use crate::system::State;
 pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
     let path = &plan.system.coordinates;
     let coordinates = read_coordinates_or_checkpoint(path, None, None);
-    // a topology with counts of molecules may have any number of atoms, so the number of atoms in the coordinate file
-    // is the limit
+    // a topology file that gives counts of molecules may describe any number of atoms, so the number of atoms in the
+    // coordinate file is passed as the limit
     let held = coordinates.as_ref().ok().map(|coordinates| coordinates.positions.len());
     let options = TopologyOptions { atoms: held, ..plan.system.topology_options() };
     let mut description = read_topology_with(&plan.system.topology, &options)?;
     let atoms = description.topology.atoms.len();
     let mut coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
-        // the coordinates are read again with the number of atoms and the cell of the topology. This succeeds, or
-        // gives a better error message
+        // the coordinates are read again with the number of atoms and the cell angle from the topology. The second
+        // attempt succeeds, or returns a better error message
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
     check_order(&description.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
@@ -53,7 +53,7 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     }
 }
 
-/// Whether [`load`] reads the same files with the same options for two plans, and returns the same data.
+/// Whether [`load`] returns the same data for two plans, because both read the same files with the same options.
 pub(in crate::run) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
     let needs = |plan: &Plan| {
         let needs = plan.dynamics().map(|(_, stage)| (stage.barostat.is_some(), stage.velocities == Velocities::File));
@@ -68,14 +68,15 @@ pub(in crate::run) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
         && fixed(a) == fixed(b)
 }
 
-/// Reads a coordinate file with [`read_coordinates`], or positions, velocities and cell of a checkpoint of `md`. The
-/// new run begins at step 0 and time 0 in both cases.
+/// Reads a coordinate file with [`read_coordinates`]. If the file is a checkpoint of `md`, reads positions, velocities
+/// and cell from the checkpoint. The new run begins at step 0 and time 0 in both cases.
 fn read_coordinates_or_checkpoint(
     path: &Path,
     expected_atoms: Option<usize>,
     box_angle: Option<f64>,
 ) -> Result<Coordinates> {
-    // `file::open` refuses pipes, because reading a pipe to test whether it is a checkpoint would block
+    // a checkpoint is recognised by its first bytes. `file::open` refuses pipes, because reading from a pipe would
+    // block
     if file::open(path).is_err() || !is_checkpoint(path) {
         return read_coordinates(path, expected_atoms, box_angle);
     }

@@ -1,4 +1,4 @@
-//! First and last lines of the log, and the summary of a run.
+//! First and last lines of the log of a run, and the speed and timings in its summary.
 
 use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::compute::cuda::title;
@@ -25,7 +25,7 @@ use crate::system::{Electrostatics, State, System};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Returns the speed in ns/day of `picoseconds` simulated in `seconds`.
+/// Returns the speed in ns/day if `picoseconds` ps are simulated in `seconds` s of wall time.
 fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0 && picoseconds > 0.0).then(|| picoseconds * 1e-3 * 86_400.0 / seconds)
 }
@@ -41,7 +41,7 @@ fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
     format!("CPU, {} threads, {arithmetic}", engine.threads)
 }
 
-/// Describes why this device was chosen.
+/// Describes why the run uses the CPU or the GPU.
 fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     let how = engine.agreement();
     Ok(match (plan.run.device, engine.placement(system)?) {
@@ -56,7 +56,7 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     })
 }
 
-/// Writes system, settings, machine and warnings to the log.
+/// Writes system, settings, machine and warnings to the log at the start of a run.
 pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Engine) -> Result<()> {
     let Job { plan, system, start: state, left_out, .. } = job;
     let topology = &system.topology;
@@ -110,7 +110,7 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
     warnings(plan, system, state, *left_out).iter().try_for_each(|warning| log.warning(warning))
 }
 
-/// Describes a seed. For the default seed, the text also says that equal inputs give equal random numbers.
+/// Describes a seed for the log. For the default seed, the text also says that equal inputs give equal random numbers.
 fn describe_seed(seed: u64) -> String {
     if seed != RunOptions::default().seed {
         return seed.to_string();
@@ -139,7 +139,7 @@ pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool)
     }
 }
 
-/// Writes the candidates of tuning, the chosen setting and the gain to the log.
+/// Writes the candidates of the tuning, the chosen setting and its gain in speed to the log.
 pub(in crate::run) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
     let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
@@ -193,8 +193,8 @@ fn lifetimes(lists: &ListSchedule) -> String {
     if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
 }
 
-/// Returns the summary with machine, speed and time per phase. The caller adds the final state and the summaries of
-/// the stages.
+/// Returns the summary of a run with machine, speed and time per phase. The caller adds the final state and the
+/// summaries of the stages.
 pub(in crate::run) fn summary(
     plan: &Plan,
     system: &System,
@@ -244,7 +244,8 @@ pub(in crate::run) fn summary(
     }
 }
 
-/// Returns the number of operations and bytes of each phase of a step, for the pair lists of the last stage.
+/// Returns the number of floating-point operations and bytes of each phase of a step, computed from the pair lists of
+/// the last stage.
 fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static str, Work); 9]> {
     let lists = timing.lists.filter(|_| timing.pairs.slots > 0)?;
     let searches = timing.searches as f64 / timing.steps.max(1) as f64;

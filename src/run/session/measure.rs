@@ -1,4 +1,4 @@
-//! Timed dynamics for benchmarks: steps of a run without output.
+//! Timed dynamics for benchmarks: the steps of a run, without output.
 
 use std::time::Instant;
 
@@ -19,34 +19,34 @@ use crate::system::{State, System};
 /// Length of a measurement, in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measurement {
-    /// untimed steps before the first segment
+    /// number of untimed steps before the first segment
     pub warm_up: u64,
     /// number of steps in each timed segment
     pub steps: u64,
     /// number of timed segments
     pub repeats: usize,
-    /// steps between computations of the energies
+    /// number of steps between computations of the energies
     pub energies_every: u64,
 }
 
-/// Result of a measurement.
+/// Results of timed dynamics.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// wall time of each segment, s
     pub seconds: Vec<f64>,
-    /// time per phase in all segments
+    /// wall time per phase of a step, summed over all segments
     pub phases: Phases,
     /// time (ps) and conserved energy (kJ/mol) at the steps with energies
     pub conserved: Vec<(f64, f64)>,
     /// mean temperature over the steps with energies, K
     pub temperature: f64,
-    /// list schedule that was used
+    /// pair list schedule with which the segments were run
     pub schedule: ListSchedule,
     /// number of pair searches in all segments
     pub searches: u64,
-    /// list sizes at the end
+    /// sizes of the pair lists after the last segment
     pub pairs: PairCounts,
-    /// evaluations of reciprocal space per step
+    /// mean number of evaluations of reciprocal space per step
     pub meshes: f64,
     /// number of degrees of freedom that remain after constraints and the removal of center-of-mass motion
     pub degrees_of_freedom: usize,
@@ -77,7 +77,7 @@ pub fn measure(
             if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
         let dynamics = &Dynamics { velocities, ..dynamics.clone() };
         prepare(system, dynamics, plan.run.seed, &mut state)?;
-        // list errors are estimated as if no atoms were frozen
+        // list errors are estimated with all atoms moving, even if the stage freezes some of them
         let lists = engine.lists(plan, whole, &state)?;
         let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
         let mut context = engine.context(plan, system, lists)?;
@@ -87,7 +87,7 @@ pub fn measure(
 }
 
 /// Returns the velocities setting of the first stage that generates velocities, because a later stage would continue
-/// with the velocities of this stage.
+/// with the velocities of that stage. If no stage generates velocities, returns the setting in `dynamics`.
 fn first_velocities(plan: &Plan, dynamics: &Dynamics) -> Velocities {
     let mut all = plan.dynamics().map(|(_, stage)| stage.velocities);
     all.find(|velocities| *velocities != Velocities::File).unwrap_or(dynamics.velocities)
@@ -106,7 +106,7 @@ fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measure
     for _ in 0..measurement.repeats {
         let start = Instant::now();
         record.steps(&mut simulation, measurement.steps)?;
-        // wait until the device has finished all steps
+        // the clock is read only after the device has finished all steps
         simulation.flush()?;
         simulation.backend().phases()?;
         seconds.push(start.elapsed().as_secs_f64());

@@ -1,4 +1,4 @@
-//! Stages of minimisation.
+//! Execution of the stages of minimisation of a run.
 
 use crate::context::Context;
 use crate::error::Result;

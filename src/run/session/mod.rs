@@ -1,4 +1,4 @@
-//! A whole run: stages in order, output files, checkpoints, and restart from a checkpoint.
+//! Execution of a whole run: stages in order, output files, checkpoints, and restart from a checkpoint.
 
 mod dynamics;
 mod history;
@@ -52,16 +52,16 @@ use monitor::Monitor;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Fraction of the allowed wall time after which the run stops. The remaining time is reserved for the last
-/// checkpoint.
+/// Fraction of the allowed wall time (`max_time`) after which the run stops. The remaining time is reserved for the
+/// last checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
 
-/// A run in progress, with the data that pass from one stage to the next.
+/// Run in progress, with the data that pass from one stage to the next.
 struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
     outputs: Outputs,
-    /// intervals of the energy samples for averages
+    /// output intervals with which energies are sampled for the averages
     averaged: Intervals,
     log: RunLog,
     monitor: Monitor,
@@ -69,25 +69,25 @@ struct Session<'a> {
     timing: Timing,
     /// number of steps done by this process
     steps: u64,
-    /// whether the next step is to be compared with the reference
+    /// whether the next step still has to be compared with the double-precision reference
     unverified: bool,
-    /// whether the user was warned that the cell has become as small as the cutoff allows
+    /// whether the user was already warned that the cell is as small as the cutoff allows
     told_of_small_cell: bool,
     /// collective and position restraints of each stage
     restraints: Vec<Restraints>,
-    /// output directory. As the last field it is dropped last, so the directory stays locked until all its files are
-    /// closed
+    /// output directory. This field is the last, so it is dropped last and the directory stays locked until all files
+    /// of the run are closed
     directory: Directory,
 }
 
-/// Runs all stages. If the output directory has a checkpoint, the run continues from the checkpoint.
+/// Runs all stages of a job. If the output directory contains a checkpoint, the run continues from this checkpoint.
 pub fn run(
     mut job: Job<'_>,
     mut engine: Engine,
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    // refuse a plan that cannot run before the output folder is created
+    // a plan that cannot run is refused before the output folder is created
     refuse(job.plan, &job.system)?;
     let restraints = restraints(job.plan, &job.system, &job.start)?;
     let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
@@ -150,8 +150,8 @@ pub fn run(
 }
 
 impl<'a> Session<'a> {
-    /// Writes an error to the status file and the log. Failures to write are ignored, because the caller shows the
-    /// original error.
+    /// Writes an error to the status file and the log. If one of these files cannot be written, that second error is
+    /// ignored, because the caller shows the original error.
     fn fail(&mut self, error: &Error) {
         self.monitor.status.state = RunState::Failed;
         self.monitor.status.seconds_left = None;
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
         let _ = self.outputs.close();
     }
 
-    /// Runs the stages. Returns the outcome of the run, and the state of the last checkpoint.
+    /// Runs all stages that are not done yet. Returns the outcome of the run, and the state of the last checkpoint.
     fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
         let plan = self.job.plan;
         let (first, mut place, mut state) = match checkpoint {
@@ -191,7 +191,7 @@ impl<'a> Session<'a> {
         Ok((Outcome::Finished, state))
     }
 
-    /// Compares the GPU with the CPU if they could not be compared at the first state of the run.
+    /// Compares the GPU with the CPU, if the comparison was not possible at the first state of the run.
     fn verify_gpu(&mut self, state: &State) -> Result<()> {
         let known = self.engine.agreement().is_some();
         let refusal = self.engine.verify(self.job.plan, &self.job.system, state)?;
@@ -204,8 +204,8 @@ impl<'a> Session<'a> {
 
     fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
         let mut averages = self.history.statistics.averages();
-        // averages are missing in a stage without energy output, and NaN for temperature groups that the stage does
-        // not have
+        // an average has no samples in a stage without energy output, and is NaN for temperature groups that the stage
+        // does not have
         averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
         averages.extend(state.coupling.trials.iter().enumerate().filter_map(acceptance));
         let kind = match stage.kind {
@@ -221,13 +221,13 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Downloads the state at the start of the next step.
+    /// Copies the state at the start of the next step from the device to `state`.
     fn download(&self, simulation: &mut Simulation<'_>, state: &mut State) -> Result<()> {
         self.flush(simulation)?;
         simulation.download(state)
     }
 
-    /// Completes all steps. If a step has failed, the error describes the unstable atoms.
+    /// Completes all steps that run asynchronously. If a step has failed, the error describes the unstable atoms.
     fn flush(&self, simulation: &mut Simulation<'_>) -> Result<()> {
         let done = simulation.flush();
         done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))
@@ -298,15 +298,15 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Updates the status if the update interval has passed. `place` has the number of steps done, the number of
-    /// steps of the stage, and the time in ps. Returns true if the run is to stop.
+    /// Updates the status file if the update interval has passed. `place` has the number of steps done, the number of
+    /// steps of the stage, and the time in ps. Returns true if the run has to stop.
     fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
         self.monitor.set_progress(place);
         if self.job.requests.stop() {
             return Ok(true);
         }
-        // the run does at least one step, so that repeated commands finish the run even if the limit of the wall time
-        // is short
+        // each command does at least one step, so that repeated commands finish the run even if the limit of the wall
+        // time is short
         let limit = self.job.plan.run.max_time.filter(|_| self.steps > 0);
         if limit.is_some_and(|most| self.job.started.elapsed() > most.mul_f64(DEADLINE_SHARE)) {
             return Ok(true);
@@ -337,9 +337,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Ends the run. Writes the final structures and closes trajectories and tables. Then writes the summary with the
-    /// checksums of all files, the status file and the last lines of the log. If the run is killed in this function,
-    /// the same command writes the missing files.
+    /// Completes the run. Writes the final structures and closes trajectories and tables. Then writes the summary with
+    /// the checksums of all files, the status file and the last lines of the log. If the process is killed in this
+    /// function, the same command writes the missing files.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;

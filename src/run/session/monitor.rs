@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 /// Wall time between updates of the status file and the progress line.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Reports the progress of a run.
+/// Reporter of the progress of a run to the status file and the terminal.
 pub(super) struct Monitor {
     pub(super) status: Status,
     progress: Progress,
     speed: SpeedMeter,
-    /// when the program started
+    /// time at which the program started
     started: Instant,
     last: Instant,
 }
@@ -24,7 +24,7 @@ impl Monitor {
         Monitor { status, progress, speed: SpeedMeter::default(), started, last: Instant::now() }
     }
 
-    /// Begins a stage.
+    /// Sets name and number of the stage that begins.
     pub(super) fn begin_stage(&mut self, name: &str, number: usize) {
         self.speed.reset();
         name.clone_into(&mut self.status.stage);
@@ -37,8 +37,8 @@ impl Monitor {
         self.status.wall_seconds = self.started.elapsed().as_secs_f64();
     }
 
-    /// Updates the status file once per [`INTERVAL`]. Returns a progress line for the log if no progress bar is shown
-    /// on a terminal.
+    /// Updates the status file if [`INTERVAL`] has passed. Returns a progress line for the log if no progress bar is
+    /// shown on a terminal.
     pub(super) fn update(&mut self, directory: &Directory) -> Result<Option<String>> {
         if self.last.elapsed() < INTERVAL {
             return Ok(None);
@@ -52,13 +52,13 @@ impl Monitor {
         Ok(self.progress.update(elapsed, &self.status))
     }
 
-    /// Replaces the status file.
+    /// Replaces the status file with the present status.
     pub(super) fn write(&mut self, directory: &Directory) -> Result<()> {
         directory.check()?;
         self.status.write(&directory.file("status.json"))
     }
 
-    /// Ends the progress line.
+    /// Removes the progress bar from the terminal.
     pub(super) fn finish(&mut self) {
         self.progress.finish();
     }

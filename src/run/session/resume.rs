@@ -10,17 +10,17 @@ use crate::run::output::reporter::RunInfo;
 use crate::run::plan::{OutputOptions, Plan, Stage, StageKind};
 use crate::run::session::job::Job;
 
-/// Identity of a run, and the checkpoint from which the run continues.
+/// Identity of a run, and the checkpoint with which the run starts.
 pub(in crate::run) struct RunStart {
     pub(in crate::run) run_id: String,
     /// checkpoint from which the run continues; `None` for a new run
     pub(in crate::run) checkpoint: Option<Checkpoint>,
-    /// reason why the newest checkpoint was not used
+    /// reason why the newest checkpoint was not used; `None` if it was used
     pub(in crate::run) warning: Option<String>,
 }
 
-/// Finds the run in the output directory, or begins a new run. A new run first writes a checkpoint of its start. Even
-/// if the run is killed early, the directory can then be recognised as the directory of this run.
+/// Finds the run in the output directory, or begins a new run. A new run first writes a checkpoint of its start, which
+/// identifies the directory as the directory of this run even if the run is killed early.
 pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<RunStart> {
     let (found, warning) = find_checkpoint(directory, &job.plan.output)?;
     let checkpoint = match found {
@@ -38,8 +38,8 @@ pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &
     if checkpoint.is_start() {
         directory.clear(&run_id, &checkpoint.plan.output)?;
         if checkpoint.plan.output != job.plan.output {
-            // the new checkpoint lists output files under new names as files of this run, so no files with these
-            // names may exist yet
+            // the new checkpoint lists files under new names as output files of this run, so no files with these names
+            // may exist yet
             directory.check_absent(&job.plan.output)?;
             Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file("checkpoint.md"))?;
         }
@@ -48,7 +48,7 @@ pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &
     Ok(RunStart { run_id, checkpoint: Some(checkpoint), warning })
 }
 
-/// Returns a new identity of a run: 128 random bits from the operating system.
+/// Returns the identity of a new run: 128 random bits from the operating system.
 fn new_run_id() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
@@ -56,9 +56,9 @@ fn new_run_id() -> Result<String> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// Reads the checkpoint in the output directory. If the previous checkpoint was read instead, also returns the
-/// reason. Returns an error if the directory contains output but no checkpoint. Also returns an error if the newest
-/// checkpoint is damaged and the previous checkpoint is from the start of the run.
+/// Reads the checkpoint in the output directory. If the newest checkpoint is damaged and the previous checkpoint was
+/// read instead, also returns the reason. Returns an error if the directory contains output but no checkpoint, or if
+/// the newest checkpoint is damaged and the previous checkpoint is from the start of the run.
 fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Option<Checkpoint>, Option<String>)> {
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
@@ -95,7 +95,7 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     Ok(refuse(what, checkpoint.system.differences(system))?)
 }
 
-/// Lists the trajectories that would be continued with another selection of atoms.
+/// Lists the trajectories that the new plan would continue with another selection of atoms than the old plan.
 fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
     let name = |select: &Option<String>| select.clone().unwrap_or_else(|| "all".to_owned());
     let pairs = new.trajectories.iter().filter_map(|new| {
@@ -107,7 +107,7 @@ fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
     pairs.collect()
 }
 
-/// Opens the output files and cuts them back to the lengths in the checkpoint. For a run that continues, returns the
+/// Opens the output files and truncates them to their lengths in the checkpoint. For a run that continues, returns the
 /// checkpoint with the lengths of all present files.
 pub(in crate::run) fn open_outputs(
     outputs: &mut Outputs,
@@ -124,7 +124,7 @@ pub(in crate::run) fn open_outputs(
     }
     let written = if job.no_append { Written::default() } else { checkpoint.written.clone() };
     outputs.open(run, written)?;
-    // the checkpoint is written again if its list of files has changed
+    // the checkpoint is written again if the list of output files has changed
     let written = outputs.sync()?;
     if written != checkpoint.written {
         checkpoint.written = written;
@@ -138,7 +138,8 @@ pub(in crate::run) fn open_outputs(
 pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<String> {
     let over = checkpoint.stages.iter().zip(&plan.stages);
     let cut = over.filter(|(done, stage)| {
-        // a minimisation may have ended early because it converged
+        // a minimisation may also have ended early because it converged, so it counts only if it did exactly the number
+        // of steps of `--steps`
         let by_option = match stage.kind {
             StageKind::Minimize(_) => checkpoint.plan.run.max_steps == Some(done.steps),
             StageKind::Dynamics(_) => true,

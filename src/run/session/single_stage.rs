@@ -12,18 +12,20 @@ use crate::run::plan::stage_output::StageOutput;
 use crate::run::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
 use crate::system::{State, System};
 
-/// Buffer (nm) of the pair lists of a minimisation. Atoms move little in a minimisation, so lists last long.
+/// Buffer (nm) of the pair lists of a minimisation. Atoms move little in a minimisation, so lists with this buffer have
+/// a long lifetime.
 const MINIMIZE_BUFFER: f64 = 0.1;
-/// Relative rounding error of an energy that is a sum of f32 terms (`mixed`) or of f64 terms (`double`).
+/// Relative rounding error of an energy that is a sum of `f32` terms (precision `mixed`). A sum of `f64` terms
+/// (precision `double`) has the error [`DOUBLE_ENERGY_PRECISION`].
 const MIXED_ENERGY_PRECISION: f64 = 1e-7;
 const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
 
-/// Returns the list schedule of a minimisation.
+/// Returns the pair list schedule of a minimisation.
 pub(in crate::run) fn minimize_lists(system: &System) -> ListSchedule {
     ListSchedule::exact(system.settings.longest_cutoff() + MINIMIZE_BUFFER)
 }
 
-/// Returns the settings of the minimiser.
+/// Returns the settings of the minimiser for a stage of minimisation.
 pub(in crate::run) fn minimize_settings(options: &Minimize, precision: Precision) -> MinimizeSettings {
     MinimizeSettings {
         force_tolerance: options.force_tolerance,
@@ -37,7 +39,7 @@ pub(in crate::run) fn minimize_settings(options: &Minimize, precision: Precision
 
 impl Engine {
     /// Minimises the energy of `state`. Sets the positions in `state` to the positions with the lowest energy. The
-    /// returned minimiser has the energy, the largest force and the status. Device and precision are taken from
+    /// returned minimiser holds this energy, the largest force and the status. Device and precision are taken from
     /// `plan`; the stages of `plan` are ignored.
     pub fn minimize(&self, plan: &Plan, system: &System, options: &Minimize, state: &mut State) -> Result<Minimizer> {
         let minimizer = self.pool.install(|| {

@@ -19,7 +19,7 @@ use crate::run::session::job::{Attempt, ExchangeMember, Job};
 use crate::system::{State, System};
 use std::sync::Arc;
 
-/// A replica in the stage with exchange attempts.
+/// State of a replica in the stage with exchange attempts.
 pub(super) struct Swaps<'a> {
     member: &'a dyn ExchangeMember,
     exchange: &'a Exchange,
@@ -27,9 +27,9 @@ pub(super) struct Swaps<'a> {
     state: usize,
     /// masses of all atoms, amu
     masses: Vec<f64>,
-    /// number of temperature groups
+    /// number of temperature groups of the thermostat
     groups: usize,
-    /// list schedule of the stage
+    /// pair list schedule of the stage
     lists: ListSchedule,
     index: usize,
     first_time: f64,
@@ -46,7 +46,7 @@ impl<'a> Swaps<'a> {
             return Ok(None);
         }
         let state = place.exchanged.unwrap_or(member.first_state());
-        // the exchange attempt before the next step has not been made yet
+        // the exchange attempt that is due before the next step has not been made yet, so it is not counted
         member.check(place.done.saturating_sub(1) / exchange.every, state)?;
         let masses = job.system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let thermostat = member.state(state).dynamics.thermostat.as_ref();
@@ -54,7 +54,7 @@ impl<'a> Swaps<'a> {
         Ok(Some(Swaps { member, exchange, state, masses, groups, lists, index, first_time: place.first_time }))
     }
 
-    /// Returns the index of the present thermodynamic state, from 0.
+    /// Returns the index, from 0, of the present thermodynamic state of the replica.
     pub(super) fn state(&self) -> usize {
         self.state
     }
@@ -87,9 +87,9 @@ impl<'a> Session<'a> {
         ))
     }
 
-    /// Makes an exchange attempt if an attempt is due before the next step. Returns true if the run is to stop. If
-    /// the replica gets another thermodynamic state, `state` is set to the positions and velocities of the simulation
-    /// after the exchange.
+    /// Makes an exchange attempt if an attempt is due before the next step. Returns true if the run has to stop. If the
+    /// replica gets another thermodynamic state, `state` is set to the positions and velocities of the simulation after
+    /// the exchange.
     pub(super) fn exchange(
         &mut self,
         (simulation, target): (&mut Simulation<'a>, u64),
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         Ok(Offer { own, other: energies.potential(), volume })
     }
 
-    /// Creates a context for another thermodynamic state.
+    /// Creates a context with the Hamiltonian of the thermodynamic state with index `other`.
     fn context_of(&self, other: usize, simulation: &Simulation<'a>, swaps: &Swaps<'a>) -> Result<Context> {
         let system = self.in_stage(swaps.index, swaps.system(other))?;
         let mut context = self.engine.context(self.job.plan, &system, swaps.lists)?;
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         Ok(context)
     }
 
-    /// Continues the simulation with the Hamiltonian of another state.
+    /// Continues the simulation in a new context with the Hamiltonian of another thermodynamic state.
     fn go_on_with(
         &mut self,
         simulation: &mut Simulation<'a>,

@@ -1,4 +1,4 @@
-//! Facts about the system and its final state, for the summary of a run.
+//! Properties of the system and its final state, for the summary of a run.
 
 use crate::constraint::{RemovedMotion, degrees_of_freedom, largest_deviation};
 use crate::ensemble::groups::TemperatureGroups;
@@ -10,10 +10,10 @@ use crate::select::select;
 use crate::system::{State, System};
 use crate::units::BOLTZMANN;
 
-/// Selection of the solvent.
+/// Selection of the solvent atoms.
 const SOLVENT: &str = "water or ion";
 
-/// Returns the facts about a system in its final state.
+/// Returns the properties of a system in its final state.
 pub(super) fn system_summary(plan: &Plan, system: &System, state: &State) -> SystemSummary {
     let (topology, constraints) = (&system.topology, &system.constraints);
     let removed = removed_motion(plan, state.cell.is_some());
@@ -35,7 +35,7 @@ pub(super) fn system_summary(plan: &Plan, system: &System, state: &State) -> Sys
     }
 }
 
-/// Returns the motion that the last stage of dynamics removes.
+/// Returns which motion of the whole system (translation, rotation) the last stage of dynamics removes.
 fn removed_motion(plan: &Plan, periodic: bool) -> RemovedMotion {
     let last = plan.stages.iter().rev().find_map(|stage| match &stage.kind {
         StageKind::Dynamics(dynamics) => Some(dynamics.removed_motion(periodic)),
@@ -44,7 +44,8 @@ fn removed_motion(plan: &Plan, periodic: bool) -> RemovedMotion {
     last.unwrap_or(RemovedMotion::Nothing)
 }
 
-/// Returns the temperatures of solute and solvent; `None` if there is only one of them or if there are no velocities.
+/// Returns the temperatures of solute and solvent; `None` if the system has only one of the two, or if there are no
+/// velocities.
 fn parts(system: &System, state: &State, removed: RemovedMotion) -> Option<Vec<PartTemperature>> {
     let solvent = select(&system.topology, SOLVENT).ok()?;
     if state.velocities.is_empty() || solvent.len() == system.topology.atoms.len() {

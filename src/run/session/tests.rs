@@ -1,4 +1,4 @@
-//! Whole runs on an emulated GPU.
+//! Tests of whole runs on an emulated GPU.
 
 use super::*;
 use crate::backend::cuda::Kernel;
@@ -44,7 +44,7 @@ position_restraints = { select = "protein", force_constant = [["0 ps", "2000 kJ/
 /// Settings of a stage with frozen atoms and without a barostat.
 const FROZEN: &str = r#"frozen = "resid 1""#;
 
-/// Run in vacuum at constant energy.
+/// Input of a run in vacuum at constant energy.
 const VACUUM: &str = r#"
 [forces]
 cutoff = "none"
@@ -62,7 +62,7 @@ velocities = "generate"
 temperature = "300 K"
 "#;
 
-/// A run: its folder for output, and its input file.
+/// Test run with an output folder and an input file.
 struct Case {
     folder: TempDir,
     text: String,
@@ -114,7 +114,7 @@ impl Case {
         Summary::read(&self.path("summary.json")).unwrap()
     }
 
-    /// Returns a column of the energy table.
+    /// Returns the values of the column `name` of the energy table.
     fn column(&self, name: &str) -> Vec<f64> {
         let text = self.text("energies.csv");
         let mut lines = text.lines();
@@ -157,7 +157,8 @@ fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     compare_pieces("tip4pew", &format!("{PERIODIC}{heated}"));
 }
 
-/// Compares an uninterrupted run on a GPU with the same run in several pieces. Returns the uninterrupted run.
+/// Compares a run on a GPU without interruption with the same run in several pieces. Returns the run without
+/// interruption.
 fn compare_pieces(system: &str, rest: &str) -> Case {
     let [whole, pieces] = [(); 2].map(|()| Case::new(system, rest));
     assert_eq!(whole.run(gpu(), None).unwrap(), Outcome::Finished);
@@ -202,8 +203,8 @@ fn stages_follow_each_other_on_a_gpu() {
     assert_eq!(case.column("step").last(), Some(&20.0));
 }
 
-/// Allowed difference of energies, relative to the sum of the absolute terms. The value is twice the project's limit
-/// for interactions in `f32`, since both energies may have this error.
+/// Allowed difference between energies of two runs, relative to the sum of the absolute energy terms. The value is
+/// twice the project's limit for interactions in `f32`, since each energy may have an error of this limit.
 const ENERGY: f64 = 2e-6;
 
 #[test]

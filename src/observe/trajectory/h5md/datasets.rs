@@ -1,4 +1,4 @@
-//! Time series of an open trajectory, in the order in which a frame is written.
+//! Time series of an open H5MD trajectory, in the order in which the data of a frame are written.
 
 use crc32fast::Hasher;
 use hdf5::{File, Result};
@@ -11,7 +11,7 @@ use crate::observe::extent::Extent;
 use crate::observe::trajectory::{Fields, Observable, placement::Placer};
 use crate::vec3::Vec3;
 
-/// Owned frame: the buffer passed between the run and the writer thread.
+/// Frame with its own memory, which is passed between the run and the writer thread.
 #[derive(Default)]
 pub(super) struct Buffer {
     pub(super) step: i64,
@@ -23,7 +23,7 @@ pub(super) struct Buffer {
     pub(super) observables: Vec<f64>,
 }
 
-/// Unit cell of a frame, stored as vectors (H5MD) and as lengths and angles (MDTraj).
+/// Time series of the unit cell, stored as lattice vectors (H5MD) and as lengths and angles (MDTraj).
 struct CellSeries {
     edges: Series,
     lengths: Series,
@@ -40,31 +40,34 @@ pub(super) struct Datasets {
     forces: Option<Series>,
     images: Option<Series>,
     positions: Series,
-    /// checksum of each frame; `None` in a file that an older version of md wrote without checksums
+    /// checksum of all frames up to each frame; `None` in a file that an older version of md wrote without checksums
     checksums: Option<Series>,
 }
 
 const PARTICLES: &str = "particles/trajectory";
 
 impl Datasets {
-    /// Opens all time series.
+    /// Opens all time series of a trajectory file. Returns an error if a time series cannot be read.
     pub(super) fn open(file: &File) -> Result<Self> {
         Self::open_with(file, |found| found)
     }
 
-    /// Opens the readable time series of a damaged file. Steps, times, positions and cells are mandatory.
+    /// Opens the time series of a damaged file that can be read. Returns an error if steps, times, positions or cells
+    /// cannot be read.
     pub(super) fn open_readable(file: &File) -> Result<Self> {
         let complete = std::cell::Cell::new(true);
         let found = Self::open_with(file, |found| {
             complete.set(complete.get() && found.is_ok());
             Ok(found.unwrap_or(None))
         })?;
-        // a checksum covers all fields of a frame, so it cannot be compared if the series of a field is missing
+        // a checksum covers all fields of a frame, so checksums are not compared if the time series of a field is
+        // missing
         let checksums = found.checksums.filter(|_| complete.get());
         Ok(Self { checksums, ..found })
     }
 
-    /// Opens the time series. `spare` decides which missing or unreadable series are accepted.
+    /// Opens the time series. `spare` receives the result for each optional time series, and decides whether a missing
+    /// or unreadable time series is accepted.
     fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {
@@ -92,58 +95,58 @@ impl Datasets {
         })
     }
 
-    /// Returns the number of atoms.
+    /// Returns the number of atoms in each frame.
     pub(super) fn atoms(&self) -> usize {
         self.positions.dataset().shape().get(1).copied().unwrap_or(0)
     }
 
-    /// Returns which optional fields the file has.
+    /// Returns which optional fields the frames of the file have.
     pub(super) fn fields(&self) -> Fields {
         Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: self.images.is_some() }
     }
 
-    /// Returns names and units of the numbers recorded with every frame.
+    /// Returns names and units of the observables, the numbers that are stored with every frame.
     pub(super) fn observables(&self) -> Vec<Observable> {
         self.observables.iter().map(|(observable, _)| observable.clone()).collect()
     }
 
-    /// Whether frames have a cell.
+    /// Whether the frames of the file have a cell.
     pub(super) fn is_periodic(&self) -> bool {
         self.cell.is_some()
     }
 
-    /// Returns the time series of velocities and of forces.
+    /// Returns the time series of velocities and of forces; `None` for a field that the file does not have.
     pub(super) fn velocities_and_forces(&self) -> [Option<&Series>; 2] {
         [self.velocities.as_ref(), self.forces.as_ref()]
     }
 
-    /// Returns the time series of positions, whose storage gives the precision.
+    /// Returns the time series of positions, whose HDF5 filters determine the precision.
     pub(super) fn positions(&self) -> &Series {
         &self.positions
     }
 
-    /// Returns the number of frames for which every series has a row.
+    /// Returns the number of complete frames, for which every time series has a row.
     pub(super) fn frames(&self) -> usize {
         self.contents().chain(&self.checksums).map(Series::len).min().unwrap_or(0)
     }
 
-    /// Truncates every series to the first `frames` rows. The series of checksums is truncated first, because a frame
-    /// without a checksum counts as incomplete.
+    /// Truncates every time series to the first `frames` rows. The time series of checksums is truncated first, because
+    /// a frame without a checksum counts as incomplete.
     pub(super) fn truncate(&self, frames: usize) -> Result<()> {
         self.checksums.iter().chain(self.contents()).try_for_each(|series| series.truncate(frames))
     }
 
-    /// Returns the checksum stored with frame number `frames`, which covers all frames up to this one. The checksum
-    /// is 0 without frames, and `None` in files without checksums.
+    /// Returns the stored checksum of the first `frames` frames. The checksum is 0 without frames, and `None` in files
+    /// without checksums.
     pub(super) fn stored_checksum(&self, frames: usize) -> Result<Option<u32>> {
         let Some(checksums) = &self.checksums else { return Ok(None) };
         let Some(last) = frames.checked_sub(1) else { return Ok(Some(0)) };
         Ok(checksums.row(last)?.first().copied())
     }
 
-    /// Returns the CRC-32 of frame `index`, continued from the checksum `before` of the previous frame. The checksum
-    /// covers the bytes as stored. For packed series (positions, velocities, forces, images), the checksum also
-    /// covers the mask of skipped filters.
+    /// Returns the CRC-32 of the first `index` + 1 frames, computed from frame `index` and the checksum `before` of the
+    /// earlier frames. The checksum covers the bytes as stored. For packed time series (positions, velocities, forces,
+    /// images), the checksum also covers the mask of HDF5 filters that were skipped.
     pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
         let mut sum = Hasher::new_with_initial(before);
         for series in self.contents() {
@@ -154,8 +157,8 @@ impl Datasets {
         Ok(sum.finalize())
     }
 
-    /// Appends frame `index` to a file of the same layout. In that file the frame gets the index `to.0`, and the
-    /// previous frame has the checksum `to.1`. Returns the checksum of the appended frame.
+    /// Appends frame `index` to `file`, a file of the same layout. In `file` the frame gets the index `to.0`, and
+    /// `to.1` is the checksum of the earlier frames. Returns the checksum that includes the appended frame.
     pub(super) fn copy_frame(&self, index: usize, file: &Self, to: (usize, u32), buffer: &mut Vec<u8>) -> Result<u32> {
         for (from, target) in self.contents().zip(file.contents()) {
             let (bytes, mask) = from.stored_row(index, buffer)?;
@@ -166,34 +169,34 @@ impl Datasets {
         Ok(checksum)
     }
 
-    /// Calls `found` with the byte range of each chunk that is full after `to` frames and was not full after `from`
-    /// frames. The flag is true for the packed rows of the last of the `to` frames.
+    /// Calls `found` with the byte range of each HDF5 chunk that is full after `to` frames and was not full after
+    /// `from` frames. The flag is true for the packed rows of the last of the `to` frames.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
         self.contents().chain(&self.checksums).try_for_each(|series| {
             series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
         })
     }
 
-    /// Returns step and time of frame `index`.
+    /// Returns step number and time (ps) of frame `index`.
     pub(super) fn step_and_time(&self, index: usize) -> Result<(i64, f64)> {
         let step = self.step.dataset().read_slice_1d::<i64, _>(index..index + 1)?;
         let time = self.time.dataset().read_slice_1d::<f64, _>(index..index + 1)?;
         Ok((step[0], time[0]))
     }
 
-    /// Returns the lattice vectors (nm) of frame `index`, if the trajectory is periodic.
+    /// Returns the nine numbers of the lattice vectors (nm) of frame `index`; `None` if the trajectory is not periodic.
     pub(super) fn cell_rows(&self, index: usize) -> Result<Option<Vec<f64>>> {
         self.cell.as_ref().map(|cell| cell.edges.row::<f64>(index)).transpose()
     }
 
-    /// Returns steps, times (ps), and the numbers of the lattice vectors (nm) of several frames. There are no such
-    /// numbers if the trajectory is not periodic.
+    /// Returns step numbers, times (ps) and lattice vectors (nm, nine numbers per frame) of a range of frames. The list
+    /// of lattice vectors is empty if the trajectory is not periodic.
     pub(super) fn small_rows(&self, frames: std::ops::Range<usize>) -> Result<(Vec<i64>, Vec<f64>, Vec<f64>)> {
         let cells = self.cell.as_ref().map(|cell| cell.edges.rows::<f64>(frames.clone())).transpose()?;
         Ok((self.step.rows(frames.clone())?, self.time.rows(frames)?, cells.unwrap_or_default()))
     }
 
-    /// Iterates over the series that hold the data of a frame, in the order in which they are written.
+    /// Iterates over the time series that hold the data of a frame, in the order in which they are written.
     fn contents(&self) -> impl Iterator<Item = &Series> {
         let cell = self.cell.iter().flat_map(|c| [&c.edges, &c.lengths, &c.angles]);
         [&self.step, &self.time]
@@ -207,7 +210,7 @@ impl Datasets {
     }
 }
 
-/// Writer that converts frames to the stored types and appends them.
+/// Writer that converts frames to the stored number types and appends them to the time series.
 pub(super) struct FrameWriter {
     datasets: Datasets,
     placer: Placer,
@@ -219,7 +222,8 @@ pub(super) struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// Creates a writer that continues after the frames of `datasets`, whose extent is `extent`.
+    /// Creates a writer that continues after the frames of `datasets`. `extent` has the number and checksum of these
+    /// frames.
     pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, placer: Placer) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };
@@ -234,12 +238,12 @@ impl FrameWriter {
         }
     }
 
-    /// Returns the number of atoms in each frame that is passed to [`Self::append`].
+    /// Returns the number of atoms that a frame passed to [`Self::append`] must have.
     pub(super) fn given(&self) -> usize {
         self.placer.given()
     }
 
-    /// Returns the datasets.
+    /// Returns the time series of the file.
     pub(super) fn datasets(&self) -> &Datasets {
         &self.datasets
     }
@@ -249,14 +253,14 @@ impl FrameWriter {
         self.extent
     }
 
-    /// Saves in the rollback journal the bytes of the file that later frames overwrite. All data must be on disk
-    /// before the call.
+    /// Saves in the rollback journal the bytes of the file that later frames overwrite. All data of the file must be on
+    /// disk before the call.
     pub(super) fn record(&mut self) -> crate::error::Result<()> {
         self.journal.record(&self.datasets, self.extent)
     }
 
-    /// Writes one frame. Each series is flushed, the positions last. Then the checksum is written, which makes the
-    /// frame complete.
+    /// Writes one frame. Each time series is flushed in turn, that of the positions last. Then the checksum is written,
+    /// which makes the frame complete.
     pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
         let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;
@@ -293,7 +297,7 @@ impl FrameWriter {
     }
 }
 
-/// Lists names and units of the numbers recorded with every frame, in order of creation.
+/// Returns names and units of the observables, the numbers that are stored with every frame, in order of creation.
 fn list_observables(file: &File) -> Result<Vec<Observable>> {
     if !file.link_exists("observables") {
         return Ok(vec![]);

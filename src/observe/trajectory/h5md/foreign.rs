@@ -1,10 +1,11 @@
-//! Reader of HDF5 trajectories of other programs: H5MD of MDAnalysis, GROMACS, LAMMPS and others, and MDTraj's own
-//! layout.
+//! Reader of HDF5 trajectories of other programs: H5MD files of MDAnalysis, GROMACS, LAMMPS and others, and files in
+//! MDTraj's own layout.
 //!
-//! Values are converted from the units in the file. H5MD without units is refused, since the units of the program
-//! that wrote the file are unknown; MDTraj's layout prescribes nm, ps and degrees. Steps and times may be arrays or
-//! fixed intervals. Velocities, forces and boxes are taken from the row with the step of the frame. Atoms are sorted
-//! by their `id` if the file has ids. A frame whose box is not lower-triangular is rotated as a whole.
+//! Values are converted from the units in the file. An H5MD file without units is refused, since md cannot know the
+//! units of the program that wrote the file; MDTraj's layout prescribes nm, ps and degrees. Steps and times may be
+//! arrays or fixed intervals. Velocities, forces and boxes of a frame are read from the row that has the step number of
+//! the frame. Atoms are sorted by their `id` if the file has ids. A frame whose box is not lower-triangular is rotated
+//! as a whole.
 
 use std::path::{Path, PathBuf};
 
@@ -20,30 +21,30 @@ use crate::observe::trajectory::{Description, FrameSource, StoredFrame, Verifica
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
-/// Result of an operation; the error is a description of the fault.
+/// Result of an operation. The error describes the fault of the file.
 type Checked<T> = std::result::Result<T, String>;
 
-/// Quantity with one row per frame, or with one row for some of the frames.
+/// Quantity that has a row for every frame, or for some of the frames.
 struct Element {
     values: Series,
-    /// factor from the unit in the file to engine units
+    /// factor from the unit in the file to internal units
     factor: f64,
-    /// step of each row; `None` if there is one row per frame
+    /// step number of each row; `None` if there is one row per frame
     steps: Option<Vec<i64>>,
 }
 
-/// Boxes of the frames (periodic cells).
+/// Periodic boxes of the frames, as the file stores them.
 enum Boxes {
     None,
-    /// box that is the same in all frames, as edges or vectors in nm
+    /// box that is the same in all frames, as three edge lengths or nine numbers of lattice vectors, nm
     Fixed(Vec<f64>),
-    /// box of each frame, as edges or vectors
+    /// box of each frame, as edge lengths or lattice vectors
     Edges(Element),
-    /// box of each frame, as edges and as angles in degrees
+    /// box of each frame, as edge lengths and as angles in degrees
     Angles(Element, Element),
 }
 
-/// A trajectory of another program, open for reading.
+/// Trajectory of another program, open for reading.
 pub(super) struct ForeignReader {
     path: PathBuf,
     layout: &'static str,
@@ -52,22 +53,24 @@ pub(super) struct ForeignReader {
     velocities: Option<Element>,
     forces: Option<Element>,
     boxes: Boxes,
-    /// atom numbers in each frame
+    /// atom ids in each frame
     ids: Option<Element>,
-    /// atom numbers that are the same in all frames
+    /// atom ids that are the same in all frames
     fixed_ids: Option<Vec<i64>>,
     steps: Vec<i64>,
-    /// times in ps; empty if the file has no times
+    /// times of the frames in ps; empty if the file has no times
     times: Vec<f64>,
     labels: Vec<Label>,
 }
 
 impl ForeignReader {
-    /// Opens a file of another program. Returns `None` for a file of md and for a file in an unknown layout.
+    /// Opens a trajectory that another program wrote. Returns `None` for a file of md and for a file in an unknown
+    /// layout.
     pub(super) fn open(path: &Path) -> Result<Option<Self>> {
         let mode = Superblock::read(path)?.reading_mode(path)?;
         let Ok(file) = options().open_as(path, mode) else { return Ok(None) };
-        // files of md have a group `md`; files of older versions of md have the groups `parameters` and `topology`
+        // files of md have a group `md`; files of older versions of md, without this group, have `parameters` and
+        // `topology`
         if file.link_exists("md") || (file.link_exists("parameters") && file.link_exists("topology")) {
             return Ok(None);
         }
@@ -100,7 +103,7 @@ impl ForeignReader {
         Ok(Description { title: format!("{} trajectory, written by another program", self.layout), lines })
     }
 
-    /// Reads every frame.
+    /// Reads every frame and returns those that cannot be read.
     pub(super) fn verify(&mut self) -> Verification {
         let mut found = Verification { frames: self.frames() as u64, ..Verification::default() };
         let mut frame = StoredFrame::default();
@@ -112,7 +115,7 @@ impl ForeignReader {
         found
     }
 
-    /// Returns the row of an element for frame `index`; `None` if the element has no row at this step.
+    /// Returns the row of a quantity for frame `index`; `None` if the quantity has no row at the step of this frame.
     fn row(&self, element: &Element, index: usize) -> Checked<Option<Vec<f64>>> {
         let row = match &element.steps {
             None => Some(index).filter(|&row| row < element.values.len()),
@@ -124,7 +127,7 @@ impl ForeignReader {
         Ok(Some(values))
     }
 
-    /// Reads the vectors of all atoms, in the order of the atom numbers.
+    /// Reads one vector for each atom, in ascending order of the atom ids.
     fn vectors(&self, element: &Element, index: usize, order: Option<&[usize]>, found: &mut Vec<Vec3>) -> Checked<()> {
         let Some(values) = self.row(element, index)? else { return Ok(()) };
         let (vectors, rest) = values.as_chunks::<3>();
@@ -141,8 +144,8 @@ impl ForeignReader {
         Ok(())
     }
 
-    /// Returns, for each atom number in ascending order, the row of the atom in frame `index`; `None` if the rows
-    /// already have this order.
+    /// Returns the row of each atom in frame `index`, in ascending order of the atom ids; `None` if the rows already
+    /// have this order.
     fn order(&self, index: usize) -> Checked<Option<Vec<usize>>> {
         let row = match (&self.ids, &self.fixed_ids) {
             (Some(ids), _) => self.row(ids, index)?.ok_or("there are no atom numbers (id) at this step")?,
@@ -222,8 +225,8 @@ fn text(error: hdf5::Error) -> String {
     error.to_string()
 }
 
-/// Returns the factor from the unit of a dataset, in its attribute `name`, to engine units; `default` if the dataset
-/// has no such attribute. `like` is an engine unit of the same dimension.
+/// Returns the factor from the unit of a dataset, which its attribute `name` gives, to internal units; `default` if the
+/// dataset has no such attribute. `like` is an internal unit of the same dimension.
 fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Checked<f64> {
     let place = dataset.name();
     if !dataset.attr_names().map_err(text)?.iter().any(|found| found == name) {
@@ -241,7 +244,7 @@ fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Ch
         .ok_or_else(|| format!("{place} has the unit \"{}\", expected one like {like}", found.escape_default()))
 }
 
-/// Returns the numbers of atoms and frames of a dataset of positions.
+/// Returns the number of atoms and the number of frames of a dataset of positions.
 fn shape(positions: &Series) -> Checked<(usize, usize)> {
     match positions.dataset().shape()[..] {
         [frames, atoms, 3] if atoms > 0 => Ok((frames, atoms)),
@@ -249,14 +252,15 @@ fn shape(positions: &Series) -> Checked<(usize, usize)> {
     }
 }
 
-/// Opens a trajectory in the layout of MDTraj.
+/// Opens a trajectory in the HDF5 layout of MDTraj.
 fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
     let element = |name: &str, like: &str| -> Checked<Option<Element>> {
         if !file.link_exists(name) {
             return Ok(None);
         }
         let values = Series::open(file, name).map_err(text)?;
-        // MDTraj's layout prescribes the units of each dimension
+        // MDTraj's layout prescribes the unit of each quantity, so the factor is 1 if the dataset has no attribute
+        // `units`
         let factor = factor(values.dataset(), "units", like, Some(1.0))?;
         Ok(Some(Element { values, factor, steps: None }))
     };
@@ -295,7 +299,7 @@ fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
     })
 }
 
-/// Reads names and elements of the atoms from MDTraj's topology; `None` if the text has another form.
+/// Reads names and elements of the atoms from the JSON text of MDTraj's topology; `None` if the text has another form.
 fn labels(json: &str) -> Option<Vec<Label>> {
     let document: serde_json::Value = serde_json::from_str(json.trim_end_matches('\0')).ok()?;
     let (mut labels, mut residues) = (vec![], 0);
@@ -378,8 +382,8 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
     })
 }
 
-/// Returns the steps of the rows of an element, ascending. The file has either an array of steps, or an interval with
-/// an offset.
+/// Returns the step numbers of the rows of a quantity, which must ascend. The file has either an array of step numbers,
+/// or an interval with an offset.
 fn steps(group: &Group, rows: usize) -> Checked<Vec<i64>> {
     if !group.link_exists("step") {
         return Ok((0..rows as i64).collect());
@@ -394,14 +398,14 @@ fn steps(group: &Group, rows: usize) -> Checked<Vec<i64>> {
     }
 }
 
-/// Returns the times of the rows of an element, ps; empty if the element has no times.
+/// Returns the times (ps) of the rows of a quantity; empty if the quantity has no times.
 fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     if !group.link_exists("time") {
         return Ok(vec![]);
     }
     let factor = factor(&group.dataset("time").map_err(text)?, "unit", "ps", None)?;
     let times = intervals::<f64>(group, "time", rows)?;
-    // a single value is the time between two rows, not between two steps
+    // a single number is the time between two rows, not the time between two steps
     let times =
         times.unwrap_or_else(|(first, interval)| (0..steps.len()).map(|row| first + row as f64 * interval).collect());
     match times.iter().find(|time| !time.is_finite()) {
@@ -410,8 +414,8 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     }
 }
 
-/// Reads a dataset with one number for each row. If the dataset is a single number (an interval), returns its
-/// attribute `offset` and this number instead.
+/// Reads a dataset with one number for each row. If the dataset is a single number (an interval), returns the pair of
+/// its attribute `offset` and this number instead.
 fn intervals<T: hdf5::H5Type + Copy + Default>(
     group: &Group,
     name: &str,

@@ -1,4 +1,4 @@
-//! File operations of the H5MD format.
+//! File operations of the H5MD format, for the list of all formats.
 
 use std::path::Path;
 
@@ -42,9 +42,8 @@ impl Files for H5md {
         Ok(Box::new(TrajectoryWriter::create(path, contents)?))
     }
 
-    /// Refuses a file that cannot be opened as a trajectory. The checksums are compared only when the file is
-    /// continued. If a loss of power has damaged the file, damage that the writer can repair is accepted. Any other
-    /// fault is an error.
+    /// Returns an error if the file cannot be opened as a trajectory. The checksums are compared later, when the file
+    /// is continued. Damage by a loss of power that the writer can repair is not an error.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
         match info(path) {
             Ok(_) => Ok(()),
@@ -127,7 +126,7 @@ impl Files for H5md {
         Ok(Repair { frames: done.info.frames, lost: done.lost, backup: done.backup })
     }
 
-    /// Returns the names of the journal and of the link `*.h5`, whose extension MDTraj requires.
+    /// Returns the names of the journal and of the link `*.h5`, which exists because MDTraj requires this extension.
     fn companions(&self, name: &str) -> Vec<String> {
         let stem = name.strip_suffix("md").unwrap_or(name);
         vec![format!(".{name}.journal"), stem.to_owned()]

@@ -1,26 +1,27 @@
-//! Additions to the HDF5 binding: strings of a length known at run time, and attributes that all readers accept.
+//! Additions to the HDF5 binding: strings whose length is known only at run time, and attributes that all programs can
+//! read.
 
 use hdf5::types::{FixedAscii, FixedUnicode, TypeDescriptor, VarLenAscii, VarLenUnicode};
 use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
 
-/// Number of attempts to read metadata whose checksum is wrong because a writer is changing them at this moment. The
-/// library waits 1 ns after the first attempt and doubles the wait after each further attempt, which makes 4 ms in
-/// all. With the default of 100 attempts the library would practically never return.
+/// Number of attempts to read metadata whose checksum is wrong because a writer is changing the metadata at this
+/// moment. The HDF5 library waits 1 ns after the first attempt and doubles the wait after each further attempt, which
+/// makes 4 ms in all. With the default of 100 attempts the library would practically never return.
 const READ_ATTEMPTS: u32 = 22;
 
-/// Options to create and open files in a format that programs can read while the file is written (HDF5's SWMR mode).
-/// HDF5's own file lock is switched off, because HDF5 releases it when SWMR mode begins, and because it fails on some
-/// network file systems. The lock of the output directory replaces HDF5's lock.
+/// Returns options to create and open files in a format that programs can read while the file is written (HDF5's SWMR
+/// mode). HDF5's own file lock is switched off, because HDF5 releases this lock when SWMR mode begins, and because the
+/// lock fails on some network file systems. The lock of the output directory replaces HDF5's lock.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
-    // small datasets are not buffered: HDF5 would write such a buffer when the handle of the dataset is dropped, and
-    // errors would be lost there
+    // small datasets are not buffered: HDF5 would write such a buffer when the handle of the dataset is dropped, where
+    // errors are lost
     options.with_fapl(|p| p.libver_v110().file_locking(false).metadata_read_attempts(READ_ATTEMPTS).sieve_buf_size(0));
     options
 }
 
-/// Options for a file to which frames are appended. For each dataset, the library caches at most `chunk` bytes,
-/// enough for the chunk that is being filled. Every flush visits all cached chunks, and with the default options
+/// Returns options for a file to which frames are appended. For each dataset, the HDF5 library caches at most `chunk`
+/// bytes, enough for the chunk that is being filled. Every flush visits all cached chunks, and with the default options
 /// there are thousands of cached chunks.
 pub(super) fn options_for_appending(chunk: usize) -> FileBuilder {
     let mut options = options();
@@ -28,33 +29,34 @@ pub(super) fn options_for_appending(chunk: usize) -> FileBuilder {
     options
 }
 
-/// Writes a variable-length ASCII attribute, the only kind that MDAnalysis accepts for `unit`.
+/// Writes the attribute `name` as variable-length ASCII text, the only type that MDAnalysis accepts for units.
 pub(super) fn unit_attribute(location: &Location, name: &str, unit: &str) -> Result<()> {
     let ascii = VarLenAscii::from_ascii(unit).map_err(|e| hdf5::Error::from(format!("{e}")))?;
     location.new_attr::<VarLenAscii>().create(name)?.write_scalar(&ascii)
 }
 
-/// Writes a variable-length UTF-8 attribute, which PyTables (MDTraj) returns as text, not as bytes.
+/// Writes the attribute `name` as variable-length UTF-8 text, which PyTables (MDTraj) returns as text, not as bytes.
 pub(super) fn text_attribute(location: &Location, name: &str, text: &str) -> Result<()> {
     let unicode: VarLenUnicode = text.replace('\0', " ").parse().map_err(|e| hdf5::Error::from(format!("{e}")))?;
     location.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&unicode)
 }
 
-/// Writes a fixed-length text attribute of up to 64 bytes, as the H5MD specification requires for author and creator.
+/// Writes the attribute `name` as fixed-length text of up to 64 bytes, the type that the H5MD specification requires
+/// for author and creator.
 pub(super) fn short_text_attribute(location: &Location, name: &str, text: &str) -> Result<()> {
     let text: String = text.chars().filter(|c| c.is_ascii() && *c != '\0').take(64).collect();
     let fixed = FixedAscii::<64>::from_ascii(&text).map_err(|e| hdf5::Error::from(format!("{e}")))?;
     location.new_attr::<FixedAscii<64>>().create(name)?.write_scalar(&fixed)
 }
 
-/// Reads an attribute written by [`short_text_attribute`]. Variable-length texts are never read, because the library
-/// does not return if the heap of these texts is damaged.
+/// Reads an attribute written by [`short_text_attribute`]. md never reads variable-length texts of its own files,
+/// because the HDF5 library hangs if the heap of these texts is damaged.
 pub(super) fn short_text(attribute: &Attribute) -> Result<String> {
     Ok(attribute.read_scalar::<FixedAscii<64>>()?.as_str().to_owned())
 }
 
-/// Reads an attribute of any string type, of up to 64 bytes if the length is fixed. Use this function only for files
-/// of other programs, because it may read variable-length texts (see [`short_text`]).
+/// Reads a text attribute of any string type; a fixed-length text may have up to 64 bytes. Use this function only for
+/// files of other programs, because it may read variable-length texts (see [`short_text`]).
 pub(super) fn any_text(attribute: &Attribute) -> Result<String> {
     fn first<T: H5Type>(attribute: &Attribute, text: impl Fn(&T) -> &str) -> Result<String> {
         let found = attribute.read_raw::<T>()?;
@@ -69,16 +71,17 @@ pub(super) fn any_text(attribute: &Attribute) -> Result<String> {
     }
 }
 
-/// Writes a fixed-length text dataset. `shape` is `&[]` for a scalar or `&[1]` for MDTraj's array of one.
+/// Writes a fixed-length text dataset. `shape` is `&[]` for a scalar, or `&[1]` for an array with one text as in
+/// MDTraj's layout.
 pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize]) -> Result<()> {
-    // HDF5 does not allow strings of length zero
+    // HDF5 does not allow strings of length zero, so an empty text is stored as a blank
     let bytes = if text.is_empty() { b" " } else { text.as_bytes() };
     let kind = if text.is_ascii() { TypeDescriptor::FixedAscii } else { TypeDescriptor::FixedUnicode };
     let dataset = group.new_dataset_builder().empty_as(kind(bytes.len())).shape(shape.to_vec()).create(name)?;
     let stored = dataset.dtype()?;
     hdf5::sync::sync(|| {
-        // SAFETY: both handles live through the call and the library's lock is held; the memory type is the stored
-        // type, which has `bytes.len()` bytes for its single element, exactly the length of `bytes`.
+        // SAFETY: both handles live through the call and the lock of the HDF5 library is held; the memory type is the
+        // stored type, which has `bytes.len()` bytes for its single element, exactly the length of `bytes`.
         let status = unsafe {
             hdf5_sys::h5d::H5Dwrite(
                 dataset.id(),
@@ -93,13 +96,13 @@ pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize
     })
 }
 
-/// Largest size that a file may claim for one array, as a multiple of the size of the file. A row of positions never
-/// has more bytes than the names and masses of its atoms, which the file also contains. The factor of ten leaves a
-/// margin for arrays that another program has compressed.
+/// Maximum size of one array in memory, as a multiple of the size of its file. A row of positions never has more bytes
+/// than the names and masses of its atoms, which the file also contains. The factor of ten leaves a margin for arrays
+/// that another program has compressed.
 const EXPANSION: u64 = 10;
 
-/// Returns the size in bytes of an array with this shape in the file of `dataset`. A size that the file cannot hold
-/// is an error, so that a false size in a damaged file does not allocate memory.
+/// Returns the size in bytes of an array with this shape, read from the file of `dataset`. Returns an error if the file
+/// is too small for such an array, so that a false size in a damaged file does not allocate memory.
 pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usize) -> Result<usize> {
     let file = std::fs::metadata(dataset.filename()).map_err(|e| e.to_string())?.len();
     let bytes = shape.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n));
@@ -109,7 +112,7 @@ pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usi
     })
 }
 
-/// Reads all values of a dataset.
+/// Reads all values of the dataset `name`.
 pub(super) fn read_numbers<T: H5Type>(group: &Group, name: &str) -> Result<Vec<T>> {
     let dataset = group.dataset(name)?;
     claimed_bytes(&dataset, &dataset.shape(), dataset.dtype()?.size().max(size_of::<T>()))?;
@@ -125,8 +128,8 @@ pub(super) fn read_text(group: &Group, name: &str) -> Result<String> {
     }
     let mut bytes = vec![0u8; claimed_bytes(&dataset, &dataset.shape(), stored.size())?];
     hdf5::sync::sync(|| {
-        // SAFETY: both handles live through the call and the library's lock is held; `bytes` is large enough for
-        // every element of the stored type, and the memory type is the stored type.
+        // SAFETY: both handles live through the call and the lock of the HDF5 library is held; `bytes` is large enough
+        // for every element of the stored type, and the memory type is the stored type.
         let status = unsafe {
             hdf5_sys::h5d::H5Dread(
                 dataset.id(),

@@ -1,4 +1,4 @@
-//! Description of the contents of a trajectory.
+//! Description of the contents of an H5MD trajectory.
 
 use std::path::Path;
 
@@ -12,40 +12,40 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::trajectory::{Fields, Observable, Precision};
 
-/// Contents of a trajectory.
+/// Contents of an H5MD trajectory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrajectoryInfo {
     /// number of complete frames
     pub frames: u64,
     /// number and checksum of the complete frames, as stored in the file; `None` if the file has no checksums
     pub extent: Option<Extent>,
-    /// atoms in each frame
+    /// number of atoms in each frame
     pub atoms: usize,
-    /// step and time (ps) of the first frame
+    /// step number and time (ps) of the first frame
     pub first: Option<(i64, f64)>,
-    /// step and time (ps) of the last frame
+    /// step number and time (ps) of the last complete frame
     pub last: Option<(i64, f64)>,
-    /// whether the file was closed; false while a run writes to the file, and after such a run was killed
+    /// whether the writer closed the file; false while a run writes to the file, and after such a run was killed
     pub closed: bool,
     /// whether frames have a cell
     pub periodic: bool,
     /// optional fields of the frames
     pub fields: Fields,
-    /// storage of positions
+    /// precision with which positions are stored
     pub precision: Precision,
-    /// numbers recorded with every frame
+    /// names and units of the numbers that are stored with every frame
     pub observables: Vec<Observable>,
     /// identifier of the run that wrote the file; empty if the file does not store it
     pub run_id: String,
-    /// version of the program that wrote the file
+    /// version of md that wrote the file
     pub version: String,
-    /// text of the input file of the run
+    /// text of the input file of the run that wrote the trajectory
     pub input: String,
     /// size of the file in bytes
     pub size: u64,
 }
 
-/// Reads the contents of `path`. A writer may be using the file, or may have been killed.
+/// Reads the contents of the trajectory at `path`, even while a run writes to the file, or after such a run was killed.
 pub fn info(path: &Path) -> Result<TrajectoryInfo> {
     let mode = Superblock::read(path)?.reading_mode(path)?;
     let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
@@ -90,12 +90,12 @@ pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     }
 }
 
-/// Returns, for each atom of a file, its 0-based number in the system from which the atoms were selected.
+/// Returns, for each atom of a file, its 0-based index in the system from which the atoms were selected.
 pub(super) fn identities(file: &File) -> hdf5::Result<Vec<i64>> {
     read_numbers(&file.group("particles/trajectory")?, "id")
 }
 
-/// Returns the precision of positions that follows from the HDF5 filters of their dataset.
+/// Returns the precision with which positions are stored, derived from the HDF5 filters of their dataset.
 pub(super) fn precision(filters: &[Filter]) -> Precision {
     match filters {
         [] => Precision::Raw,

@@ -1,6 +1,6 @@
-//! Rollback journal of a trajectory, which protects against a loss of power. The journal is a file next to the
-//! trajectory. The journal holds all bytes of the trajectory that later frames change in place, as they were at the
-//! last sync.
+//! Rollback journal of a trajectory, which protects the trajectory against a loss of power. The journal is a file next
+//! to the trajectory. The journal holds all bytes of the trajectory that later frames change in place, as they were at
+//! the last sync.
 //!
 //! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. After a loss of power, each page
 //! written since the last sync may be on disk in its old form, in its new form, or partly in both. Two kinds of bytes
@@ -27,11 +27,11 @@ use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
 
 const MAGIC: [u8; 8] = *b"MDJOURNL";
-/// Number of bytes before the header.
+/// Number of bytes of a journal before its header.
 const START: usize = MAGIC.len() + size_of::<u32>();
 
-/// Datasets that never change and may be large. The other datasets that never change are small, and are saved in the
-/// journal.
+/// Datasets that never change and may be large, so they are not copied to the journal. All other datasets that never
+/// change are small, and are copied to the journal.
 const FIXED: [&str; 7] = [
     "topology",
     "particles/trajectory/mass",
@@ -46,12 +46,12 @@ const FIXED: [&str; 7] = [
 struct Header {
     /// number and checksum of the frames at the last sync
     extent: Extent,
-    /// length of the trajectory file in bytes
+    /// length of the trajectory file in bytes at the last sync
     length: u64,
     /// byte ranges of the fixed data and of the last frame, with the CRC-32 of each range; the journal belongs to a
-    /// file only if these ranges are unchanged
+    /// file only if the file has these checksums
     known: Vec<(Bytes, u32)>,
-    /// range in the trajectory of each block of saved bytes
+    /// byte range in the trajectory of each block of saved bytes
     saved: Vec<Bytes>,
 }
 
@@ -63,20 +63,20 @@ struct Stored {
 }
 
 impl Stored {
-    /// Opens the file for reading.
+    /// Opens an HDF5 file for reading its bytes.
     fn open(path: &Path) -> std::io::Result<Self> {
         let file = File::open(path)?;
         Ok(Self { length: file.metadata()?.len(), file, buffer: vec![] })
     }
 
-    /// Returns the present size of the file, which may have grown.
+    /// Returns the present size of the file in bytes, which may have grown since the last call.
     fn refresh(&mut self) -> std::io::Result<u64> {
         self.length = self.file.metadata()?.len();
         Ok(self.length)
     }
 
-    /// Reads a range of bytes. A range beyond the end of the file is an error, which is found before memory is
-    /// allocated.
+    /// Reads a range of bytes. Returns an error before it allocates memory if the range ends beyond the end of the
+    /// file.
     fn read(&mut self, Bytes { offset, length }: Bytes) -> std::io::Result<&[u8]> {
         let end = offset.saturating_add(length);
         if end > self.length && end > self.refresh()? {
@@ -89,16 +89,16 @@ impl Stored {
     }
 }
 
-/// The journal of a trajectory that is being written.
+/// Journal of a trajectory that is being written.
 pub(super) struct Journal {
     path: PathBuf,
     /// byte ranges of the fixed data, with their CRC-32
     fixed: Vec<(Bytes, u32)>,
-    /// byte ranges that are not written again, as first byte and end; adjacent ranges are merged
+    /// byte ranges that are never written again: end offset by first offset; adjacent ranges are merged
     final_ranges: BTreeMap<u64, u64>,
-    /// number of frames whose complete chunks are in `final_ranges`
+    /// number of frames whose full chunks are in `final_ranges`
     frames: u64,
-    /// byte ranges of the packed rows of frame number `frames`
+    /// byte ranges of the packed rows of the last of `frames` frames
     last: Vec<Bytes>,
     trajectory: Stored,
 }
@@ -117,7 +117,8 @@ impl Journal {
         };
         for name in FIXED {
             let dataset = file.dataset(name).map_err(|e| io(&e))?;
-            // a dataset without data, or with data in several pieces, is saved in the journal
+            // a dataset without data, or with data in several pieces, has no offset, and is saved in the journal
+            // instead
             let Some(offset) = dataset.offset() else { continue };
             let bytes = Bytes { offset, length: dataset.storage_size() };
             let checksum = crc32fast::hash(journal.trajectory.read(bytes).map_err(|e| io(&e))?);
@@ -128,7 +129,7 @@ impl Journal {
     }
 
     /// Replaces the journal by a journal of the present state of the trajectory file. `extent` has the number and
-    /// checksum of its frames. The whole trajectory file must be on disk before the call.
+    /// checksum of the frames in the trajectory file. All data of the trajectory file must be on disk before the call.
     pub(super) fn record(&mut self, datasets: &Datasets, extent: Extent) -> Result<()> {
         self.advance(datasets, extent.count)?;
         let path = self.path.clone();
@@ -153,7 +154,7 @@ impl Journal {
         sync_directory(&self.path)
     }
 
-    /// Adds the chunks that are full after `frames` frames to the byte ranges that are not written again.
+    /// Adds the chunks that are full after `frames` frames to the byte ranges that are never written again.
     pub(super) fn advance(&mut self, datasets: &Datasets, frames: u64) -> Result<()> {
         if frames == self.frames {
             return Ok(());
@@ -182,7 +183,7 @@ impl Journal {
         self.final_ranges.insert(start, end);
     }
 
-    /// Returns the ranges within the first `length` bytes that may still be rewritten.
+    /// Returns the byte ranges within the first `length` bytes of the file that may still be rewritten.
     fn rewritable(&self, length: u64) -> Vec<Bytes> {
         let ends = std::iter::once(0).chain(self.final_ranges.values().copied());
         let starts = self.final_ranges.keys().copied().chain([length]);
@@ -201,7 +202,7 @@ fn journal_path(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Removes the journal of a trajectory that is closed and on disk.
+/// Removes the journal of a trajectory that is closed and completely on disk.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(journal_path(path)) {
         Ok(()) => sync_directory(path),
@@ -210,8 +211,9 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Restores a trajectory that was not closed to its state at the last sync. There must be a matching journal, and the
-/// restored state must have at least the frames of `wanted`. Returns whether the file was restored.
+/// Restores a trajectory that was not closed to its state at the last sync. Returns whether the file was restored:
+/// there must be a journal that belongs to the file, and the restored state must have at least the frames that `wanted`
+/// counts.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&journal_path(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),
@@ -221,8 +223,8 @@ pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     }
 }
 
-/// Writes to `copy` the trajectory at `path` in the state of its last sync, if there is a matching journal. Returns
-/// whether the copy was written.
+/// Writes the state of the trajectory at `path` at its last sync to the new file `copy`. Returns false if there is no
+/// journal that belongs to the trajectory.
 pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
     read(&journal_path(path)).map_or(Ok(false), |journal| apply(journal, copy))
 }
@@ -230,7 +232,8 @@ pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
 fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
     let io = |e| Error::io(path, e);
     let mut stored = Stored::open(path).map_err(io)?;
-    // another file without this journal may have replaced the trajectory; such a file must not be changed
+    // somebody may have replaced the trajectory by another file, to which this journal does not belong; such a file
+    // must not be changed
     let is_known = |&(bytes, checksum)| stored.read(bytes).is_ok_and(|found| crc32fast::hash(found) == checksum);
     if !header.known.iter().all(is_known) || stored.refresh().map_err(io)? < header.length {
         return Ok(false);
@@ -246,7 +249,7 @@ fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Reads the journal at `path` and the saved bytes; `None` if the file is missing or incomplete.
+/// Reads the header and the saved bytes of the journal at `path`; `None` if the file is missing or incomplete.
 fn read(path: &Path) -> Option<(Header, Vec<u8>)> {
     let mut file = File::open(path).ok()?;
     let mut image = vec![];

@@ -1,4 +1,5 @@
-//! Creation of the static part of a trajectory file: groups, attributes, static data, empty time series and links.
+//! Creation of the static part of an H5MD trajectory file: groups, attributes, static data, empty time series and
+//! links.
 
 use std::path::Path;
 
@@ -9,17 +10,19 @@ use hdf5::{File, Group, H5Type, ObjectReference1, Result};
 use super::hdf::{options, short_text_attribute, text_attribute, text_dataset, unit_attribute};
 use crate::observe::trajectory::{Contents, Precision};
 
-/// Rows per chunk of the small time series. Every flush writes a whole chunk, which has half a kilobyte for a series
-/// with one number per frame.
+/// Number of rows per HDF5 chunk of a time series with few numbers per frame. Every flush writes a whole chunk, which
+/// has half a kilobyte for a time series with one number per frame.
 const ROWS_PER_CHUNK: usize = 64;
-/// Largest size in bytes of a chunk of a small time series, whose rows have up to nine numbers (the lattice vectors).
+/// Maximum size in bytes of a chunk of a time series with few numbers per frame. A row has up to nine numbers (the
+/// lattice vectors).
 pub(super) const LARGEST_CHUNK: usize = ROWS_PER_CHUNK * 9 * size_of::<f64>();
-/// Fastest level of Deflate. Higher levels make coordinates smaller by less than 2 %.
+/// Fastest compression level of Deflate. Higher levels make coordinates smaller by less than 2 %.
 const DEFLATE_LEVEL: u8 = 1;
 
 const PARTICLES: &str = "particles/trajectory";
 
-/// Writes the static part to `path`, where there must not be a trajectory yet, and closes the file.
+/// Creates the file at `path` with the static part of a trajectory, and closes it. The caller makes sure that there is
+/// no trajectory at `path` yet.
 pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) -> Result<()> {
     let file = options().create(path)?;
     conventions(&file, contents)?;
@@ -27,7 +30,7 @@ pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) 
     static_data(&file, &particles, contents)?;
     time_series(&file, &particles, contents)?;
     observables(&file, contents)?;
-    // checksums are stored outside the groups in which other readers look for data
+    // checksums are stored in the group `md`, outside the groups in which other programs look for data
     row("checksum", &[], "", "").create::<u32>(&file.create_group("md")?)?;
     file.link_hard(PARTICLES, "particles/system")?;
     text_dataset(&file, "topology", topology_json, &[1])?;
@@ -84,7 +87,7 @@ fn static_data(file: &File, particles: &Group, contents: &Contents<'_>) -> Resul
     bonds.new_attr::<ObjectReference1>().create("particles_group")?.write_scalar(&reference)
 }
 
-/// Returns, for each written atom, its 0-based number in the system.
+/// Returns, for each written atom, its 0-based index in the system.
 pub(super) fn identities(contents: &Contents<'_>) -> Vec<i64> {
     match contents.placement.selected {
         Some((_, atoms)) => atoms.iter().map(|&atom| i64::from(atom)).collect(),
@@ -96,15 +99,15 @@ pub(super) fn identities(contents: &Contents<'_>) -> Vec<i64> {
 struct Empty<'a> {
     name: &'a str,
     row: &'a [usize],
-    /// rows per chunk; 1 for fields of all atoms, so that one read returns a frame
+    /// number of rows per HDF5 chunk; 1 for time series with values of all atoms, so that a chunk is a frame
     rows_per_chunk: usize,
-    /// Spelling of the unit in H5MD and in MDTraj; empty for a quantity without a unit
+    /// spelling of the unit in H5MD; `units` is its spelling in MDTraj. Both are empty for a quantity without a unit
     unit: &'a str,
     units: &'a str,
     filters: &'a [Filter],
 }
 
-/// Describes a small time series.
+/// Describes an empty time series with few numbers per frame.
 fn row<'a>(name: &'a str, row: &'a [usize], unit: &'a str, units: &'a str) -> Empty<'a> {
     Empty { name, row, rows_per_chunk: ROWS_PER_CHUNK, unit, units, filters: &[] }
 }
@@ -181,7 +184,7 @@ fn scaled(decimals: u8) -> Filter {
     Filter::ScaleOffset(ScaleOffset::FloatDScale(decimals))
 }
 
-/// Creates a group that shares steps and times with the positions.
+/// Creates an H5MD group for a time series that shares the datasets of steps and times with the positions.
 fn series_group(parent: &Group, name: &str, file: &File) -> Result<Group> {
     let group = parent.create_group(name)?;
     for series in ["step", "time"] {
@@ -201,7 +204,7 @@ fn observables(file: &File, contents: &Contents<'_>) -> Result<()> {
             _ => ("", ""),
         };
         let group = series_group(&parent, &observable.name, file)?;
-        // HDF5 lists links by name, so this attribute stores the order in which the observables were created
+        // HDF5 lists links by name, so the attribute `column` stores the order in which the observables were created
         group.new_attr::<i64>().create("column")?.write_scalar(&(column as i64))?;
         short_text_attribute(&group, "column_unit", &observable.unit)?;
         row("value", &[], &observable.unit, units).create::<f64>(&group)?;

@@ -11,14 +11,15 @@
 //! /md/checksum                                     CRC-32 of the stored bytes of each frame and all before it
 //! ```
 //!
-//! An attribute of the dataset of velocities says that velocities belong to half a step before the frame's time.
+//! An attribute of the velocity dataset says that the velocities of a frame belong to the half step before the frame's
+//! time.
 //!
-//! Two invariants hold.
+//! The writer guarantees two invariants.
 //!
-//! **Every flushed frame can be read after a kill.** Each dataset is extended, written and flushed in a fixed order.
-//! The positions come after all other fields, and the checksum comes last. A frame is complete when every dataset has
-//! a row for it. Plain readers accept the file only after [`repair`], which changes 48 bytes of its header;
-//! [`TrajectoryWriter::append`] does this repair itself.
+//! **Every flushed frame can be read after the process is killed.** Each dataset is extended, written and flushed in a
+//! fixed order. The positions come after all other fields, and the checksum comes last. A frame is complete when every
+//! dataset has a row for it. Other programs accept the file only after [`repair`], which changes 48 bytes of the header
+//! of the file; [`TrajectoryWriter::append`] does this repair itself.
 //!
 //! **Every frame that a checkpoint counts survives a loss of power.** At each sync a journal beside the file saves
 //! the bytes that later frames change in place. A run that appends to the file first restores these bytes

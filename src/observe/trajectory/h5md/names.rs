@@ -12,8 +12,8 @@ use crate::system::{self, Constraint, Name, Topology};
 struct Document<'a> {
     chains: Vec<Chain>,
     bonds: Cow<'a, [[u32; 2]]>,
-    /// constraints of the force field between atoms without a bond, which also join atoms to molecules; this field is
-    /// an extension by md
+    /// constraints between atoms without a bond, which also join atoms to molecules; this field is an extension of
+    /// MDTraj's layout by md
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     constraints: Vec<Constraint>,
 }
@@ -43,7 +43,7 @@ struct Atom {
     element: Cow<'static, str>,
 }
 
-/// Returns the JSON text in plain ASCII, with the chains of [`Topology::chains`].
+/// Returns the JSON text of a topology in plain ASCII, with the chains of [`Topology::chains`].
 pub(super) fn mdtraj_topology(topology: &Topology) -> serde_json::Result<String> {
     let chain = |(index, (residues, _)): (usize, (std::ops::Range<usize>, bool))| {
         let chain_id = u8::try_from(index).ok().filter(|&n| n < 26).map(|n| char::from(b'A' + n));
@@ -64,7 +64,7 @@ fn residue(topology: &Topology, index: usize) -> Residue {
     let residue = &topology.residues[index];
     let atoms = topology.residue_atoms(index).map(|i| {
         let atom = &topology.atoms[i];
-        // MDTraj reads an empty element symbol as a virtual site
+        // a virtual site gets an empty element symbol, as MDTraj expects
         Atom { index: i, name: ascii(atom.name.as_str()), element: symbol(atom.element).into() }
     });
     Residue {
@@ -76,9 +76,9 @@ fn residue(topology: &Topology, index: usize) -> Residue {
     }
 }
 
-/// Reads names, residues and bonds from the JSON text. Masses, charges and elements are not in this text, and are
-/// zero in the result. Atoms must be numbered in order, and bonds must join existing atoms. The error describes any
-/// fault of the text.
+/// Reads names, residues and bonds from the JSON text of a topology. Masses, charges and elements are not in this text,
+/// and are zero in the result. Atoms must be numbered in order, and bonds must join existing atoms. The error describes
+/// the fault of the text.
 pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     let document: Document<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let (connectivity, constraints) = (document.bonds.into_owned(), document.constraints);
@@ -109,7 +109,7 @@ pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     }
 }
 
-/// Converts a name to ASCII, the character set of the file's strings. Readers refuse other characters.
+/// Converts a name to ASCII, because other programs accept only ASCII strings in the file.
 fn ascii(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
 }
@@ -117,7 +117,7 @@ fn ascii(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    /// Creates two bonded residues of two atoms, and waters.
+    /// Creates a topology of two bonded residues with two atoms each, and of `waters` water molecules.
     fn dipeptide_in_water(waters: usize) -> Topology {
         let mut topology = Topology { connectivity: vec![[0, 1], [1, 2], [2, 3]], ..Topology::default() };
         let mut add = |name: &str, elements: &[u8]| {
@@ -161,7 +161,7 @@ mod tests {
     fn the_text_can_be_read_back() {
         let mut topology = dipeptide_in_water(3);
         let constraint = |atoms| Constraint { atoms, length: 0.3 };
-        // one of these constraints coincides with a bond, which joins the atoms to a molecule in any case
+        // the second constraint coincides with a bond, which already joins the two atoms
         topology.constraints = vec![constraint([2, 0]), constraint(topology.connectivity[0])];
         let found = read_topology(&mdtraj_topology(&topology).unwrap()).unwrap();
         assert_eq!(found.connectivity, topology.connectivity);

@@ -1,11 +1,12 @@
-//! Reading of frames in their stored form, which is decoded without the HDF5 library.
+//! Reading of frames in their stored form, and decoding without the HDF5 library.
 //!
-//! The library decodes one frame at a time under its lock, and its scale-offset filter needs 2 ms for 70,000 numbers,
-//! because it moves single bytes and evaluates a power for each number. Here the library only copies the stored bytes
-//! of a frame, and [`Decoder`] decodes them on any thread, with the same result in all bits.
+//! The HDF5 library decodes one frame at a time under its global lock, and its scale-offset filter needs 2 ms for
+//! 70,000 numbers, because it moves single bytes and evaluates a power for each number. In this module the HDF5 library
+//! only copies the stored bytes of a frame. [`Decoder`] decodes the bytes on any thread, and returns the same values
+//! bit for bit as the HDF5 library.
 //!
-//! Only the storage that md writes is decoded. All other storage, and all bytes that the decoder does not accept, are
-//! left to the library, which also describes the fault.
+//! Only the storage formats that md writes are decoded. The HDF5 library reads all other storage formats, and all
+//! frames that the decoder does not accept; its error then describes the fault.
 
 use std::ops::Range;
 
@@ -19,60 +20,61 @@ use crate::cell::PeriodicCell;
 use crate::observe::trajectory::{StoredFrame, widen};
 use crate::vec3::Vec3;
 
-/// Number of bytes after the stored bytes of a row that may be read, so that every packed number is inside a word of
-/// eight bytes.
+/// Number of padding bytes after the stored bytes of a row, so that every packed number can be read as part of a word
+/// of eight bytes.
 const PADDING: usize = 8;
-/// Size in bytes of the header of a row that the scale-offset filter has packed. The header holds the number of bits,
-/// the size of the smallest value, and the smallest value.
+/// Size in bytes of the header of a row that the scale-offset filter has packed. The header holds the number of bits
+/// per value, the size in bytes of the smallest value, and the smallest value.
 const SCALED_HEADER: usize = 21;
-/// Number of multiples that are converted together, a whole number of SIMD registers.
+/// Number of packed integers that are converted together, a whole number of SIMD registers.
 const GROUP: usize = 8;
 /// Largest number of decimals whose power of ten is exact in `f32`.
 const EXACT_DECIMALS: u8 = 10;
 
-/// Decoder of the rows of a series of vectors.
+/// Decoder of the stored rows of a time series of vectors.
 pub(super) struct Decoder {
     storage: Storage,
     /// number of values in a row
     values: usize,
 }
 
-/// Filters of a series.
+/// HDF5 filters with which a time series is stored.
 #[derive(Clone, Copy)]
 enum Storage {
     Plain,
-    /// shuffle, then deflate
+    /// shuffle filter, then deflate filter
     Deflated,
-    /// scale-offset: multiples of 1/`scale` above the smallest value; `missing` replaces the largest multiple
+    /// scale-offset filter: a value is the smallest value of the row plus an integer multiple of 1/`scale`. The largest
+    /// possible integer stands for the value `missing`
     Scaled {
         scale: f32,
         missing: Option<f32>,
     },
 }
 
-/// Stored row of a series.
+/// Stored bytes of one row of a time series.
 #[derive(Default)]
 struct Row {
     bytes: Vec<u8>,
-    /// number of stored bytes, which are followed by padding
+    /// number of stored bytes in `bytes`; padding follows them
     length: usize,
-    /// bit mask of the skipped filters
+    /// bit mask of the HDF5 filters that were skipped for this row
     mask: u32,
 }
 
-/// Frame in its stored form.
+/// Frame in its stored form, before decoding.
 #[derive(Default)]
 pub(super) struct Packed {
     step: i64,
     time: f64,
     cell: Option<PeriodicCell>,
-    /// positions, velocities and forces
+    /// stored rows of positions, velocities and forces
     rows: [Row; 3],
     inflated: Vec<u8>,
     values: Vec<f32>,
 }
 
-/// Steps, times and cells of a range of frames, which are read together.
+/// Steps, times and cells of a range of frames, which are read in one call.
 #[derive(Default)]
 pub(super) struct Block {
     frames: Range<usize>,
@@ -81,10 +83,10 @@ pub(super) struct Block {
     cells: Vec<f64>,
 }
 
-/// Number of frames in a block, the number in a chunk of a series with few numbers.
+/// Number of frames in a block, equal to the number of rows in a chunk of a time series with few numbers per frame.
 const BLOCK: usize = 64;
 
-/// Reader of frames in their stored form.
+/// Reader of frames in their stored form, and decoder of these frames.
 pub(super) struct Unpacker {
     /// decoders of positions, velocities and forces; `None` for a field that the file does not have
     decoders: [Option<Decoder>; 3],
@@ -92,7 +94,7 @@ pub(super) struct Unpacker {
 }
 
 impl Unpacker {
-    /// Creates a reader; `None` if the file has other storage than md writes.
+    /// Creates a reader; `None` if the file has other storage formats than those that md writes.
     pub(super) fn new(data: &Datasets) -> Option<Self> {
         let values = 3 * data.atoms();
         let of = |series: Option<&Series>| series.map_or(Some(None), |series| Decoder::new(series, values).map(Some));
@@ -101,7 +103,8 @@ impl Unpacker {
         Some(Self { decoders, is_periodic: data.is_periodic() })
     }
 
-    /// Reads frame `index` of a file with `frames` frames. Fails if the library must read this frame.
+    /// Reads the stored bytes of frame `index` of a file with `frames` frames. Returns an error if only the HDF5
+    /// library can read this frame.
     pub(super) fn read(
         &self,
         data: &Datasets,
@@ -135,7 +138,7 @@ impl Unpacker {
         Ok(())
     }
 
-    /// Decodes a frame. Fails if the library must read this frame.
+    /// Decodes the stored bytes of a frame. Returns an error if only the HDF5 library can read this frame.
     pub(super) fn decode(&self, packed: &mut Packed, frame: &mut StoredFrame) -> Result<(), ()> {
         (frame.step, frame.time, frame.cell) = (packed.step, packed.time, packed.cell);
         let fields = [&mut frame.positions, &mut frame.velocities, &mut frame.forces];
@@ -150,7 +153,8 @@ impl Unpacker {
 }
 
 impl Decoder {
-    /// Creates the decoder of a series with `values` values in each row; `None` if it has other storage than md writes.
+    /// Creates the decoder of a time series with `values` values in each row; `None` if the time series has another
+    /// storage format than those that md writes.
     fn new(series: &Series, values: usize) -> Option<Self> {
         let dataset = series.dataset();
         let is_f32 = hdf5::Datatype::from_type::<f32>().ok()? == dataset.dtype().ok()?;
@@ -169,7 +173,7 @@ impl Decoder {
         Some(Self { storage, values })
     }
 
-    /// Decodes a row into `values`. Fails if the row does not have the right number of finite values.
+    /// Decodes a row into `values`; `None` if the row does not have the right number of finite values.
     fn decode(&self, row: &Row, inflated: &mut Vec<u8>, values: &mut Vec<f32>) -> Option<()> {
         let stored = row.bytes.get(..row.length)?;
         values.clear();
@@ -184,12 +188,12 @@ impl Decoder {
             _ => return None,
         }
         let is_finite = |value: &f32| value.is_finite();
-        // a sum without branches, because all values are finite in practically all rows
+        // the number of finite values is a sum without branches, because all values are finite in practically all rows
         let finite = values.iter().map(|value| usize::from(is_finite(value))).sum::<usize>();
         (values.len() == self.values && finite == self.values).then_some(())
     }
 
-    /// Expands a row to exactly its size.
+    /// Inflates a deflated row; `None` if the result does not have exactly the size of a row.
     fn inflate<'a>(&self, stored: &[u8], inflated: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         inflated.resize(self.values * size_of::<f32>(), 0);
         let mut stream = Decompress::new(true);
@@ -198,12 +202,13 @@ impl Decoder {
     }
 }
 
-/// Appends values that are stored one after the other. Bytes after the last complete value are left out.
+/// Appends `f32` values that are stored one after the other. Bytes after the last complete value are ignored.
 fn plain(bytes: &[u8], values: &mut Vec<f32>) {
     values.extend(bytes.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
 }
 
-/// Appends values of which first the first byte of each value is stored, then the second byte, and so on.
+/// Appends `f32` values that the shuffle filter has stored: the first bytes of all values, then the second bytes of all
+/// values, and so on.
 fn unshuffle(bytes: &[u8], values: &mut Vec<f32>) {
     let count = bytes.len() / 4;
     let byte = |place: usize| bytes[place * count..(place + 1) * count].iter();
@@ -211,9 +216,9 @@ fn unshuffle(bytes: &[u8], values: &mut Vec<f32>) {
     values.extend(words.map(|((&a, &b), (&c, &d))| f32::from_le_bytes([a, b, c, d])));
 }
 
-/// Appends `count` values of a row of the scale-offset filter. The header of the row gives the number of bits of each
-/// multiple and the smallest value. The multiples follow, the highest bit of each first. The padding after the first
-/// `length` bytes is read, but has no influence.
+/// Appends `count` values of a row that the scale-offset filter has packed. The header of the row gives the number of
+/// bits per integer and the smallest value. The integers follow, each with its highest bit first. The padding after the
+/// first `length` bytes is read, but does not influence the values.
 fn unpack(
     bytes: &[u8],
     length: usize,
@@ -224,7 +229,7 @@ fn unpack(
     let bits = u32::from_le_bytes(*bytes.first_chunk::<4>()?) as usize;
     let smallest = f32::from_le_bytes(*bytes.get(5..)?.first_chunk::<4>()?);
     let available = length.checked_sub(SCALED_HEADER)?;
-    // the smallest value is stored in eight bytes
+    // byte 4 of the header is the size of the smallest value, which must be eight bytes
     if bytes[4] != 8 || bits > 32 || (bits * count).div_ceil(8) > available {
         return None;
     }
@@ -253,17 +258,17 @@ fn unpack(
     Some(())
 }
 
-/// Returns the value that the scale-offset filter of a dataset stores as the largest multiple, if there is such a
-/// value. Returns `None` if the filter has other parameters than those for `values` values of 32 bits with
-/// `decimals` decimals.
+/// Returns the value that the scale-offset filter of a dataset encodes as the largest integer; the inner `None` means
+/// that the filter has no such value. The outer `None` means that the parameters of the filter differ from those for
+/// `values` values of 32 bits with `decimals` decimals.
 fn missing_value(dataset: &Dataset, values: usize, decimals: u8) -> Option<Option<f32>> {
     const PARAMETERS: usize = 20;
     let properties = dataset.dcpl().ok()?;
     let mut found = [0u32; PARAMETERS];
     let (mut flags, mut count) = (0, PARAMETERS);
     let status = hdf5::sync::sync(|| {
-        // SAFETY: the handle lives through the call and the library's lock is held; at most `count` parameters are
-        // written to `found`, which has that size; no name and no configuration are requested.
+        // SAFETY: the handle lives through the call and the lock of the HDF5 library is held; at most `count`
+        // parameters are written to `found`, which has that size; no name and no configuration are requested.
         unsafe {
             hdf5_sys::h5p::H5Pget_filter_by_id2(
                 properties.id(),
@@ -277,7 +282,8 @@ fn missing_value(dataset: &Dataset, values: usize, decimals: u8) -> Option<Optio
             )
         }
     });
-    // kind of scaling, decimals, values in a chunk, floating-point numbers, their size, no sign, order of bytes
+    // parameters of the filter: kind of scaling, decimals, values in a chunk, class (floating point), size in bytes,
+    // sign, byte order
     let expected = [0, u32::from(decimals), u32::try_from(values).ok()?, 1, 4, 0, 0];
     if status < 0 || count != PARAMETERS || found[..7] != expected || found[7] > 1 {
         return None;
@@ -289,7 +295,8 @@ fn missing_value(dataset: &Dataset, values: usize, decimals: u8) -> Option<Optio
 mod tests {
     use super::*;
 
-    /// Writes rows of `values` with these filters, and checks that each is decoded here and as the library does.
+    /// Writes rows of `values` with the filters `filters`, and checks that [`Decoder`] returns the same values as the
+    /// HDF5 library for each row.
     fn decoded(filters: &[Filter], values: &[f32], masks: &[u32]) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = super::super::hdf::options().create(folder.path().join("a.h5")).expect("a file");
@@ -312,7 +319,7 @@ mod tests {
             decoder.decode(&row, &mut inflated, &mut found).expect("a decoded row");
             let expected = series.row::<f32>(index).expect("a row");
             assert!(found.iter().map(|value| value.to_bits()).eq(expected.iter().map(|value| value.to_bits())));
-            // a row with fewer bytes is left to the library
+            // the decoder refuses a row with missing bytes, which is left to the HDF5 library
             row.length -= 2;
             assert_eq!(decoder.decode(&row, &mut inflated, &mut found), None, "{filters:?}");
         }
@@ -321,7 +328,7 @@ mod tests {
 
     #[test]
     fn all_storage_of_md_is_decoded_without_the_library() {
-        // a row of small multiples, a row that needs all bits, and a row with missing values
+        // three rows: one of small integers, one whose integers need all bits, and one with missing values
         let rows =
             [[0.25, -0.5, 0.125, 3.0, 1.0, 2.0], [1e-6, -3e7, 2e7, 1.0, 2.0, 0.1], [0.0, 5.0, 0.0, 6.0, 7.0, 0.0]];
         let values = rows.as_flattened();
@@ -335,7 +342,7 @@ mod tests {
 
     #[test]
     fn multiples_are_read_from_the_highest_bit_on() {
-        // five bits each: 1, 2, 31 (missing), 16; smallest value 10, scale 1/2
+        // four integers of five bits: 1, 2, 31 (missing) and 16; the smallest value is 10 and the scale is 2
         let mut bytes = vec![5, 0, 0, 0, 8];
         bytes.extend(10f32.to_le_bytes());
         bytes.resize(SCALED_HEADER, 0);

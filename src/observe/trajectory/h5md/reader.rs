@@ -1,4 +1,4 @@
-//! Reader of trajectories, frame by frame.
+//! Reader of H5MD trajectories of md, frame by frame.
 
 use std::path::{Path, PathBuf};
 
@@ -16,27 +16,27 @@ use crate::observe::trajectory::{StoredFrame, widen};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Trajectory open for reading. While a run writes to the file, the frames that the run has flushed can be read.
+/// H5MD trajectory open for reading. While a run writes to the file, all frames that the run has flushed can be read.
 pub struct TrajectoryReader {
     path: PathBuf,
     file: hdf5::File,
     datasets: Datasets,
     topology: Topology,
     frames: usize,
-    /// reader of frames in their stored form; `None` if the library must read all frames
+    /// reader of frames in their stored form; `None` if the HDF5 library must read all frames
     unpacker: Option<Unpacker>,
     block: Block,
-    /// stored frames of a batch
+    /// stored frames of a batch, reused for the next batch
     packed: Vec<Packed>,
 }
 
 impl TrajectoryReader {
-    /// Opens a trajectory of this program.
+    /// Opens a trajectory that md wrote.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_with(path, Datasets::open)
     }
 
-    /// Opens a damaged trajectory. Fields and observables that cannot be read are left out.
+    /// Opens a damaged trajectory. Optional fields and observables that cannot be read are left out.
     pub(super) fn open_readable(path: &Path) -> Result<Self> {
         Self::open_with(path, Datasets::open_readable)
     }
@@ -52,18 +52,18 @@ impl TrajectoryReader {
         Ok(Self { path, file, frames, datasets, topology, unpacker, block, packed })
     }
 
-    /// Returns the atoms with names, elements, masses and charges, residues and bonds, but no force field.
+    /// Returns the topology: atoms with names, elements, masses and charges, residues and bonds, but no force field.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// Returns, for each atom, its 0-based number in the system from which the atoms were selected. Some numbers are
-    /// missing in a trajectory of a selection.
+    /// Returns, for each atom, its 0-based index in the system from which the atoms were selected. The indices have
+    /// gaps if only a selection of the atoms was written.
     pub fn identities(&self) -> Result<Vec<i64>> {
         info::identities(&self.file).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Returns the open file.
+    /// Returns the open HDF5 file.
     pub(super) fn file(&self) -> &hdf5::File {
         &self.file
     }
@@ -83,12 +83,12 @@ impl TrajectoryReader {
         self.datasets.is_periodic()
     }
 
-    /// Returns step and time (ps) of frame `index`.
+    /// Returns step number and time (ps) of frame `index`.
     pub fn step_and_time(&self, index: usize) -> Result<(i64, f64)> {
         self.datasets.step_and_time(index).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Returns positions (nm) of frame `index`, with whole molecules, and its cell.
+    /// Returns the positions (nm) of frame `index`, with whole molecules, and the cell of this frame.
     pub fn frame(&self, index: usize) -> Result<(Vec<Vec3>, Option<PeriodicCell>)> {
         let io = |error| Error::io(&self.path, error);
         let positions = self.vectors(index, self.datasets.positions(), "positions")?;
@@ -101,14 +101,15 @@ impl TrajectoryReader {
         Ok((positions, Some(cell.ok_or_else(|| self.broken(index, "cell vectors"))?)))
     }
 
-    /// Returns velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty if the file does not store them.
+    /// Returns velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; a list is empty if the file does not store
+    /// the quantity.
     pub fn velocities_and_forces(&self, index: usize) -> Result<(Vec<Vec3>, Vec<Vec3>)> {
         let [velocities, forces] = self.datasets.velocities_and_forces();
         let read = |series: Option<&Series>, what| series.map(|series| self.vectors(index, series, what)).transpose();
         Ok((read(velocities, "velocities")?.unwrap_or_default(), read(forces, "forces")?.unwrap_or_default()))
     }
 
-    /// Reads frames into `frames`, which has as many elements as `indices`.
+    /// Reads the frames with these indices into `frames`, which has as many elements as `indices`.
     pub(super) fn read_frames(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         let Self { datasets, unpacker, block, packed, frames: count, .. } = &mut *self;
         let done = match unpacker {
@@ -120,7 +121,7 @@ impl TrajectoryReader {
             }
             None => vec![Err(()); indices.len()],
         };
-        // frames that could not be decoded are read by the library, which also describes what is wrong
+        // the HDF5 library reads the frames that could not be decoded, and its error describes the fault
         for ((&index, frame), _) in indices.iter().zip(frames).zip(done).filter(|(_, done)| done.is_err()) {
             (frame.positions, frame.cell) = self.frame(index)?;
             (frame.velocities, frame.forces) = self.velocities_and_forces(index)?;
@@ -129,7 +130,7 @@ impl TrajectoryReader {
         Ok(())
     }
 
-    /// Reads the row of frame `index`, a vector for each atom.
+    /// Reads the row of frame `index` of a time series of vectors, with one vector for each atom.
     fn vectors(&self, index: usize, series: &Series, what: &str) -> Result<Vec<Vec3>> {
         let values = series.row::<f32>(index).map_err(|error| Error::io(&self.path, error))?;
         let (vectors, rest) = values.as_chunks::<3>();
@@ -148,7 +149,7 @@ impl TrajectoryReader {
     }
 }
 
-/// Reads the topology from the static data that the file has.
+/// Reads the topology from the static data of a file with `atoms` atoms.
 pub(super) fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<Topology, String> {
     let text = |error: hdf5::Error| error.to_string();
     let mut topology = read_topology(&read_text(file, "topology").map_err(text)?)?;

@@ -1,5 +1,5 @@
-//! Verification of trajectories frame by frame, and repair by copying the readable frames of a damaged file to a new
-//! one.
+//! Verification of H5MD trajectories frame by frame, and repair by copying the readable frames of a damaged file to a
+//! new file.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{Contents, Placement, Provenance, Spacing, Verification, regular_file, unused_backup};
 
-/// Reads every frame of a trajectory and compares the frame with its checksum. Fails if the file as a whole cannot be
-/// read.
+/// Reads every frame of a trajectory and compares it with its stored checksum. Returns an error if the file as a whole
+/// cannot be read.
 pub fn verify(path: &Path) -> Result<Verification> {
     Ok(examine(&TrajectoryReader::open(path)?))
 }
@@ -26,7 +26,7 @@ fn examine(reader: &TrajectoryReader) -> Verification {
     let data = reader.datasets();
     let mut found = Verification { frames: reader.frames() as u64, ..Verification::default() };
     let mut buffer = vec![];
-    // checksum of the previous frame, as stored and as computed
+    // checksums of the frames before the current frame: the stored checksum and the computed checksum
     let mut before = (0, 0);
     for index in 0..reader.frames() {
         let stored = data.stored_checksum(index + 1);
@@ -54,19 +54,19 @@ fn examine(reader: &TrajectoryReader) -> Verification {
     found
 }
 
-/// Result of [`repair`].
+/// Result of [`repair`]: contents of the repaired file, and frames that were lost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
-    /// repaired file
+    /// contents of the repaired file
     pub info: TrajectoryInfo,
-    /// frames that could not be saved, by their index in the damaged file
+    /// indices in the damaged file of the frames that could not be saved
     pub lost: Vec<u64>,
     /// path under which the damaged file is kept; `None` if every frame was intact, even if the file was not closed
     pub backup: Option<PathBuf>,
 }
 
-/// Makes a trajectory whose writer was killed readable by all programs. For a damaged trajectory, saves every
-/// readable frame to a new file, which replaces the damaged one. Refused while a run locks the directory. An intact
+/// Makes a trajectory whose writer was killed readable by all programs. For a damaged trajectory, copies every readable
+/// frame to a new file, which replaces the damaged file. Returns an error while a run locks the directory. An intact
 /// file stays unchanged.
 pub fn repair(path: &Path) -> Result<Repaired> {
     regular_file(path)?;
@@ -74,8 +74,8 @@ pub fn repair(path: &Path) -> Result<Repaired> {
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
     }
-    // if a journal matches, the file is read in the state of the last sync, which has at least as many intact frames
-    // as the damaged file
+    // if a journal belongs to the file, frames are read from the state at the last sync, which has at least as many
+    // intact frames as the damaged file
     let restored = restored_copy(path).ok().flatten();
     let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
     let copy = temporary_beside(path)?.into_temp_path();
@@ -89,8 +89,8 @@ pub fn repair(path: &Path) -> Result<Repaired> {
     Ok(Repaired { info: info(path)?, lost, backup: Some(backup) })
 }
 
-/// Closes a file whose frames are all intact: clears the writer's flags, and cuts all series to the frames that they
-/// have in common.
+/// Closes a file whose frames are all intact: clears the flags that mark the file as open for writing, and truncates
+/// all time series to the number of frames for which every time series has a row.
 fn close_as_it_is(path: &Path) -> Result<Repaired> {
     let superblock = Superblock::read(path)?;
     if superblock.reading_mode(path).is_err() || !superblock.is_intact() {
@@ -112,7 +112,7 @@ fn close_as_it_is(path: &Path) -> Result<Repaired> {
     Ok(Repaired { info, lost: vec![], backup: None })
 }
 
-/// Returns a copy of the file in its state at the last sync, if there is a matching journal.
+/// Returns a copy of the file in its state at the last sync; `None` if there is no journal that belongs to the file.
 fn restored_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".restored");
@@ -132,7 +132,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let hdf = |e| Error::io(from, e);
     let (source, file) = (reader.datasets(), reader.file());
     let parameters = file.group("parameters").map_err(hdf)?;
-    // frames are saved even if the file lacks texts about its origin
+    // frames are saved even if texts about the origin of the file (run, version, input) are missing
     let text = |name: &str| read_text(&parameters, name).unwrap_or_default();
     let provenance = Provenance {
         run_id: run_id(file).unwrap_or_default(),
@@ -149,7 +149,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let identities: Vec<u32> = identities(file).unwrap_or_default().into_iter().map(|atom| atom as u32).collect();
     let contents = Contents {
         topology: &topology,
-        // numbers of the atoms in the system from which they were selected
+        // 0-based indices of the atoms in the system from which they were selected
         placement: Placement { whole: true, selected: Some((&topology, &identities)) },
         periodic: reader.is_periodic(),
         fields: source.fields(),

@@ -1,5 +1,5 @@
-//! Dataset with one row per frame. Rows are appended and flushed one by one, and their bytes can be located in the
-//! file.
+//! Time series of an HDF5 file: datasets with one row per frame. Rows are appended and flushed one by one, and the byte
+//! ranges of rows in the file can be found.
 
 use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
 use hdf5::{Dataset, File, H5Type, Hyperslab, Result, SliceOrIndex};
@@ -7,38 +7,38 @@ use ndarray::{ArrayViewD, IxDyn};
 
 use super::hdf::claimed_bytes;
 
-/// Range of bytes in a file.
+/// Range of bytes in an HDF5 file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Bytes {
-    /// offset of the first byte
+    /// byte offset of the first byte in the file
     pub(super) offset: u64,
     /// number of bytes
     pub(super) length: u64,
 }
 
-/// Dataset with one row per frame.
+/// Time series: dataset with one row per frame.
 pub(super) struct Series {
     dataset: Dataset,
-    /// shape of a row
+    /// shape of a row, e.g. `[atom][xyz]` for positions
     row: Vec<usize>,
-    /// number of rows in a chunk; `None` if a row is divided into several chunks, or if the dataset has no chunks
+    /// number of rows in an HDF5 chunk; `None` if a row is divided into several chunks, or if the dataset has no chunks
     rows_per_chunk: Option<u64>,
-    /// size of a row in bytes, before compression by filters
+    /// size of a row in bytes, before compression by HDF5 filters
     row_bytes: u64,
     filtered: bool,
 }
 
 impl Series {
-    /// Opens `path` in `file`.
+    /// Opens the dataset `path` in `file`.
     pub(super) fn open(file: &File, path: &str) -> Result<Self> {
         let dataset = file.dataset(path)?;
         let (shape, chunk) = (dataset.shape(), dataset.chunk());
         let value_bytes = dataset.dtype()?.size();
-        // a row is read into memory as numbers of up to eight bytes each
+        // the memory for a row is limited, with at least eight bytes for each number
         let row = shape.get(1..).unwrap_or_default().to_vec();
         claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
         claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
-        // every frame has at least one byte in every series, which limits the number of frames
+        // every frame has at least one byte in every time series, so the size of the file limits the number of frames
         claimed_bytes(&dataset, &shape[..shape.len().min(1)], 1)?;
         let row_bytes = (value_bytes * row.iter().product::<usize>()) as u64;
         let rows_per_chunk = match chunk.as_deref() {
@@ -49,9 +49,10 @@ impl Series {
         Ok(Self { dataset, row, rows_per_chunk, row_bytes, filtered })
     }
 
-    /// Opens `path` in `file`; `None` if there is no such dataset.
+    /// Opens the dataset `path` in `file`; `None` if there is no such dataset.
     pub(super) fn open_if_present(file: &File, path: &str) -> Result<Option<Self>> {
-        // groups on the path are opened one by one, so that an unreadable group is an error and not an absent dataset
+        // the groups of the path are opened one by one, so that an unreadable group gives an error, whereas an absent
+        // dataset gives `None`
         let (groups, _) = path.rsplit_once('/').unwrap_or(("", path));
         let mut group = file.as_group()?;
         for part in groups.split('/').filter(|part| !part.is_empty()) {
@@ -63,17 +64,17 @@ impl Series {
         Self::open(file, path).map(Some)
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows of the time series.
     pub(super) fn len(&self) -> usize {
         self.dataset.shape().first().copied().unwrap_or(0)
     }
 
-    /// Returns the dataset.
+    /// Returns the HDF5 dataset.
     pub(super) fn dataset(&self) -> &Dataset {
         &self.dataset
     }
 
-    /// Cuts the dataset to its first `rows` rows.
+    /// Truncates the dataset to its first `rows` rows.
     pub(super) fn truncate(&self, rows: usize) -> Result<()> {
         if self.len() == rows {
             return Ok(());
@@ -87,7 +88,7 @@ impl Series {
         self.rows(index..index + 1)
     }
 
-    /// Reads several rows, which must exist.
+    /// Reads the rows with the indices `rows`, which must exist.
     pub(super) fn rows<T: H5Type>(&self, rows: std::ops::Range<usize>) -> Result<Vec<T>> {
         let found = self.dataset.read_slice::<T, _, IxDyn>(self.selection(rows))?;
         Ok(found.into_raw_vec_and_offset().0)
@@ -98,7 +99,8 @@ impl Series {
         self.row.iter().product()
     }
 
-    /// Appends row `index`, in the stored form that [`Self::stored_row`] returned for a series of the same layout.
+    /// Appends row `index` in its stored form: the bytes and the mask that [`Self::stored_row`] returned for a time
+    /// series of the same layout.
     pub(super) fn append_stored(&self, index: usize, bytes: &[u8], mask: u32) -> Result<()> {
         let unlike = || hdf5::Error::from(format!("{} has rows of another shape", self.dataset.name()));
         if !self.is_packed() && bytes.len() as u64 != self.row_bytes {
@@ -111,8 +113,8 @@ impl Series {
         let mut corner = vec![0; 1 + self.row.len()];
         corner[0] = index as u64;
         hdf5::sync::sync(|| {
-            // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for
-            // each dimension of the dataset; the call reads exactly `bytes.len()` bytes.
+            // SAFETY: the handle lives through the call and the lock of the HDF5 library is held; `corner` has an entry
+            // for each dimension of the dataset; the call reads exactly `bytes.len()` bytes.
             let status = unsafe {
                 hdf5_sys::h5d::H5Dwrite_chunk(
                     self.dataset.id(),
@@ -127,7 +129,7 @@ impl Series {
         })
     }
 
-    /// Writes a row of values in their stored form.
+    /// Writes the values of row `index`, given as bytes of the stored type.
     fn write_bytes(&self, index: usize, bytes: &[u8]) -> Result<()> {
         fn values<T: H5Type + bytemuck::Pod>(series: &Series, index: usize, bytes: &[u8]) -> Result<()> {
             let row: Vec<T> = bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect();
@@ -146,15 +148,15 @@ impl Series {
         self.dataset.write_slice(view, self.selection(index..index + 1))
     }
 
-    /// Appends row `index` and passes it to the operating system.
+    /// Appends row `index` and passes the row to the operating system.
     pub(super) fn append<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
         self.dataset.resize(self.shape(index + 1))?;
         self.write(index, row)?;
         self.dataset.flush()
     }
 
-    /// Reads the stored form of row `index` into `buffer`. Returns its bytes, and a bit mask of the filters that were
-    /// skipped. A packed row is a chunk of its own.
+    /// Reads the stored form of row `index` into `buffer`. Returns the stored bytes, and a bit mask of the HDF5 filters
+    /// that were skipped. If rows are packed, each row is a chunk of its own.
     pub(super) fn stored_row<'a>(&self, index: usize, buffer: &'a mut Vec<u8>) -> Result<(&'a [u8], u32)> {
         let unlike = || hdf5::Error::from(format!("{} is stored in a way that md does not use", self.dataset.name()));
         let rows = self.rows_per_chunk.ok_or_else(unlike)?;
@@ -169,18 +171,19 @@ impl Series {
         Ok((row, mask))
     }
 
-    /// Reads the chunk that begins with row `first` to the beginning of `buffer`. Returns the number of stored bytes
-    /// of the chunk, and the mask of skipped filters.
+    /// Reads the HDF5 chunk that begins with row `first` to the beginning of `buffer`. Returns the number of stored
+    /// bytes of the chunk, and the mask of skipped filters.
     pub(super) fn stored_chunk(&self, first: u64, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
-        // compression never doubles the size
+        // the buffer has twice the size of an uncompressed chunk, because filters never double the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);
         let mut corner = vec![0; 1 + self.row.len()];
         corner[0] = first;
         loop {
             let (mut mask, mut length) = (0, buffer.len());
             hdf5::sync::sync(|| {
-                // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for
-                // each dimension of the dataset; at most `length` bytes are written to `buffer`, which has that size.
+                // SAFETY: the handle lives through the call and the lock of the HDF5 library is held; `corner` has an
+                // entry for each dimension of the dataset; at most `length` bytes are written to `buffer`, which has
+                // that size.
                 let status = unsafe {
                     hdf5_sys::h5d::H5Dread_chunk(
                         self.dataset.id(),
@@ -206,13 +209,13 @@ impl Series {
         }
     }
 
-    /// Whether every row is a chunk of its own.
+    /// Whether rows are packed, which means that every row is an HDF5 chunk of its own.
     pub(super) fn is_packed(&self) -> bool {
         self.rows_per_chunk == Some(1)
     }
 
-    /// Calls `found` with each chunk that is full after `to` rows and was not full after `from` rows, and with the
-    /// first row of the chunk.
+    /// Calls `found` with the first row and the byte range of each HDF5 chunk that is full after `to` rows and was not
+    /// full after `from` rows.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(u64, Bytes)) -> Result<()> {
         let Some(rows) = self.rows_per_chunk.filter(|&rows| to >= rows) else { return Ok(()) };
         self.dataset.chunks_visit(|chunk| {
@@ -224,7 +227,7 @@ impl Series {
         })
     }
 
-    /// Returns the HDF5 selection of whole rows.
+    /// Returns the HDF5 hyperslab that selects the rows `rows`.
     fn selection(&self, rows: std::ops::Range<usize>) -> Hyperslab {
         let mut selection: Vec<SliceOrIndex> = vec![rows.into()];
         selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));

@@ -1,9 +1,9 @@
-//! Repair of the first 48 bytes of an HDF5 file after a crash.
+//! Repair of the superblock, the first 48 bytes of an HDF5 file, after a crash.
 //!
-//! Until a file that is written in single-writer-multiple-reader mode is closed, its header has "open for writing"
-//! flags and an old end of file, and plain readers refuse the file. All data that a reader needs are on disk
-//! nevertheless, because frames are flushed in order. Clearing the flags and storing the true length makes the file
-//! an ordinary one again. Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
+//! Until a file that is written in single-writer-multiple-reader (SWMR) mode is closed, its superblock has "open for
+//! writing" flags and an old end of file, so ordinary readers refuse the file. All data that a reader needs are on disk
+//! nevertheless, because frames are flushed in order. The repair clears the flags and stores the true length of the
+//! file. Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -15,19 +15,19 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::trajectory::regular_file;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
-/// Size of a version 3 superblock with 8-byte offsets.
+/// Size in bytes of a version 3 superblock with 8-byte offsets.
 const SIZE: usize = 48;
 const FLAGS: usize = 11;
-/// Flag of a file in SWMR mode, which other programs may read while the file is written.
+/// Bit of the flags that marks a file in SWMR mode, which other programs may read while the file is written.
 const SHARED: u8 = 4;
 const END_OF_FILE: std::ops::Range<usize> = 28..36;
 const CHECKSUM: std::ops::Range<usize> = 44..48;
 
-/// Superblock of an HDF5 file as stored.
+/// Superblock of an HDF5 file, as the bytes in the file.
 pub(super) struct Superblock([u8; SIZE]);
 
 impl Superblock {
-    /// Reads the superblock. A file that is not HDF5 is a [`Problem`] of the user.
+    /// Reads the superblock of the file at `path`. A file that is not HDF5 is a [`Problem`] of the user.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let mut file = regular_file(path)?;
         let mut bytes = [0; SIZE];
@@ -38,18 +38,18 @@ impl Superblock {
         }
     }
 
-    /// Whether the last writer did not close the file, or is still writing to it.
+    /// Whether the flags say that the last writer did not close the file, or is still writing to it.
     pub(super) fn is_open_for_writing(&self) -> bool {
-        // only version 3 of the superblock has the flags
+        // only version 3 of the superblock has flags for open files
         self.0[8] == 3 && self.0[FLAGS] != 0
     }
 
-    /// Whether the checksum is right. Versions before 3 have no flags and are not checked.
+    /// Whether the checksum of the superblock is right. Versions before 3 have no flags and are not checked.
     pub(super) fn is_intact(&self) -> bool {
         self.0[8] != 3 || self.0[CHECKSUM] == lookup3(&self.0[..CHECKSUM.start]).to_le_bytes()
     }
 
-    /// Returns the mode in which to open a file for reading while other programs may have it open.
+    /// Returns the HDF5 mode in which to open the file at `path` for reading while other programs may have it open.
     pub(super) fn reading_mode(&self, path: &Path) -> Result<OpenMode> {
         if !self.is_open_for_writing() {
             return Ok(OpenMode::Read);
@@ -90,7 +90,7 @@ impl Superblock {
     }
 }
 
-/// Bob Jenkins' `lookup3` hash (hashlittle, 2006) with initial value 0: HDF5's metadata checksum.
+/// Computes Bob Jenkins' `lookup3` hash (hashlittle, 2006) with initial value 0, which is HDF5's metadata checksum.
 fn lookup3(data: &[u8]) -> u32 {
     let start = 0xdead_beef_u32.wrapping_add(data.len() as u32);
     let (mut a, mut b, mut c) = (start, start, start);
@@ -117,7 +117,7 @@ fn lookup3(data: &[u8]) -> u32 {
                 [a, b, c] = r;
             }
         } else {
-            // each step: x −= z; x ^= z rotated; z += y
+            // each step computes x −= z; x ^= z rotated; z += y
             for (x, y, z, turn) in
                 [(0, 1, 2, 4), (1, 2, 0, 6), (2, 0, 1, 8), (0, 1, 2, 16), (1, 2, 0, 19), (2, 0, 1, 4)]
             {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn lookup3_gives_its_authors_values() {
-        // output of driver5 in lookup3.c
+        // expected values are the output of driver5 in lookup3.c
         assert_eq!(lookup3(b""), 0xdead_beef);
         assert_eq!(lookup3(b"Four score and seven years ago"), 0x1777_0551);
     }

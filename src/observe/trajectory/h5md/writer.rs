@@ -1,4 +1,4 @@
-//! Writer thread of a trajectory, and the handle through which the run passes frames to the thread.
+//! Writer thread of an H5MD trajectory, and the handle through which the run passes frames to this thread.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,19 +20,19 @@ use crate::observe::trajectory::{
     Contents, Fields, Frame, Observable, exists_already, not_as_checkpointed, placement::Placer,
 };
 
-/// Number of frame buffers. While the thread writes one frame, the run fills the other buffer with the next frame. A
-/// run that produces frames faster than the disk can store them waits.
+/// Number of frame buffers. While the thread writes one frame, the run fills the other buffer with the next frame. If
+/// frames are produced faster than the disk can store them, the run waits for a free buffer.
 const BUFFERS: usize = 2;
 
-/// Writer of a trajectory, which writes on a separate thread. Each call copies the frame into a recycled buffer and
-/// returns. If the thread fails, the next call returns the error. Dropping the writer also closes the file, but
-/// errors during the closing are lost.
+/// Handle to a thread that writes an H5MD trajectory. Each call copies the frame into a recycled buffer and returns. If
+/// the thread fails, the next call returns the error. Dropping the handle also closes the file, but errors during the
+/// closing are lost.
 pub struct TrajectoryWriter {
     path: PathBuf,
     run_id: String,
     fields: Fields,
     periodic: bool,
-    /// atoms of a frame passed to [`Self::write`]
+    /// number of atoms of a frame that is passed to [`Self::write`]
     atoms: usize,
     observables: Vec<Observable>,
     last_step: Option<i64>,
@@ -44,13 +44,13 @@ pub struct TrajectoryWriter {
 
 enum Message {
     Frame(Buffer),
-    /// request to put everything on disk and answer with the extent
+    /// request to force all frames to disk and to answer with their number and checksum
     Sync(SyncSender<Extent>),
 }
 
 impl TrajectoryWriter {
-    /// Creates `path`, which must not exist. For `*.h5md` the function also creates a link `*.h5`, the extension that
-    /// MDTraj requires.
+    /// Creates a trajectory at `path`; there must not be a file yet. For a name `*.h5md` the function also creates a
+    /// link `*.h5`, because MDTraj requires this extension.
     pub fn create(path: &Path, contents: &Contents<'_>) -> Result<Self> {
         if contents.topology.atoms.is_empty() {
             return Err(Problem::new("a trajectory needs at least one atom").in_file(path).into());
@@ -68,22 +68,24 @@ impl TrajectoryWriter {
         Self::continue_with(path, contents, None)
     }
 
-    /// Continues a trajectory as [`Self::append`] does. Positions are converted as the `placement` in `contents`
-    /// says.
+    /// Continues a trajectory as [`Self::append`] does. Positions are converted according to the `placement` in
+    /// `contents`.
     pub(super) fn continue_with(path: &Path, contents: &Contents<'_>, checkpointed: Option<Extent>) -> Result<Self> {
         Self::append_by(path, checkpointed, Some(Placer::new(contents)), File::start_swmr)
     }
 
-    /// Continues an existing trajectory of all atoms, closed or not, after the frames of `checkpointed` (`None`: all
-    /// frames). Refuses a file that does not begin with these frames. Fields and observables are those of the file.
-    /// The caller must hold the directory's lock.
+    /// Continues an existing trajectory of all atoms, closed or not, after the frames that `checkpointed` counts
+    /// (`None`: after all frames). Returns an error if the file does not begin with these frames. Fields and
+    /// observables are those of the file. The caller must hold the lock of the directory.
     ///
-    /// If the file system does not allow readers during writing, the whole file is flushed after each frame.
+    /// If the file system does not support SWMR mode, in which other programs read the file while it is written, the
+    /// whole file is flushed after each frame.
     pub fn append(path: &Path, checkpointed: Option<Extent>) -> Result<Self> {
         Self::append_by(path, checkpointed, None, File::start_swmr)
     }
 
-    /// Continues a trajectory. If no placer is given, molecules are made whole by the bonds in the file.
+    /// Continues a trajectory with the converter `placer`. If `placer` is `None`, molecules are made whole by the bonds
+    /// in the file.
     fn append_by(
         path: &Path,
         checkpointed: Option<Extent>,
@@ -110,8 +112,8 @@ impl TrajectoryWriter {
             0 => None,
             n => Some(datasets.step_and_time(n - 1).map_err(io)?.0),
         };
-        // all chunk indices are read before other programs may read the file: damage must be found here, because the
-        // library would later retry forever
+        // the journal reads all chunk indices before SWMR mode begins, so that damage is an error here; in SWMR mode
+        // the HDF5 library would retry the reading forever
         let mut journal = Journal::new(path, &file)?;
         journal.advance(&datasets, extent.count)?;
         drop(datasets);
@@ -174,7 +176,8 @@ impl TrajectoryWriter {
         &self.run_id
     }
 
-    /// Returns the optional fields of the file. [`Self::write`] needs exactly these fields.
+    /// Returns the optional fields of the file. A frame that is passed to [`Self::write`] must have exactly these
+    /// fields.
     pub fn fields(&self) -> Fields {
         self.fields
     }
@@ -184,14 +187,14 @@ impl TrajectoryWriter {
         self.shared
     }
 
-    /// Returns the numbers recorded with every frame, in order.
+    /// Returns names and units of the numbers that are stored with every frame, in order.
     pub fn observables(&self) -> &[Observable] {
         &self.observables
     }
 
-    /// Writes one frame. A frame at the step of the last frame is not written, because both are the same state: the
-    /// end of one stage is the start of the next stage. Therefore steps increase from frame to frame, as H5MD
-    /// demands.
+    /// Writes one frame, unless the last frame has the same step number. The end of one stage and the start of the next
+    /// stage are the same state with the same step number, which is written once. Therefore step numbers increase from
+    /// frame to frame, as H5MD demands.
     pub fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
         let step =
             i64::try_from(frame.step).map_err(|_| Error::Internal("the step number is greater than 2⁶³".into()))?;
@@ -219,8 +222,8 @@ impl TrajectoryWriter {
         extent.recv().map_err(|_| self.failure())
     }
 
-    /// Writes pending frames and closes the file, so that any reader accepts it. Returns the number and checksum of
-    /// the frames.
+    /// Writes pending frames and closes the file, so that any reader accepts the file. Returns the number and checksum
+    /// of the frames.
     pub fn close(mut self) -> Result<Extent> {
         self.messages = None;
         self.join()
@@ -257,7 +260,7 @@ impl TrajectoryWriter {
         }
     }
 
-    /// Returns the error that stopped the thread.
+    /// Returns the error that stopped the writer thread.
     fn failure(&mut self) -> Error {
         self.messages = None;
         match self.join() {
@@ -279,7 +282,7 @@ impl Drop for TrajectoryWriter {
     fn drop(&mut self) {
         self.messages = None;
         if let Some(thread) = self.thread.take() {
-            // an error of the thread is lost here, whereas `close` returns it
+            // an error of the writer thread is lost in `drop`; `close` returns such an error
             drop(thread.join());
         }
     }
@@ -295,8 +298,9 @@ fn open(path: &Path) -> hdf5::Result<File> {
     hdf::options_for_appending(layout::LARGEST_CHUNK).open_rw(path)
 }
 
-/// Returns the extent after which a file is continued. If `checkpointed` is given, the file must begin with the
-/// frames of `checkpointed`; otherwise the extent has all frames of the file.
+/// Returns the number and checksum of the frames after which a file is continued. If `checkpointed` is given, the file
+/// must begin with the frames of `checkpointed`, and the file is continued after them; otherwise it is continued after
+/// all its frames.
 fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let refuse = |what: String| Err(not_as_checkpointed(path, what));
@@ -316,8 +320,8 @@ fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) 
     }
 }
 
-/// Body of the thread: writes frames until the handle is dropped or an error occurs. Closes the file if the handle
-/// was dropped.
+/// Main function of the writer thread: writes frames until the handle is dropped or an error occurs. Closes the file if
+/// the handle was dropped.
 fn write_frames(
     path: &Path,
     (file, shared): (File, bool),
@@ -333,7 +337,7 @@ fn write_frames(
                 if !shared {
                     file.flush().map_err(io)?;
                 }
-                // sending fails if the handle was dropped, and then nobody needs the buffer
+                // sending fails only if the handle was dropped, so the buffer is not needed any more
                 let _ = recycle.send(buffer);
             }
             Message::Sync(answer) => {
@@ -346,14 +350,14 @@ fn write_frames(
     });
     let extent = sink.extent();
     if let Err(error) = written {
-        // The file is not closed, because closing would store the metadata of an incomplete frame. The file is good
-        // up to the previous frame, and can be repaired as after a kill. The repair needs no disk space and is tried
-        // at once.
+        // The file is not closed, because closing would store the metadata of an incomplete frame. The file is intact
+        // up to the previous frame, and can be repaired as after a kill. The repair needs no disk space and is tried at
+        // once.
         std::mem::forget((sink, file));
         let _ = Superblock::read(path).and_then(|superblock| superblock.repair_if_needed(path));
         return Err(error);
     }
-    // datasets must be closed before their file
+    // HDF5 requires that datasets are closed before their file
     drop(sink);
     file.close().map_err(io)?;
     sync_file(path)?;
@@ -361,8 +365,8 @@ fn write_frames(
     Ok(extent)
 }
 
-/// Waits until the file is on disk. Before this call, the appended frames are only in buffers of the operating
-/// system.
+/// Waits until the file at `path` is on disk. Before this call, appended frames may exist only in buffers of the
+/// operating system.
 fn sync_file(path: &Path) -> Result<()> {
     fs::File::open(path).and_then(|f| f.sync_data()).map_err(|e| Error::io(path, e))
 }
@@ -384,7 +388,7 @@ mod tests {
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::{Vec3, vec3};
 
-    /// Creates a trajectory of one atom without frames.
+    /// Creates an H5MD trajectory of one atom, without frames.
     fn empty(path: &Path, periodic: bool) {
         let name = Name::new("AR");
         let atom = Atom { name, type_name: name, element: 18, mass: 39.948, charge: 0.0, lj_type: 0, residue: 0 };
@@ -403,7 +407,8 @@ mod tests {
         TrajectoryWriter::create(path, &contents).unwrap().close().unwrap();
     }
 
-    /// A flush visits all chunks in the library's cache, so only chunks that are being filled may be in the cache.
+    /// Tests that the HDF5 library caches only chunks that are being filled, because a flush visits all chunks in the
+    /// cache.
     #[test]
     fn only_chunks_that_are_being_filled_are_kept() {
         let directory = tempfile::tempdir().unwrap();
@@ -434,11 +439,11 @@ mod tests {
         let places = [vec3(1.0, 2.0, 3.0)];
         [1, 2, 3].map(|step| frame(step, &places)).into_iter().collect::<Result<Vec<_>>>().unwrap();
         assert_eq!(writer.sync().unwrap().count, 3);
-        // copy of the file, as a kill at this moment would leave it
+        // copy of the file, as a process leaves it that is killed at this moment
         let killed = directory.path().join("killed.h5md");
         fs::copy(&path, &killed).unwrap();
-        // HDF5 File Format Specification 3.0, superblock version 3: the end of the file is at byte 28; other tools
-        // rely on this value
+        // the superblock stores the end of the file at byte 28 (HDF5 File Format Specification 3.0, superblock version
+        // 3), and other tools rely on this value
         let bytes = fs::read(&killed).unwrap();
         assert_eq!(u64::from_le_bytes(bytes[28..36].try_into().unwrap()), bytes.len() as u64);
         assert_eq!(repair(&killed).unwrap().info.frames, 3);

@@ -1,4 +1,4 @@
-//! Warnings about couplings, annealing and restraints of stages.
+//! Warnings about thermostats, barostats, schedules and restraints of stages.
 
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
@@ -14,18 +14,18 @@ use crate::units::BAR;
 /// Number of degrees of freedom of a temperature group below which there is a warning. The kinetic energy of a group
 /// with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f = 50.
 const FEW_FREEDOMS: f64 = 50.0;
-/// Number of slabs along a direction in which water is counted, and a fraction of the mean count per slab. Water
-/// fills the cell if every slab has at least this fraction of the mean count. Slabs that contain a protein have more
-/// water than this; slabs in membranes, walls and vacuum have almost no water.
+/// Number of slabs of equal width along each lattice direction in which water molecules are counted. Water fills the
+/// cell along a direction if every slab has at least the fraction [`ALL_THROUGH`] of the mean count per slab. Slabs
+/// that contain a protein have more water than this; slabs in membranes, walls and vacuum have almost no water.
 const SLABS: usize = 8;
 const ALL_THROUGH: f64 = 0.2;
-/// Minimum number of water molecules for a meaningful count per slab: a dozen in each slab on average.
+/// Minimum number of water molecules for a meaningful count per slab: twelve in each slab on average.
 const FEWEST_WATERS: usize = 12 * SLABS;
 
-/// Warns if a barostat couples the lengths of a liquid cell independently. A liquid resists a change of volume but
-/// not of shape, so the ratio of the lengths diffuses freely. A system counts as liquid if water fills the cell along
-/// two independently coupled lengths, because any solute is then surrounded by water. The warning is given if a
-/// length is likely to change by more than the fraction [`SHRINKING`] during the stage.
+/// Warns if a barostat scales the edge lengths of a liquid cell independently of each other. A liquid resists a change
+/// of volume but not of shape, so the ratio of the edge lengths diffuses freely. A system counts as liquid if water
+/// fills the cell along two independently scaled lengths, because any solute is then surrounded by water. The warning
+/// is given if an edge length is likely to change by more than the fraction [`SHRINKING`] during the stage.
 pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let cell = state.cell?;
     let filled = filled(system, state)?;
@@ -52,8 +52,8 @@ pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<S
     })
 }
 
-/// Returns for x, y and z whether water fills the cell along that direction; `None` if there is too little water to
-/// tell.
+/// Returns for each lattice direction whether water fills the cell along that direction; `None` if there are too few
+/// water molecules to decide.
 fn filled(system: &System, state: &State) -> Option<[bool; 3]> {
     let (topology, cell) = (&system.topology, state.cell?);
     let mut counts = [[0usize; SLABS]; 3];
@@ -71,8 +71,9 @@ fn filled(system: &System, state: &State) -> Option<[bool; 3]> {
     (waters >= FEWEST_WATERS).then(|| counts.map(|counts| counts.iter().all(|count| *count as f64 > least)))
 }
 
-/// Warns of small temperature groups. The thermostat multiplies all velocities of a group by one factor that follows
-/// its kinetic energy. In a small group this factor is a large random force.
+/// Warns of temperature groups with few degrees of freedom. The thermostat multiplies all velocities of a group by one
+/// factor that depends on the kinetic energy of the group. In a small group this kinetic energy fluctuates strongly, so
+/// the factor acts as a large random force.
 pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.facts().refreshes)?;
@@ -82,7 +83,7 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
             Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
         let freedoms = setup.temperature_groups.degrees_of_freedom();
         let names = std::iter::once("all other atoms").chain(thermostat.selections());
-        // a group without degrees of freedom has no atoms that move
+        // a group without degrees of freedom contains only frozen atoms and virtual sites, and gets no warning
         let small = |(_, free): &(&str, &f64)| **free > 0.5 && **free < FEW_FREEDOMS;
         let (group, free) = names.zip(freedoms).filter(|_| !thermostat.groups.is_empty()).find(small)?;
         Some(format!(
@@ -94,10 +95,10 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
     })
 }
 
-/// Warns of Nosé–Hoover chains without solvent. Without solvent, energy is transferred only slowly between some
-/// motions, and a Nosé–Hoover chain does not speed up the transfer. In a run of 10 ns of alanine dipeptide in vacuum,
-/// temperatures of residues differ by 5 and 13 K (2 and 3 standard errors), and during one nanosecond by 30 K
-/// (`validation/coupling`).
+/// Warns of Nosé–Hoover chains in a system without solvent. Without solvent, energy is transferred only slowly between
+/// some vibrations, and a Nosé–Hoover chain does not speed up the transfer. In a run of 10 ns of alanine dipeptide in
+/// vacuum, the mean temperatures of residues differ by 5 and 13 K (2 and 3 standard errors), and during one nanosecond
+/// by 30 K (`validation/coupling`).
 pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     let chained = |stage: &&Stage| {
         stage
@@ -135,8 +136,9 @@ pub(super) fn unreached(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the schedules of a stage. An item consists of the key in the input file, the schedule, the unit of its
-/// values, and the factor that converts the unit to internal units.
+/// Returns the schedules of temperature, pressure and restraints of a stage. An item consists of the key in the input
+/// file, the schedule, the unit of the values in the input file, and the factor that converts this unit to internal
+/// units.
 fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str, &'a Schedule, &'static str, f64)> {
     let temperatures = dynamics.thermostat.iter().flat_map(|thermostat| {
         let groups = thermostat.groups.iter().map(|group| ("thermostat.groups.temperature", &group.temperature));

@@ -26,8 +26,8 @@ pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<S
     several.into_iter().chain(alternatives).collect()
 }
 
-/// Warns of trajectory formats that store a single time interval between frames, if stages differ in time step or
-/// interval.
+/// Warns of trajectory formats that store a single time interval for all frames, if the stages differ in time step or
+/// in the interval between frames.
 pub(super) fn undated(plan: &Plan) -> Vec<String> {
     plan.output.trajectories.iter().filter_map(|options| undated_file(plan, &options.file)).collect()
 }

@@ -1,11 +1,11 @@
 //! Warnings about multiple time steps if the interval between impulses resonates with a vibration.
 //!
-//! Impulses every Δt excite a vibration of period T if Δt = T/2 (a linear resonance) and if Δt = T/3 (a nonlinear
-//! resonance): Q. Ma, J. A. Izaguirre, R. D. Skeel, SIAM J. Sci. Comput. 24, 1951 (2003),
-//! doi:10.1137/S1064827501399833. In a flexible system, an interval of at least 1/3 of the shortest period is
-//! refused, and an interval of at least 1/6 of the shortest period gives a warning. In a system with rigid water and
+//! In a multiple-time-step integrator, impulses every Δt excite a vibration of period T if Δt = T/2 (a linear
+//! resonance) and if Δt = T/3 (a nonlinear resonance): Q. Ma, J. A. Izaguirre, R. D. Skeel, SIAM J. Sci. Comput. 24,
+//! 1951 (2003), doi:10.1137/S1064827501399833. In a flexible system, an interval of at least 1/3 of the shortest period
+//! is refused, and an interval of at least 1/6 of the shortest period gives a warning. In a system with rigid water and
 //! constrained bonds to hydrogen, librations of water and bending of angles with hydrogen are the fastest motions on
-//! which reciprocal space acts strongly. Water and a solvated peptide then heat up by 35 kJ/mol/ps with impulses
+//! which reciprocal-space forces act strongly. Water and a solvated peptide then heat up by 35 kJ/mol/ps with impulses
 //! every 12 fs, and by 0.2 kJ/mol/ps with impulses every 8 fs.
 
 use crate::error::Problem;
@@ -13,13 +13,14 @@ use crate::run::check::vibration::{Vibration, fastest};
 use crate::run::plan::Plan;
 use crate::system::System;
 
-/// Shortest interval between impulses that gives a warning, and shortest interval that is refused, in ps. These
-/// limits apply if water is rigid and bonds to hydrogen are constrained.
+/// Two limits in ps: the shortest interval between impulses that gives a warning, and the shortest interval that is
+/// refused. These limits apply if water is rigid and bonds to hydrogen are constrained.
 const RIGID: [f64; 2] = [0.008, 0.012];
-/// Shortest interval between impulses that gives a warning, and shortest interval that is refused, as fractions of
-/// the period of the fastest vibration. These limits apply to flexible systems.
+/// Two limits as fractions of the period of the fastest vibration: the shortest interval between impulses that gives a
+/// warning, and the shortest interval that is refused. These limits apply to flexible systems.
 const FLEXIBLE: [f64; 2] = [1.0 / 6.0, 1.0 / 3.0];
-/// Relative rounding error of a product of time step and number of steps.
+/// Relative rounding error of an interval between impulses, which is the product of the time step and a number of
+/// steps.
 const ROUNDING: f64 = 1e-9;
 
 /// Limits of the interval between impulses in ps, and the fastest vibration if the system is flexible.
@@ -65,7 +66,7 @@ impl Limits {
     }
 }
 
-/// Whether an interval is at or above a limit.
+/// Whether an interval between impulses is at or above a limit, up to rounding errors.
 fn reaches(interval: f64, limit: f64) -> bool {
     interval >= limit * (1.0 - ROUNDING)
 }
@@ -92,7 +93,8 @@ fn stages(plan: &Plan) -> impl Iterator<Item = (&str, f64, f64)> {
     })
 }
 
-/// Returns an error for each stage whose interval between impulses is in resonance with a vibration.
+/// Returns an error for each stage whose interval between impulses reaches the limit above which a resonance heats the
+/// system.
 pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     let limits = Limits::of(system);
     let refused = stages(plan).filter(|(_, interval, _)| reaches(*interval, limits.refused));
@@ -103,7 +105,7 @@ pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     refused.map(problem).collect()
 }
 
-/// Warns if the longest interval between impulses is near a resonance.
+/// Warns if the longest interval between impulses of all stages is close to a resonance with a vibration.
 pub(super) fn resonance(plan: &Plan, system: &System) -> Option<String> {
     let longest = stages(plan).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let limits = Limits::of(system);

@@ -28,13 +28,14 @@ fn found(system: &str, forces: &str, stage: &str) -> Vec<String> {
     warnings(&plan, &system, &state, LeftOut::default())
 }
 
-/// Asserts that there is exactly one warning, and that the warning contains all `parts`.
+/// Asserts that `found` holds exactly one warning, and that this warning contains all texts in `parts`.
 #[track_caller]
 fn one(found: &[String], parts: &[&str]) {
     assert!(found.len() == 1 && parts.iter().all(|part| found[0].contains(part)), "{parts:?} in {found:?}");
 }
 
-/// Returns the warnings about impulses every `every` steps of `timestep`, and the error if the stage is refused.
+/// Returns the warnings about a plan with impulses every `every` steps of length `timestep`, and the error if the plan
+/// is refused.
 fn impulses(system: &str, forces: &str, timestep: &str, every: u32) -> (Vec<String>, Option<String>) {
     let (mut plan, system, state) = loaded(system, forces, &format!("timestep = \"{timestep}\""));
     for stage in &mut plan.stages {
@@ -134,7 +135,7 @@ fn charmm_files_are_told_of_other_conventions() {
     let parts = ["CHARMM's", "a cutoff of 0.9 nm, potential shift, dispersion correction over", "leave out cutoff"];
     one(&found("peptide-charmm36", &format!("{PME}{others}"), NVE), &parts);
     assert!(found("peptide-ff19sb", PME, NVE).is_empty());
-    // the cell of this sample is too small for the cutoff of the CHARMM convention
+    // the cell of this sample is too small for the Lennard-Jones cutoff of the CHARMM convention, 1.2 nm
     let (plan, mut system, _) = loaded("peptide-charmm36", &format!("{PME}{others}"), NVE);
     let mut with = |from, cutoff, correction| {
         let settings = &mut system.settings;
@@ -234,7 +235,8 @@ fn lengths_of_a_liquid_that_wander_are_told() {
         let (plan, system, state) = long(barostat, picoseconds);
         warnings(&plan, &system, &state, LeftOut::default())
     };
-    // a volume of 7.8 nm³ and τ = 5 ps make the mean square displacement grow by 4.8e-5 per ps
+    // with a volume of 7.8 nm³ and a coupling time of 5 ps, the mean square relative change of a length grows by 4.8e-5
+    // per ps
     one(&found("coupling = \"semi-isotropic\"", 200.0), &["x and y, and z are coupled", "by about 10 % in this stage"]);
     one(&found("coupling = \"anisotropic\"", 200.0), &["x, y and z are coupled"]);
     one(&found("coupling = \"semi-isotropic\", kind = \"monte-carlo\"", 200.0), &["drifts"]);
@@ -242,8 +244,7 @@ fn lengths_of_a_liquid_that_wander_are_told() {
     assert_eq!(found("coupling = \"isotropic\"", 1e5), Vec::<String>::new());
     let rigid = "coupling = \"semi-isotropic\", compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"]";
     assert_eq!(found(rigid, 1e5), Vec::<String>::new());
-    // water fills half of the cell's height, as in a layered system, in which surface tension controls the area of
-    // the cell
+    // water fills half of the cell's height, as in a layered system whose surface tension controls the area of the cell
     let layered = |barostat: &str| {
         let (plan, system, mut state) = long(barostat, 200.0);
         let cell = state.cell.expect("a cell");

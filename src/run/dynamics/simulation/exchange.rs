@@ -1,4 +1,5 @@
-//! Tests of a replica whose temperature changes between two steps, on an emulated device and on the host.
+//! Tests of replica exchange for one replica whose temperature changes between two steps, on an emulated device and on
+//! the host.
 
 use super::*;
 use crate::backend::{Host, Reference};
@@ -12,15 +13,16 @@ use crate::team::Team;
 use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
-/// Number of steps before the exchange. The couplings act at step 2, so a part of their work is still pending at the
+/// Number of steps before the exchange. The couplings act at step 2, so half of their work is still pending at the
 /// exchange.
 const BEFORE: u64 = 3;
-/// Factor of the velocities for a change from 300 K to 363 K.
+/// Factor of the velocities for a change of the temperature from 300 K to 363 K.
 const FACTOR: f64 = 1.1;
-/// Allowed relative difference between the energies on both devices. The value is three times the project's limit,
-/// which is relative to the sum of the absolute terms. The terms cancel to a third of this sum.
+/// Allowed relative difference between the energies on the emulated device and on the host. The value is three times
+/// the project's limit of 10⁻⁶, which is relative to the sum of the absolute energy terms. Positive and negative terms
+/// cancel, so the energy is a third of this sum.
 const ENERGY: f64 = 3e-6;
-/// Fluctuation of the conserved energy that leapfrog causes within a few steps, relative to the kinetic energy.
+/// Fluctuation of the conserved energy within a few leapfrog steps, relative to the kinetic energy.
 const FLUCTUATION: f64 = 2e-3;
 
 fn dynamics(kind: ThermostatKind, temperature: f64) -> Dynamics {

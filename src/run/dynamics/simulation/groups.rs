@@ -11,7 +11,7 @@ use crate::run::plan::{Dynamics, Velocities};
 use crate::vec3::{Vec3, vec3};
 use std::cell::Cell;
 
-/// Allowed deviation in standard errors; the seed is fixed.
+/// Number of standard errors by which a mean may deviate from its expected value; the random seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 fn dynamics(thermostat: Thermostat) -> Dynamics {
@@ -19,10 +19,11 @@ fn dynamics(thermostat: Thermostat) -> Dynamics {
     Dynamics { timestep: TIMESTEP, velocities, thermostat: Some(thermostat), com_removal: None, ..Dynamics::default() }
 }
 
-/// Harmonic well with three different frequencies along x, y and z, whose ratios are not simple fractions.
+/// Harmonic well with three different frequencies along x, y and z. The ratios of the frequencies are not simple
+/// fractions.
 struct Well;
 
-/// Angular frequencies of the well, 1/ps. In a step of 2 fs the phase advances by at most 0.1 rad.
+/// Angular frequencies of the well along x, y and z, 1/ps. In a step of 2 fs the phase advances by at most 0.1 rad.
 const FREQUENCIES: [f64; 3] = [17.0, 31.3, 47.9];
 
 impl Distribution for Well {}
@@ -48,7 +49,8 @@ impl ForceField for Well {
 
 #[test]
 fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
-    // a Nosé–Hoover thermostat without a chain fails this test, which is due to Martyna et al. (1992)
+    // this test is due to Martyna et al. (1992): a Nosé–Hoover thermostat without a chain does not sample the canonical
+    // distribution of a harmonic oscillator
     let (system, state) = atoms(1, vec3(1.0, -0.5, 0.7));
     let dynamics = dynamics(Thermostat::new(ThermostatKind::NoseHoover, TEMPERATURE, 0.3, 1));
     let mut simulation = start(&system, Well, &dynamics, &state);
@@ -67,8 +69,8 @@ fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
         }
         means.iter_mut().zip(sums).for_each(|(means, sum)| means.push(sum / f64::from(length)));
     }
-    // kinetic energy K and potential energy U: ⟨K⟩ = ⟨U⟩ = 3/2 kT and ⟨K²⟩ = 15/4 (kT)². The mean of K over both half
-    // steps is lower by the fraction ω² dt²/4 = 10⁻³
+    // expected means of the kinetic energy K and the potential energy U: ⟨K⟩ = ⟨U⟩ = 3/2 kT and ⟨K²⟩ = 15/4 (kT)². The
+    // average of K over the half steps before and after a step is lower by the fraction ω² dt²/4 = 10⁻³
     for (values, expected) in means.iter().zip([1.5, 1.5, 3.75]) {
         let (mean, error) = mean_and_error(values);
         assert!(error < 0.03 * expected, "{error} for {expected}");
@@ -77,7 +79,7 @@ fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
             "{mean} +- {error} for {expected}"
         );
     }
-    // the energy of 2.6 kJ/mol oscillates with a relative amplitude of (ω dt)²/4 in leapfrog
+    // leapfrog makes the energy of 2.6 kJ/mol oscillate with a relative amplitude of (ω dt)²/4
     assert!(furthest < 0.2 * kt, "{furthest}");
 }
 
@@ -87,7 +89,7 @@ fn groups_have_their_own_temperatures() {
     for kind in [ThermostatKind::VRescale, ThermostatKind::Langevin, ThermostatKind::Andersen] {
         let (mut system, mut state) = atoms(ATOMS, Vec3::ZERO);
         (0..).zip(&mut state.velocities).for_each(|(atom, v)| *v = maxwell_boltzmann(3, 0, atom, MASS, TEMPERATURE));
-        // the last 300 atoms get another element
+        // the last 300 atoms become nitrogen, so that the temperature group selects them
         system.topology.atoms[700..].iter_mut().for_each(|atom| atom.element = 7);
         let group =
             ThermostatGroup { select: "element N".into(), temperature: Schedule::from(450.0), coupling_time: 0.02 };
@@ -147,8 +149,8 @@ fn the_temperature_of_each_group_is_that_of_its_velocities() {
                     Ok(())
                 })
                 .unwrap();
-            // sum of the kinetic energies of both half steps; the thermostat changes the later velocities only
-            // afterwards
+            // sum of the kinetic energies before and after the step; the thermostat changes the velocities only after
+            // this sum is taken
             let mut twice = [0.0; 2];
             for (atom, (v, f)) in before.iter().zip(force.take()).enumerate() {
                 let after = *v + f * (TIMESTEP / MASS);
@@ -182,9 +184,9 @@ fn the_temperature_follows_its_schedule_and_the_work_is_booked() {
             assert!((now.conserved - first).abs() < 1e-9 * now.kinetic, "{kind:?} at {step}");
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && time > 0.5 {
-                // the reference temperature rises by 50 K/ps, and the temperature of the atoms lags by the coupling
-                // time (v-rescale) or by half of the coupling time. The kinetic energy K of f degrees of freedom has
-                // a relative width of √(2/f)
+                // the reference temperature rises by 50 K/ps. The temperature of the atoms lags by the coupling time of
+                // 0.02 ps with v-rescale, and by half of it with Langevin dynamics. The kinetic energy of f degrees of
+                // freedom has a relative width of √(2/f)
                 let expected = temperature.at(time - 0.015);
                 let width = expected * (2.0 / (3.0 * ATOMS as f64)).sqrt();
                 assert!((now.temperature - expected).abs() < STANDARD_ERRORS * width + 1.0, "{kind:?} at {time} ps");

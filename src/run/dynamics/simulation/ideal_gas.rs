@@ -21,13 +21,13 @@ use crate::vec3::{Vec3, vec3};
 
 pub(super) const DIMERS: u32 = 32;
 const TEMPERATURE: f64 = 300.0;
-/// Pressure, kJ/mol/nm³; the compressibility of an ideal gas is its inverse.
+/// Pressure, kJ/mol/nm³. The compressibility of an ideal gas is the inverse of its pressure.
 const PRESSURE: f64 = 1.0;
 const TIMESTEP: f64 = 0.002;
-/// Number of steps between collisions, and the number of dimers per colliding dimer at each collision.
+/// Number of steps between collisions, and the number n such that one of n dimers collides on average.
 const COLLISIONS: (u64, u32) = (5, 8);
 const STEPS: u64 = 200_000;
-/// Allowed deviation in standard errors; the seed is fixed.
+/// Number of standard errors by which a mean may deviate from its expected value; the random seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 pub(super) fn gas() -> System {
@@ -54,8 +54,8 @@ pub(super) fn gas() -> System {
     }
 }
 
-/// Draws new velocities for some dimers. Without these collisions each dimer would keep its share of the kinetic
-/// energy.
+/// Draws new velocities for some randomly chosen dimers. Without these collisions each dimer of the ideal gas would
+/// keep its fraction of the kinetic energy.
 fn collide(state: &mut State, step: u64) {
     let mut random = Stream::new(5, Purpose::Test, step, 0);
     for first in (0..2 * DIMERS).step_by(2) {
@@ -65,7 +65,8 @@ fn collide(state: &mut State, step: u64) {
         let [i, j] = [first as usize, first as usize + 1];
         let [a, b] = [first, first + 1].map(|atom| maxwell_boltzmann(3, step, atom, 16.0, TEMPERATURE));
         let bond = state.positions[j] - state.positions[i];
-        // the velocity components perpendicular to the bond are kept; the bond turns by 10⁻² rad within a step
+        // the relative velocity along the bond is removed, so that the bond length stays constant; the bond turns by
+        // 10⁻² rad within a step
         let along = bond * (0.5 * (b - a).dot(bond) / bond.norm_squared());
         (state.velocities[i], state.velocities[j]) = (a + along, b - along);
     }
@@ -84,13 +85,13 @@ fn barostat(kind: BarostatKind, couplings: f64) -> Barostat {
     }
 }
 
-/// Returns the edge (nm) of a cube with the mean volume of the gas.
+/// Returns the edge (nm) of a cube whose volume is the mean volume of the gas.
 fn edge() -> f64 {
     (f64::from(DIMERS) * BOLTZMANN * TEMPERATURE / PRESSURE).cbrt()
 }
 
-/// Returns kinetic energy and volume at each step. The thermostat is ten times slower than the barostat, so that the
-/// thermostat does not hide a correlation of both quantities.
+/// Returns kinetic energy (kJ/mol) and volume (nm³) at each step. The thermostat is ten times slower than the barostat,
+/// so that the thermostat does not hide a correlation between kinetic energy and volume.
 fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
     let system = gas();
     let thermostat = Thermostat::new(ThermostatKind::VRescale, TEMPERATURE, 10.0 * couplings * TIMESTEP, 1);
@@ -112,7 +113,8 @@ fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
     (0..100).for_each(|step| collide(&mut state, step));
     let host = Host::new(&system, Wells::NONE, Level::Portable, Team::single()).unwrap();
     let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, lookahead: 0.0 };
-    // collisions do not conserve momentum, so each dimer has five degrees of freedom
+    // collisions do not conserve momentum, so each dimer has five degrees of freedom (three of translation, two of
+    // rotation)
     let setup = Setup::new(&system, &dynamics, 7, true).unwrap();
     let context = Context::new(Box::new(host), lists);
     let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
@@ -184,8 +186,8 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
             assert!((now.conserved - first).abs() < 1e-9 * now.kinetic, "{kind:?} at {step}");
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && step > 0 {
-                // the pressure rises by P₀/8 per ps, and the volume lags by 0.05 ps. The volume has a relative width
-                // of 1/√N
+                // the reference pressure rises by an eighth of `PRESSURE` per ps, and the volume lags by 0.05 ps. The
+                // volume of N atoms has a relative width of 1/√N
                 let ratio = now.cell.unwrap().volume() * pressure.at(time) / ideal;
                 let width = (ATOMS as f64).sqrt().recip();
                 assert!((ratio - 1.0).abs() < STANDARD_ERRORS * width + 0.01, "{kind:?} at {time} ps: {ratio}");
@@ -196,8 +198,8 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
 
 #[test]
 fn area_of_dimers_follows_the_ensemble() {
-    // at fixed height L and surface tension γ₀, the area A has a Γ(N+1) distribution: p(A) ∝ A^N exp(−(P₀L −
-    // γ₀)A/kT). The kinetic energy K is independent of A
+    // at fixed height L and surface tension γ₀, the area A of N dimers at pressure P₀ has a Γ(N+1) distribution: p(A) ∝
+    // A^N exp(−(P₀L − γ₀)A/kT). The kinetic energy is independent of A
     let (shape, couplings) = (f64::from(DIMERS) + 1.0, 40.0);
     let surface_tension = 0.2 * PRESSURE * edge();
     let scale = (PRESSURE * edge() - surface_tension) / (BOLTZMANN * TEMPERATURE * edge());
@@ -208,10 +210,10 @@ fn area_of_dimers_follows_the_ensemble() {
             sample(Barostat { coupling, compressibility, surface_tension, ..barostat(kind, couplings) }, couplings);
         let [mean, error] = mean_of_blocks(&values, |part| mean_of(part, |v| v[1] * scale));
         assert!((mean - shape).abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error} for {shape}");
-        // the standard error is small enough to detect an error of one in N, or a missing surface tension
+        // the standard error is small enough to detect an exponent that is wrong by one, or a missing surface tension
         assert!(error < 0.015 * shape, "{kind:?}: {error}");
         let [variance, error] = mean_of_blocks(&values, |part| mean_of(part, |v| (v[1] * scale - shape).powi(2)));
-        // Euler's method increases the variance by half a step per relaxation time
+        // integration by Euler's method increases the variance by the fraction ½ dt/τ, where τ is the relaxation time
         assert!(
             (variance - shape).abs() < STANDARD_ERRORS * error + shape / couplings,
             "{kind:?}: {variance} +- {error}"

@@ -1,5 +1,5 @@
-//! Tests of multiple time steps. Steps are compared with a simple leapfrog integrator in this file. Other tests cover
-//! conservation of energy, the pressure, and bitwise equality after a restart.
+//! Tests of multiple time steps. Steps of the engine are compared with steps of a simple leapfrog integrator that is
+//! written in this file. Other tests cover conservation of energy, the pressure, and bitwise equality after a restart.
 
 use super::*;
 use crate::backend::{Cpu, CpuOptions, Distribution, Evaluation, ForceField, Host, Phases, Reference};
@@ -52,8 +52,8 @@ fn state_of<F: ForceField>(simulation: &Simulation<'_, Host<F>>) -> State {
     state
 }
 
-/// Compares steps on both backends, with an impulse at every third step, with a leapfrog integrator in this function.
-/// The impulses include the forces of all PME grids of the sample.
+/// Compares steps on both backends, with an impulse at every third step, with the steps of a leapfrog integrator that
+/// is written in this function. The impulses include the forces of all PME grids of the sample.
 fn compare_steps(sample: &Sample) {
     const EVERY: u64 = 3;
     let (system, cell) = (&sample.system, sample.state.cell.unwrap());
@@ -79,8 +79,8 @@ fn compare_steps(sample: &Sample) {
         }
     }
     let dynamics = nve(Some(EVERY as u32));
-    // relative error of the change of the velocities. In single precision the allowed error follows from the limit of
-    // 2·10⁻⁵ for forces
+    // relative error of the change of the velocities. With interactions in single precision the allowed error follows
+    // from the limit of 2·10⁻⁵ for forces
     let far = |found: &State| {
         let pairs = found.velocities.iter().zip(&velocities).zip(&sample.state.velocities);
         let [off, change] = pairs.fold([0.0, 0.0], |[off, change], ((found, expected), before)| {
@@ -173,10 +173,11 @@ fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
 fn the_energy_fluctuates_by_the_square_of_the_time_step_and_does_not_drift() {
     for every in [2, 3, 4] {
         let [[coarse, drift], [fine, _]] = [fluctuation(every, 0.002), fluctuation(every, 0.001)];
-        // the fluctuation grows with the square of the time step. The next term of the shadow energy is smaller by
-        // the factor (n ω dt)², about 0.01
+        // the fluctuation grows with the square of the time step. The next term of the shadow energy is smaller by the
+        // factor (n ω dt)², about 0.01, with n steps between impulses
         assert!((coarse / fine - 4.0).abs() < 0.2, "{every}: {coarse:e} and {fine:e}");
-        // the means of both halves differ a little, because half of the run is not a whole number of periods
+        // the mean energies of the first and of the second half differ a little, because half of the run is not a whole
+        // number of periods
         assert!(drift.abs() < 0.1 * coarse, "{every}: {drift:e} of {coarse:e}");
     }
 }
@@ -206,8 +207,8 @@ fn drift(sample: &Sample, every: Option<u32>) -> [f64; 3] {
 fn water_keeps_its_energy_with_impulses() {
     let sample = Sample::load("water").rigid();
     let [[plain, error, noise], [slope, other, fluctuation]] = [drift(&sample, None), drift(&sample, Some(2))];
-    // the tolerance is four standard errors. Impulses increase the fluctuation by a quarter, because the mesh forces
-    // add a term in (n dt)² to the term in dt² of all other forces
+    // the tolerance is four standard errors. Impulses increase the fluctuation by a quarter: the mesh forces contribute
+    // a term proportional to (n dt)², with n steps between impulses, and all other forces a term proportional to dt²
     assert!((slope - plain).abs() < 4.0 * error.hypot(other), "{slope:e} against {plain:e} kJ/mol/ps");
     assert!(fluctuation < 1.5 * noise, "{fluctuation:e} against {noise:e} kJ/mol");
 }
@@ -219,7 +220,7 @@ fn the_pressure_of_rigid_water_is_that_of_its_centers() {
     let mut simulation = simulation(&sample, reference(&sample), &dynamics, (&sample.state, StageProgress::default()));
     let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let groups = sample.system.constrained_groups();
-    // step 4 has an impulse, and step 6 has none
+    // energies and virial are computed at step 4, which has an impulse, and at step 6, which has none
     for step in 0..7 {
         let measured = step == 4 || step == 6;
         let before = state_of(&simulation);
@@ -249,23 +250,23 @@ fn the_pressure_of_rigid_water_is_that_of_its_centers() {
         };
         let kinetic = 0.5 * (of_centers(&before.velocities) + of_centers(&after.velocities));
         let expected = barostat::pressure(kinetic, centers, before.cell.unwrap().volume());
-        // SETTLE is exact. The response to an impulse is linear except for a fraction (dt² F/m/r)² = 10⁻⁵ of the
-        // pressure of 10⁴ bar = 600 kJ/mol/nm³
+        // SETTLE satisfies the constraints exactly. The response of the positions to an impulse is linear except for a
+        // fraction (dt² F/m/r)² = 10⁻⁵ of the pressure of 10⁴ bar = 600 kJ/mol/nm³
         assert!((observed.pressure - expected).abs() < 1e-2, "{step}: {} against {expected}", observed.pressure);
     }
 }
 
-/// Coupling time for thermostats that renew velocities, coupling time for thermostats that rescale velocities (a
-/// Nosé–Hoover chain needs a long period), and length of the run, in ps.
+/// Three times in ps: the coupling time of thermostats that renew velocities, the coupling time of thermostats that
+/// rescale velocities (a Nosé–Hoover chain needs a long period), and the length of the run.
 const RENEWING: f64 = 0.02;
 const RESCALING: f64 = 0.5;
 const LENGTH: f64 = 4.0;
 /// Angular frequency that an atom would have on the softer spring alone, 1/ps.
 const SLOW: f64 = 40.0;
 
-/// Returns the change of the conserved energy in a run with a thermostat, in units of kT per atom. The change is the
-/// mean over the last tenth of the run minus the mean over the first tenth. The system consists of many atoms on
-/// [`Springs`], either free atoms or rigid dimers. The run starts from the equilibrium distribution.
+/// Returns the change of the conserved energy in a run with a thermostat, in units of kT per atom: the mean over the
+/// last tenth of the run minus the mean over the first tenth. The system consists of many atoms on [`Springs`], either
+/// free atoms or rigid dimers. The run starts from the equilibrium distribution.
 fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigid: bool) -> f64 {
     let system = if rigid { gas() } else { System { constraints: Constraints::default(), ..gas() } };
     let count = system.topology.atoms.len();
@@ -298,9 +299,10 @@ fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigi
 fn thermostats_do_the_work_that_is_booked_between_impulses() {
     use ThermostatKind::{Andersen, Berendsen, Langevin, NoseHoover, VRescale};
     for every in [2, 4, 8] {
-        // impulses advance velocities by ℓ = c dt S/m, where S is the force of the softer spring and c = (n − 1)/2 −
-        // k in the step with number k of a cycle of n steps. Friction 1/τ removes the power m⟨ℓ²⟩/τ, with c² averaged
-        // over a cycle, in three directions, and ⟨S²⟩/m = kT ω_S⁴/(ω_F² + ω_S²)
+        // impulses advance velocities by ℓ = c dt S/m, where S is the force of the softer spring and c = (n − 1)/2 − k
+        // in step k of a cycle of n steps. A thermostat with friction 1/τ removes the power m⟨ℓ²⟩/τ in each of three
+        // directions, with c² averaged over a cycle. With the frequencies ω_S and ω_F of the softer and the stiffer
+        // spring, ⟨S²⟩/m = kT ω_S⁴/(ω_F² + ω_S²)
         let n = f64::from(every);
         let squares: f64 = (0..every).map(|move_number| (0.5 * (n - 1.0) - f64::from(move_number)).powi(2)).sum();
         let force = SLOW.powi(4) / (SLOW.powi(2) + Springs::FAST.powi(2));
@@ -310,9 +312,9 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
         for thermostat in renewing.into_iter().chain(rescaling) {
             for rigid in [false, true] {
                 let change = change_of_conserved(thermostat, every, rigid);
-                // the energies of 192 degrees of freedom fluctuate by about ½ (n dt ω)²/√192 in units of kT, with ω =
-                // 57/ps. The three values 0.0005, 0.002 and 0.008 do not grow with time; the limits are 0.006, 0.03
-                // and 0.13
+                // with n steps between impulses, the energies of 192 degrees of freedom fluctuate by about ½ (n dt
+                // ω)²/√192 in units of kT, with ω = 57/ps. The three values 0.0005, 0.002 and 0.008 do not grow with
+                // time; the limits are 0.006, 0.03 and 0.13
                 assert!(change.abs() < 0.05 * of_lead, "{thermostat:?}, every {every}, rigid {rigid}: {change} kT");
             }
         }

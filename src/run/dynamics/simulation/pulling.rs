@@ -1,4 +1,4 @@
-//! Tests with moving restraints that drag particles through a heat bath. The mean work is known.
+//! Tests with moving restraints that drag particles through a heat bath. The mean work of the restraints is known.
 
 use super::*;
 use crate::backend::Host;
@@ -21,22 +21,23 @@ use std::sync::Arc;
 const TEMPERATURE: f64 = 300.0;
 const TIMESTEP: f64 = 0.002;
 const MASS: f64 = 16.0;
-/// Force constant, kJ/mol/nm². The oscillation has 20 steps per radian.
+/// Force constant of the restraint, kJ/mol/nm². The oscillation of the dragged particle has 20 steps per radian.
 const FORCE_CONSTANT: f64 = MASS * 625.0;
-/// Speed of the restraint centers in nm/ps, friction in 1/ps, number of steps, and number of pairs of particles.
+/// Four parameters of the test: speed of the restraint centers in nm/ps, friction in 1/ps, number of steps, and number
+/// of pairs of particles.
 const SPEED: f64 = 1.5;
 const FRICTION: f64 = 20.0;
 const STEPS: u64 = 400;
 const PAIRS: usize = 4000;
-/// Allowed deviation in standard errors; the seed is fixed.
+/// Number of standard errors by which a mean may deviate from its expected value; the random seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
-/// Returns the work of each restraint. A restraint drags a particle away from a frozen particle. The dragged particle
-/// starts in equilibrium.
+/// Returns the work of each restraint, kJ/mol. A restraint drags a particle away from a frozen particle. The dragged
+/// particle starts in equilibrium.
 fn works() -> Vec<f64> {
     let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
     let atom = system.topology.atoms[0];
-    // frozen atoms have no mass
+    // a frozen atom has mass zero
     let frozen = crate::system::Atom { mass: 0.0, ..atom };
     system.topology.connectivity.clear();
     system.topology.atoms = (0..2 * PAIRS).map(|i| if i % 2 == 0 { frozen } else { atom }).collect();
@@ -91,8 +92,8 @@ fn works() -> Vec<f64> {
     works
 }
 
-/// Integrates Langevin's equation for the mean position, m x″ = −m γ x′ − k (x − v t), with small steps. Returns the
-/// mean work.
+/// Integrates the Langevin equation for the mean position x of a particle of mass m, m x″ = −m γ x′ − k (x − v t), with
+/// the friction γ, the force constant k and the speed v of the restraint center. Returns the mean work, kJ/mol.
 fn mean_work() -> f64 {
     const FINE: u64 = 100;
     let dt = TIMESTEP / FINE as f64;
@@ -117,9 +118,9 @@ fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
     let expected = mean_work();
     assert!(error < 0.03 * expected, "{error} of {expected}");
     assert!((mean - expected).abs() < STANDARD_ERRORS * error, "{mean} +- {error}, expected {expected}");
-    // the work in a harmonic well has a normal distribution, and the free energy does not change. Therefore
-    // ⟨exp(−W/kT)⟩ = 1 makes the mean work equal to half of the variance over kT (Jarzynski, Phys. Rev. Lett. 78,
-    // 2690 (1997), doi:10.1103/PhysRevLett.78.2690)
+    // the work W in a harmonic well has a normal distribution, and the free energy does not change. Therefore
+    // Jarzynski's equality ⟨exp(−W/kT)⟩ = 1 makes the mean work equal to half of the variance divided by kT (Jarzynski,
+    // Phys. Rev. Lett. 78, 2690 (1997), doi:10.1103/PhysRevLett.78.2690)
     let dissipated = 0.5 * variance / (BOLTZMANN * TEMPERATURE);
     let spread = dissipated * (2.0 / n).sqrt();
     assert!((mean - dissipated).abs() < STANDARD_ERRORS * (error + spread), "{mean} {dissipated} +- {spread}");
@@ -127,7 +128,8 @@ fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
 
 #[test]
 fn a_force_constant_that_changes_does_its_work() {
-    // three atoms oscillate about reference positions, while the force constant becomes a hundred times as large
+    // three atoms oscillate about reference positions, while the force constant of their position restraints becomes a
+    // hundred times as large
     let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
     system.topology.atoms = vec![system.topology.atoms[0]; 3];
     system.topology.connectivity.clear();
@@ -156,10 +158,10 @@ fn a_force_constant_that_changes_does_its_work() {
         last = simulation.step(wanted, |_| Ok(())).unwrap();
         furthest = furthest.max((last.conserved - first.conserved).abs());
     }
-    // The work is as large as the energy. The conserved energy uses the mean kinetic energy of both half steps and
-    // oscillates with a relative amplitude of (ω dt)²/4. The energy that leapfrog conserves exactly differs from this
-    // energy by the fraction (ω dt)²/12 in the stiff well at the end, where ω = 25/ps. In the soft well at the start
-    // the difference is negligible. The sum of both fractions is (ω dt)²/3, plus higher orders.
+    // The work of the restraints is as large as the energy. The conserved energy uses the mean kinetic energy of both
+    // half steps and oscillates with a relative amplitude of (ω dt)²/4. In the stiff well at the end, where ω = 25/ps,
+    // the energy that leapfrog conserves exactly differs from the conserved energy by the fraction (ω dt)²/12. In the
+    // soft well at the start the difference is negligible. The sum of both fractions is (ω dt)²/3, plus higher orders.
     assert!(last.restraint_work > 2.0 * first.kinetic, "{} of {}", last.restraint_work, first.kinetic);
     let energy = last.kinetic + last.energies.position_restraint;
     assert!(furthest < 0.35 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");

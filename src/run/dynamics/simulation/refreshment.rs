@@ -14,7 +14,7 @@ use crate::vec3::{Vec3, vec3};
 
 pub(super) const TEMPERATURE: f64 = 300.0;
 pub(super) const TIMESTEP: f64 = 0.002;
-/// Allowed deviation in standard errors; the seed is fixed.
+/// Number of standard errors by which a mean may deviate from its expected value; the random seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 /// Harmonic wells at the origin, one for each atom.
@@ -23,13 +23,14 @@ pub(super) struct Wells {
     constants: [f64; 2],
 }
 
-/// ω dt of even and odd atoms. In the stiff wells the phase advances by nearly a radian per step. Half a period must
-/// not be close to a small number of steps, because Andersen's thermostat would then not depend on the positions.
+/// Product ω dt of even and odd atoms. In the stiff wells the phase advances by nearly a radian per step. Half a period
+/// must not be close to a small number of steps, because with Andersen's thermostat the results would then not depend
+/// on the positions.
 const STIFFNESS: [f64; 2] = [0.9, 0.1];
 pub(super) const MASS: f64 = 16.0;
 
 impl Wells {
-    /// No wells: the force constants are zero.
+    /// Wells with force constants of zero, in which atoms move freely.
     pub(super) const NONE: Self = Wells { constants: [0.0; 2] };
 
     fn new() -> Self {
@@ -82,7 +83,7 @@ pub(super) fn start<'a, F: ForceField>(
     Simulation::new(Context::new(Box::new(host), lists), setup, state, StageProgress::default()).unwrap()
 }
 
-/// Creates `count` single atoms at the origin, without a cell.
+/// Creates `count` unconnected atoms at the origin, without a cell, all with the velocity `velocity`.
 pub(super) fn atoms(count: usize, velocity: Vec3) -> (System, State) {
     let mut system = System { constraints: Constraints::default(), ..gas() };
     let atom = system.topology.atoms[0];
@@ -100,8 +101,8 @@ pub(super) fn mean_and_error(blocks: &[f64]) -> (f64, f64) {
 
 #[test]
 fn positions_and_velocities_in_wells_are_canonical() {
-    // velocities are renewed in the middle of a step. If they were renewed at its end, ½k⟨x²⟩ would be wrong by 20 %
-    // at ω dt = 0.9
+    // velocities are renewed in the middle of a step. If they were renewed at the end of a step, the mean potential
+    // energy ½k⟨x²⟩ would be wrong by 20 % at ω dt = 0.9
     const ATOMS: usize = 2000;
     for (kind, time, every) in [
         (ThermostatKind::Langevin, 0.05, 1),
@@ -156,11 +157,11 @@ fn work_is_the_energy_that_heats() {
         let last = simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap();
         let energy = last.kinetic + last.energies.potential();
         let work = energy - last.conserved;
-        // Leapfrog conserves H = (1 − s) K + U with s = ¼ (ω dt)². The kinetic energy K follows from v(t+½dt), and
-        // the potential energy U belongs to the positions in the middle of the step. The work of the thermostat is
-        // H/(1 − s) for each direction of each atom, which is kT on average. The total energy is H + 2 s U, where U
-        // belongs to the positions at a whole step; its average is also kT. For s = 0.2 the difference between work
-        // and energy has a variance below 0.13 (kT)².
+        // Leapfrog with time step dt in a well of frequency ω conserves H = (1 − s) K + U with s = ¼ (ω dt)². The
+        // kinetic energy K follows from v(t+½dt), and the potential energy U belongs to the positions in the middle of
+        // the step. The work of the thermostat is H/(1 − s) for each direction of each atom, which is kT on average.
+        // The total energy is H + 2 s U, where U belongs to the positions at a whole step; its average is also kT. For
+        // s = 0.2 the difference between work and energy has a variance below 0.13 (kT)².
         let wanted = 6000.0 * BOLTZMANN * TEMPERATURE;
         let width = (3000.0f64 * 0.13).sqrt() * BOLTZMANN * TEMPERATURE;
         assert!((energy / wanted - 1.0).abs() < STANDARD_ERRORS / 6000f64.sqrt(), "{energy} for {wanted}");
@@ -242,8 +243,8 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
         let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
         let mut heat = 0.0f64;
         for step in 0..4000 {
-            // the refreshment of velocities is part of the integration pass, or a separate pass if energies are
-            // requested
+            // the refreshment of velocities is part of the integration pass; if energies are requested, it is a
+            // separate pass
             let energies = step % 5 == 0;
             let now = simulation.step(Wanted { energies }, |_| Ok(())).unwrap();
             heat = heat.max(now.kinetic);

@@ -15,15 +15,17 @@ use crate::team::Team;
 use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
-/// Number of steps: a little more than one list lifetime of the sample.
+/// Number of steps of each run: a little more than one list lifetime of the sample.
 const STEPS: u64 = 12;
-/// Allowed relative difference of the kinetic energy. Forces have a relative error of 2·10⁻⁵ and change velocities by
-/// a tenth during the run. The errors of thousands of squared velocities average out.
+/// Allowed relative difference between the kinetic energies on the emulated device and on the host. Forces have a
+/// relative error of 2·10⁻⁵ and change velocities by a tenth during the run. The errors of thousands of squared
+/// velocities average out.
 const KINETIC: f64 = 1e-6;
-/// Allowed relative difference of the conserved energy. The project's limit is 10⁻⁶ of the sum of the absolute terms,
-/// and the terms cancel to a third of this sum.
+/// Allowed relative difference between the conserved energies on the emulated device and on the host. The project's
+/// limit is 10⁻⁶ of the sum of the absolute energy terms. Positive and negative terms cancel, so the energy is a third
+/// of this sum.
 const ENERGY: f64 = 3e-6;
-/// Number of kernels in a step without output, for a system with every kind of interaction. The design allows 14
+/// Number of GPU kernels in a step without output, for a system with every kind of interaction. The design allows 14
 /// kernels. A step that packs positions needs one more kernel.
 const KERNELS: u32 = 7;
 
@@ -42,7 +44,7 @@ fn simulation<'a, B: Backend>(sample: &Sample, backend: B, dynamics: &'a Dynamic
     Simulation::new(context, setup(sample, dynamics), &sample.state, StageProgress::default()).unwrap()
 }
 
-/// Compares the energies on device and host at every third step.
+/// Compares the energies on the emulated device and on the host at every third step.
 fn compare(dynamics: &Dynamics) {
     let sample = Sample::load("peptide-charged").rigid();
     let host =
@@ -105,8 +107,8 @@ pub(super) fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) ->
     state
 }
 
-/// Runs the numbers of steps in `steps` one after the other. Returns how often the host waits in each run, and the
-/// number of kernels in the longest captured CUDA graph.
+/// Runs `steps[0]` steps, then `steps[1]` steps, and so on. Returns how often the host waits for the device in each of
+/// these runs, and the number of kernels in the longest captured CUDA graph.
 fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32) {
     let mut simulation = simulation(sample, sample.emulated(0), dynamics);
     let mut waits = |&number: &u64| {
@@ -128,12 +130,12 @@ fn the_host_waits_only_at_the_end_of_a_list() {
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, None), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 1]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
-    // with a barostat the host also waits for the changed cell
+    // with a barostat the host also waits for the scaled cell
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, Some(barostat(3))), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 2]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
-    // the host does not wait for the removal of rotation. Without a cell, the host also waits for the bounding box of
-    // the atoms before a pair search
+    // without a cell, the host waits for the bounding box of the atoms before a pair search, and for the list length
+    // after it. The host does not wait for the removal of rotation
     let sample = Sample::load("peptide-vacuum").rigid();
     let dynamics = Dynamics { com_removal: Some(2), ..dynamics(ThermostatKind::VRescale, None) };
     assert_eq!(waits(&sample, &dynamics, &[1, 9, 1]).0, [2, 0, 2]);
@@ -159,8 +161,9 @@ fn kernels(barostat: Option<Barostat>) -> u32 {
 
 #[test]
 fn couplings_add_few_kernels() {
-    // each time it acts, a thermostat adds one kernel and a barostat two; the next step adds one kernel to finish the
-    // work. Both steps need sums, for which one more kernel packs positions
+    // a thermostat adds one kernel to each step at which it acts, and a barostat adds two; one more kernel in the
+    // following step completes the work of the coupling. Both of these steps need sums, for which one more kernel packs
+    // positions
     assert_eq!(kernels(None), 20 * KERNELS + 2 * (1 + 1 + 2));
     assert_eq!(kernels(Some(barostat(10))), 20 * KERNELS + 2 * (1 + 2 + 1 + 2));
 }
@@ -168,7 +171,7 @@ fn couplings_add_few_kernels() {
 #[test]
 fn a_run_on_a_device_goes_on_from_its_state() {
     let sample = Sample::load("peptide-charged").rigid();
-    // at the step of the restart, parts of the work of both couplings are still pending
+    // at the step of the restart, half of the work of thermostat and barostat is still pending
     let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
     let mut whole = simulation(&sample, sample.emulated(0), &dynamics);
     let half = go(&mut whole, 7);
@@ -226,8 +229,8 @@ fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
     assert_eq!(quiet.searches(), host.searches());
     let lives = quiet.searches();
     assert!((3..=LIVES / 2).contains(&lives), "{lives} lists");
-    // for each list the host waits at least once for the check of displacements, once for the cell, and once for the
-    // list length
+    // for each list the host waits for the check of displacements, for the cell and for the list length, for each at
+    // least once
     assert!(waits < 6 * lives as u32, "{waits} waits for {lives} lists");
 }
 
@@ -251,7 +254,7 @@ fn a_run_with_lists_by_displacement_goes_on_from_its_state() {
 /// and the total energy includes the energy of the field.
 #[test]
 fn external_force() {
-    const FALL: f64 = 500.0; // nm/ps²
+    const FALL: f64 = 500.0; // acceleration of the gravitational field, nm/ps²
     let sample = Sample::load("water").rigid();
     let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let mass: f64 = masses.iter().sum();
@@ -281,7 +284,8 @@ fn external_force() {
     falling.download(&mut state).unwrap();
     let gained = (momentum(&state) - momentum(&sample.state)) / mass;
     let expected = FALL * TIMESTEP * STEPS as f64;
-    // mesh forces do not sum to zero. About 10⁻⁴ of the mesh forces remains, which is 10⁻³ of the external force
+    // PME mesh forces do not sum to zero. The net mesh force is about 10⁻⁴ of the mesh forces, which is 10⁻³ of the
+    // external force
     assert!((gained / expected - 1.0).abs() < 1e-7, "{gained} against {expected}");
     let fallen = last.energies.external - first.energies.external;
     assert!(fallen < -100.0 * (last.conserved - first.conserved).abs(), "{fallen} {first:?} {last:?}");
