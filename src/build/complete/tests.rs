@@ -163,13 +163,14 @@ fn a_hole_in_a_side_chain_is_closed() {
 fn waters_in_the_way_are_removed() {
     let mut entry = ubiquitin();
     let chain = &mut entry.chains[0].residues;
-    let beta = chain[27].atoms.iter().find(|atom| atom.name == "CB").unwrap().position;
+    let place = |name: &str| chain[27].atoms.iter().find(|atom| atom.name == name).unwrap().position;
+    let (alpha, beta) = (place("CA"), place("CB"));
     assert_eq!(chain[27].name, "ALA");
     chain[27].atoms.retain(|atom| atom.name != "CB");
     let water = entry.chains.iter_mut().flat_map(|chain| &mut chain.residues).find(|residue| residue.name == "HOH");
     let water = water.unwrap();
     let number = water.number;
-    water.atoms[0].position = beta;
+    water.atoms[0].position = beta + (beta - alpha) * 0.5;
     let mut cleaned = clean(&entry, &Options::default()).unwrap();
     let waters = |of: &Structure| of.residues.iter().filter(|residue| residue.name == "HOH").count();
     let before = waters(&cleaned.structure);

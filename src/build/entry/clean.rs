@@ -12,6 +12,7 @@ use super::gaps::{Gap, find_gaps, place_residues};
 use super::metals::{MetalSite, find_sites};
 use super::model::Entry;
 use super::options::Options;
+use super::overlap;
 use super::table::ResidueKind;
 use crate::structure::Structure;
 
@@ -76,7 +77,8 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
         return Err(Problem::new("no atoms are left").help("keep waters or hetero groups"));
     }
     place_residues(entry, &mut choice.residues, &mut decisions);
-    let built = build(entry, &choice.residues, options.assembly.as_deref(), &mut decisions)?;
+    let mut built = build(entry, &choice.residues, options.assembly.as_deref(), &mut decisions)?;
+    overlap::leave_out(&choice.residues, &mut built, &mut decisions);
     if built.copies.is_empty() {
         let problem = Problem::new("the assembly has no atoms");
         return Err(problem.help("keep waters or hetero groups, or choose another assembly"));

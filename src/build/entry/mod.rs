@@ -32,6 +32,7 @@ mod model;
 mod names;
 mod near;
 mod options;
+mod overlap;
 mod pdb;
 mod records;
 mod table;
@@ -54,6 +55,7 @@ pub use model::{
     Operator, SequencePosition,
 };
 pub use options::Options;
+pub(crate) use overlap::check as check_places;
 pub use table::{ResidueKind, StandardResidue, standard_residue};
 
 /// Reads an entry from a PDB or PDBx/mmCIF file, which may be compressed. `model` is the number of the model in the

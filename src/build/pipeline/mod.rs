@@ -129,6 +129,7 @@ pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
     let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref())?;
     let model = Model::read(&settings.fields, &settings.water)?;
     let mut cleaned = entry::clean(entry, &settings.entry)?;
+    entry::check_places(&cleaned.structure, &cleaned.positions)?;
     complete(&mut cleaned, settings.caps)?;
     let given = requests::variants(&cleaned, &settings.variants)?;
     let flips = Flips { proposed: settings.flip_proposed, given: requests::flips(&cleaned, &settings.flips)? };

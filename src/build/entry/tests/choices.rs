@@ -148,11 +148,14 @@ fn deuterium_is_hydrogen() {
 
 #[test]
 fn waters_and_hetero_groups_are_kept_or_dropped() {
-    let water = Line { is_hetero: true, name: "O", residue: "HOH", number: 201, ..Line::default() }.text();
-    let ion = Line { is_hetero: true, name: "SOD", residue: "SOD", number: 202, ..Line::default() }.text();
+    let water =
+        Line { is_hetero: true, name: "O", residue: "HOH", number: 201, at: [0.0, 5.0, 0.0], ..Line::default() }.text();
+    let ion =
+        Line { is_hetero: true, name: "SOD", residue: "SOD", number: 202, at: [0.0, 8.0, 0.0], ..Line::default() }
+            .text();
     let text = format!("{}TER\n{water}{ion}", chain_of(&[("ALA", 1, 0.0), ("GLY", 2, 1.0)]));
     let names = |waters, hetero| {
-        let found = cleaned_with(&text, &Options { waters, hetero, assembly: None });
+        let found = cleaned_with(&text, &Options { waters, hetero, assembly: None, kept: vec![] });
         (found.names().join(" "), found.said(Subject::Selection).join("; "))
     };
     assert_eq!(names(true, true).0, "ALA GLY HOH NA");

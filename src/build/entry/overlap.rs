@@ -1,0 +1,137 @@
+//! Atoms at the place of other atoms: waters and ions that are left out, and damaged entries that are refused.
+
+use md_engine::error::Problem;
+use md_engine::vec3::Vec3;
+
+use super::assembly::Built;
+use super::choose::Picked;
+use super::decision::{Decision, Subject};
+use super::near::Grid;
+use crate::structure::Structure;
+
+/// Distance (nm) below which a water or an ion is at the place of another atom. Lithium, the smallest common ion, has
+/// water at 0.19 nm (H. Ohtaki and T. Radnai, Chem. Rev. 93, 1157 (1993), doi:10.1021/cr00019a014).
+const SHARED_PLACE: f64 = 0.18;
+/// Distance (nm) below which two heavy atoms cannot both exist. The shortest bond of heavy atoms in biomolecules,
+/// C–O of carbon monoxide, has 0.113 nm.
+const SAME_PLACE: f64 = 0.08;
+/// Longest bond (nm). S–S, the longest one in standard residues, has 0.205 nm; the limit leaves room for poor
+/// structures.
+const LONGEST_BOND: f64 = 0.3;
+
+/// Leaves out waters and ions at the place of other atoms: those on a symmetry axis of an assembly, which every
+/// operator copies, and those that a file lists for several occupancies. The first of several waters and ions stays.
+pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Vec<Decision>) {
+    let heavy = |copy: usize| {
+        let source = &built.copies[copy];
+        let atoms = picked[source.residue].atoms.iter().filter(|atom| atom.element != 1);
+        atoms.map(|atom| built.operators[source.operator].apply(atom.position))
+    };
+    let mut positions: Vec<Vec3> = vec![];
+    let mut copy_of: Vec<usize> = vec![];
+    for copy in 0..built.copies.len() {
+        positions.extend(heavy(copy));
+        copy_of.resize(positions.len(), copy);
+    }
+    let is_single = |copy: usize| !picked[built.copies[copy].residue].is_polymer && heavy(copy).count() == 1;
+    let is_single: Vec<bool> = (0..built.copies.len()).map(is_single).collect();
+    let grid = Grid::new(&positions, 0..positions.len() as u32, SHARED_PLACE);
+    let mut is_left_out = vec![false; built.copies.len()];
+    for atom in (0..positions.len()).filter(|&atom| is_single[copy_of[atom]]) {
+        let is_kept = |other: u32| {
+            let other = copy_of[other as usize];
+            !is_single[other] || (other < copy_of[atom] && !is_left_out[other])
+        };
+        is_left_out[copy_of[atom]] = grid.around(atom as u32).into_iter().any(|(_, other)| is_kept(other));
+    }
+    let count = is_left_out.iter().filter(|&&is_left_out| is_left_out).count();
+    if count > 0 {
+        let mut flags = is_left_out.iter();
+        built.copies.retain(|_| flags.next() == Some(&false));
+        let what = format!("left out {count} waters and ions");
+        let why =
+            format!("another atom is nearer than {SHARED_PLACE} nm: they are on a symmetry axis or partly occupied");
+        decisions.push(Decision::new(Subject::Selection, "the whole entry", what, why));
+    }
+}
+
+/// Fails if two heavy atoms are at the same place, or if a bond is impossibly long.
+pub(crate) fn check(structure: &Structure, positions: &[Vec3]) -> Result<(), Problem> {
+    let residues = structure.residue_of_atoms();
+    let label = |atom: u32| {
+        let residue = structure.residue_label(residues[atom as usize] as usize);
+        format!("{} of {residue}", structure.atoms[atom as usize].name)
+    };
+    let is_heavy = |&atom: &u32| structure.atoms[atom as usize].element > 1;
+    let heavy = || (0..residues.len() as u32).filter(is_heavy);
+    let grid = Grid::new(positions, heavy(), SAME_PLACE);
+    for atom in heavy() {
+        if let Some((distance, other)) = grid.around(atom).first() {
+            let message = format!("{} and {} are {distance:.3} nm apart", label(atom), label(*other));
+            return Err(Problem::new(message).help("remove one of both atoms from the file"));
+        }
+    }
+    for [a, b] in structure.bonds.iter().filter(|bond| bond.iter().all(is_heavy)) {
+        let distance = (positions[*a as usize] - positions[*b as usize]).norm();
+        if distance > LONGEST_BOND {
+            let message = format!("{} is {distance:.3} nm from {}, to which it is bonded", label(*a), label(*b));
+            return Err(Problem::new(message).help(
+                "remove the misplaced atom, which is then rebuilt; make molecules of a simulation whole with md convert --whole",
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use md_engine::vec3::vec3;
+
+    use super::*;
+    use crate::entry::{Options, clean, parse};
+    use crate::structure::{Atom, Residue};
+
+    /// A water whose oxygen is at (x, 0, 0) Å.
+    fn water(number: i32, x: f64) -> String {
+        format!("HETATM{number:>5}  O   HOH A{number:>4}    {x:8.3}   0.000   0.000  1.00  0.00           O\n")
+    }
+
+    #[test]
+    fn of_waters_at_one_place_the_first_stays() {
+        let numbers = |text: &str, assembly: Option<&str>| -> Vec<i32> {
+            let options = Options { assembly: assembly.map(str::to_owned), ..Options::default() };
+            let found = clean(&parse(text.as_bytes(), None).unwrap(), &options).unwrap();
+            found.structure.residues.iter().map(|residue| residue.number).collect()
+        };
+        // 1 and 2 are 1.7 Å apart, 2 and 3 as well; without 2, water 3 has its place for itself
+        let row = [water(1, 0.0), water(2, 1.7), water(3, 3.4), water(4, 8.0)].concat();
+        assert_eq!(numbers(&row, None), [1, 3, 4]);
+        // an axis along z copies the water on it to its own place, and the other one to (-5, 0, 0)
+        let operator = "\
+REMARK 350 BIOMOLECULE: 1
+REMARK 350 APPLY THE FOLLOWING TO CHAINS: A
+REMARK 350   BIOMT1   1  1.000000  0.000000  0.000000        0.00000
+REMARK 350   BIOMT2   1  0.000000  1.000000  0.000000        0.00000
+REMARK 350   BIOMT3   1  0.000000  0.000000  1.000000        0.00000
+REMARK 350   BIOMT1   2 -1.000000  0.000000  0.000000        0.00000
+REMARK 350   BIOMT2   2  0.000000 -1.000000  0.000000        0.00000
+REMARK 350   BIOMT3   2  0.000000  0.000000  1.000000        0.00000
+";
+        assert_eq!(numbers(&[operator, &water(1, 0.0), &water(2, 5.0)].concat(), Some("1")), [1, 2, 2]);
+    }
+
+    #[test]
+    fn atoms_at_one_place_and_long_bonds_are_refused() {
+        let atom = |name: &str| Atom { name: name.to_owned(), element: 6 };
+        let structure = Structure {
+            chains: vec!["A".to_owned()],
+            residues: vec![Residue { name: "LIG".to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 }],
+            atoms: vec![atom("C1"), atom("C2")],
+            bonds: vec![[0, 1]],
+        };
+        let refusal = |x: f64| check(&structure, &[vec3(0.0, 0.0, 0.0), vec3(x, 0.0, 0.0)]).err().map(|p| p.message);
+        assert_eq!(refusal(0.15), None);
+        assert_eq!(refusal(0.07).unwrap(), "C1 of LIG 1 of chain A and C2 of LIG 1 of chain A are 0.070 nm apart");
+        assert!(refusal(3.0).unwrap().contains("is 3.000 nm from C2 of LIG 1"));
+    }
+}
