@@ -41,6 +41,32 @@ pub struct Atom {
     pub element: u8,
 }
 
+/// A kind of residue that a force field or a topology file defines: its atoms, with hydrogens, and its bonds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// residue name, e.g. `LIG`
+    pub name: String,
+    /// atoms, whose names differ
+    pub atoms: Vec<Atom>,
+    /// bonds, as indices into `atoms`
+    pub bonds: Vec<[u32; 2]>,
+}
+
+impl Component {
+    /// Names of the atoms that are neither hydrogens nor virtual sites.
+    pub fn heavy_atoms(&self) -> impl Iterator<Item = &str> {
+        self.atoms.iter().filter(|atom| atom.element > 1).map(|atom| atom.name.as_str())
+    }
+
+    /// Names of the hydrogens, each with the name of the atom to which the hydrogen is bonded.
+    pub fn hydrogens(&self) -> impl Iterator<Item = [&str; 2]> {
+        let atom = |index: u32| &self.atoms[index as usize];
+        let directions = self.bonds.iter().flat_map(|&[a, b]| [[a, b], [b, a]]);
+        let hydrogens = directions.filter(move |&[a, b]| atom(a).element == 1 && atom(b).element > 1);
+        hydrogens.map(move |pair| pair.map(|index| atom(index).name.as_str()))
+    }
+}
+
 impl Structure {
     /// Atoms of residue `index`.
     pub fn residue_atoms(&self, index: usize) -> std::ops::Range<usize> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
 use md_build::entry::Options;
+use md_build::forcefield::MoleculeFiles;
 use md_build::hydrogens::PkaModel;
 use md_build::solvent::{CellPlan, Placement, Salt, Shape, Size, lipid_names};
 use md_build::{Built, Caps, Ions, ResidueName, Settings, anion_names, build, cation_names, field_names, water_names};
@@ -73,6 +74,7 @@ enum PkaValues {
 #[command(after_help = "Examples:
   md build 1ubq.cif -o ubq && md run ubq/input.toml
   md build complex.pdb --forcefield amber19 --water opc --salt '0.15 M' --padding '1.2 nm' -o complex
+  md build 3ptb.pdb --drop-hetero --ligand BEN.prmtop -o trypsin
   md build 1afo.pdb --membrane POPC --padding '1.5 nm' --salt '0.15 M' -o glycophorin
   md build 4hhb.cif --assembly 1 --variant A:58=HID --drop-hetero --dry-run -o haemoglobin")]
 pub(super) struct Build {
@@ -83,6 +85,9 @@ pub(super) struct Build {
     output: PathBuf,
     #[arg(long, value_name = "NAME|FILE", default_value = "amber14", value_delimiter = ',', help = field_help())]
     forcefield: Vec<String>,
+    /// Topology with the parameters of a ligand (prmtop, top, psf); parameter files of a psf follow after commas
+    #[arg(long = "ligand", value_name = "FILE[,FILE]")]
+    ligands: Vec<String>,
     #[arg(long, value_name = "MODEL", default_value = "tip3p", help = water_help())]
     water: String,
     /// Shape of the cell; default: dodecahedron, or rectangular with a membrane or a --size of three edges
@@ -140,7 +145,7 @@ pub(super) struct Build {
     /// Leave out the waters of the entry
     #[arg(long)]
     drop_waters: bool,
-    /// Leave out molecules of the entry that are neither water nor part of a chain
+    /// Leave out molecules of the entry that are neither water, nor part of a chain, nor a --ligand
     #[arg(long)]
     drop_hetero: bool,
     /// Build this biological assembly of the entry
@@ -181,7 +186,7 @@ impl Build {
             return Err(problem.help("choose another folder with -o, or remove this one").into());
         }
         let entry = md_build::entry::read(&self.entry, self.model)?;
-        let built = build(&entry, &settings).map_err(|error| in_file(error, &self.entry))?;
+        let built = build(entry, &settings).map_err(|error| in_file(error, &self.entry))?;
         let log = log(&built);
         if self.dry_run {
             return super::print(&log);
@@ -207,13 +212,19 @@ impl Build {
             return Err(Problem::new("the pH is not a number").help("for example --ph 7.4").into());
         }
         Ok(Settings {
-            entry: Options { assembly: self.assembly.clone(), waters: !self.drop_waters, hetero: !self.drop_hetero },
+            entry: Options {
+                assembly: self.assembly.clone(),
+                waters: !self.drop_waters,
+                hetero: !self.drop_hetero,
+                kept: vec![],
+            },
             caps: match (&self.cap, self.cap_ends) {
                 (None, _) => Caps::None,
                 (Some(_), false) => Caps::Gaps,
                 (Some(_), true) => Caps::GapsAndEnds,
             },
             fields: self.forcefield.clone(),
+            ligands: self.ligands.iter().map(|text| ligand(text)).collect(),
             water: self.water.clone(),
             ph: self.ph,
             pka: match self.pka {
@@ -300,6 +311,12 @@ fn variant(text: &str) -> Result<(ResidueName, String)> {
     let parts = text.split_once('=').and_then(|(name, variant)| Some((residue(name)?, variant.to_owned())));
     let problem = || Problem::new(format!("--variant {text:?}")).help("write CHAIN:NUMBER=NAME, for example A:48=HID");
     Ok(parts.ok_or_else(problem)?)
+}
+
+/// Reads the files of a ligand: a topology, and parameter files after it.
+fn ligand(text: &str) -> MoleculeFiles {
+    let mut files = text.split(',').map(PathBuf::from);
+    MoleculeFiles { topology: files.next().unwrap_or_default(), parameters: files.collect() }
 }
 
 /// Reads a residue whose side chain is turned.

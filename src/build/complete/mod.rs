@@ -36,7 +36,7 @@ const RESIDUE_HELP: &str =
     "complete these residues with another program, for example PDBFixer, or remove them from the file";
 /// Advice for residues whose bonds are unknown.
 const BOND_HELP: &str =
-    "give the bonds by CONECT records or _chem_comp_bond, or leave out other molecules with --drop-hetero";
+    "give the parameters of these molecules with --ligand, or leave out other molecules with --drop-hetero";
 
 /// Completes a structure, or says what it lacks.
 pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem> {

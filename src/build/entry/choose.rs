@@ -142,7 +142,11 @@ impl Choice {
         }
         let found = standard(&taken.name, &taken.atoms);
         let is_water = found.is_some_and(|standard| standard.kind == ResidueKind::Water);
-        let is_kept = if is_water { options.waters } else { options.hetero || taken.is_polymer };
+        let is_kept = if is_water {
+            options.waters
+        } else {
+            options.hetero || taken.is_polymer || options.kept.contains(&taken.name)
+        };
         self.waters += usize::from(is_water);
         if taken.name == MEMBRANE_MARK && !taken.is_polymer {
             self.marks += 1;

@@ -17,6 +17,8 @@ pub enum Subject {
     Modified,
     /// assembly that was built
     Assembly,
+    /// parameters from files other than the force field
+    Parameters,
     /// bonds that were made or left out
     Bonds,
     /// atoms that were added or removed at ends, gaps and in residues that were not complete

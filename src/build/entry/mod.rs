@@ -54,6 +54,7 @@ pub use model::{
     Address, Assembly, Chain, ComponentBond, Entry, EntryAtom, EntryResidue, Generator, Link, LinkKind, Modified,
     Operator, SequencePosition,
 };
+pub(crate) use names::is_standard;
 pub use options::Options;
 pub(crate) use overlap::check as check_places;
 pub use table::{ResidueKind, StandardResidue, standard_residue};

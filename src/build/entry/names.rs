@@ -4,7 +4,7 @@
 //! AmberTools 23 (`leap/lib`), CHARMM36 (`top_all36_prot.rtf`, `top_all36_na.rtf`, `toppar_water_ions.str`) and
 //! GROMACS 2023 (`share/top/*.ff`).
 
-use super::model::EntryAtom;
+use super::model::{EntryAtom, EntryResidue};
 use super::table::{StandardResidue, standard_name, standard_residue};
 
 /// Aliases of amino acids, nucleotides and waters.
@@ -133,6 +133,11 @@ pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static Stand
     let has = |names: [&str; 2]| atoms.iter().any(|atom| names.contains(&atom.name.as_str()));
     let is_dna = has(["C2'", "C2*"]) && !has(["O2'", "O2*"]);
     standard_residue(if is_dna { dna } else { found })
+}
+
+/// Whether a residue is standard, under any of the known names.
+pub(crate) fn is_standard(residue: &EntryResidue) -> bool {
+    residue.name == "MSE" || standard(&residue.name, &residue.atoms).is_some()
 }
 
 /// Returns the name in the PDB of an ion with a single atom; `None` if the name is not in the table.

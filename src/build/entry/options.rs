@@ -9,10 +9,12 @@ pub struct Options {
     pub waters: bool,
     /// whether residues that are neither water nor part of a polymer are kept
     pub hetero: bool,
+    /// names of residues that are kept in any case
+    pub kept: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { assembly: None, waters: true, hetero: true }
+        Self { assembly: None, waters: true, hetero: true, kept: vec![] }
     }
 }

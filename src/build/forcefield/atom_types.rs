@@ -106,6 +106,15 @@ impl AtomTypes {
         Ok(())
     }
 
+    /// Adds a type with a name that no other type has, and returns its index. `mass` is in amu.
+    pub(super) fn add(&mut self, name: &str, class: &str, element: u8, mass: f64) -> u32 {
+        let of_type = self.types.len() as u32;
+        let kind = Kind { of_type, class: self.class_number(class) };
+        self.by_name.insert(name.to_owned(), of_type);
+        self.types.push(AtomType { name: name.to_owned(), kind, element, mass });
+        of_type
+    }
+
     fn class_number(&mut self, name: &str) -> u32 {
         if let Some(&class) = self.class_by_name.get(name) {
             return class;

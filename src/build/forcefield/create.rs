@@ -36,6 +36,7 @@ pub(super) fn description(field: &ForceField, structure: &Structure) -> Result<D
         }
     }
     let nonbonded = typed.add_interactions(&mut topology)?;
+    typed.add_molecules(&mut topology);
     Ok(Description { topology, nonbonded, ..Description::default() })
 }
 
@@ -84,7 +85,7 @@ impl Typed<'_> {
     fn add_harmonic(&self, bonded: &mut BondedTerms) -> Result<()> {
         let parameters = &self.field.bonded;
         let mut known: HashMap<[Kind; 2], Option<&Harmonic>> = HashMap::new();
-        for &atoms in &self.structure.bonds {
+        for &atoms in &self.bonds {
             let kinds = self.kinds(atoms);
             let Some(found) = *known.entry(kinds).or_insert_with(|| parameters.bonds.first(kinds)) else {
                 let [a, b] = atoms.map(|atom| atom as usize);
@@ -198,7 +199,7 @@ impl Typed<'_> {
                 topology.bonded.pairs14.push(pair);
             }
         }
-        let excluded = pairs.near.into_iter().chain(pairs.pairs14);
+        let excluded = pairs.near.into_iter().chain(pairs.pairs14).chain(self.excluded_in_molecules());
         topology.exclusions = Exclusions::from_pairs(self.atoms.len(), excluded);
         Ok(found.table)
     }

@@ -48,6 +48,7 @@ mod improper_order;
 mod interactions;
 mod isomorphism;
 mod matching;
+mod molecules;
 mod nonbonded;
 mod patch;
 mod residues;
@@ -60,7 +61,9 @@ mod tests;
 mod torsions;
 mod typed;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use md_engine::error::{Problem, Result};
 use md_engine::format::xml::{Document, Node};
@@ -70,6 +73,8 @@ use crate::structure::Structure;
 use atom_types::AtomTypes;
 use bonded::Bonded;
 use files::File;
+pub use molecules::MoleculeFiles;
+use molecules::MoleculeTerms;
 use nonbonded::{Charges, LennardJones};
 use script::Script;
 use templates::Templates;
@@ -94,6 +99,8 @@ pub struct ForceField {
     charges: Charges,
     lennard_jones: LennardJones,
     scripts: Vec<Script>,
+    /// terms of the molecules that topology files describe, by the name of the template
+    molecules: HashMap<Arc<str>, MoleculeTerms>,
 }
 
 impl ForceField {

@@ -93,6 +93,17 @@ impl Templates {
         }
     }
 
+    /// Adds a template to which no patch may be applied, after all files are read. A template of the same name is
+    /// replaced.
+    pub(super) fn add(&mut self, template: Template) {
+        if let Some(index) = self.list.iter().position(|known| known.name == template.name) {
+            self.by_composition.values_mut().for_each(|list| list.retain(|&known| known != index));
+            self.allowed_index.remove(&template.name);
+        }
+        self.by_composition.entry(template.composition()).or_default().push(self.list.len());
+        self.list.push(template);
+    }
+
     /// All templates without patches.
     pub(super) fn all(&self) -> &[Template] {
         &self.list
@@ -108,8 +119,9 @@ impl Templates {
         self.patches.iter().position(|patch| &*patch.name == name)
     }
 
-    fn named(&self, name: &str) -> Option<&Template> {
-        self.list.iter().find(|template| &*template.name == name)
+    /// The template of this name, without patches.
+    pub(super) fn named(&self, name: &str) -> Option<&Template> {
+        self.list.iter().rev().find(|template| &*template.name == name)
     }
 
     /// Calls `see` with every template that patches of a single residue give, alone or combined, in the order in which

@@ -1,7 +1,7 @@
 //! Tests of force fields against OpenMM: energies of all terms and forces of small systems, which `reference.py`
 //! computed from the same force-field files.
 
-use super::ForceField;
+use super::{ForceField, MoleculeFiles};
 use crate::structure::{Atom, Residue, Structure};
 use md_engine::backend::{Energies, Reference, Workload};
 use md_engine::format::read;
@@ -12,6 +12,7 @@ use md_engine::team::Team;
 use md_engine::vec3::{Vec3, vec3};
 use md_engine::virtual_sites::SitePlan;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Maximum error of an energy relative to its value, or to the limit below for energies near zero.
@@ -84,12 +85,18 @@ fn paths(files: &[&str]) -> Vec<PathBuf> {
 
 fn compare(name: &str) {
     let golden = Golden::load(name);
-    let structure = golden.structure();
     for reference in golden.list("references") {
         let files = reference["files"].as_array().expect("a list of files");
         let files: Vec<&str> = files.iter().map(|file| file.as_str().expect("a name")).collect();
         let field = ForceField::read(&paths(&files)).unwrap_or_else(|error| panic!("{files:?}: {error}"));
-        let found = field.describe(&structure).unwrap_or_else(|error| panic!("{name} {files:?}: {error}"));
+        golden.compare(reference, &field, &format!("{name} {files:?}"));
+    }
+}
+
+impl Golden {
+    /// Compares energies and forces of a force field with those of a reference.
+    fn compare(&self, reference: &Value, field: &ForceField, label: &str) {
+        let found = field.describe(&self.structure()).unwrap_or_else(|error| panic!("{label}: {error}"));
         let settings = ForceSettings {
             cutoff: None,
             cutoff_lj: None,
@@ -101,7 +108,7 @@ fn compare(name: &str) {
         };
         let (topology, nonbonded) = (found.topology, found.nonbonded);
         let system = System { topology, nonbonded, constraints: Constraints::default(), settings };
-        let mut positions = vectors(&golden.0["positions"]);
+        let mut positions = vectors(&self.0["positions"]);
         let mut sites = SitePlan::new(&system.topology);
         sites.place(&Team::single(), &mut positions);
         let mut ours = Reference::new(&system).expect("a supported system").evaluate(None, &positions, EVERYTHING);
@@ -110,7 +117,7 @@ fn compare(name: &str) {
         for (term, energy) in named(&ours.energies) {
             let expected = reference["energies"][term].as_f64().unwrap_or(0.0);
             let error = (energy - expected).abs() / expected.abs().max(SMALL_ENERGY);
-            println!("{name} {} {term}: {energy} against {expected}, {error:.1e}", files[0]);
+            println!("{label} {term}: {energy} against {expected}, {error:.1e}");
             if error > ENERGY {
                 faults.push(format!("{term}: {energy} against {expected} kJ/mol"));
             }
@@ -121,12 +128,46 @@ fn compare(name: &str) {
         let errors =
             (0..theirs.len()).filter(|&atom| !is_site(atom)).map(|atom| (ours.forces[atom] - theirs[atom]).norm());
         let error = errors.fold(0.0, f64::max) / rms;
-        println!("{name} {} forces: {error:.1e}", files[0]);
+        println!("{label} forces: {error:.1e}");
         if error > FORCE {
             faults.push(format!("forces: {error:.1e} of the RMS force"));
         }
-        assert!(faults.is_empty(), "{name} {files:?}:\n{}", faults.join("\n"));
+        assert!(faults.is_empty(), "{label}:\n{}", faults.join("\n"));
     }
+}
+
+#[test]
+fn molecules_of_topologies_have_the_terms_of_their_files() {
+    let golden = Golden::load("ligand");
+    let wanted = BTreeSet::from(["PCR".to_owned()]);
+    for file in ["cresol.prmtop", "cresol.top"] {
+        let mut field = ForceField::read(&["amber14/protein.ff14SB.xml"]).expect("a force field of md");
+        let files = MoleculeFiles { topology: paths(&[file])[0].clone(), parameters: vec![] };
+        let names = field.add_molecules(&files, &wanted).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(names, ["PCR"]);
+        golden.compare(&golden.list("references")[0], &field, file);
+    }
+}
+
+#[test]
+fn topologies_without_the_wanted_molecule_or_with_other_combination_rules_are_refused() {
+    let mut field = ForceField::read(&["amber14/protein.ff14SB.xml"]).expect("a force field of md");
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(&paths(&["cresol.top"])[0]).expect("a file of the tests");
+    let mut refusal = |text: &str, wanted: &str| {
+        let topology = folder.path().join("ligand.top");
+        std::fs::write(&topology, text).expect("a file");
+        let files = MoleculeFiles { topology, parameters: vec![] };
+        field.add_molecules(&files, &BTreeSet::from([wanted.to_owned()])).expect_err("a refusal").to_string()
+    };
+    let absent = refusal(&text, "BEN");
+    assert!(absent.contains("no ligand of the entry") && absent.contains("of the topology are PCR"), "{absent}");
+    let geometric = text.replace("1               2               no", "1               3               no");
+    assert_ne!(geometric, text);
+    let message = refusal(&geometric, "PCR");
+    assert!(message.contains("Lorentz and Berthelot"), "{message}");
+    let twice = refusal(&text.replace("    PCR     C2 ", "    PCR     C1 "), "PCR");
+    assert!(twice.contains("two atoms C1"), "{twice}");
 }
 
 #[test]

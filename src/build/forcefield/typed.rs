@@ -13,6 +13,9 @@ use crate::structure::{Structure, neighbours};
 pub(super) struct Typed<'a> {
     pub(super) field: &'a ForceField,
     pub(super) structure: &'a Structure,
+    /// bonds whose terms follow from atom types: all but those of molecules of topology files
+    pub(super) bonds: Vec<[u32; 2]>,
+    /// atoms that these bonds join to each atom
     pub(super) neighbours: Vec<Vec<u32>>,
     pub(super) connectivity: Connectivity,
     pub(super) atoms: Vec<AssignedAtom>,
@@ -26,20 +29,32 @@ impl<'a> Typed<'a> {
     /// Finds the templates of all residues, and the angles and torsions that follow from the bonds.
     pub(super) fn new(field: &'a ForceField, structure: &'a Structure) -> Result<Self> {
         structure.check()?;
-        let neighbours = neighbours(structure.atoms.len(), &structure.bonds);
-        let mut assignment = matching::assign(structure, &neighbours, &field.templates)?;
+        let all = neighbours(structure.atoms.len(), &structure.bonds);
+        let mut assignment = matching::assign(structure, &all, &field.templates)?;
         let atoms: Option<Vec<AssignedAtom>> = assignment.atoms.drain(..).collect();
         let atoms = atoms.ok_or_else(|| Error::Internal("an atom without a type after matching".to_owned()))?;
-        Ok(Self {
+        let mut typed = Self {
             field,
             structure,
-            connectivity: Connectivity::new(&structure.bonds, &neighbours),
+            bonds: vec![],
+            neighbours: vec![],
+            connectivity: Connectivity::default(),
             kinds: atoms.iter().map(|atom| field.types.get(atom.of_type).kind).collect(),
             residues: structure.residue_of_atoms(),
-            neighbours,
             atoms,
             assignment,
-        })
+        };
+        let by_types = |bond: &&[u32; 2]| !typed.is_molecule(typed.residues[bond[0] as usize] as usize);
+        typed.bonds = structure.bonds.iter().filter(by_types).copied().collect();
+        typed.neighbours = neighbours(structure.atoms.len(), &typed.bonds);
+        typed.connectivity = Connectivity::new(&typed.bonds, &typed.neighbours);
+        Ok(typed)
+    }
+
+    /// Whether a residue is a molecule of a topology file.
+    pub(super) fn is_molecule(&self, residue: usize) -> bool {
+        let names = self.assignment.names[residue].as_ref();
+        names.is_some_and(|names| self.field.molecules.contains_key(&names.residue))
     }
 
     /// Name of an atom for messages, as `HB2 of ALA 7 of chain A`.

@@ -370,7 +370,12 @@ mod tests {
     const ALL: Flips = Flips { proposed: true, given: vec![] };
 
     fn hydrogenated((structure, positions): &(Structure, Vec<Vec3>), flips: Flips) -> Hydrogenated {
-        add(structure, positions, &Protonation { ph: 7.0, model: PkaModel::Water, given: vec![], flips }).unwrap()
+        add(
+            structure,
+            positions,
+            &Protonation { ph: 7.0, model: PkaModel::Water, given: vec![], flips, components: vec![] },
+        )
+        .unwrap()
     }
 
     fn position(found: &Hydrogenated, name: &str) -> Vec3 {
@@ -432,9 +437,12 @@ mod tests {
         assert!((position(&again, "OD1") - positions[6]).norm() < 1e-12);
         let other = Flips { proposed: true, given: vec![1] };
         let (structure, positions) = asn(false, true);
-        let error =
-            add(&structure, &positions, &Protonation { ph: 7.0, model: PkaModel::Water, given: vec![], flips: other })
-                .unwrap_err();
+        let error = add(
+            &structure,
+            &positions,
+            &Protonation { ph: 7.0, model: PkaModel::Water, given: vec![], flips: other, components: vec![] },
+        )
+        .unwrap_err();
         assert!(error.to_string().contains("no side chain that can be turned"), "{error}");
     }
 }

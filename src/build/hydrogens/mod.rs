@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use md_engine::error::{Problem, Result};
 use md_engine::vec3::Vec3;
 
-use crate::structure::{Atom, Residue, Structure, neighbours};
+use crate::structure::{Atom, Component, Residue, Structure, neighbours};
 use energy::Surroundings;
 pub use flips::{Flips, MARGIN, Orientation};
 use geometry::{Center, Place};
@@ -43,6 +43,8 @@ pub struct Protonation {
     pub given: Vec<(usize, String)>,
     /// side chains that are turned
     pub flips: Flips,
+    /// residues that are not standard, and whose hydrogens a force field or a topology file defines
+    pub components: Vec<Component>,
 }
 
 /// Returns the variant that a residue name states, as `HID` and CHARMM's `HSD` do. `None` for other names.
@@ -87,13 +89,15 @@ struct Added {
     position: Vec3,
 }
 
-/// Adds hydrogens to a structure. Residues in the table first lose the hydrogens that they have.
+/// Adds hydrogens to a structure. Residues in the table, and those of [`Protonation::components`], first lose the
+/// hydrogens that they have.
 pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) -> Result<Hydrogenated> {
     structure.check()?;
     if positions.len() != structure.atoms.len() || positions.iter().any(|position| !position.is_finite()) {
         return Err(Problem::new("the structure has atoms without a position").into());
     }
-    let table = Table::read()?;
+    let mut table = Table::read()?;
+    settings.components.iter().for_each(|component| table.add(component));
     let (structure, positions) = without_hydrogens(structure, positions, &table);
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);
     let mut heavy = Heavy { structure: &structure, positions, bonded };

@@ -7,6 +7,8 @@ use std::path::Path;
 use md_engine::error::{Error, Result};
 use md_engine::format::xml::Document;
 
+use crate::structure::Component;
+
 /// The table, compressed with xz.
 const PACKED: &[u8] = include_bytes!("../data/hydrogens.xml.xz");
 /// A hydrogen of a residue.
@@ -63,6 +65,18 @@ impl Table {
             entries.insert(residue.text("name")?.to_owned(), entry);
         }
         Ok(Table(entries))
+    }
+
+    /// Adds a residue that a force field or a topology file defines. An earlier entry of this name is replaced.
+    pub(super) fn add(&mut self, component: &Component) {
+        let hydrogen = |[name, parent]: [&str; 2]| Hydrogen {
+            name: name.to_owned(),
+            parent: parent.to_owned(),
+            is_terminal: false,
+            variants: vec![],
+        };
+        let hydrogens = component.hydrogens().map(hydrogen).collect();
+        self.0.insert(component.name.clone(), Entry { variants: vec![], hydrogens });
     }
 
     /// Returns the entry of a residue. The name may be that of a variant, which is returned as well.

@@ -43,8 +43,13 @@ pub(super) fn reference() -> (Structure, Vec<Vec3>, Value) {
     (structure, positions, golden)
 }
 
-const NEUTRAL: Protonation =
-    Protonation { ph: 7.0, model: PkaModel::Water, given: vec![], flips: Flips { proposed: true, given: vec![] } };
+const NEUTRAL: Protonation = Protonation {
+    ph: 7.0,
+    model: PkaModel::Water,
+    given: vec![],
+    flips: Flips { proposed: true, given: vec![] },
+    components: vec![],
+};
 
 /// Position of an atom by residue and name.
 fn position_of(structure: &Structure, positions: &[Vec3], residue: usize, name: &str) -> Option<Vec3> {

@@ -3,6 +3,7 @@
 //! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
 
+mod ligands;
 mod membrane;
 mod orientation;
 mod protonation;
@@ -19,6 +20,7 @@ use md_engine::virtual_sites;
 
 use crate::complete::{Caps, complete};
 use crate::entry::{self, Decision, Entry};
+use crate::forcefield::MoleculeFiles;
 use crate::hydrogens::{self, Flips, Pka, PkaModel, Protonation};
 use crate::solvent::{CellPlan, Placement, Salt, Shape};
 use crate::structure::Structure;
@@ -46,6 +48,8 @@ pub struct Settings {
     pub caps: Caps,
     /// force fields: names of [`field_names`], or files
     pub fields: Vec<String>,
+    /// files with the parameters of ligands
+    pub ligands: Vec<MoleculeFiles>,
     /// water model, one of [`water_names`]
     pub water: String,
     /// pH of the solution
@@ -125,17 +129,21 @@ impl Default for Added {
 }
 
 /// Builds a system from an entry.
-pub fn build(entry: &Entry, settings: &Settings) -> Result<Built> {
+pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     let membrane = membrane::plan(settings.membrane.as_deref(), settings.cell.as_ref())?;
-    let model = Model::read(&settings.fields, &settings.water)?;
-    let mut cleaned = entry::clean(entry, &settings.entry)?;
+    let mut model = Model::read(&settings.fields, &settings.water)?;
+    let ligands = ligands::define(&mut entry, &mut model.field, &settings.ligands)?;
+    let options = entry::Options { kept: ligands.names, ..settings.entry.clone() };
+    let mut cleaned = entry::clean(&entry, &options)?;
     entry::check_places(&cleaned.structure, &cleaned.positions)?;
     complete(&mut cleaned, settings.caps)?;
     let given = requests::variants(&cleaned, &settings.variants)?;
     let flips = Flips { proposed: settings.flip_proposed, given: requests::flips(&cleaned, &settings.flips)? };
-    let protonation = Protonation { ph: settings.ph, model: settings.pka, given, flips };
+    let protonation =
+        Protonation { ph: settings.ph, model: settings.pka, given, flips, components: ligands.components };
     let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
     let mut decisions = cleaned.decisions;
+    decisions.extend(ligands.decisions);
     decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
     decisions.extend(orientation::decisions(&hydrogenated));
     let pkas = protonation::labelled(&hydrogenated);

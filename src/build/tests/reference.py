@@ -3,7 +3,7 @@
 Topologies are made of the templates of AMBER's force fields. Starting positions follow the bonds in random
 directions, and a minimisation with the first force field of the system removes overlaps. For each force field the
 file has the energy of every term (kJ/mol) and the forces (kJ/mol/nm) of the Reference platform without cutoff.
-Positions are in nm. Needs OpenMM 8.6.
+Positions are in nm. Needs OpenMM 8.6, and ParmEd for the ligand.
 """
 import copy
 import json
@@ -74,6 +74,12 @@ SYSTEMS = {
     "capped": {
         "chains": [["ACE", "ALA", "ASP", "NME"]],
         "fields": [["amber14/protein.ff14SB.xml"], ["amber19/protein.ff19SB.xml"]],
+    },
+    # a ligand, whose parameters `ligand` writes as topologies as well
+    "ligand": {
+        "chains": [["ACE", "ALA", "NME"], ["PCR"]],
+        "source": ["amber14/protein.ff14SB.xml", "cresol.xml"],
+        "fields": [["amber14/protein.ff14SB.xml", "cresol.xml"]],
     },
     "toy": {
         "chains": [["TOY"]],
@@ -232,6 +238,19 @@ def reference(topology, positions, files):
     return {"files": files, "energies": energies, "forces": forces}
 
 
+def ligand():
+    """Writes p-cresol with its parameters as an AMBER and as a GROMACS topology, by ParmEd."""
+    import parmed
+
+    topology = topology_of({"chains": [["PCR"]], "source": ["cresol.xml"]})
+    structure = parmed.openmm.load_topology(topology, system_of(topology, ["cresol.xml"]), start(topology))
+    for name in ("cresol.prmtop", "cresol.top"):
+        structure.save(str(FIELDS / name), overwrite=True)
+    # the comments name the user and the computer
+    lines = (FIELDS / "cresol.top").read_text().splitlines(keepends=True)
+    (FIELDS / "cresol.top").write_text("".join(line for line in lines if not line.startswith(";")))
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
     for name, system in SYSTEMS.items():
@@ -247,6 +266,8 @@ def main():
             "positions": positions,
             "references": [reference(topology, positions, files) for files in system["fields"]],
         }
+        if name == "ligand":
+            ligand()
         path = FOLDER / f"{name}.json.xz"
         path.write_bytes(lzma.compress(json.dumps(data, separators=(",", ":")).encode(), preset=9))
         print(name, topology.getNumAtoms(), "atoms", path.stat().st_size, "bytes")

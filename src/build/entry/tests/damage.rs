@@ -70,7 +70,7 @@ fn damaged_entries_are_read_or_refused() {
             let mut random = Stream::new(7, Purpose::Test, 0, round);
             let bytes = damage(text, &mut random);
             for assembly in [None, Some("1".to_owned())] {
-                let options = Options { assembly, waters: round % 2 == 0, hetero: round % 3 > 0 };
+                let options = Options { assembly, waters: round % 2 == 0, hetero: round % 3 > 0, kept: vec![] };
                 match parse(&bytes, None).and_then(|entry| clean(&entry, &options)) {
                     Ok(found) => {
                         assert_eq!(found.structure.check(), Ok(()));

@@ -271,6 +271,7 @@ fn villin_has_the_pkas_of_propka() {
         model: super::super::PkaModel::Environment,
         given: vec![],
         flips: Default::default(),
+        components: vec![],
     };
     let found = super::super::add(&structure, &positions, &settings).unwrap().pkas;
     assert_eq!(found.len(), expected.len());
