@@ -74,6 +74,26 @@ fn a_hot_solute() {
 }
 
 #[test]
+fn each_temperature_group_is_compared_with_its_own_target() {
+    // the groups are all atoms, so that the atoms outside them have no temperature, and stages list them in other orders
+    let groups = |groups: [(&str, u32); 2]| {
+        let group = |(select, kelvin): (&str, u32)| {
+            format!("{{ select = \"{select}\", temperature = \"{kelvin} K\", friction = \"50 1/ps\" }}")
+        };
+        let list = groups.map(group).join(", ");
+        format!(
+            "thermostat = {{ kind = \"langevin\", temperature = \"150 K\", friction = \"50 1/ps\", groups = [{list}] }}\n"
+        )
+    };
+    let first = groups([("protein", 600), ("not protein", 300)]);
+    let second = groups([("not protein", 300), ("protein", 600)]);
+    let first = stage(20, "2 fs", &first).replace("production", "first");
+    let text = format!("[forces]\ncutoff = \"0.8 nm\"\n{OUTPUT}{first}{}", stage(4000, "2 fs", &second));
+    let found = problems_of("peptide-charged", &text);
+    assert!(!found.contains(&"Temperature of a group".to_owned()), "{found:?}");
+}
+
+#[test]
 fn a_restraint_that_tears() {
     let restraint = "restraints = [{ kind = \"distance\", groups = [\"index 1\", \"index 10\"], at = \"8 nm\", \
                      force_constant = \"100 kJ/mol/nm^2\" }]\n";

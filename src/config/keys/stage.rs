@@ -82,7 +82,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"0.01 nm\""),
         only: MINIMIZE,
         example: "\"0.01 nm\"",
-        doc: "Largest displacement of an atom in the first step of a minimisation.",
+        doc: "Largest displacement of an atom in a step of a minimisation. The first step is shorter, a tenth of it.",
         ..KEY
     },
     Key {

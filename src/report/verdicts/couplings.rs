@@ -85,12 +85,11 @@ fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
         let verdict = target.zip(production.column("temperature"));
         return verdict.and_then(|(target, column)| judged("Temperature", column, target)).into_iter().collect();
     }
-    // the columns of temperature groups are the last columns of the table: first the atoms outside all groups, then the
-    // groups of the stage
     let schedules = std::iter::once(&thermostat.temperature).chain(thermostat.groups.iter().map(|g| &g.temperature));
-    let names = run.plan.energy_columns(true).temperatures;
-    let columns = names.iter().filter_map(|name| production.column(name));
-    let pairs = columns.zip(schedules).filter_map(|(column, schedule)| Some((column, schedule.constant()?)));
+    let names = run.plan.group_temperatures(production.number);
+    let pairs = names.iter().zip(schedules);
+    // a group without degrees of freedom has no temperature
+    let pairs = pairs.filter_map(|(name, schedule)| Some((production.column(name)?, schedule.constant()?)));
     pairs.filter_map(|(column, target)| judged("Temperature of a group", column, target)).collect()
 }
 

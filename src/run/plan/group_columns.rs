@@ -57,6 +57,16 @@ impl GroupColumns {
     }
 }
 
+impl Plan {
+    /// Returns the names of the temperature columns that the stage with number `stage`, from 1, fills: the column of the
+    /// atoms outside all groups, then those of the groups of its thermostat.
+    pub fn group_temperatures(&self, stage: u32) -> Vec<String> {
+        let GroupColumns { columns, of_stages } = GroupColumns::new(self);
+        let filled = of_stages.get(stage as usize - 1).into_iter().flatten();
+        filled.map(|&column| columns[column].1.clone()).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +99,8 @@ mod tests {
             stage(&["protein and heavy", "resname POPC"]),
             stage(&["resname \"POPC\"", "protein and heavy"]),
         ];
-        let columns = GroupColumns::new(&Plan { stages, ..Plan::default() });
+        let plan = Plan { stages, ..Plan::default() };
+        let columns = GroupColumns::new(&plan);
         let names = ["rest", "protein_and_heavy", "resname_POPC", "resname_POPC_2"];
         assert_eq!(columns.names(), names.map(|name| format!("temperature_{name}")));
         let values = |stage, temperatures: &[f64]| {
@@ -97,6 +108,9 @@ mod tests {
             columns.fill(stage, temperatures, &mut values);
             values.iter().map(|value| (!value.is_nan()).then_some(*value)).collect::<Vec<_>>()
         };
+        let of_third = ["rest", "resname_POPC_2", "protein_and_heavy"];
+        assert_eq!(plan.group_temperatures(3), of_third.map(|name| format!("temperature_{name}")));
+        assert_eq!(plan.group_temperatures(1), Vec::<String>::new());
         assert_eq!(values(1, &[]), [None; 4]);
         assert_eq!(values(2, &[1.0, 2.0, 3.0]), [Some(1.0), Some(2.0), Some(3.0), None]);
         assert_eq!(values(3, &[1.0, 2.0, 3.0]), [Some(1.0), Some(3.0), None, Some(2.0)]);
