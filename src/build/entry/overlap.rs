@@ -12,8 +12,7 @@ use crate::structure::Structure;
 /// Distance (nm) below which a water or an ion is at the place of another atom. Lithium, the smallest common ion, has
 /// water at 0.19 nm (H. Ohtaki and T. Radnai, Chem. Rev. 93, 1157 (1993), doi:10.1021/cr00019a014).
 const SHARED_PLACE: f64 = 0.18;
-/// Distance (nm) below which two heavy atoms cannot both exist. The shortest bond of heavy atoms in biomolecules,
-/// C–O of carbon monoxide, has 0.113 nm.
+/// Distance (nm) below which two atoms cannot both exist. The shortest bond, O–H, has 0.096 nm.
 const SAME_PLACE: f64 = 0.08;
 /// Longest bond (nm). S–S, the longest one in standard residues, has 0.205 nm; the limit leaves room for poor
 /// structures.
@@ -55,23 +54,24 @@ pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Ve
     }
 }
 
-/// Fails if two heavy atoms are at the same place, or if a bond is impossibly long.
-pub(crate) fn check(structure: &Structure, positions: &[Vec3]) -> Result<(), Problem> {
+/// Fails if two atoms are at the same place, or if a bond is impossibly long. Atoms below the atomic number `lightest`
+/// are not checked.
+pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> Result<(), Problem> {
     let residues = structure.residue_of_atoms();
     let label = |atom: u32| {
         let residue = structure.residue_label(residues[atom as usize] as usize);
         format!("{} of {residue}", structure.atoms[atom as usize].name)
     };
-    let is_heavy = |&atom: &u32| structure.atoms[atom as usize].element > 1;
-    let heavy = || (0..residues.len() as u32).filter(is_heavy);
-    let grid = Grid::new(positions, heavy(), SAME_PLACE);
-    for atom in heavy() {
+    let is_checked = |&atom: &u32| structure.atoms[atom as usize].element >= lightest;
+    let checked = || (0..residues.len() as u32).filter(is_checked);
+    let grid = Grid::new(positions, checked(), SAME_PLACE);
+    for atom in checked() {
         if let Some((distance, other)) = grid.around(atom).first() {
             let message = format!("{} and {} are {distance:.3} nm apart", label(atom), label(*other));
-            return Err(Problem::new(message).help("remove one of both atoms from the file"));
+            return Err(Problem::new(message).help("remove one of both atoms or residues from the file"));
         }
     }
-    for [a, b] in structure.bonds.iter().filter(|bond| bond.iter().all(is_heavy)) {
+    for [a, b] in structure.bonds.iter().filter(|bond| bond.iter().all(is_checked)) {
         let distance = (positions[*a as usize] - positions[*b as usize]).norm();
         if distance > LONGEST_BOND {
             let message = format!("{} is {distance:.3} nm from {}, to which it is bonded", label(*a), label(*b));
@@ -129,7 +129,7 @@ REMARK 350   BIOMT3   2  0.000000  0.000000  1.000000        0.00000
             atoms: vec![atom("C1"), atom("C2")],
             bonds: vec![[0, 1]],
         };
-        let refusal = |x: f64| check(&structure, &[vec3(0.0, 0.0, 0.0), vec3(x, 0.0, 0.0)]).err().map(|p| p.message);
+        let refusal = |x: f64| check(&structure, &[vec3(0.0, 0.0, 0.0), vec3(x, 0.0, 0.0)], 1).err().map(|p| p.message);
         assert_eq!(refusal(0.15), None);
         assert_eq!(refusal(0.07).unwrap(), "C1 of LIG 1 of chain A and C2 of LIG 1 of chain A are 0.070 nm apart");
         assert!(refusal(3.0).unwrap().contains("is 3.000 nm from C2 of LIG 1"));

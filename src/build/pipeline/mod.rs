@@ -135,13 +135,15 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     let ligands = ligands::define(&mut entry, &mut model.field, &settings.ligands)?;
     let options = entry::Options { kept: ligands.names, ..settings.entry.clone() };
     let mut cleaned = entry::clean(&entry, &options)?;
-    entry::check_places(&cleaned.structure, &cleaned.positions)?;
+    // hydrogens of the entry are replaced
+    entry::check_places(&cleaned.structure, &cleaned.positions, 2)?;
     complete(&mut cleaned, settings.caps)?;
     let given = requests::variants(&cleaned, &settings.variants)?;
     let flips = Flips { proposed: settings.flip_proposed, given: requests::flips(&cleaned, &settings.flips)? };
     let protonation =
         Protonation { ph: settings.ph, model: settings.pka, given, flips, components: ligands.components };
     let hydrogenated = hydrogens::add(&cleaned.structure, &cleaned.positions, &protonation)?;
+    entry::check_places(&hydrogenated.structure, &hydrogenated.positions, 1)?;
     let mut decisions = cleaned.decisions;
     decisions.extend(ligands.decisions);
     decisions.extend(protonation::decisions(&hydrogenated, settings.ph));
