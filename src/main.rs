@@ -1,4 +1,4 @@
-//! The `md` program.
+//! Executable `md`, which calls the command line of the library.
 
 #[global_allocator]
 static ALLOCATOR: md::memory::LargePages = md::memory::LargePages;

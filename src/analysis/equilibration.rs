@@ -1,4 +1,4 @@
-//! Detection of equilibration in a correlated series, and averages of what follows.
+//! Detection of the end of equilibration in a correlated time series, and averages of the rows after it.
 
 use std::sync::OnceLock;
 
@@ -6,29 +6,32 @@ use rayon::prelude::*;
 
 use crate::compute::Autocorrelation;
 
-/// Number of times at which equilibration may end, at equal intervals.
+/// Number of rows, at equal intervals, that are tried as the end of equilibration.
 const ORIGINS: usize = 200;
-/// Number of rows above which fewer times are tried: times at large distances, then times around the best of them.
+/// Number of rows above which the end of equilibration is searched in two passes: first at a coarse interval, then
+/// around the best row of the first pass.
 const LONG: usize = 20_000;
-/// Number of times of a long series, in each of the two searches.
+/// Number of rows that each of the two passes of a long series tries.
 const LONG_ORIGINS: usize = 20;
-/// Number of lags (in rows) at which noise does not end the sum of correlations, as in pymbar.
+/// Largest lag (in rows) at which a correlation of zero or less does not end the sum of correlations, as in pymbar.
 const LEAST_LAGS: usize = 3;
 
 /// Number of lags whose correlations are computed one by one. Most series of energies decorrelate within these lags.
-/// For other series a transform gives the correlations of all lags.
+/// For slower series an FFT computes the correlations of all lags.
 const DIRECT_LAGS: usize = 64;
-/// Number of partial sums of a sum of products.
+/// Number of independent partial sums into which a sum of products is split.
 const SUMS: usize = 8;
 
-/// Statistical inefficiency g = 1 + 2 Σ (1 − t/N) C(t) of a series, with its normalised autocorrelation C: the number
-/// of correlated samples that count as one (Chodera, Swope, Pitera, Seok & Dill, J. Chem. Theory Comput. 3, 26
-/// (2007), doi:10.1021/ct0502864). The sum ends where C becomes zero. At least 1; 1 for a constant series.
+/// Returns the statistical inefficiency g = 1 + 2 Σ (1 − t/N) C(t) of a series of N values with the normalised
+/// autocorrelation C(t): the number of correlated samples that count as one (Chodera, Swope, Pitera, Seok & Dill, J.
+/// Chem. Theory Comput. 3, 26 (2007), doi:10.1021/ct0502864). The sum ends at the first lag t > 3 at which C is zero or
+/// less. The result is at least 1; for a constant series it is 1.
 pub fn inefficiency(values: &[f64]) -> f64 {
     inefficiency_by(values, || Autocorrelation::new(values.len()))
 }
 
-/// [`inefficiency`] of a series. `plan` returns a plan of transforms of the series or of longer ones.
+/// Returns the statistical inefficiency of a series, see [`inefficiency`]. `plan` returns an FFT plan for a series of
+/// this length or longer.
 fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f64 {
     let count = values.len();
     let mean = values.iter().sum::<f64>() / count as f64;
@@ -61,7 +64,7 @@ fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f6
     sum.max(1.0)
 }
 
-/// Σ x(t) x(t + lag) of a series x, in partial sums that do not wait for each other.
+/// Returns Σ x(t) x(t + lag) of a series x, in independent partial sums, which the CPU adds in parallel.
 fn product_at(series: &[f64], lag: usize) -> f64 {
     let (now, now_rest) = series[..series.len() - lag].as_chunks::<SUMS>();
     let (later, later_rest) = series[lag..].as_chunks::<SUMS>();
@@ -75,7 +78,7 @@ fn product_at(series: &[f64], lag: usize) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Averages of a series after equilibration.
+/// Averages of a series over the rows after equilibration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equilibrated {
     /// first row that is averaged
@@ -91,7 +94,7 @@ pub struct Equilibrated {
 }
 
 impl Equilibrated {
-    /// Averages the values from `start` on.
+    /// Computes the averages of the values from the row `start` on, with a given statistical inefficiency.
     pub fn from(values: &[f64], start: usize, inefficiency: f64) -> Self {
         let values = &values[start..];
         let count = values.len() as f64;
@@ -101,8 +104,9 @@ impl Equilibrated {
         Equilibrated { start, inefficiency, mean, error, samples: count / inefficiency }
     }
 
-    /// Detects the end of equilibration: the start, among rows at equal distances, for which the number of uncorrelated
-    /// samples is largest (Chodera, J. Chem. Theory Comput. 12, 1799 (2016), doi:10.1021/acs.jctc.5b00784).
+    /// Detects the end of equilibration: the row, among rows at equal intervals, from which on the number of
+    /// uncorrelated samples is largest (Chodera, J. Chem. Theory Comput. 12, 1799 (2016),
+    /// doi:10.1021/acs.jctc.5b00784).
     pub fn detect(values: &[f64]) -> Self {
         let last = values.len().saturating_sub(LEAST_LAGS);
         if values.len() <= LONG {
@@ -114,7 +118,8 @@ impl Equilibrated {
         Self::among(values, (near.saturating_sub(stride)..(near + stride).min(last)).step_by(fine))
     }
 
-    /// Chooses the start with the largest number of uncorrelated samples.
+    /// Chooses, among rows at which equilibration may end, the row from which on the number of uncorrelated samples is
+    /// largest.
     fn among(values: &[f64], starts: impl Iterator<Item = usize>) -> Self {
         let count = values.len();
         let starts: Vec<usize> = starts.collect();
@@ -134,8 +139,8 @@ impl Equilibrated {
 mod tests {
     use super::*;
 
-    /// Four values of 1 and four of −1: C(1) = 5/7, C(2) = 2/6, C(3) = −1/5, C(4) = −1, at which the sum ends. Then
-    /// g = 1 + 2 (5/8 + 2/8 − 1/8) = 2.5. An alternating series is anticorrelated.
+    /// For four values of 1 and then four of −1, C(1) = 5/7, C(2) = 2/6, C(3) = −1/5, and C(4) = −1, at which the sum
+    /// ends, so that g = 1 + 2 (5/8 + 2/8 − 1/8) = 2.5. An alternating series is anticorrelated, so that g is 1.
     #[test]
     fn inefficiency_of_short_series() {
         let found = inefficiency(&[1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0]);
@@ -146,8 +151,8 @@ mod tests {
         assert_eq!(inefficiency(&[300.1; 20]), 1.0);
     }
 
-    /// The correlations of a line of 1000 values stay positive up to lag 290, beyond the lags that are computed one by
-    /// one: x(t) = t − 499.5, Σ x(t) x(t+k) = Σ (t − 499.5)(t + k − 499.5).
+    /// The correlations of the straight line x(t) = t − 499.5 of 1000 values stay positive up to lag 290, beyond the
+    /// lags that are computed one by one: Σ x(t) x(t+k) = Σ (t − 499.5)(t + k − 499.5).
     #[test]
     fn slow_series_are_transformed() {
         let line: Vec<f64> = (0..1000).map(f64::from).collect();
@@ -159,14 +164,14 @@ mod tests {
         assert!(ends > 2 * DIRECT_LAGS && (inefficiency(&line) - expected).abs() < 1e-9 * expected);
     }
 
-    /// After 20 rows the series alternates between 0 and 1, so that all 100 other rows are uncorrelated: their mean is
-    /// 1/2, and their variance 100 · ¼/99.
+    /// After 20 rows the series alternates between 0 and 1, so that the 100 rows after them are uncorrelated: their
+    /// mean is 1/2, and the variance of the mean 1/4 · 1/99.
     #[test]
     fn equilibration_is_left_out() {
         let series: Vec<f64> = (0..120).map(|i| f64::from(i % 2) + f64::from((20 - i).max(0))).collect();
         let found = Equilibrated::detect(&series);
         assert!(found.start.abs_diff(20) <= 2 && found.inefficiency < 1.05, "{found:?}");
-        // a long series is searched twice
+        // a series of more than `LONG` rows is searched in two passes
         let long: Vec<f64> = (0..40_000).map(|i| f64::from(i % 2) + f64::from((9000 - i).max(0))).collect();
         let found = Equilibrated::detect(&long);
         assert!(found.start.abs_diff(9000) <= 400 && found.inefficiency < 1.1, "{found:?}");

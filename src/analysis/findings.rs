@@ -15,7 +15,8 @@ pub struct Findings {
     pub plots: Vec<Plot>,
 }
 
-/// Name of the dimension over frames. Its coordinate, the time in ps, is added to all results that use it.
+/// Name of the dimension over frames. The writers add its coordinate, the time in ps, to all results with this
+/// dimension.
 pub const TIME: &str = "time";
 
 /// Named array of numbers.
@@ -23,7 +24,8 @@ pub const TIME: &str = "time";
 pub struct Array {
     /// name of the dataset
     pub name: &'static str,
-    /// name of each dimension. An array of one dimension with the name of the dimension holds its coordinates.
+    /// name of each dimension. An array of one dimension that has the name of its dimension holds the coordinates of
+    /// that dimension
     pub dimensions: Vec<&'static str>,
     /// extent along each dimension; the last varies fastest
     pub shape: Vec<usize>,
@@ -33,21 +35,21 @@ pub struct Array {
     pub unit: &'static str,
 }
 
-/// Values of one type.
+/// Values of an array, all of one type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// 32-bit floating point
     Single(Vec<f32>),
     /// 64-bit floating point
     Double(Vec<f64>),
-    /// counts and indices
+    /// counts and indices, as unsigned integers
     Whole(Vec<u32>),
     /// names
     Text(Vec<String>),
 }
 
 impl Array {
-    /// Creates an array with these dimensions, each a name and an extent.
+    /// Creates an array from its values and its dimensions, each given by a name and an extent.
     pub fn new<const N: usize>(
         name: &'static str,
         dimensions: [(&'static str, usize); N],
@@ -100,7 +102,7 @@ impl Values {
     }
 }
 
-/// Single number of a result.
+/// Single number of a result, such as a diffusion coefficient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
     /// name, as in JSON
@@ -116,7 +118,7 @@ pub struct Number {
 /// Picture of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// end of the file name after the name of the observable; empty for its main picture
+    /// end of the file name after the name of the observable; empty for the main picture of the observable
     pub suffix: &'static str,
     /// title
     pub title: String,
@@ -135,22 +137,22 @@ pub struct Axis {
     pub label: String,
     /// ends of the axis; `None` if they follow from the data
     pub range: Option<[f64; 2]>,
-    /// whether only whole numbers have a meaning on the axis
+    /// whether the quantity of the axis takes only whole numbers
     pub is_whole: bool,
 }
 
 impl Axis {
-    /// An axis whose ends follow from the data.
+    /// Creates an axis whose ends follow from the data.
     pub fn new(label: impl Into<String>) -> Self {
         Axis { label: label.into(), range: None, is_whole: false }
     }
 
-    /// An axis with these ends.
+    /// Creates an axis with the ends `range`.
     pub fn between(label: impl Into<String>, range: [f64; 2]) -> Self {
         Axis { label: label.into(), range: Some(range), is_whole: false }
     }
 
-    /// Labels the axis at whole numbers only.
+    /// Restricts the ticks of the axis to whole numbers.
     pub fn of_whole_numbers(self) -> Self {
         Axis { is_whole: true, ..self }
     }
@@ -217,7 +219,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// A line without errors.
+    /// Creates a line without errors.
     pub fn line(label: impl Into<String>, x: &[f64], y: &[f64]) -> Self {
         Layer::Line { label: label.into(), x: x.to_vec(), y: y.to_vec(), error: vec![] }
     }

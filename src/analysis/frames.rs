@@ -6,8 +6,9 @@ use crate::vec3::Vec3;
 
 /// Positions of the selected atoms in several frames.
 ///
-/// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r. With these scaled
-/// positions, sums over atoms need no weights. A rotation acts on scaled positions as on positions.
+/// The position r_i of atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r.
+/// With these scaled positions, sums over atoms need no weights, and a rotation about the center rotates them like
+/// positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     /// selected atoms, 0-based
@@ -19,7 +20,7 @@ pub struct Frames {
     /// sum of the weights before normalisation: the number of atoms, or the total mass in amu if the weights are
     /// masses
     pub total_weight: f64,
-    /// center of the selected atoms in the first frame, nm
+    /// weighted center of the selected atoms in the first frame, nm
     pub first_center: Vec3,
     /// scaled positions √w_i (r_i − c) in nm. A frame has the x of all atoms, then the y of all atoms, then the z of
     /// all atoms
@@ -27,7 +28,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Memory of `frames` frames of `atoms` atoms, in bytes.
+    /// Returns the memory of `frames` frames of `atoms` atoms, in bytes.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         (3 * size_of::<f64>()) as f64 * frames as f64 * atoms as f64
     }
@@ -44,7 +45,7 @@ impl Frames {
         Ok(Self { atoms, weights, by_mass: masses.is_some(), total_weight, ..Self::default() })
     }
 
-    /// Creates an empty set of frames of the selected atoms.
+    /// Creates an empty set of frames of the selected atoms `group`, with weights by mass if `by_mass`.
     pub fn of(system: &AnalysedSystem<'_>, group: &Group, by_mass: bool) -> Result<Self> {
         let masses = by_mass.then(|| system.masses(group));
         Self::new(group.atoms.clone(), masses.as_deref())
@@ -93,11 +94,11 @@ mod tests {
     fn frames_are_centered_by_weight() {
         let mut frames = Frames::new(vec![4, 7], Some(&[1.0, 3.0])).unwrap();
         frames.push(&[vec3(1.0, 0.0, 2.0), vec3(5.0, 0.0, 2.0)]);
-        // the center is at x = 4, so the scaled positions are √(1/4) · (−3) and √(3/4) · 1
+        // the weighted center is at x = 4, so the scaled x coordinates are √(1/4) · (−3) and √(3/4) · 1
         let expected = [-1.5, 0.75f64.sqrt(), 0.0, 0.0, 0.0, 0.0];
         assert!(frames.scaled.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{:?}", frames.scaled);
         assert_eq!((frames.first_center, frames.total_weight), (vec3(4.0, 0.0, 2.0), 4.0));
-        // the sum is ¼ · 9 + ¾ · 1
+        // Σ w |r − c|² is ¼ · 9 + ¾ · 1
         assert!((frames.spreads()[0] - 3.0).abs() < 1e-14);
     }
 

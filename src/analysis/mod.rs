@@ -1,11 +1,10 @@
 //! Analysis of trajectories: structure, fluctuations, distributions, transport, interactions.
 //!
-//! [`pass()`] reads frames in batches, once, and passes each frame to any number of [`Observable`]s. Frames are
-//! measured by all threads. Memory grows with the number of frames only by the data that an observable stores for each
-//! frame.
-//! An observable works on one or several [`Group`]s of atoms of an [`AnalysedSystem`], and returns [`Findings`], which
-//! [`write()`] stores as HDF5, CSV and pictures. [`observables`] has the observables of `md analyze`. The library
-//! prints nothing.
+//! [`pass()`] reads the frames of a trajectory once, in batches, and passes each frame to any number of
+//! [`Observable`]s. All threads measure frames. An observable stores some data for each frame; only this memory grows
+//! with the number of frames. An observable works on one or several [`Group`]s of atoms of an [`AnalysedSystem`], and
+//! returns [`Findings`], which [`write()`] stores as HDF5, CSV and pictures. The module [`observables`] holds the
+//! observables of `md analyze`. The library prints nothing.
 //!
 //! ```
 //! use md::analysis::observables::RadiusOfGyration;

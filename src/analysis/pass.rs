@@ -1,7 +1,7 @@
 //! Pass over the frames of a trajectory, in which each frame is read once and serves any number of observables.
 //!
-//! Frames are read in batches. While one batch is measured by all threads, the next is read and decoded. Samples
-//! are added in the order of the frames, so that results do not depend on the number of threads.
+//! Frames are read in batches. While all threads measure one batch, the next batch is read and decoded. Samples are
+//! added in the order of the frames, so that results do not depend on the number of threads.
 
 use rayon::prelude::*;
 
@@ -10,25 +10,27 @@ use super::system::AnalysedSystem;
 use crate::error::Result;
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 
-/// Quantity that is measured in each frame.
+/// Quantity that is computed from each frame.
 ///
-/// [`Observable::measure`] is called for several frames at once; [`Observable::add`] is called in the order of the
+/// [`Observable::measure`] is called concurrently for several frames; [`Observable::add`] is called in the order of the
 /// frames.
 pub trait Observable: Send + Sync {
     /// Measurement of one frame.
     type Sample: Send;
 
-    /// Memory in bytes that the observable needs for `frames` frames, beyond some samples.
+    /// Returns the memory in bytes that the observable needs for `frames` frames, in addition to a few samples.
     fn memory(&self, _frames: usize) -> f64 {
         0.0
     }
 
-    /// Number of first atoms of a frame that the observable uses. Later atoms may be missing from its frames.
+    /// Returns the number of leading atoms of a frame that include all atoms that the observable uses. Later atoms may
+    /// be missing from the frames that it receives.
     fn atoms_used(&self) -> usize {
         usize::MAX
     }
 
-    /// Measures a frame, in which molecules are whole (unless positions are used as stored).
+    /// Measures a frame, in which molecules are whole unless positions are used as stored
+    /// ([`crate::analysis::Images::AsStored`]).
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample>;
 
     /// Adds the sample of the next frame.
@@ -38,12 +40,12 @@ pub trait Observable: Send + Sync {
     fn finish(&mut self, passed: &Passed) -> Result<Findings>;
 }
 
-/// Observable with any kind of sample: every [`Observable`] is one.
+/// Object-safe form of [`Observable`], for any type of sample. Every [`Observable`] implements it.
 pub trait FrameObserver: Send {
-    /// Memory in bytes for `frames` frames, see [`Observable::memory`].
+    /// Returns the memory in bytes for `frames` frames, see [`Observable::memory`].
     fn bytes(&self, frames: usize) -> f64;
 
-    /// Number of first atoms that are used, see [`Observable::atoms_used`].
+    /// Returns the number of leading atoms that are used, see [`Observable::atoms_used`].
     fn first_atoms(&self) -> usize;
 
     /// Measures frames and adds their samples.
@@ -81,7 +83,7 @@ pub struct Passed {
     pub times: Vec<f64>,
 }
 
-/// Frames of a trajectory that are analysed.
+/// Range of the frames of a trajectory that are analysed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameRange {
     /// every `stride`-th frame of the file is read, from the first; at least 1
@@ -96,13 +98,13 @@ impl Default for FrameRange {
     }
 }
 
-/// Largest memory (bytes) of a batch of frames, if the batch has more than one frame for each thread.
+/// Largest memory (bytes) of a batch of frames. A batch has one frame for each thread even if these need more memory.
 const BATCH_BYTES: usize = 1 << 27;
-/// Number of frames of a batch for each thread. With more frames, threads wait less for the slowest frame.
+/// Largest number of frames of a batch for each thread. With more frames, threads wait less for the slowest frame.
 const FRAMES_PER_THREAD: usize = 4;
 
-/// Reads the frames of a trajectory and passes each to all observables. `progress` learns of each batch how many frames
-/// have been read.
+/// Reads the frames of a trajectory and passes each to all observables. `progress` is called with the number of frames
+/// read so far after each batch.
 pub fn pass(
     trajectory: &mut dyn FrameSource,
     system: &AnalysedSystem<'_>,

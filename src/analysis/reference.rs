@@ -8,10 +8,10 @@ use crate::format::{check_order, read_coordinates};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::vec3::Vec3;
 
-/// Reference structure.
+/// Reference structure of an observable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// frame of the trajectory, from 0
+    /// frame of the trajectory with this number, from 0
     Frame(usize),
     /// structure in a coordinate file
     File(PathBuf),
@@ -27,7 +27,7 @@ impl Reference {
         })
     }
 
-    /// Returns the reference structure of all atoms, with molecules whole in the cell of its own file.
+    /// Returns the reference structure of all atoms. Molecules are made whole in the cell of the reference.
     pub fn frame(&self, trajectory: &mut dyn FrameSource, system: &AnalysedSystem<'_>) -> Result<StoredFrame> {
         let mut frame = StoredFrame::default();
         match self {
@@ -50,8 +50,8 @@ impl Reference {
         Ok(frame)
     }
 
-    /// Returns the positions (nm) of a group in the reference. They are in the periodic images that fit the first frame
-    /// of the trajectory best.
+    /// Returns the positions (nm) of a group in the reference, in the periodic images that fit the first frame of the
+    /// trajectory best.
     pub fn positions(
         &self,
         trajectory: &mut dyn FrameSource,

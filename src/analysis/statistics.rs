@@ -3,7 +3,7 @@
 use super::findings::Number;
 use crate::observe::statistics::Statistics;
 
-/// Standard error of the mean of independent values; `None` if there are fewer than two.
+/// Returns the standard error of the mean of independent values; `None` if there are fewer than two.
 pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -25,7 +25,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises values at equal intervals; NaN if there are none.
+    /// Computes the summary of values at equal intervals of time; NaN if there are none.
     pub fn of(values: &[f64]) -> Self {
         let mut statistics = Statistics::new([("", "")]);
         values.iter().enumerate().for_each(|(index, &value)| statistics.add(index as f64, &[value]));
@@ -34,8 +34,9 @@ impl Summary {
         Summary { mean: average.mean, deviation: average.fluctuation, error: average.error, range }
     }
 
-    /// Summarises torsions (degrees) at equal intervals. Each is taken in the period around the circular mean
-    /// atan2(Σ sin φ, Σ cos φ), so that 179° and −177° have the mean −179°. The ends of the range may be beyond ±180°.
+    /// Computes the summary of torsions (degrees) at equal intervals of time. Each torsion is moved into the period
+    /// around the circular mean atan2(Σ sin φ, Σ cos φ), so that 179° and −177° have the mean −179°. The ends of the
+    /// range may be beyond ±180°.
     pub fn of_torsions(values: &[f64]) -> Self {
         let sums = values.iter().fold([0.0; 2], |[s, c], value| {
             let (sin, cos) = value.to_radians().sin_cos();
@@ -46,12 +47,12 @@ impl Summary {
         Self::of(&values.iter().map(around).collect::<Vec<f64>>())
     }
 
-    /// Returns the mean as a single result.
+    /// Returns the mean, with its error, as a single number of a result.
     pub fn number(&self, name: &'static str, unit: &'static str) -> Number {
         Number { name, value: self.mean, error: self.error, unit }
     }
 
-    /// Returns lines for the user.
+    /// Returns the summary as lines of text for the user.
     pub fn lines(&self, unit: &str) -> Vec<String> {
         let Summary { mean, deviation, error, range: [least, largest] } = self;
         let error = error.map_or(String::new(), |error| format!(" ± {error:.5}"));

@@ -1,4 +1,4 @@
-//! The system whose frames are analysed, and groups of its atoms.
+//! System whose frames are analysed, and groups of its atoms.
 //!
 //! By default molecules are made whole, and the molecules of a group are gathered along their shortest distances
 //! ([`crate::image`]), so that results do not depend on the periodic images in the file. With [`Images::AsStored`]
@@ -26,9 +26,9 @@ pub enum Images {
 pub struct AnalysedSystem<'a> {
     topology: &'a Topology,
     molecules: Molecules,
-    /// data to make molecules whole; `None` if positions stay as stored
+    /// data with which molecules are made whole; `None` if positions stay as stored
     whole: Option<WholeMolecules>,
-    /// frame in which distances of selections are measured
+    /// frame from which selections by distance are evaluated
     first: Option<StoredFrame>,
 }
 
@@ -39,23 +39,23 @@ pub struct Group {
     pub text: String,
     /// atoms of the group, 0-based and ascending
     pub atoms: Vec<u32>,
-    /// parts of the group that are gathered: its atoms of each molecule; `None` if positions stay as stored
+    /// atoms of the group in each molecule, which are gathered; `None` if positions stay as stored
     parts: Option<Parts>,
 }
 
-/// Returns the number of first atoms that contain all of `atoms`.
+/// Returns the number of leading atoms of a frame that include all of `atoms`.
 pub(super) fn end_of(atoms: &[u32]) -> usize {
     atoms.iter().max().map_or(0, |&atom| atom as usize + 1)
 }
 
 impl<'a> AnalysedSystem<'a> {
-    /// Describes a system of which frames are analysed.
+    /// Creates the description of a system whose frames are analysed.
     pub fn new(topology: &'a Topology, images: Images) -> Self {
         let whole = (images == Images::Gathered).then(|| WholeMolecules::of(topology));
         AnalysedSystem { topology, molecules: topology.molecules(), whole, first: None }
     }
 
-    /// Reads the first frame of the trajectory, in which distances of selections are measured ("around 0.5 nm of …").
+    /// Reads the first frame of the trajectory, from which selections by distance ("around 0.5 nm of …") are evaluated.
     pub fn at_first(mut self, trajectory: &mut dyn FrameSource) -> Result<Self> {
         if trajectory.frames() > 0 {
             let mut frame = StoredFrame::default();
@@ -75,7 +75,7 @@ impl<'a> AnalysedSystem<'a> {
         &self.molecules
     }
 
-    /// Returns the smallest number of first atoms that contains the first `count` atoms and only whole molecules.
+    /// Returns the smallest number of leading atoms that includes the first `count` atoms and only whole molecules.
     pub fn whole_molecules(&self, count: usize) -> usize {
         let mut end = count.min(self.topology.atoms.len());
         for molecule in 0..self.molecules.len() {
@@ -106,21 +106,22 @@ impl<'a> AnalysedSystem<'a> {
         Ok(self.group_of(text, atoms))
     }
 
-    /// Makes a group of these atoms (0-based, ascending), which `text` describes.
+    /// Creates a group of these atoms (0-based, ascending), with `text` as its description.
     pub fn group_of(&self, text: &str, atoms: Vec<u32>) -> Group {
         let parts = self.whole.is_some().then(|| Parts::new(&self.molecules, &atoms));
         Group { text: text.to_owned(), atoms, parts }
     }
 
-    /// Makes all molecules of a frame whole, unless positions stay as stored. The frame may end after any molecule.
+    /// Makes all molecules of a frame whole, unless positions stay as stored. The frame may lack all molecules after
+    /// some molecule.
     pub fn make_whole(&self, frame: &mut StoredFrame) {
         if let (Some(whole), Some(cell)) = (&self.whole, &frame.cell) {
             whole.make_whole(cell, &mut frame.positions);
         }
     }
 
-    /// Moves the molecules of a group, with all of their atoms, to the places at which the group is gathered. The
-    /// molecules of the frame are whole. Returns the positions (nm) of the group.
+    /// Gathers a group: moves its molecules, with all of their atoms, to periodic images near each other. The molecules
+    /// of the frame must be whole. Returns the positions (nm) of the group.
     pub fn gather(&self, group: &Group, frame: &mut StoredFrame) -> Vec<Vec3> {
         let mut positions = group.stored(frame);
         if let (Some(parts), Some(cell)) = (&group.parts, &frame.cell) {
@@ -183,7 +184,7 @@ impl Group {
         positions
     }
 
-    /// Returns the number of first atoms of a frame that contain the group.
+    /// Returns the number of leading atoms of a frame that include the group.
     pub fn end(&self) -> usize {
         end_of(&self.atoms)
     }
@@ -193,7 +194,7 @@ impl Group {
         Array::new("atoms", [("atoms", self.atoms.len())], self.atoms.clone(), "")
     }
 
-    /// Returns the positions (nm) of the group, with molecules where the frame has them.
+    /// Returns the positions (nm) of the group as the frame has them, without a change of periodic images.
     pub fn stored(&self, frame: &StoredFrame) -> Vec<Vec3> {
         self.atoms.iter().map(|&atom| frame.positions[atom as usize]).collect()
     }

@@ -6,7 +6,7 @@ use super::pass::Passed;
 use crate::error::{Problem, Result};
 use crate::observe::energies::{EnergyRecord, read_energies};
 
-/// Least number of rows of which averages are formed.
+/// Smallest number of rows from which averages are computed.
 const LEAST_ROWS: usize = 10;
 
 /// Rows of an energy table that are analysed.
@@ -24,7 +24,7 @@ impl Default for RowRange {
     }
 }
 
-/// Rows of an energy table at equal intervals of time.
+/// Rows of an energy table, at equal intervals of time.
 #[derive(Clone, Debug)]
 pub struct EnergyTable {
     /// path of the table
@@ -35,8 +35,8 @@ pub struct EnergyTable {
 }
 
 impl EnergyTable {
-    /// Reads the complete rows in a range. Fails if the rows are few, or if their intervals differ, as in the table of
-    /// several stages.
+    /// Reads the complete rows in a range. Fails if there are too few rows, or if the intervals between rows differ, as
+    /// in the table of several stages.
     pub fn open(path: &Path, RowRange { times: [from, to], stage }: RowRange) -> Result<Self> {
         let mut record = read_energies(path)?;
         let is_of_stage = |row: &Vec<f64>| stage.is_none_or(|stage| row[EnergyRecord::STAGE] == f64::from(stage));
@@ -44,7 +44,7 @@ impl EnergyTable {
         Self::of(path, record)
     }
 
-    /// Takes the rows of a table that was read from `path`. Fails as [`EnergyTable::open`] does.
+    /// Creates the table from rows that were read from `path`. Fails as [`EnergyTable::open`] does.
     pub fn of(path: &Path, record: EnergyRecord) -> Result<Self> {
         let count = record.rows.len();
         if count < LEAST_ROWS {
@@ -53,7 +53,7 @@ impl EnergyTable {
         }
         let times: Vec<f64> = record.rows.iter().map(|row| row[EnergyRecord::TIME]).collect();
         let interval = (times[count - 1] - times[0]) / (count - 1) as f64;
-        // times have six decimals
+        // times in the file have six decimals
         let is_equal = |pair: &[f64]| (pair[1] - pair[0] - interval).abs() <= 0.01 * interval.abs();
         if interval <= 0.0 || !times.windows(2).all(is_equal) {
             let problem = Problem::new("the rows of the table are not at equal intervals of time").in_file(path);

@@ -1,17 +1,17 @@
-//! Roofline plot.
+//! Roofline plot of a benchmark report.
 
 use std::fmt::Write;
 
 use super::{Report, Roofline, Row};
 
-/// Size of the picture in px: width and height. The next constant has the margins (left, top, right, bottom).
+/// Width and height of the picture in px. The constant after this one has the margins (left, top, right, bottom).
 const SIZE: [f64; 2] = [900.0, 560.0];
 const MARGINS: [f64; 4] = [70.0, 40.0, 190.0, 60.0];
 /// Range of the axis of the arithmetic intensity (operations per byte), as powers of ten.
 const INTENSITY: [f64; 2] = [-2.0, 3.0];
 /// Length of the speed axis (GFLOP/s) in decades. The axis ends at the peak speed.
 const DEPTH: f64 = 4.0;
-/// Colours of rows (Okabe and Ito), which colour-blind readers can distinguish.
+/// Colours of benchmark rows (Okabe and Ito), which colour-blind readers can distinguish.
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 /// Logarithmic axes of the roofline plot.
@@ -34,11 +34,11 @@ impl Axes {
     }
 }
 
-// Writing to a String cannot fail, so the results of `writeln!` are ignored below.
+// The results of `writeln!` are ignored below, because writing to a String cannot fail.
 
-/// Draws the phases of every row under the roofline of its machine, as SVG. Lines show the peak arithmetic rate and
-/// the memory bandwidths. The dashed line is the bandwidth for the smallest amount of data, which is in a cache, and
-/// the solid line is the bandwidth for the largest amount.
+/// Draws the phases of every row under the roofline of the machine, as SVG. Lines show the peak arithmetic rate and two
+/// memory bandwidths: the dashed line that of the smallest amount of data, which is in a cache, and the solid line that
+/// of the largest amount.
 pub fn roofline_svg(report: &Report) -> String {
     let highest = report.rooflines.iter().max_by(|a, b| a.peak.total_cmp(&b.peak));
     let top = highest.map_or(1e9, |roofline| roofline.peak).max(1e6);
@@ -109,8 +109,8 @@ fn roofs(svg: &mut String, axes: &Axes, roofline: &Roofline) {
     let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{label}</text>");
 }
 
-/// Draws a circle for each phase. The size of the circle shows which fraction of a step the phase takes. Large
-/// circles have the name of the phase.
+/// Draws a circle for each phase of a row. The area of a circle grows with the fraction of a step that the phase takes.
+/// Large circles are labelled with the name of the phase.
 fn phases(svg: &mut String, axes: &Axes, index: usize, row: &Row) {
     const WORTH_A_NAME: f64 = 0.03;
     let colour = COLOURS[index % COLOURS.len()];
@@ -134,7 +134,7 @@ fn phases(svg: &mut String, axes: &Axes, index: usize, row: &Row) {
     }
 }
 
-/// Replaces the characters that have a special meaning in the text between XML tags.
+/// Escapes a text for use between XML tags.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

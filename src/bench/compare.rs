@@ -8,7 +8,7 @@ const NOISE: f64 = 0.02;
 /// Benchmark that became slower by more than the scatter of its repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regression {
-    /// name of the benchmark: system, threads, instruction set
+    /// description of the benchmark: system, threads, instruction set, device
     pub what: String,
     /// speed before, ns/day
     pub before: Range,
@@ -16,9 +16,9 @@ pub struct Regression {
     pub now: Range,
 }
 
-/// Returns the rows of `now` that are slower than the same rows of `before`. A row counts as slower if the two ranges
-/// do not overlap and the medians differ by more than 2 %. Rows of `now` without a counterpart in `before` are
-/// ignored. The second element of the result is the number of rows with a counterpart.
+/// Returns the rows of `now` that are slower than the rows of the same benchmark in `before`, and the number of rows
+/// that both reports have. A row is slower if its range lies entirely below the earlier range and the medians differ by
+/// more than 2 %. Rows of `now` without a counterpart in `before` are ignored.
 pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     let partner = |row: &Row| before.rows.iter().find(|old| key(old) == key(row)).map(|old| old.ns_per_day);
     let pairs: Vec<(&Row, Range)> = now.rows.iter().filter_map(|row| Some((row, partner(row)?))).collect();

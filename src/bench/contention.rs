@@ -1,11 +1,10 @@
 //! Detection of other programs that use the processors during a benchmark.
 
-/// Fraction of the processors' time used by other programs. Above this fraction, results of a benchmark are
-/// unreliable.
+/// Fraction of the processors' time used by other programs above which the results of a benchmark are unreliable.
 pub(super) const DISTURBED: f64 = 0.05;
 
-/// Clock ticks since the machine started: ticks of all processors, ticks in which processors were busy, and ticks
-/// used by this process.
+/// Clock ticks since the machine started: all ticks of all processors, ticks in which processors were busy, and ticks
+/// that this process used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ticks {
     all: f64,
@@ -14,7 +13,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Reads the present clock ticks. Returns `None` if the operating system does not report them.
+    /// Reads the clock ticks up to now. Returns `None` if the operating system does not report them.
     pub(super) fn now() -> Option<Self> {
         let read = |path| std::fs::read_to_string(path).ok();
         Self::parse(&read("/proc/stat")?, &read("/proc/self/stat")?)
@@ -24,8 +23,8 @@ impl Ticks {
     fn parse(machine: &str, process: &str) -> Option<Self> {
         let line = machine.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<f64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        // the columns are user, nice, system, idle, waiting for disks, two kinds of interrupts, and time stolen by
-        // the host; the time of guests is included in user
+        // the columns are user, nice, system, idle, waiting for disks, two kinds of interrupts, and time stolen by the
+        // host; the time of guests is already included in user, and is skipped
         let all = ticks.iter().take(8).sum();
         let idle = ticks.get(3)? + ticks.get(4)?;
         // the program name in parentheses may contain any character, so fields are counted from its closing
@@ -52,8 +51,7 @@ mod tests {
             |own: u32| format!("854 (a (b) c) R 851 851 14231 0 -1 4194304 100 0 0 0 {own} 5 0 0 20 0 1 0 157\n");
         let before = Ticks::parse("cpu  100 200 50 1000 10 0 5 5 7 7\ncpu0 1 2 3 4", &process(60)).unwrap();
         assert_eq!(before, Ticks { all: 1370.0, busy: 360.0, own: 65.0 });
-        // 100 more ticks: in 30 of them a processor is idle and in 70 busy; 50 of the busy ticks belong to this
-        // process
+        // of 100 more ticks of all processors 30 are idle and 70 busy; 50 of the busy ticks belong to this process
         let after = Ticks::parse("cpu  150 215 55 1030 10 0 5 5 9 9\n", &process(110)).unwrap();
         assert!((after.others_since(&before) - 0.2).abs() < 1e-12);
         assert_eq!(Ticks::parse("nothing", "else"), None);

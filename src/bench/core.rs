@@ -1,4 +1,4 @@
-//! Benchmarks of the compute core: the device that is timed, and the timing of a call.
+//! Device and timing of benchmarks of the compute core.
 
 use std::time::{Duration, Instant};
 
@@ -19,32 +19,31 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns the CPU, with the number of threads of an engine.
+    /// Returns the CPU as a device, with the threads of `engine` and the peak speed of `roofline`.
     pub fn cpu(engine: &Engine, roofline: &Roofline) -> Self {
         Place { device: cpu(), threads: engine.threads, peak: Some(roofline.peak) }
     }
 
-    /// Returns the GPU with this CUDA device number.
+    /// Returns the device of the GPU with this CUDA device number.
     pub fn cuda(number: u32) -> Self {
         Place { device: format!("cuda:{number}"), threads: 0, peak: None }
     }
 }
 
-/// Returns the device of rows in old reports, which did not store the device.
+/// Returns the device of rows in old reports, which did not store the device: the CPU.
 pub(super) fn cpu() -> String {
     "cpu".into()
 }
 
-/// Mean wall time per call in seconds, measured until all work is done. The call is repeated at least once, and until
-/// all repetitions together take as long as `patience`. On a GPU, calls are put into a queue while another call is
-/// running.
+/// Returns the mean wall time per call in seconds, measured until all work is done. The call is repeated until all
+/// repetitions together take as long as `patience`, and is made at least once. On a GPU, calls are queued while another
+/// call is running.
 pub(super) fn seconds_per_call(
     core: &impl Core,
     patience: Duration,
     mut call: impl FnMut() -> Result<()>,
 ) -> Result<f64> {
-    /// Largest number of calls in a measurement. Without this limit, a call that does no work would be repeated
-    /// almost forever.
+    /// Largest number of calls in a measurement. The limit ends the measurement of a call that does no work.
     const MOST: f64 = 1e5;
     let mut timed = |calls: u32| -> Result<f64> {
         core.wait()?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::BOLTZMANN;
 
-/// Smallest number of samples. With fewer samples, the scatter of the samples cannot be estimated.
+/// Smallest number of samples, below which the scatter of the samples cannot be estimated.
 const FEWEST_SAMPLES: usize = 10;
 
 /// Drift of the conserved energy in kT/ns per degree of freedom.
@@ -50,15 +50,15 @@ mod tests {
 
     #[test]
     fn a_line_with_alternating_noise_has_its_slope_and_textbook_error() {
-        // samples y = 2t ± 0.5 at t = 0, 0.2, … 3.8 ps; the signs of ±0.5 are + − − +, repeated, and are orthogonal
+        // samples are y = 2t ± 0.5 at t = 0, 0.2, … 3.8 ps; the signs of ±0.5 are + − − +, repeated, and are orthogonal
         // to 1 and to t
         let signs = [1.0, -1.0, -1.0, 1.0];
         let samples: Vec<_> =
             (0..20u32).map(|i| (0.2 * f64::from(i), 0.4 * f64::from(i) + 0.5 * signs[i as usize % 4])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);
-        // Σ(t − t̄)² = 0.2² n(n² − 1)/12 for n = 20 samples; nine of the 19 pairs of consecutive samples have equal
-        // signs and ten have different signs, so there is no positive correlation
+        // Σ(t − t̄)² = 0.2² n(n² − 1)/12 for n = 20 samples; nine of the 19 pairs of consecutive residuals have equal
+        // signs and ten have different signs, so that there is no positive correlation
         let spread: f64 = 0.04 * 20.0 * 399.0 / 12.0;
         let error = (20.0 * 0.25 / 18.0 / spread).sqrt();
         assert!((found.slope / (2.0 * unit) - 1.0).abs() < 1e-12, "{found:?}");
@@ -67,9 +67,9 @@ mod tests {
 
     #[test]
     fn correlated_noise_has_a_larger_error() {
-        // samples of ±0.5 in blocks of five with the signs + − − +. Of the 19 pairs of consecutive samples, 17 have
-        // equal signs and two have different signs, so ρ = 15/20 about the mean. By symmetry the fitted line has
-        // slope zero, so ρ is the same about the line.
+        // samples are ±0.5 in blocks of five with the signs + − − +. Of the 19 pairs of consecutive samples, 17 have
+        // equal signs and two have different signs, so that ρ = 15/20 about the mean. By symmetry the fitted line has
+        // slope zero, so that ρ is the same about the line.
         let samples: Vec<_> = (0..20u32).map(|i| (f64::from(i), [0.5, -0.5, -0.5, 0.5][i as usize / 5])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);

@@ -1,4 +1,4 @@
-//! Benchmarks of the compute core: three-dimensional real Fourier transforms.
+//! Benchmarks of three-dimensional real Fourier transforms of the compute core.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use super::row::Range;
 use crate::compute::Core;
 use crate::error::Result;
 
-/// Numbers of grid points along an edge of cubic meshes. DHFR has a mesh of 56 to 64 points along an edge, and a
-/// system of 156,000 atoms has about 100 points.
+/// Numbers of grid points along an edge of cubic grids. The PME grid of DHFR has 56 to 64 points along an edge, and
+/// that of a system of 156,000 atoms about 100 points.
 const SIZES: [usize; 10] = [32, 40, 48, 56, 64, 72, 80, 96, 108, 128];
-/// Duration of each measurement of a size.
+/// Duration of the measurement of one grid size.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Timing of Fourier transforms of n³ points. The time is the mean of a forward and an inverse transform.
+/// Timing of Fourier transforms of n³ grid points. The time is the mean of a forward and an inverse transform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FftRow {
-    /// number of points n along an edge
+    /// number of grid points n along an edge
     pub size: usize,
     /// name of the device: `cpu`, or for example `cuda:0`
     #[serde(default = "cpu")]
@@ -35,7 +35,8 @@ pub struct FftRow {
     pub peak_share: Option<f64>,
 }
 
-/// Times transforms in `f32`. The arrays stay in the memory of the device that transforms them.
+/// Times transforms in `f32` of cubic grids of several sizes. The arrays stay in the memory of the device that
+/// transforms them.
 pub fn measure_fft(core: &impl Core, place: &Place, repeats: usize) -> Result<Vec<FftRow>> {
     SIZES.iter().map(|&size| measure_size(core, size, place, repeats)).collect()
 }
@@ -43,8 +44,8 @@ pub fn measure_fft(core: &impl Core, place: &Place, repeats: usize) -> Result<Ve
 fn measure_size(core: &impl Core, size: usize, place: &Place, repeats: usize) -> Result<FftRow> {
     let points = (size * size * size) as f64;
     let mut fft = core.plan::<f32>([size; 3])?;
-    // the arrays are filled with zeros, which stay zeros; other values would overflow, because a forward and an
-    // inverse transform together multiply values by the number of points
+    // the arrays hold zeros, which remain zeros: other values would overflow, because a forward and an inverse
+    // transform together multiply values by the number of points
     let mut real = core.zeros::<f32>(size * size * size)?;
     let mut complex = core.zeros::<Complex<f32>>(size * size * (size / 2 + 1))?;
     let mut both_ways = || {

@@ -1,4 +1,4 @@
-//! Benchmarks of the compute core: products of dense matrices.
+//! Benchmarks of products of dense matrices of the compute core.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use super::row::Range;
 use crate::compute::{Core, Operand, Real};
 use crate::error::Result;
 
-/// Numbers of rows of the square matrices.
+/// Numbers of rows of the square matrices that are multiplied.
 const SQUARES: [usize; 4] = [256, 512, 1024, 2048];
-/// Duration of each measurement of a matrix product, which has at least one call.
+/// Duration of the measurement of one matrix product, which has at least one call.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Shape of a matrix product: an m × k matrix times a k × n matrix.
@@ -23,8 +23,8 @@ struct Shape {
     transposed: [bool; 2],
 }
 
-/// Matrix products that occur in `md analyze`, in `f64`. The sizes are those of a protein of 300 residues, which has
-/// 2500 heavy atoms and 300 Cα atoms.
+/// Matrix products of `md analyze`, in `f64`, for a protein of 300 residues, which has 2500 heavy atoms and 300 Cα
+/// atoms.
 const ANALYSIS: [Shape; 4] = [
     Shape { name: "rmsd, a tile", size: [576, 2500, 576], transposed: [false, true] },
     Shape { name: "superposition", size: [3000, 2500, 3], transposed: [false, true] },
@@ -32,10 +32,10 @@ const ANALYSIS: [Shape; 4] = [
     Shape { name: "pca, few frames", size: [1000, 7500, 1000], transposed: [false, true] },
 ];
 
-/// Timing of the matrix product of one shape.
+/// Timing of a matrix product of one shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GemmRow {
-    /// name of the product by its use
+    /// name of the product, which says where it is used
     pub name: String,
     /// type of the numbers: `f32` or `f64`
     pub real: String,
@@ -50,8 +50,8 @@ pub struct GemmRow {
     pub us: Range,
     /// speed in GFLOP/s at the median time; a product counts as 2 m k n operations
     pub gflops: f64,
-    /// speed as a fraction of the measured peak; `None` if the peak is unknown. The peak of `f64` is half the peak of
-    /// `f32`, because a register holds half as many `f64` numbers
+    /// speed as a fraction of the measured peak; `None` if the peak is unknown. The peak of `f64` is taken as half the
+    /// peak of `f32`, because a register holds half as many `f64` numbers
     pub peak_share: Option<f64>,
 }
 
@@ -97,7 +97,8 @@ fn timed<T: Real>(core: &impl Core, shape: &Shape, repeats: usize) -> Result<Ran
     Ok(Range::new(&times.collect::<Result<Vec<f64>>>()?))
 }
 
-/// Returns a view of the matrix whose elements are all elements of an array.
+/// Returns a view of a whole array as a matrix of `rows` × `columns`, which is stored in transposed form if
+/// `transposed`.
 fn stored<A>(array: &A, [rows, columns]: [usize; 2], transposed: bool) -> Operand<'_, A> {
     if transposed { Operand::new(array, 0..columns, rows).transposed() } else { Operand::new(array, 0..rows, columns) }
 }

@@ -1,9 +1,9 @@
 //! Benchmarks: a suite of systems with fixed settings, the time of each phase of a step, and the roofline of the
 //! machine.
 //!
-//! [`suite`] finds and builds systems, [`Row::measure`] times one of them with [`crate::run::measure()`],
-//! [`Roofline`] measures the machine, and [`regressions`] compares a report with an earlier report. This module
-//! prints nothing and leaves no files.
+//! [`suite`] finds and builds systems, [`Row::measure`] times one of them with [`crate::run::measure()`], [`Roofline`]
+//! measures the machine, and [`regressions`] compares a report with an earlier report. The module prints nothing and
+//! leaves no files.
 
 mod chart;
 mod compare;
@@ -48,12 +48,12 @@ pub struct Report {
     /// number of processors that this program may use
     #[serde(default)]
     pub processors: usize,
-    /// day of the measurement, as 2026-01-31
+    /// day of the measurement, such as 2026-01-31
     #[serde(default)]
     pub date: String,
     /// rooflines of the machine, one for each number of threads and instruction set
     pub rooflines: Vec<Roofline>,
-    /// benchmarks of systems
+    /// results of the benchmarks of systems
     pub rows: Vec<Row>,
     /// timings of Fourier transforms of the compute core
     pub core: Vec<FftRow>,
@@ -63,7 +63,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Creates a report of this program on this machine, without results.
+    /// Creates a report without results for this program and this machine.
     pub fn new() -> Self {
         Report {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -76,14 +76,14 @@ impl Report {
         }
     }
 
-    /// Returns name and version of the program, as `md 0.2.0`, with the revision if known.
+    /// Returns name and version of the program, such as `md 0.2.0`, with the revision if known.
     pub fn program(&self) -> String {
         let commit = self.commit.as_ref().map_or(String::new(), |commit| format!(" ({commit})"));
         format!("md {}{commit}", self.version)
     }
 }
 
-/// Returns the processor's name from the operating system.
+/// Returns the name of the processor that the operating system reports.
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -30,7 +30,7 @@ pub struct PhaseRow {
 /// Phases of a step, and a diagnosis of the bottleneck.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
-    /// phases in the order of a step. In double precision no phase has counts of operations, because the reference
+    /// phases in the order of a step. In double precision phases have no counts of operations, because the reference
     /// backend does not count them
     pub phases: Vec<PhaseRow>,
     /// number of pairs within the cutoff divided by the number of pairs computed
@@ -84,12 +84,12 @@ fn phase(name: &str, seconds: f64, wall: f64, work: Work, roofline: &Roofline) -
     }
 }
 
-/// Fraction of the wall time spent in phases below which the time between the phases is the main problem.
+/// Fraction of the wall time spent in phases below which the time between the phases is reported as the main problem.
 const LOW_COMPUTE: f64 = 0.85;
-/// Fraction of its roof from which on a phase counts as optimal.
+/// Fraction of the roof above which the speed of a phase counts as near its limit.
 const NEAR_ROOF: f64 = 0.5;
 
-/// Describes the phase that takes most time: whether its speed is near the roof, and how to improve it.
+/// Describes the phase that takes most time: whether its speed is near the roof, and how to speed it up.
 fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>) -> String {
     let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
     if compute_share < LOW_COMPUTE {

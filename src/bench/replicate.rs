@@ -1,12 +1,11 @@
-//! Replication of periodic systems.
+//! Replication of periodic systems along the cell vectors.
 
 use crate::cell::PeriodicCell;
 use crate::system::{Atom, BondedTerms, Constraint, Exclusions, Residue, Settle, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// Returns a system of `copies` cells along the cell vectors a, b and c, and its state. Returns `None` for a system
-/// without a cell. Settings are copied unchanged. The caller must renew settings that depend on the cell, such as the
-/// PME grid.
+/// Returns a system of `copies` cells along the cell vectors a, b and c, and its state; `None` for a system without a
+/// cell. Settings are copied unchanged. The caller must update settings that depend on the cell, such as the PME grid.
 pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(System, State)> {
     let [a, b, c] = state.cell?.rows();
     let [na, nb, nc] = copies;
@@ -28,7 +27,8 @@ pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(
     Some((larger, state))
 }
 
-/// Iterates over the elements of the list `one` once for each copy, each with the number of atoms before the copy.
+/// Iterates over `copies` copies of the list `one`. Each item is an element of the list with the number of atoms in the
+/// preceding copies, by which its atom indices must be shifted.
 fn copied<T>(one: &[T], copies: usize, atoms: usize) -> impl Iterator<Item = (u32, &T)> {
     (0..copies).flat_map(move |copy| one.iter().map(move |element| ((copy * atoms) as u32, element)))
 }

@@ -1,8 +1,8 @@
 //! Roofline of the machine: the rate of multiply-adds, and the memory bandwidth as a function of the amount of data.
 //!
-//! S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009), doi:10.1145/1498765.1498785. The arithmetic
-//! rate is that of `f32` with the instruction set in use. Phases in `f64` (constraints, update, some of the bonded
-//! terms) can reach at most half of this rate.
+//! The roofline model is that of S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009),
+//! doi:10.1145/1498765.1498785. The arithmetic rate is that of `f32` with the instruction set in use. Phases in `f64`
+//! (constraints, update, some of the bonded terms) can reach at most half of this rate.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 
 /// Duration of each of the seven measurements of a roofline.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Smallest number of calls per measurement, even if these calls take longer than [`PATIENCE`]. The rate is that of
-/// the fastest call.
+/// Smallest number of calls per measurement, even if these calls take longer than [`PATIENCE`]. The measured rate is
+/// that of the fastest call.
 const FEWEST_CALLS: u32 = 3;
 /// Total sizes in bytes of the three arrays of all threads. The smallest size fits into any cache, and the largest is
 /// larger than most caches.
@@ -26,7 +26,7 @@ const SIZES: [usize; 5] = [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 /// Number of multiply-adds of each accumulator in a call. A call takes some 100 µs.
 const ROUNDS: usize = 20_000;
 
-/// Name in place of an instruction set for the roofline of a GPU.
+/// Name of the roofline of a GPU, in the field for the instruction set.
 pub(super) const GPU: &str = "cuda";
 
 /// Memory bandwidth of a triad (a ← b + s c) over arrays of one size.
@@ -38,7 +38,7 @@ pub struct Bandwidth {
     pub rate: f64,
 }
 
-/// Roofline for a number of threads and an instruction set.
+/// Roofline of the machine for a number of threads and an instruction set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Roofline {
     /// number of threads
@@ -64,14 +64,15 @@ impl Roofline {
         Roofline {
             threads: engine.threads,
             simd: level.name().into(),
-            // more accumulators hide longer latencies, but all accumulators must fit into the registers
+            // more accumulators hide longer latencies, but all must fit into the registers; the faster of two numbers
+            // is used
             peak: on_all(&|| peak_rate::<6>(level)).max(on_all(&|| peak_rate::<12>(level))),
             bandwidths: bandwidths.into(),
         }
     }
 
-    /// Computes the roofline of the GPU with this CUDA device number from its clock rates and widths. Nothing is
-    /// measured.
+    /// Computes the roofline of the GPU with this CUDA device number from its clock rates and widths, without a
+    /// measurement.
     pub fn of_gpu(number: u32, threads: usize) -> Result<Self> {
         let Limits { flops, bandwidth, memory } = cuda::limits(number)?;
         let bandwidths = vec![Bandwidth { bytes: memory, rate: bandwidth }];
@@ -84,7 +85,8 @@ impl Roofline {
         fitting.or(self.bandwidths.last()).map_or(0.0, |measured| measured.rate)
     }
 
-    /// Returns the largest number of operations per second that the machine can reach for this work.
+    /// Returns the largest number of operations per second that the machine can reach for an amount of work (operations
+    /// and bytes).
     pub fn roof(&self, work: &Work) -> f64 {
         if work.bytes > 0.0 { self.peak.min(work.flops / work.bytes * self.bandwidth(work.bytes)) } else { self.peak }
     }
@@ -110,7 +112,7 @@ fn peak_rate<const N: usize>(level: Level) -> f64 {
     })
 }
 
-/// Independent chains of multiply-adds a ← a m + c, whose values converge to 1.
+/// Kernel of independent chains of multiply-adds a ← a m + c, whose values converge to 1.
 struct MultiplyAdd<const N: usize> {
     rounds: usize,
 }
@@ -132,7 +134,7 @@ impl<const N: usize> Kernel for MultiplyAdd<N> {
 }
 
 fn triad_rate(level: Level, vectors: usize) -> f64 {
-    // the arrays are not filled with zeros, because the operating system would provide pages of zeros only during the
+    // the arrays are not filled with zeros, because the operating system would allocate pages of zeros only during the
     // timing
     let array = |value: f32| vec![[value; LANES]; vectors];
     let (mut a, b, c) = (array(3.0), array(1.0), array(2.0));

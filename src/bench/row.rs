@@ -1,4 +1,4 @@
-//! Benchmark of one system.
+//! Benchmark result of one system.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,15 +12,15 @@ use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::{Engine, Measurement, Placement, measure};
 
-/// Number of atoms times number of steps of a timed segment, if the number of steps is not given. A segment then
-/// takes a few seconds on two cores.
+/// Number of atoms times number of steps of a timed segment, if the user does not set the number of steps. A segment
+/// then takes a few seconds on two cores.
 const SEGMENT_WORK: f64 = 1.2e7;
-/// Number of steps between list searches that is assumed for a schedule without a fixed interval.
+/// Assumed number of steps between list builds for a schedule without a fixed interval.
 const NO_INTERVAL: u64 = 100;
 /// Number of steps between energy evaluations, as in `validation/performance`.
 const ENERGIES_EVERY: u64 = 100;
 
-/// Median, smallest and largest value of the repeats.
+/// Median, smallest and largest value of repeated measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// middle value, or mean of the two middle values
@@ -75,12 +75,12 @@ pub struct Row {
     pub drift: Option<Drift>,
     /// pair-list schedule in use; `None` if every pair is listed
     pub list: Option<ListSchedule>,
-    /// time of each phase of a step
+    /// times of the phases of a step
     pub step: StepReport,
 }
 
-/// Number of steps of a timed segment for `atoms` atoms. The number of steps is a multiple of the list interval, so
-/// that every segment has the same number of list searches.
+/// Returns the number of steps of a timed segment for `atoms` atoms. It is a multiple of the list interval, so that
+/// every segment has the same number of list builds.
 pub fn default_steps(atoms: usize, list: &ListSchedule) -> u64 {
     let interval = interval(list);
     let searches = (SEGMENT_WORK / atoms.max(1) as f64 / interval as f64).round().max(1.0);
@@ -158,8 +158,8 @@ mod tests {
     #[test]
     fn segments_hold_whole_searches() {
         let list = ListSchedule { rebuild: 80, prune: 10, outer: 1.1, inner: 0.91, lookahead: 0.0 };
-        // 1.2e7/24,000 = 500 steps are 6.25 list intervals, so a segment has six intervals; with a million atoms it
-        // still has one interval
+        // 1.2e7/24,000 = 500 steps are 6.25 list intervals, so that a segment has six intervals; with a million atoms a
+        // segment has one interval
         assert_eq!(default_steps(24_000, &list), 480);
         assert_eq!(default_steps(1_000_000, &list), 80);
         assert_eq!(default_steps(24_000, &ListSchedule::exact(1.0)), 500);

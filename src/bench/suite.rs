@@ -11,22 +11,22 @@ use crate::prepare::{self, ConstrainedTerms, ElectrostaticsSpec, PmeSpec};
 use crate::run::{Dynamics, Plan, StageKind, load};
 use crate::system::{Electrostatics, State, System};
 
-/// Names of the systems in the suite, the smallest system first. Other boxes of water are named by their size, for
-/// example `water-81k`.
+/// Names of the systems in the suite, the smallest system first. Water boxes of other sizes are named by their size,
+/// for example `water-81k`.
 pub const NAMES: &[&str] = &["water-3k", "dhfr", "water-24k", "47k", "89k", "156k", "water-192k", "water-1.5m"];
-/// Names of the systems that are timed by default, which takes about two minutes on two cores.
+/// Names of the systems that are timed by default. Their benchmark takes about two minutes on two cores.
 pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
-/// Number of atoms of the water box from whose copies larger boxes are made.
+/// Number of atoms of the water box that is replicated to larger boxes.
 const WATER_ATOMS: f64 = 3000.0;
-/// Largest relative difference between the size in a name and the actual number of atoms, which is that of a cube of
-/// boxes. For example, the system of the name "1.5m" has 1,536,000 atoms.
+/// Largest relative difference between the size in the name of a water box and its number of atoms, which is that of n³
+/// copies. For example, the box "1.5m" has 1,536,000 atoms.
 const SIZE_TOLERANCE: f64 = 0.05;
 /// Largest number of atoms of a water box. Larger systems have not been tested.
 const MOST_ATOMS: f64 = 5e7;
 
-/// Settings of the suite, which are the same as in `validation/performance`. Velocities are generated, since the
-/// files of some systems have no velocities.
+/// Settings of the suite, which are those of `validation/performance`. Velocities are generated, because the files of
+/// some systems have none.
 const SETTINGS: &str = r#"
 [forces]
 cutoff         = "0.9 nm"
@@ -111,7 +111,7 @@ impl Case {
         }
     }
 
-    /// Returns a problem if none of the `folders` has the files of the suite.
+    /// Returns a problem if none of the `folders` has the files of this system.
     pub fn missing(&self, folders: &[PathBuf]) -> Option<Problem> {
         match self {
             Case::Named { name, files, .. } => find_files(name, files, folders).err(),
@@ -119,8 +119,8 @@ impl Case {
         }
     }
 
-    /// Reads the files and builds the system. The files of a system of the suite are searched in `folders`.
-    /// `overrides` replace settings.
+    /// Reads the files and builds the system. The files of a system of the suite are searched in `folders`. `overrides`
+    /// replace settings of the input.
     pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
         let (plan, copies) = match self {
             Case::File(path) => (Config::read(path, overrides)?.plan, 1),
@@ -158,7 +158,7 @@ fn size(text: &str) -> Option<f64> {
     digits.parse::<f64>().ok().map(|number| number * unit).filter(|size| size.is_finite() && *size > 0.0)
 }
 
-/// Returns the number of boxes along an edge of a cube that has about `size` atoms.
+/// Returns the number of copies n along an edge for which n³ copies of the water box have about `size` atoms.
 fn water_copies(name: &str, size: f64) -> std::result::Result<usize, Problem> {
     let edge = (size / WATER_ATOMS).cbrt().round().max(1.0);
     let atoms = |edge: f64| WATER_ATOMS * edge.powi(3);

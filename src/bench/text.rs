@@ -6,7 +6,7 @@ use super::{FftRow, GemmRow, Range, Report, Roofline, Row};
 use crate::observe::progress::three_digits;
 use crate::pair::ListSchedule;
 
-// Writing to a String cannot fail, so the results of `writeln!` are ignored below.
+// The results of `writeln!` are ignored below, because writing to a String cannot fail.
 
 /// Returns the header line above the lines of [`row_line`].
 pub fn rows_header() -> String {
@@ -64,7 +64,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
         );
     }
     let rest = 1.0 - step.compute_share;
-    // on a GPU, the phases are timed one at a time, but in a step they may overlap
+    // on a GPU, phases are timed one at a time, but within a step they may overlap
     let what = if rest < 0.0 { "overlap" } else { "rest" };
     let _ = writeln!(text, "  {what:<12}{:>10.1}{:>7.1}", rest * row.us_per_step, 100.0 * rest);
     if let Some(list) = row.list {
@@ -94,7 +94,7 @@ fn roofs(roofline: &Roofline) -> String {
     format!("peak {:.0} GFLOP/s, memory {} (GB/s at MiB)", roofline.peak * 1e-9, bandwidths.join(", "))
 }
 
-/// Returns the table of timings of Fourier transforms of the compute core.
+/// Returns a table of timings of Fourier transforms of the compute core.
 pub fn fft_table(rows: &[FftRow]) -> String {
     let mut text = core_head("real 3-D FFT");
     for row in rows {
@@ -104,7 +104,7 @@ pub fn fft_table(rows: &[FftRow]) -> String {
     text
 }
 
-/// Returns the table of timings of matrix products of the compute core.
+/// Returns a table of timings of matrix products of the compute core.
 pub fn gemm_table(rows: &[GemmRow]) -> String {
     let mut text = core_head("matrix product m x k x n");
     for row in rows {

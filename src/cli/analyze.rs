@@ -1,8 +1,8 @@
 //! `md analyze`: computes observables of trajectories.
 //!
-//! The command line is a sequence of observables, each followed by its options, and the trajectories:
-//! `md analyze rmsd --per-residue rg a.xtc b.xtc --topology a.prmtop`. It is divided at the names of observables, and
-//! each part is parsed by the command of its observable. Options of the whole analysis may stand in any part.
+//! The command line is a sequence of observables, each followed by its options, and the trajectories: `md analyze rmsd
+//! --per-residue rg a.xtc b.xtc --topology a.prmtop`. The line is split before each name of an observable, and clap
+//! parses each section with the command of its observable. Options of the whole analysis may be in any section.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(super) struct Analyze {
     common: Common,
 }
 
-/// An observable with its options.
+/// Observable of the command line, with its options.
 #[derive(Debug)]
 struct Request {
     entry: &'static ObservableEntry,
@@ -134,7 +134,7 @@ impl FromArgMatches for Analyze {
             None => vec![],
         };
         words.extend(matches.get_many::<OsString>("words").into_iter().flatten().cloned());
-        // in the words of this command, not in those of the whole program
+        // errors are formatted with the usage of `md analyze`, not with that of the whole program
         Self::parse(&words).map_err(|error| error.format(&mut Self::augment_args(Command::new("md analyze"))))
     }
 
@@ -149,12 +149,13 @@ fn is_observable(word: &OsStr) -> bool {
     ObservableEntry::named(word).is_some()
 }
 
-/// Returns the command of an observable.
+/// Returns the clap command that parses the options of an observable.
 fn command(entry: &ObservableEntry) -> Command {
     let own = (entry.arguments)(Command::new(entry.name).bin_name(format!("md analyze {}", entry.name)));
     let output = Arg::new("output").long("output").short('o').value_name("NAME").value_parser(value_parser!(PathBuf));
     let own = own.arg(output.help("Name of the result files without ending; default: the name of the observable"));
-    // set after the arguments are added, because the types of the arguments would otherwise set help texts of their own
+    // the description is set after the arguments are added, because the types of the arguments would otherwise replace
+    // it by their own
     let results = own.get_about().or(own.get_long_about()).map(|text| format!("{text}"));
     let about = match results {
         Some(results) => format!("{}\n\n{results}", entry.about),
@@ -185,7 +186,7 @@ impl Analyze {
             let matches = command.try_get_matches_from(&words[start + 1..end])?;
             let output = matches.get_one::<PathBuf>("output").cloned();
             let output = output.unwrap_or_else(|| analyze.unused_name(entry.name));
-            // earlier versions took the name of the HDF5 file
+            // earlier versions accepted the name of the HDF5 file, whose ending is removed here
             let output = if output.extension().is_some_and(|e| e == "h5") { output.with_extension("") } else { output };
             analyze.requests.push(Request { entry, choice: (entry.options)(&matches)?, output });
             analyze.common.merge(Common::from_arg_matches(&matches)?)?;
@@ -195,7 +196,8 @@ impl Analyze {
         Ok(analyze)
     }
 
-    /// Fails if the command names no file for an observable, or a file for no observable.
+    /// Fails if an observable lacks the file that it needs (trajectory or energy table), or if no observable needs a
+    /// given file.
     fn check_files(&self) -> std::result::Result<(), clap::Error> {
         let of_frames = self.requests.iter().any(|request| matches!(request.choice, Choice::OfFrames(_)));
         let of_table = self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_)));
@@ -214,14 +216,14 @@ impl Analyze {
         Err(clap::Error::raw(kind, format!("{message}\n")))
     }
 
-    /// Returns a name of result files that no other observable of the command has.
+    /// Returns a stem for result files that no other observable of the command uses.
     fn unused_name(&self, name: &str) -> PathBuf {
         let is_free = |path: &PathBuf| self.requests.iter().all(|request| request.output != *path);
         let names = std::iter::once(name.into()).chain((2..).map(|number| format!("{name}-{number}").into()));
         { names }.find(is_free).expect("there are more numbers than observables")
     }
 
-    /// Returns the path of a file that the command reads.
+    /// Returns the path of a file that the command reads, for the error message if the reader crashes.
     pub(super) fn file(&self) -> &Path {
         &self.common.files[0]
     }
@@ -302,8 +304,8 @@ impl Analyze {
         Ok(Some(table))
     }
 
-    /// Measures all observables of frames in one pass over the trajectories. Returns the frames, and the observables
-    /// in the order of the command line.
+    /// Measures all observables of frames in one pass over the trajectories. Returns the steps and times of the frames,
+    /// and the observables in the order of the command line.
     fn measure(&self) -> Result<(Passed, Vec<Box<dyn FrameObserver>>)> {
         let chosen: Vec<(&str, &dyn Options)> = self
             .requests
@@ -374,7 +376,7 @@ fn takes_value(command: &Command, word: &OsStr) -> bool {
     command.get_arguments().find(option).is_some_and(|arg| arg.get_action().takes_values())
 }
 
-/// Says that a word is no observable, and which is the nearest.
+/// Returns the message for a word that is no observable, with the most similar name.
 fn unknown(word: &str) -> String {
     let nearest = crate::error::nearest(word, OBSERVABLES.iter().map(|entry| entry.name));
     let tip = nearest.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
@@ -384,12 +386,12 @@ fn unknown(word: &str) -> String {
     )
 }
 
-/// Whether a file is an energy table, by its ending.
+/// Whether a file is an energy table, by the extension of its name.
 fn is_table(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
 }
 
-/// A bar on the terminal, if there is one.
+/// Returns a progress bar for `frames` frames, which is hidden if standard error is not a terminal.
 fn progress_bar(frames: usize) -> ProgressBar {
     let bar = ProgressBar::new(frames as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %  {pos} of {len} frames, {eta} left") {
@@ -399,7 +401,8 @@ fn progress_bar(frames: usize) -> ProgressBar {
 }
 
 impl Common {
-    /// Adds the options of another part of the command line. Fails if both give an option different values.
+    /// Adds the options of another section of the command line. Fails if both sections give different values for an
+    /// option.
     fn merge(&mut self, other: Common) -> std::result::Result<(), clap::Error> {
         fn either<T: PartialEq>(
             name: &str,

@@ -15,7 +15,7 @@ use crate::config::Override;
 use crate::error::{Error, Problem, Result};
 use crate::run::{Device, Engine, Placement, SimdLevel};
 
-/// Name on the command line that selects the benchmark of the compute core.
+/// Word on the command line that selects the benchmark of the compute core.
 const CORE: &str = "core";
 
 /// Measure ns/day for a suite of systems or for input files. Files are written only with --json and --roofline
@@ -69,7 +69,7 @@ enum Instructions {
 }
 
 impl Bench {
-    /// Measures and reports. Returns `false` if a system became slower than in the report of `--compare`.
+    /// Runs the benchmarks and reports them. Returns `false` if a system is slower than in the report of `--compare`.
     pub(super) fn execute(&self) -> Result<bool> {
         let baseline = self.compare.as_deref().map(read_report).transpose()?;
         let (core, cases) = self.cases()?;
@@ -97,8 +97,8 @@ impl Bench {
         baseline.map_or(Ok(true), |baseline| compare(&baseline, &report))
     }
 
-    /// Returns two values: whether the benchmark of the compute core was requested, and the requested systems. One
-    /// error lists all invalid names.
+    /// Returns whether the benchmark of the compute core was requested, and the requested systems. One error lists all
+    /// invalid names.
     fn cases(&self) -> Result<(bool, Vec<Case>)> {
         if self.names.is_empty() {
             return Ok((false, DEFAULT_NAMES.iter().filter_map(|name| Case::find(name).ok()).collect()));
@@ -118,7 +118,8 @@ impl Bench {
         Ok(overrides)
     }
 
-    /// Measures one row for every combination of thread count and instruction set.
+    /// Measures one system for every combination of thread count and instruction set, and adds a row to the report for
+    /// each.
     fn measure(&self, mut prepared: Prepared, report: &mut Report) -> Result<()> {
         let own = (prepared.plan.run.threads, prepared.plan.run.simd);
         for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
@@ -139,7 +140,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Prints a row as soon as it is measured.
+    /// Prints a row of the report as soon as it is measured.
     fn show(&self, row: &Row, roofline: &Roofline) -> Result<()> {
         if !self.markdown {
             super::print(&row_line(row))?;
@@ -178,7 +179,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Writes the requested files, and the Markdown table if requested.
+    /// Writes the requested files, and prints the Markdown table if requested.
     fn write(&self, report: &Report) -> Result<()> {
         if self.markdown {
             super::print(&markdown(report))?;
@@ -206,7 +207,7 @@ impl From<Instructions> for SimdLevel {
     }
 }
 
-/// Returns the values of an option on the command line, or the value of the system if the option was not given.
+/// Returns the values of an option on the command line, or else the value `own` of the input file.
 fn choices<T, U>(asked: &[T], own: Option<U>, convert: impl Fn(&T) -> Option<U>) -> Vec<Option<U>> {
     if asked.is_empty() { vec![own] } else { asked.iter().map(convert).collect() }
 }
@@ -220,8 +221,8 @@ fn folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the roofline for the threads and instruction set of `engine`. The first call measures the roofline; later
-/// calls take it from the report.
+/// Returns the roofline for the threads and instruction set of `engine`. The first call measures the roofline and adds
+/// it to the report; later calls read it from the report.
 fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
     let same = |known: &&Roofline| known.threads == engine.threads && known.simd == engine.level.name();
     if let Some(known) = report.rooflines.iter().find(same) {
@@ -246,7 +247,7 @@ fn read_report(path: &Path) -> Result<Report> {
     })
 }
 
-/// Prints the systems that became slower. Returns `true` if no system became slower.
+/// Prints the systems that are slower than in `baseline` by more than the noise. Returns `true` if there is none.
 fn compare(baseline: &Report, report: &Report) -> Result<bool> {
     let (slower, compared) = regressions(baseline, report);
     if compared == 0 {

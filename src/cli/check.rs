@@ -33,7 +33,8 @@ pub(super) struct Check {
     replica: Option<String>,
 }
 
-/// Describes a run that has no replicas, on one or several ranks.
+/// Describes a run without replicas. Time and memory are those on the threads and ranks of `engine`, or without an
+/// engine on the threads that the plan chooses.
 fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let Prepared { system, state, left_out, .. } = load(plan, ConstrainedTerms::Drop)?;
     let (threads, level) = match engine {
@@ -115,7 +116,7 @@ impl Check {
     }
 }
 
-// Results of `writeln!` are dropped below, because writing to a String cannot fail.
+// The results of `writeln!` are dropped below, because writing to a String cannot fail.
 
 fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
     let mut text = String::new();
@@ -177,7 +178,7 @@ fn output(plan: &Plan, topology: &Topology) -> Result<String> {
         let frames: u64 = frames.sum();
         let atoms = trajectory.selected(topology)?.map_or(topology.atoms.len(), |atoms| atoms.len());
         let fields = u64::from(trajectory.velocities) + u64::from(trajectory.forces);
-        // three f32 per atom and field, uncompressed
+        // estimate: three f32 per atom and field, uncompressed
         let bytes = frames as f64 * atoms as f64 * (Format::of_name(&trajectory.file)?.atom_bytes + 12 * fields) as f64;
         Ok(format!("{frames} frames in {}, at most {:.1} MB", trajectory.file, bytes / 1e6))
     };

@@ -1,4 +1,4 @@
-//! `md completions` and `md man`: what shells and `man` read about the commands.
+//! `md completions` and `md man`: completion scripts for shells, and manual pages.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl Man {
     }
 }
 
-/// Returns the manual page of the keys of the input file.
+/// Returns the manual page md-input.5, which describes the keys of the input file.
 fn keys_page() -> String {
     use clap_mangen::roff::{Roff, bold, italic, roman};
     let mut page = Roff::new();

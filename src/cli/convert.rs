@@ -199,8 +199,8 @@ impl Convert {
         super::print(&format!("written      {}: {atoms} atoms\n", self.output.display()))
     }
 
-    /// Returns an error if any of `options` was given, because the options have no effect on the output. The error
-    /// names the first option.
+    /// Returns an error that names the first of `options` (name, whether given) that was given; `why` is the reason why
+    /// these options have no effect on the output.
     fn refuse(&self, options: &[(&str, bool)], why: &str) -> Result<()> {
         match options.iter().find(|(_, given)| *given) {
             Some((name, _)) => {

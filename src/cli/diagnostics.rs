@@ -1,4 +1,4 @@
-//! Printing of error messages. A message has file, line and column, the faulty text, and advice how to correct the
+//! Printing of error messages. A message has file, line and column, the faulty text, and advice on how to correct the
 //! error.
 
 use std::fmt;
@@ -20,7 +20,7 @@ pub(super) fn report(error: &Error) {
         }
         other => format!("error: {}\n", printable(&other.to_string(), LONGEST)),
     };
-    // writing fails only if standard error is closed
+    // the result is ignored, because writing fails only if standard error is closed
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -48,7 +48,7 @@ const HELP: usize = 600;
 /// Maximum length in bytes of the lines that are quoted around an error.
 const QUOTED: usize = 1000;
 
-/// A problem, and the text of the file in which the problem was found.
+/// Problem, and the text of the file in which the problem was found.
 struct Shown<'a> {
     problem: &'a Problem,
     source: Option<NamedSource<String>>,
@@ -56,7 +56,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn new(problem: &'a Problem) -> Self {
-        // the file is read again, because its text is needed only for error messages
+        // the file is read again, because only error messages need its text
         let source = problem.span.as_ref().and(problem.file.as_ref()).and_then(|path| {
             let text = crate::config::read_text(path).ok()?;
             quotable(&text, problem.span.as_ref()?)?;
@@ -89,7 +89,7 @@ impl fmt::Debug for Shown<'_> {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // a message repeats file and line only if no lines of the file are quoted
+        // the message states file and line only if no lines of the file are quoted
         let mut text = String::new();
         if self.source.is_none()
             && let Some(file) = &self.problem.file

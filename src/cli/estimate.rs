@@ -1,4 +1,4 @@
-//! Estimates of memory and run time.
+//! Estimates of the memory and the run time of a simulation.
 
 use crate::observe::progress::{duration, three_digits};
 use crate::run::{Plan, Precision, StageKind};
@@ -6,9 +6,8 @@ use crate::simd::Level;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 
-/// Cost of one step on one processor core, in seconds. The cost per pair within the cutoff includes the pair search.
-/// The cost per atom includes bonded terms, PME spreading, sums, constraints and integration. The third cost is per
-/// point of the PME grid.
+/// Cost of one step on one processor core, in seconds: per pair within the cutoff (with the pair search), per atom
+/// (bonded terms, PME spreading, sums, constraints and integration), and per point of the PME grid.
 struct Cost {
     pair: f64,
     atom: f64,
@@ -34,8 +33,8 @@ impl Cost {
 /// the machine that [`Cost::of`] describes, and is used for all systems.
 const HAND_OVER: f64 = 10e-6;
 
-/// Returns the volume that atoms fill, in nm³: the volume of the cell or of the bounding box of the atoms, whichever
-/// is smaller.
+/// Returns the volume that the atoms occupy, in nm³: the volume of the cell or of the bounding box of the atoms,
+/// whichever is smaller.
 fn volume(state: &State) -> f64 {
     let extent = |axis: fn(&Vec3) -> f64| {
         let (low, high) = state.positions.iter().map(axis).fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
@@ -45,15 +44,15 @@ fn volume(state: &State) -> f64 {
     state.cell.map_or(around, |cell| cell.volume().min(around))
 }
 
-/// Returns the number of interacting pairs, each counted once: all pairs without a cutoff; otherwise the pairs within
-/// the cutoff at the mean density.
+/// Returns the number of interacting pairs, each counted once: all pairs if there is no cutoff, and otherwise the pairs
+/// within `beyond` times the cutoff at the mean density.
 fn pairs(system: &System, state: &State, beyond: f64) -> f64 {
     let atoms = system.topology.atoms.len() as f64;
     let settings = &system.settings;
     match settings.cutoff_lj.into_iter().chain(settings.cutoff).reduce(f64::max) {
         Some(reach) => {
             let sphere = 4.0 / 3.0 * std::f64::consts::PI * (beyond * reach).powi(3);
-            // atoms on a line or in a plane fill no volume, and all their pairs count as within the cutoff
+            // atoms on a line or in a plane occupy no volume, and all their pairs count as within the cutoff
             0.5 * atoms * (atoms / volume(state) * sphere).min(atoms)
         }
         None => 0.5 * atoms * atoms,
@@ -72,7 +71,8 @@ fn step_seconds(plan: &Plan, system: &System, state: &State, (threads, level): (
     work / threads as f64 + HAND_OVER
 }
 
-/// Returns the number of steps of all minimisations, which may converge earlier, and of all dynamics.
+/// Returns the number of steps of all minimisations (an upper bound, because they may converge earlier), and the number
+/// of steps of all dynamics stages.
 fn steps(plan: &Plan) -> (f64, f64) {
     plan.stages.iter().fold((0.0, 0.0), |(minimisation, dynamics), stage| match &stage.kind {
         StageKind::Minimize(stage) => (minimisation + plan.target(stage.steps) as f64, dynamics),
@@ -86,7 +86,7 @@ pub(super) fn seconds(plan: &Plan, system: &System, state: &State, processors: (
     (minimisation + dynamics) * step_seconds(plan, system, state, processors)
 }
 
-/// Describes the duration of all stages on the given number of threads.
+/// Describes the estimated duration of all stages on the given number of threads.
 pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level): (usize, Level)) -> String {
     let step = step_seconds(plan, system, state, (threads, level));
     let timestep = plan.dynamics().next_back().map(|(_, stage)| stage.timestep);
@@ -112,18 +112,18 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level)
 /// Memory of the program itself, in bytes.
 pub(super) const PROGRAM: f64 = 14e6;
 
-/// Estimates the peak memory of a run in bytes as a sum over program, atoms, pair lists and PME grid. The estimate is
-/// correct to a factor of two. The constants were fitted to runs in mixed precision with 22 to 155,008 atoms, without
-/// a cell or with PME grids of 42³ to 448³ points. These runs used 14 MB to 2 GB of resident memory.
+/// Estimates the peak memory of a run in bytes as a sum over program, atoms, pair lists and PME grid, correct to a
+/// factor of two. The constants were fitted to the resident memory (14 MB to 2 GB) of runs in mixed precision with 22
+/// to 155,008 atoms, without a cell or with PME grids of 42³ to 448³ points.
 pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
-    // bytes per atom: description, positions, velocities, forces, sorted copies, a copy for checkpoints
+    // bytes per atom: topology, positions, velocities, forces, sorted copies, a copy for checkpoints
     const ATOM: f64 = 1000.0;
-    // bytes of the outer and inner pair list per interacting pair; with a cutoff the value is larger, because many
+    // bytes of the outer and inner pair list per interacting pair. With a cutoff the value is larger, because many atom
     // pairs of a cluster pair are beyond the cutoff
     const PAIR_OF_ALL: f64 = 0.26;
     const PAIR: f64 = 1.0;
-    // bytes per grid point for FFT and influence function, and bytes per grid point and thread for the charge grid
-    // with its padding for splines
+    // bytes per grid point for FFT and influence function; the constant after it is the bytes per grid point and thread
+    // for the charge grid with its padding for splines
     const POINT: f64 = 14.0;
     const POINT_OF_THREAD: f64 = 5.0;
     let settings = &system.settings;

@@ -23,7 +23,7 @@ impl Help {
         let mut command = super::Arguments::command();
         command.build();
         let command = command.find_subcommand_mut(key).map(|command| command.render_long_help().to_string());
-        // `run` is the name of both a command and a section
+        // some names, such as `run`, are names of both a command and a section
         match (command, describe(key)) {
             (Some(command), Ok(text)) => super::print(&format!("{command}\n{text}")),
             (Some(text), Err(_)) | (None, Ok(text)) => super::print(&text),

@@ -62,7 +62,7 @@ impl Import {
 }
 
 impl Import {
-    /// Returns the paths of the files that belong to the inputs.
+    /// Returns the paths of the files (topology, coordinates, index) that belong to the inputs.
     fn files(&self) -> Result<Files> {
         let Import { topology, index, .. } = self;
         let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|error| Error::io(path, error));
@@ -86,8 +86,8 @@ fn final_structure(folder: &Path) -> Result<PathBuf> {
     Err(problem.help("give the output.directory of a finished run").into())
 }
 
-/// Describes the settings that were not translated in two lists: settings whose absence changes results, and settings
-/// that `md` does not need.
+/// Describes the settings that were not translated in two lists: settings that change results, and settings that `md`
+/// does not need.
 fn report(remarks: &[Remark]) -> String {
     let list = |title: &str, differs: bool| {
         let lines = remarks.iter().filter(|remark| remark.differs == differs).map(Remark::describe);

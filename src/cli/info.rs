@@ -66,7 +66,7 @@ fn describe(path: &Path) -> Result<String> {
     }
 }
 
-/// Adds the list of all formats that `md info` reads to the error of the last reader that was tried.
+/// Adds the list of all formats that `md info` reads to the problem of the last reader that was tried.
 fn perhaps_unknown(problem: Problem) -> Error {
     fn names<R>(formats: &[Format<R>]) -> impl Iterator<Item = &'static str> {
         formats.iter().map(|format| format.name)
@@ -85,7 +85,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 /// Returns the first 8 bytes of a file, because a whole trajectory may be larger than memory. The result is empty if
-/// the file cannot be read. In this case the reader of the next format reports the reason.
+/// the file cannot be read; then the reader of the next format reports the reason.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = vec![];
     if let Ok(file) = format::file::open(path) {
@@ -94,7 +94,7 @@ fn beginning(path: &Path) -> Vec<u8> {
     bytes
 }
 
-// Results of `writeln!` are dropped below, because writing to a String cannot fail.
+// The results of `writeln!` are dropped below, because writing to a String cannot fail.
 
 fn topology(format: &str, description: &Description) -> String {
     let topology = &description.topology;
@@ -132,8 +132,8 @@ fn without_parameters(format: &str, topology: &Topology) -> String {
     )
 }
 
-/// Describes the combination rule that gives the parameters of most pairs of Lennard-Jones types, and the number of
-/// pairs with other parameters.
+/// Describes the combination rule from which the parameters of most pairs of Lennard-Jones types follow, and the number
+/// of pairs with other parameters.
 fn combination(nonbonded: &Nonbonded) -> String {
     let types: Vec<u32> = (0..nonbonded.types as u32).collect();
     let pairs = types.len() * types.len().saturating_sub(1) / 2;
@@ -149,7 +149,7 @@ fn combination(nonbonded: &Nonbonded) -> String {
     }
 }
 
-/// Describes counts, mass and charge of a topology on one line.
+/// Describes the numbers of atoms, residues and molecules, the mass and the charge of a topology on one line.
 pub(super) fn contents(topology: &Topology) -> String {
     let waters = (0..topology.residues.len()).filter(|&residue| topology.is_water(residue)).count();
     let molecules = topology.molecules().len();
@@ -179,7 +179,7 @@ fn coordinates(format: &str, coordinates: &Coordinates) -> String {
     text
 }
 
-/// Describes edges, angles, volume and largest cutoff of a cell on one line.
+/// Describes edges, angles, volume and largest possible cutoff of a cell on one line.
 pub(super) fn cell_line(cell: &PeriodicCell) -> String {
     let ([a, b, c], [alpha, beta, gamma]) = cell.lengths_angles();
     format!(
@@ -189,7 +189,7 @@ pub(super) fn cell_line(cell: &PeriodicCell) -> String {
     )
 }
 
-/// Returns the mass density in g/cm³.
+/// Returns the mass density of the system in g/cm³.
 pub(super) fn density(topology: &Topology, cell: &PeriodicCell) -> f64 {
     topology.atoms.iter().map(|atom| atom.mass).sum::<f64>() / cell.volume() * DENSITY
 }

@@ -1,4 +1,4 @@
-//! The input file and the options that override it, for every subcommand that takes one.
+//! Input file and the options that override its settings, for every subcommand that reads an input file.
 
 use std::path::{Path, PathBuf};
 
@@ -26,14 +26,14 @@ impl Input {
         &self.input
     }
 
-    /// Reads and checks the input file. A setting in `options` overrides one in `--set`, `--set` overrides the
-    /// environment, and the environment overrides the input file.
+    /// Reads and checks the input file. `options` override `--set`, `--set` overrides the environment, and the
+    /// environment overrides the input file.
     pub(super) fn read(&self, options: Vec<Override>) -> Result<Config> {
         let config = Config::read(&self.input, &self.overrides(options)?);
         config.map(complete).map_err(|error| of_another_kind(&self.input).map_or(error, Error::from))
     }
 
-    /// Reads the configuration of one replica. Settings of the replica override the settings of [`Input::read`], and
+    /// Reads the configuration of one replica. The settings of the replica override those of [`Input::read`], and
     /// `others` override the settings of the replica.
     pub(super) fn read_replica(&self, options: &[Override], replica: &Replica, others: &[Override]) -> Result<Config> {
         let overrides = [&self.overrides(options.to_vec())?, &replica.overrides, others].concat();
@@ -61,11 +61,12 @@ fn complete(mut config: Config) -> Config {
     config
 }
 
-/// Returns the problem of a file that is given as input file and is a file of another kind, for example a topology.
+/// Returns a problem if the file given as input file has another format, for example that of a topology; `None`
+/// otherwise.
 fn of_another_kind(path: &Path) -> Option<Problem> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let (name, help) = match ending {
-        // a damaged input file may resemble files of other programs
+        // no problem for a TOML file, because a damaged input file may resemble files of other programs
         "toml" => return None,
         "mdp" => ("GROMACS mdp", format!("`md import {}` translates it", path.display())),
         "mdin" => ("AMBER mdin", format!("`md import {}` translates it", path.display())),
@@ -78,7 +79,7 @@ fn of_another_kind(path: &Path) -> Option<Problem> {
     Some(problem.help(help))
 }
 
-/// Returns the settings from the environment: `MD_SIMD`.
+/// Returns the settings that environment variables override: `MD_SIMD`.
 pub(super) fn environment() -> Result<Vec<Override>> {
     match std::env::var("MD_SIMD") {
         Ok(level) => Ok(vec![Override::text_option("MD_SIMD", "run.simd", &level)]),

@@ -1,4 +1,4 @@
-//! Reading HDF5 files in a child process.
+//! Execution of commands that read HDF5 files in a child process.
 //!
 //! The HDF5 library trusts every block of a file whose checksum is right. A forged file can make the library divide
 //! by zero or read out of bounds, which ends the process. A command that reads files of unknown origin therefore runs
@@ -19,7 +19,7 @@ const CHILD: &str = "MD_ISOLATED";
 ///
 /// # Errors
 ///
-/// If reading `file` crashed the child.
+/// Fails if the child crashed while it read `file`.
 pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
     if std::env::var_os(CHILD).is_some() {
         return Ok(None);

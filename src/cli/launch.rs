@@ -1,5 +1,5 @@
-//! Start under an MPI launcher: finds the number of processes, and checks that all processes run the same program
-//! with the same input.
+//! Start under an MPI launcher: detection of the number of processes, and checks that all processes run the same
+//! program with the same input.
 
 use std::process::ExitCode;
 
@@ -9,24 +9,24 @@ use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::run::Start;
 
-/// Environment variables in which a launcher gives each process the number of processes and its rank. Only the first
-/// variable that is set is used, because `mpirun` passes on the variables of the job inside which it runs. Variables
-/// of a whole Slurm job (`SLURM_NTASKS`) are ignored, because this process may have been started without the other
-/// tasks of the job.
+/// Environment variables by which a launcher tells each process the number of processes and its rank. Only the first
+/// variable that is set is used, because `mpirun` passes on the variables of the job inside which it runs. Variables of
+/// a whole Slurm job (`SLURM_NTASKS`) are ignored, because this process may have been started without the other tasks
+/// of the job.
 const LAUNCHERS: [(Option<&str>, &str); 5] = [
     (Some("OMPI_COMM_WORLD_SIZE"), "OMPI_COMM_WORLD_RANK"), // Open MPI
     (Some("PMI_SIZE"), "PMI_RANK"),                         // MPICH, Intel MPI; srun with PMI
     (Some("MV2_COMM_WORLD_SIZE"), "MV2_COMM_WORLD_RANK"),   // MVAPICH
     (Some("SLURM_STEP_NUM_TASKS"), "SLURM_PROCID"),         // srun
-    (None, "PMIX_RANK"),                                    // PMIx without any of the above
+    (None, "PMIX_RANK"),                                    // PMIx, if none of the other variables is set
 ];
 
 /// Rank and number of processes according to the launcher.
 struct Launched {
     rank: usize,
-    /// number of processes; `None` if the launcher does not give it
+    /// number of processes; `None` if no environment variable states it
     count: Option<usize>,
-    /// environment variable that gave the rank
+    /// environment variable that states the rank
     variable: &'static str,
 }
 
@@ -39,12 +39,12 @@ impl Launched {
         })
     }
 
-    /// Whether there may be other ranks.
+    /// Whether the launcher may have started other ranks.
     fn has_others(&self) -> bool {
         self.count.is_none_or(|count| count > 1)
     }
 
-    /// Returns an error that says that the ranks cannot communicate, with the reason `why`.
+    /// Returns the error that the ranks cannot communicate, with the reason `why`.
     fn refusal(&self, why: &str, help: &str) -> Error {
         let Launched { rank, variable, .. } = self;
         let all = self.count.map_or(String::new(), |count| format!(" of {count}"));
@@ -65,7 +65,7 @@ impl Launched {
         Err(self.refusal("this md was built without MPI", help))
     }
 
-    /// Returns all ranks, including this process.
+    /// Connects to all ranks that the launcher started, and returns the handle of this process among them.
     fn ranks(&self) -> Result<Ranks> {
         let ranks = self.start()?;
         if ranks.count() == 1 && self.count.is_some_and(|count| count > 1) {
@@ -76,8 +76,8 @@ impl Launched {
     }
 }
 
-/// Calls `work` on each rank that the launcher started, or on this process alone if `alone` is set. All ranks end
-/// with the same exit code, and rank 0 prints the error. An error must therefore be the same on all ranks
+/// Calls `work` on each rank that the launcher started, or on this process alone if `alone` is set. All ranks end with
+/// the same exit code, and rank 0 prints the error. Therefore `work` must return the same error on all ranks
 /// (`Ranks::agree`).
 pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode>) -> ExitCode {
     let launched = Launched::here().filter(|launched| !alone && launched.has_others());
@@ -88,13 +88,13 @@ pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode
     };
     let code = same_program(&ranks).and_then(|()| work(&ranks));
     let code = code.unwrap_or_else(|error| ended(&error, ranks.is_first()));
-    // all ranks end together, because a launcher may kill the other ranks when one rank ends with an exit code other
-    // than 0
+    // all ranks wait and end together, because a launcher may kill the other ranks when one rank ends with an exit code
+    // other than 0
     ranks.barrier();
     code
 }
 
-/// Returns the exit code of an error. Prints the error if `is_shown` is set, as it is on rank 0.
+/// Returns the exit code of an error. Prints the error if `is_shown`, which is set on rank 0 only.
 fn ended(error: &Error, is_shown: bool) -> ExitCode {
     if is_shown { failed(error) } else { ExitCode::from(error.exit_code()) }
 }

@@ -1,4 +1,4 @@
-//! The command line: one file per subcommand. Only this layer prints and reads the environment.
+//! Command line, with one file per subcommand. Only this module prints and reads the environment.
 
 mod analyze;
 mod bench;
@@ -119,7 +119,8 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
-    /// Returns the file of unknown origin that the command reads with C libraries, if there is one.
+    /// Returns the file of unknown origin that the command reads with C libraries, if there is one. The command then
+    /// runs in a child process.
     fn file(&self) -> Option<&Path> {
         match self {
             Command::Analyze(command) => Some(command.file()),
@@ -140,7 +141,7 @@ fn failed(error: &Error) -> ExitCode {
     ExitCode::from(error.exit_code())
 }
 
-/// Prints lines on standard error. Failures are ignored.
+/// Prints lines on standard error. Errors are ignored.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable_lines(text));
 }
@@ -150,7 +151,7 @@ fn describe(text: &str) -> Result<()> {
     print(&printable_lines(text))
 }
 
-/// Prints on standard output, without control characters. A closed pipe (`md help | head`) is not an error.
+/// Prints text on standard output, without control characters. A closed pipe (`md help | head`) is not an error.
 fn print(text: &str) -> Result<()> {
     let text = printable(text, usize::MAX);
     let mut out = std::io::stdout().lock();

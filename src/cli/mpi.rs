@@ -16,12 +16,12 @@ pub(super) fn start() -> Result<Ranks> {
     Ok(Ranks::over(library.rank(), library.count(), Arc::new(library)))
 }
 
-/// The MPI communicator of all ranks. A mutex allows only one thread at a time to call the MPI library.
+/// MPI communicator of all ranks. A mutex allows only one thread at a time to call the MPI library.
 struct Library(Mutex<World>);
 
 struct World {
     communicator: SimpleCommunicator,
-    /// finalises MPI when dropped
+    /// MPI environment, which finalises MPI when dropped
     _universe: Universe,
 }
 

@@ -1,4 +1,4 @@
-//! `md info` for the output files of a run, and `md repair`.
+//! Descriptions of the output files of a run for `md info`, and the command `md repair`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl Repair {
     }
 }
 
-// Results of `writeln!` are dropped below, because writing to a String cannot fail.
+// The results of `writeln!` are dropped below, because writing to a String cannot fail.
 
 pub(super) fn trajectory(path: &Path, format: &Format) -> Result<String> {
     let Description { title, lines } = format.files.describe(path)?;
@@ -108,7 +108,7 @@ pub(super) fn summary(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Rounds a time in ps, to remove the rounding errors that come from adding time steps.
+/// Rounds a time (ps), to remove the rounding errors that arise from adding time steps.
 pub(super) fn rounded(time: f64) -> f64 {
     (time * 1e6).round() / 1e6
 }

@@ -19,7 +19,7 @@ use crate::run::{
     Engine, Plan, ReplicaJob, ReplicaPlacement, Start, estimated_acceptances, preflight, processors, warnings,
 };
 
-/// All replicas of an input file, read and checked.
+/// Replicas of an input file, after reading and checks.
 pub(super) struct Replicas<'a> {
     pub(super) ensemble: &'a Ensemble,
     pub(super) spread: ReplicaPlacement,
@@ -40,7 +40,7 @@ impl<'a> Replicas<'a> {
         Ok(Some(replicas))
     }
 
-    /// Reads and checks the replicas on one rank. Errors name the replica.
+    /// Reads and checks the replicas that run on this rank. Errors name the replica.
     fn spread(input: &Input, options: &[Override], ensemble: &'a Ensemble, spread: ReplicaPlacement) -> Result<Self> {
         let threads = [Override::option("ensemble", "", "run.threads", spread.threads.to_string())];
         let read = |replica| input.read_replica(options, replica, &threads);
@@ -75,7 +75,7 @@ impl<'a> Replicas<'a> {
         jobs
     }
 
-    /// Returns the plan and the start of the first replica.
+    /// Returns the plan and the initial state of the first replica.
     pub(super) fn first(&self) -> (&Plan, &Start) {
         (&self.configs[0].plan, &self.starts[0])
     }
@@ -115,7 +115,7 @@ impl<'a> Replicas<'a> {
                 plan.dynamics().map(|(_, stage)| plan.target(stage.steps) as f64 * stage.timestep).sum::<f64>();
         }
         memory.sort_by(|a, b| b.total_cmp(a));
-        // in replica exchange all replicas are in memory, because replicas wait for each other
+        // replica exchange holds all replicas in memory, because replicas wait for each other
         let (held, whose) = match (ensemble.is_exchange(), all.div_ceil(ranks)) {
             (false, _) => (spread.at_once, "the replicas that run at the same time".to_owned()),
             (true, _) if ranks == 1 => (all, "all".to_owned()),
@@ -139,7 +139,7 @@ impl<'a> Replicas<'a> {
         Ok(text)
     }
 
-    /// Describes what is exchanged, how often, and the expected acceptance.
+    /// Describes the exchanged quantity, the interval between attempts, and the expected acceptance.
     fn describe_exchange(&self, text: &mut String) {
         let (plan, start) = self.first();
         let Some(exchange) = &plan.exchange else { return };
@@ -158,8 +158,8 @@ impl<'a> Replicas<'a> {
         }
     }
 
-    /// Returns the warnings of the other replicas that the first replica does not have. A warning that several
-    /// replicas have is returned once.
+    /// Returns the warnings of all replicas except those that the first replica has, too. A warning of several replicas
+    /// is returned once.
     pub(super) fn further_warnings(&self) -> Vec<String> {
         let of = |index: usize| {
             let Start { system, state, left_out, .. } = &*self.starts[index];
@@ -176,7 +176,7 @@ impl<'a> Replicas<'a> {
     }
 }
 
-/// Returns the configuration of the replica that `--replica` names.
+/// Returns the configuration of the replica `which`, the value of `--replica`.
 pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &str) -> Result<Config> {
     let Some(ensemble) = &shared.ensemble else {
         let problem = Problem::new(format!("--replica {which}: the input file has no [ensemble]"));
@@ -189,12 +189,12 @@ pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &
     input.read_replica(options, ensemble.find(which)?, &[])
 }
 
-/// Maximum number of waits for another process that writes `ensemble.json`. Writing the file takes some milliseconds.
+/// Maximum number of waits while another process writes `ensemble.json`, which takes some milliseconds.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Writes `ensemble.json` from the contents of the replicas' folders, after a single replica has run. If a process
-/// that runs all replicas has locked the folder, that process writes the file instead.
+/// Writes `ensemble.json` from the contents of the replicas' folders, after a single replica has run. If a process that
+/// runs all replicas has locked the folder, that process writes the file instead.
 pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
     for _ in 0..ATTEMPTS {
         match OutputLock::acquire(directory) {
@@ -203,7 +203,7 @@ pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
                 status.replicas.iter_mut().for_each(|replica| replica.refresh(directory));
                 return status.write(directory);
             }
-            // the folder is in use
+            // another process has locked the folder
             Err(Error::Input(_)) => std::thread::sleep(PAUSE),
             Err(error) => return Err(error),
         }
@@ -211,9 +211,9 @@ pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the status of a replica that has not begun.
+/// Returns the status of a replica that has not started.
 fn status(replica: &Replica) -> ReplicaStatus {
-    // the output directory of the replica is left out, because it follows from the name of its folder
+    // the setting of the output directory is left out, because it follows from the name of the folder
     let settings = replica.overrides.iter().filter(|setting| setting.key != "output.directory");
     let json = |setting: &Override| {
         let table = toml::from_str::<toml::Table>(&format!("value = {}", setting.value)).ok()?;

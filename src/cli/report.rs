@@ -1,4 +1,4 @@
-//! `md report`: writes the page of a run.
+//! `md report`: writes the HTML report of a run.
 
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ impl Report {
     }
 }
 
-/// Writes the page at the end of a run, and prints its path unless `quiet` is set. A failure is a warning, because the
-/// results of the run are complete.
+/// Writes the HTML report at the end of a run, and prints its path unless `quiet` is set. A failure is only a warning,
+/// because the results of the run are complete.
 pub(super) fn at_end(folder: &Path, quiet: bool) {
     let written = catch_unwind(|| write(folder, Options::default()));
     match written {

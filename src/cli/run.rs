@@ -103,7 +103,7 @@ impl Run {
         Ok(outcome)
     }
 
-    /// Returns the options, the configuration and the text of the input file.
+    /// Returns the options as settings, the configuration and the text of the input file.
     fn prepare(&self) -> Result<(Vec<Override>, Config, String)> {
         let options = self.overrides()?;
         let config = self.input.read(options.clone())?;
@@ -116,8 +116,8 @@ impl Run {
         Ok((options, config, text))
     }
 
-    /// Returns the seed if the input file asks for a random seed. A run that continues keeps its seed, and a new run
-    /// draws a seed.
+    /// Returns the seed if the input file requests a random seed: the seed of the earlier command if the run continues,
+    /// and otherwise a new one.
     fn drawn_seed(&self, config: &Config) -> Option<u64> {
         let drawn = config.drawn_seed?;
         let of = |folder: &Path| Some(Checkpoint::read(&folder.join("checkpoint.md")).ok()??.body.plan.run.seed);
@@ -133,8 +133,8 @@ impl Run {
         known.or(Some(drawn))
     }
 
-    /// Computes one run on all ranks together. Rank 0 reads and writes files, and tells the other ranks what to
-    /// compute.
+    /// Computes one simulation on all ranks together. Rank 0 reads and writes files, and sends the other ranks their
+    /// work.
     fn among(&self, config: &Config, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
         let engine = Engine::among(&config.plan, ranks)?;
         let end = if ranks.is_first() {
@@ -177,8 +177,8 @@ impl Run {
         end
     }
 
-    /// Writes the page of a run that has finished, was stopped, or became unstable. If the run had finished before,
-    /// the page is written only if it is missing, for example because the earlier command was killed.
+    /// Writes the HTML report of a run that has finished, was stopped, or became unstable. If an earlier command
+    /// finished the run, the report is written only if it is missing, for example because that command was killed.
     fn report(&self, config: &Config, end: &Result<Outcome>) {
         let folder = &config.plan.output.directory;
         let is_due = match end {
@@ -244,7 +244,7 @@ impl Run {
         end
     }
 
-    /// Returns the function that prints lines of the log on the terminal, from level `from` on.
+    /// Returns a function that prints the lines of the log with at least the level `from` on the terminal.
     fn echo(&self, from: Level) -> Echo {
         let shown = if self.quiet { Level::Warning } else { from };
         Box::new(move |level, text| {
@@ -258,7 +258,7 @@ impl Run {
         Progress::new(!self.quiet && std::io::stderr().is_terminal(), PROGRESS_INTERVAL)
     }
 
-    /// Returns the options as settings of keys, so that the effective configuration shows them.
+    /// Returns the options of the command line as settings of keys, so that the effective configuration shows them.
     fn overrides(&self) -> Result<Vec<Override>> {
         let mut overrides = vec![];
         let mut number = |name, key, value: Option<String>| {

@@ -33,10 +33,10 @@ pub(super) struct Select {
     index: Option<String>,
 }
 
-/// Number of residue names in the table, and number of atoms that are named.
+/// Number of residue names in the table, and number of atoms that are listed by name.
 const NAMES_SHOWN: usize = 20;
 const ATOMS_SHOWN: usize = 10;
-/// Number of atoms on a line of an index file, as GROMACS writes it.
+/// Number of atoms on a line of an index file, as in files of GROMACS.
 const IN_LINE: usize = 15;
 
 impl Select {
@@ -66,7 +66,7 @@ impl Select {
         let count = named.as_ref().map(|topology| topology.atoms.len());
         let mut source = match open(&self.file, count) {
             Ok(source) => source,
-            // the file is a topology, whose names were read already
+            // the file is a topology, and the names were already read from it
             Err(_) if self.topology.is_none() && !is_trajectory => {
                 let topology = named.expect("the names of a file that is not a trajectory were read");
                 let atoms = select(&topology, &self.selection)?;
@@ -83,7 +83,7 @@ impl Select {
         Ok((topology, atoms))
     }
 
-    /// Returns the names in a file whose format is used for structures as well as for trajectories.
+    /// Returns the names of the atoms in a file whose format is used for structures as well as for trajectories.
     fn names_of_structure(&self, source: &dyn FrameSource) -> Result<Topology> {
         if !source.labels().is_empty() {
             return Ok(topology::read(&self.file)?.topology);
@@ -109,7 +109,7 @@ fn index_group(group: &str, atoms: &[u32]) -> Result<String> {
 
 /// Returns the number of atoms, a table of residue names, and the first atoms.
 fn description(topology: &Topology, atoms: &[u32]) -> String {
-    // residues of each name, atoms of each name, and the last residue that was counted
+    // for each residue name: number of residues, number of atoms, and the last residue that was counted
     let mut counts: HashMap<Name, (usize, usize)> = HashMap::new();
     let mut last = None;
     let mut residues = 0;

@@ -1,4 +1,4 @@
-//! Topology that goes with a trajectory.
+//! Reading of the topology that belongs to a trajectory.
 
 use std::io::Read;
 use std::path::Path;
@@ -41,13 +41,13 @@ pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
     problem.help("give a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
-/// Returns a warning if atoms at alternative locations were left out; `None` if no atoms were left out.
+/// Returns a warning if alternative locations of atoms were left out; `None` if there were none.
 pub(super) fn left_out(count: usize) -> Option<String> {
     let words = "atoms at alternative locations are left out: the first location in each residue is used";
     (count > 0).then(|| format!("{count} {words}"))
 }
 
-/// Returns the atoms that the text selects. Distances are those in the first frame.
+/// Returns the atoms that the text selects. Distances are those in the first frame of the trajectory.
 pub(super) fn select_first(topology: &Topology, trajectory: &mut dyn FrameSource, text: &str) -> Result<Vec<u32>> {
     if trajectory.frames() == 0 || !needs_positions(text) {
         return Ok(select(topology, text)?);

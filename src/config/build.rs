@@ -1,6 +1,6 @@
-//! Assembles the plan from checked values, and checks combinations of keys.
+//! Assembly of the plan from checked values, and checks of combinations of keys.
 //!
-//! A function of this module returns `None` only if a problem has been recorded, either by the function or earlier,
+//! Every function of this module that returns `None` guarantees that a problem has been recorded, by itself or earlier,
 //! when the values were read.
 
 use std::time::Duration;
@@ -90,8 +90,8 @@ fn scaled_solute(table: &Table) -> Option<Option<ScaledSolute>> {
     Some(Some(ScaledSolute { select: inner.text("select")?.to_owned(), factor: inner.number("factor")? }))
 }
 
-/// Returns a distance. `Setting::Given(None)` means that the key has a word instead of a distance, for example
-/// "none". `Setting::ForceField` means the convention of the force field.
+/// Returns the distance that is the value of a key. `Setting::Given(None)` means that the value is a word instead of a
+/// distance, for example "none". `Setting::ForceField` means the convention of the force field.
 fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
     match table.word(name) {
         Some(words::FORCE_FIELD) => Some(Setting::ForceField),
@@ -150,7 +150,7 @@ fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<Electros
     })
 }
 
-/// Spline orders for which error coefficients exist.
+/// B-spline orders of PME for which error coefficients exist.
 const ORDERS: [i64; 4] = [4, 5, 6, 8];
 
 fn lj_pme(table: &Table, problems: &mut Vec<Problem>) -> Option<LjPmeSpec> {
@@ -161,7 +161,8 @@ fn lj_pme(table: &Table, problems: &mut Vec<Problem>) -> Option<LjPmeSpec> {
     }
 }
 
-/// Returns the PME settings of the key `name`, which is `pme` or `lj_pme`; `lj_pme` has no force error.
+/// Returns the PME settings of the key `name`, which is `pme` or `lj_pme`. The table `lj_pme` has no key for a force
+/// error.
 fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
     let before = problems.len();
     let given = |name| table.is_given(name);

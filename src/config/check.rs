@@ -1,4 +1,4 @@
-//! Checks of the files that an input file names.
+//! Checks of the files that are named in an input file.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn missing_file(key: &Key, text: &str) -> Option<Problem> {
     })
 }
 
-/// Returns the file in the same folder with the most similar name.
+/// Returns the name of the file in the same folder whose name is most similar.
 pub(super) fn neighbour(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).ok()?;

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::run::Plan;
 
-/// Sections and keys that do not change the physics. The output settings of stages do not change the physics either.
-/// If a topology changes because other files are included, the fingerprint of the system changes.
+/// Sections and keys that do not change the physics. (The output settings of stages do not change the physics either.)
+/// The paths of included files are among them, because the fingerprint of the system changes with the contents of a
+/// topology.
 const FREE: [&str; 9] = [
     "output",
     "system.include",
@@ -22,15 +23,15 @@ const FREE: [&str; 9] = [
 /// After conversion the values differ by a few rounding errors of 1.1e-16.
 const SPELLING: f64 = 1e-14;
 
-/// Name of the enum variant for a setting that is given in the input file and does not follow from the force field.
-/// The name is not a key of the input file.
+/// Name of an enum variant for settings that are given in the input file instead of following from the force field. The
+/// name is not a key of the input file.
 const GIVEN: &str = "given";
 
 /// Lists the differences in physics between `old` and `new`, one line each; the list is empty if `new` may continue
 /// `old`.
 ///
-/// The following differences are ignored: output, device, threads and limits, longer stages, stages added at the end,
-/// and files of the same name in another folder. Values are shown in internal units (nm, ps, kJ/mol).
+/// Ignored differences are output, device, threads and limits, longer stages, stages added at the end, and files of the
+/// same name in another folder. Values are shown in internal units (nm, ps, kJ/mol).
 pub fn physics_diff(old: &Plan, new: &Plan) -> Vec<String> {
     let (Ok(old), Ok(new)) = (serde_json::to_value(old), serde_json::to_value(new)) else {
         return vec!["the plans cannot be compared".to_owned()];

@@ -1,4 +1,4 @@
-//! Assembles the stages of the plan from checked values.
+//! Assembly of the stages of the plan from checked values.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::ensemble::thermostat::{Thermostat, ThermostatGroup};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
-/// Returns all stages; `None` if a problem has been recorded. `output` has the output settings of the run, which a
+/// Returns all stages; `None` if a problem has been recorded. `output` holds the output settings of the run, which a
 /// stage may override.
 pub(super) fn stages(
     tables: &[Table],
@@ -37,7 +37,7 @@ pub(super) fn stages(
             );
         }
     }
-    // every stage is checked before the first error ends the loop, so that all problems are reported
+    // every stage is checked before an invalid one ends the function, so that all problems are reported
     let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, output, problems)).collect();
     stages.into_iter().collect()
 }
@@ -53,7 +53,7 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
     };
     let frozen = frozen(table, problems);
     let output = stage_output(table, output, problems);
-    // every restraint is checked before the first error ends the loop, so that all problems are reported
+    // every restraint is checked before an invalid one ends the function, so that all problems are reported
     let position_restraints: Vec<Option<PositionRestraint>> =
         table.tables("position_restraints").iter().map(|inner| position_restraint(inner, problems)).collect();
     let restraints: Vec<Option<Restraint>> =
@@ -162,7 +162,7 @@ fn impulses(table: &Table) -> Option<MultipleTimeSteps> {
     Some(MultipleTimeSteps { every: u32::try_from(table.integer("every")?).ok()? })
 }
 
-/// Returns a coupling table; `Some(None)` if the value is the word "none".
+/// Returns the table of a thermostat or barostat; `Some(None)` if the value is the word "none".
 fn coupling<'a>(table: &'a Table, name: &str) -> Option<Option<&'a Table>> {
     table.word(name).map(|_| None).or_else(|| table.table(name).map(Some))
 }
@@ -280,8 +280,8 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
     })
 }
 
-/// Returns values for x, y and z. The table has either one value for all directions, or one value for each group of
-/// directions that the barostat couples together.
+/// Returns values for x, y and z. The table has one value for all directions, or one value for each group of directions
+/// that the barostat scales together.
 fn along_directions<T: Clone>(
     table: &Table,
     name: &str,
@@ -310,11 +310,11 @@ fn along_directions<T: Clone>(
     Some(along)
 }
 
-/// Relative rounding error of a product of decimal numbers.
+/// Tolerance for the relative rounding error of a product of decimal numbers.
 const ROUNDING: f64 = 1e-12;
 
-/// Records a problem if a relaxation time is too short. If the relaxation time is shorter than the interval between
-/// couplings, a coupling overshoots. Stochastic cell rescaling needs several couplings per relaxation time.
+/// Records a problem if a relaxation time is too short. A relaxation time shorter than the interval between couplings
+/// would overshoot. Stochastic cell rescaling needs several couplings per relaxation time.
 fn long_enough(
     table: &Table,
     name: &str,

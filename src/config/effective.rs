@@ -7,13 +7,13 @@ use super::keys::ROOT;
 use super::place::Place;
 use super::value::{Entry, Table, Value};
 
-/// Comment behind a value that the input file does not set.
+/// Comment after a value that the input file does not set.
 const DEFAULT: &str = "  # default";
 
 /// Setting of the input file that differs from its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenSetting {
-    /// heading of the section, as `forces`, or `stage 2`
+    /// heading of the section, such as `forces` or `stage 2`
     pub section: String,
     /// name of the key
     pub key: String,
@@ -100,7 +100,7 @@ mod tests {
         let found = given(&config.effective);
         let named: Vec<(&str, &str)> =
             found.iter().map(|setting| (setting.section.as_str(), setting.key.as_str())).collect();
-        // the seed is set to its default
+        // the file sets the seed to its default value, so that the seed is not listed
         assert!(named.contains(&("forces", "cutoff")) && !named.contains(&("run", "seed")), "{named:?}");
         assert!(named.contains(&("stage 2", "duration")) && named.contains(&("stage 1", "kind")), "{named:?}");
         let cutoff = found.iter().find(|setting| setting.key == "cutoff").expect("the cutoff");

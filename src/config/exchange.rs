@@ -1,5 +1,4 @@
-//! Settings of `ensemble.exchange`: checks the requirements of replica exchange, and collects the thermodynamic
-//! states.
+//! Settings of `ensemble.exchange`: checks of the requirements of replica exchange, and the thermodynamic states.
 
 use super::dynamics::WHOLE_STEPS;
 use super::replicas::constant;
@@ -12,7 +11,7 @@ use crate::restraint::Potential;
 use crate::run::{Dynamics, Interval, Plan, Stage, StageKind, TuningMethod};
 
 /// Returns the number of steps between exchange attempts, for an ensemble of `replicas` replicas with the stages of
-/// `plan`; `None` if there is no exchange.
+/// `plan`; `None` if replicas are not exchanged.
 pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &mut Vec<Problem>) -> Option<u64> {
     let inner = table.table("exchange")?;
     let mut wrong = |what: &str, help: &str| {
@@ -101,13 +100,13 @@ fn is_constant(thermostat: &Thermostat) -> bool {
     groups.chain([&thermostat.temperature]).all(|temperature| constant(temperature).is_some())
 }
 
-/// Returns the temperature in K if it is the same for all groups and at all times.
+/// Returns the temperature (K) if it is the same for all groups and at all times, and `None` otherwise.
 fn temperature(thermostat: &Thermostat) -> Option<f64> {
     let all = constant(&thermostat.temperature)?;
     thermostat.groups.iter().all(|group| constant(&group.temperature) == Some(all)).then_some(all)
 }
 
-/// Returns the pressure in kJ/mol/nm³ if it is the same in all directions and at all times.
+/// Returns the pressure (kJ/mol/nm³) if it is the same in all directions and at all times, and `None` otherwise.
 fn pressure(barostat: &Barostat) -> Option<f64> {
     match barostat.pressure.each_ref().map(constant) {
         [Some(x), Some(y), Some(z)] if x == y && y == z => Some(x),

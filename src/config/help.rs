@@ -6,10 +6,10 @@ use super::key::{Key, quoted};
 use super::keys;
 use crate::error::typing_errors;
 
-/// Returns the help text of the key with the dotted path `path`. If there is no such key, the error lists the key with
-/// the purpose of a key of another program, or else at most three similar paths.
+/// Returns the help text of the key with the dotted path `path`. If there is no such key, the error lists the key of
+/// `md` that has the same purpose as a key of this name in another program, or else at most three similar paths.
 pub fn describe(path: &str) -> Result<String, Vec<String>> {
-    // a path may be shortened to its last names; it then matches every key that ends with these names
+    // a path may consist of the last names only; the path then matches every key that ends with these names
     let wanted = path.trim_matches(['[', ']']);
     let matches: Vec<(String, &Key)> =
         keys::all().into_iter().filter(|(full, _)| full == wanted || full.ends_with(&format!(".{wanted}"))).collect();
@@ -29,7 +29,7 @@ pub fn describe(path: &str) -> Result<String, Vec<String>> {
     Ok(matches.iter().map(|(full, key)| entry(full, key)).collect::<Vec<_>>().join("\n"))
 }
 
-/// Description of a key for people.
+/// Documentation of a key for the user.
 #[derive(Clone, Debug)]
 pub struct KeyEntry {
     /// dotted path of the key
@@ -40,7 +40,7 @@ pub struct KeyEntry {
     pub value: String,
     /// default in words
     pub default: String,
-    /// setting without which the key is refused
+    /// setting of another key without which this key is refused
     pub only: Option<String>,
     /// example of a line of the input file
     pub example: String,
@@ -84,7 +84,7 @@ fn entry(path: &str, key: &Key) -> String {
 /// Width of help text in columns.
 const WIDTH: usize = 100;
 
-/// Wraps `text` at blanks and indents further lines.
+/// Wraps `text` at blanks to [`WIDTH`] columns, and indents all lines after the first.
 fn wrapped(text: &str, indent: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;

@@ -9,7 +9,7 @@ use crate::units::Dimension;
 /// Key of the input file.
 #[derive(Debug)]
 pub struct Key {
-    /// name inside its table
+    /// name of the key inside its table
     pub name: &'static str,
     /// kind of value
     pub kind: Kind,
@@ -21,13 +21,13 @@ pub struct Key {
     /// name and words of an earlier key in the same table. The key is allowed only if the earlier key has one of
     /// these words
     pub only: Option<(&'static str, &'static [&'static str])>,
-    /// example of a value, as written in the file
+    /// example of a value, in the syntax of the input file
     pub example: &'static str,
     /// description for the user
     pub doc: &'static str,
 }
 
-/// Kinds of value.
+/// Kind of the value of a key.
 #[derive(Debug)]
 pub enum Kind {
     /// word from the list of the key
@@ -206,7 +206,7 @@ impl Key {
     }
 }
 
-/// Returns the words in quotes.
+/// Returns the words in quotes, joined by `separator`.
 pub(super) fn quoted(words: &[&str], separator: &str) -> String {
     words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(separator)
 }

@@ -1,9 +1,9 @@
-//! Reader of the input file: from TOML text to a checked [`Plan`]. Reports all problems at once.
+//! Reader of the input file: from TOML text to a checked [`Plan`]. All problems are reported at once.
 //!
-//! The text becomes raw values with their positions (`raw`). Presets become stages (`stages`). Command-line options
-//! and the settings of a replica (`replicas`) override raw values. Values are checked against the table of keys
-//! ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files that a plan names. A
-//! reader of the code begins with [`Config::parse`].
+//! The text is parsed to raw values with their positions (`raw`). Presets are expanded to stages (`stages`).
+//! Command-line options and the settings of a replica (`replicas`) override raw values. Values are checked against the
+//! table of keys ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files that a
+//! plan names. A reader of the code begins with [`Config::parse`].
 
 mod build;
 mod check;
@@ -47,20 +47,20 @@ use crate::run::Plan;
 /// Input file after all checks for which no other file is needed.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// the plan
+    /// what the run computes and writes
     pub plan: Plan,
     /// the whole configuration with every default, as TOML from which the same plan can be read
     pub effective: String,
     /// replicas of `[ensemble]`; `plan` has the settings that all replicas share
     pub ensemble: Option<Ensemble>,
-    /// whether the run ends with a page (`output.report`)
+    /// whether the run writes an HTML report at its end (`output.report`)
     pub report: bool,
-    /// random seed of `plan`; each reading of the file draws another seed. `None` if the file does not ask for a
+    /// random seed of `plan`, which is drawn anew each time the file is read; `None` if the file does not request a
     /// random seed
     pub drawn_seed: Option<u64>,
 }
 
-/// Options for reading an input file.
+/// Conditions under which an input file is read.
 #[derive(Clone, Copy)]
 struct Reading {
     /// whether the files that the input file names must exist
@@ -162,7 +162,8 @@ fn not_read(path: &Path, error: &std::io::Error) -> Error {
     Problem::new(format!("cannot read the input file: {error}")).in_file(path).help(help).into()
 }
 
-/// Adds file and line to a problem that points into the input file, whose lines end at `newlines`.
+/// Adds file and line to a problem that has a position in the input file. `newlines` are the byte offsets of the line
+/// ends.
 fn located(problem: Problem, path: &Path, newlines: &[usize]) -> Problem {
     match &problem.span {
         Some(span) => {

@@ -17,7 +17,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Adds this place to a problem.
+    /// Adds this origin of a value to a problem.
     pub fn problem(&self, problem: Problem) -> Problem {
         match self {
             Place::File(span) => problem.at_span(span.clone()),

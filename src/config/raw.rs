@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::place::Place;
 use crate::error::Problem;
 
-/// Value as written.
+/// Value as written in the input file, with its position.
 #[derive(Clone, Debug)]
 pub(super) struct Raw {
     pub(super) node: Node,
@@ -21,7 +21,7 @@ pub(super) struct Raw {
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Text(String),
-    /// digits as written, the value as an integer if it is one, and the value as f64
+    /// number: digits as written, the value as an integer if it is one, and the value as `f64`
     Number {
         text: String,
         integer: Option<i64>,
@@ -64,7 +64,7 @@ impl Raw {
             Node::Number { integer: Some(value), .. } => value.to_string(),
             Node::Number { text, .. } => text.clone(),
             Node::Boolean(value) => value.to_string(),
-            // no key accepts a date, so any date serves in the message
+            // no key accepts a date, so that an arbitrary date can be shown in the message
             Node::Datetime => "1970-01-01".to_owned(),
             Node::Array(items) => format!("[{}]", items.iter().map(Raw::text).collect::<Vec<_>>().join(", ")),
             Node::Table(members) => {
@@ -79,7 +79,7 @@ impl Raw {
 pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
     match DeTable::parse(text) {
         Ok(table) => {
-            // a key that is missing from the whole file is reported at the first byte of the file
+            // a required key that the whole file lacks is reported at the first byte of the file
             Ok(Raw { node: Node::Table(members(table.get_ref(), &Place::File)), place: Place::File(0..0) })
         }
         Err(error) => {
@@ -137,8 +137,8 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) 
     Raw { node, place: place(value.span()) }
 }
 
-/// Largest number of parts of a dotted key. The deepest key, `stage.NAME.output.trajectory.every`, has five parts.
-/// The limit bounds the recursion in which tables are built and dropped.
+/// Largest number of names in a dotted key. The deepest key, `stage.NAME.output.trajectory.every`, has five. The limit
+/// bounds the recursion in which tables are built and dropped.
 const DEEPEST: usize = 8;
 
 /// Setting from the command line, or of one replica of an ensemble.
@@ -155,7 +155,7 @@ pub struct Override {
 }
 
 impl Override {
-    /// Parses the option `--set KEY=VALUE`.
+    /// Parses the text `KEY=VALUE` of the option `--set KEY=VALUE`.
     pub fn set(assignment: &str) -> Result<Self, Problem> {
         let typed = format!("--set {assignment}");
         match assignment.split_once('=') {
@@ -182,12 +182,12 @@ impl Override {
         Self { key: key.into(), value: value.into(), typed, span }
     }
 
-    /// Creates the override of an option for a key whose value is text.
+    /// Creates the override of a key whose value is text by the command-line option `name`.
     pub fn text_option(name: &str, key: &str, text: &str) -> Self {
         Self::option(name, text, key, quote(text))
     }
 
-    /// Sets the value in `root`.
+    /// Sets the value of the key in the raw input file `root`.
     pub(super) fn apply(&self, root: &mut Raw) -> Result<(), Problem> {
         let place = match &self.span {
             Some(span) => Place::File(span.clone()),
@@ -225,7 +225,8 @@ impl Override {
     }
 }
 
-/// Returns the value of `name` in `table`. A missing value is created; a value that is not a table becomes a table.
+/// Returns the value of `name` in `table`. A missing value is created; if `table` is not a table, it is replaced by
+/// one.
 fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     let empty = || Raw { node: Node::Table(vec![]), place: place.clone() };
     if !matches!(table.node, Node::Table(_)) {
@@ -239,8 +240,7 @@ fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     &mut members[index].value
 }
 
-/// Returns the stage with the name `which`. If there is no such stage, `which` may be the number of a stage, counted
-/// from 1.
+/// Returns the stage named `which`. If no stage has this name, `which` may be the number of a stage, counted from 1.
 fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
     let Node::Array(items) = &mut stages.node else { return Err(Problem::new("the input file has no stages")) };
     let names: Vec<String> = items.iter().map(stage_name).collect();

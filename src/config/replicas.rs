@@ -12,16 +12,16 @@ use crate::error::Problem;
 use crate::observe::replicas::title;
 use crate::run::{Dynamics, Plan, Velocities};
 
-/// Replicas of an input file.
+/// Ensemble of replicas of an input file.
 #[derive(Clone, Debug)]
 pub struct Ensemble {
-    /// number of replicas that run at the same time, if the file sets it
+    /// number of replicas that run at the same time; `None` if the file does not set it
     pub at_once: Option<usize>,
     /// replicas in their order, at least one
     pub replicas: Vec<Replica>,
     /// notes on stages in which a list of `[ensemble]` changes no setting
     pub notes: Vec<String>,
-    /// steps between exchange attempts, and their seed
+    /// number of steps between exchange attempts, and the seed of the exchange; `None` without replica exchange
     exchange: Option<(u64, u64)>,
 }
 
@@ -30,11 +30,11 @@ pub struct Ensemble {
 pub struct Replica {
     /// name in messages; the default is the name of the folder
     pub name: String,
-    /// folder inside the output folder of the ensemble: `replica-3`
+    /// folder inside the output folder of the ensemble, such as `replica-3`
     pub folder: String,
     /// short description of what distinguishes the replica
     pub description: String,
-    /// settings of the replica
+    /// settings by which the replica differs from the input file
     pub overrides: Vec<Override>,
     /// difference between the seed of the replica and the seed of the input file; `None` if the replica sets its own
     /// seed
@@ -49,8 +49,8 @@ impl Replica {
 }
 
 impl Ensemble {
-    /// Returns the replica with the name `which`. If there is no such replica, `which` may be the number of a
-    /// replica, counted from 1.
+    /// Returns the replica named `which`. If no replica has this name, `which` may be the number of a replica, counted
+    /// from 1.
     pub fn find(&self, which: &str) -> Result<&Replica, Problem> {
         let by_number = || which.parse::<usize>().ok().and_then(|number| self.replicas.get(number.checked_sub(1)?));
         self.replicas.iter().find(|replica| replica.name == which).or_else(by_number).ok_or_else(|| {
@@ -86,7 +86,7 @@ pub(super) fn remove(root: &mut Raw) {
     }
 }
 
-/// Settings of one replica that differ from the common file.
+/// Settings by which one replica differs from the input file.
 #[derive(Default)]
 struct Variant {
     name: Option<String>,
@@ -145,7 +145,7 @@ fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
         description.push(format!("seed {seed}"));
         overrides.push(Override::option("ensemble", &name, "run.seed", seed.to_string()));
     }
-    // the folder comes from text of the input file, so it is valid UTF-8
+    // the folder is valid UTF-8, because its name is text of the input file
     let directory = plan.output.directory.join(&folder).to_string_lossy().into_owned();
     overrides.push(Override::text_option("ensemble", "output.directory", &directory));
     Replica {
@@ -255,8 +255,8 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
 
 const SOLUTE_TEMPERATURE: &str = "solute_temperature";
 
-/// Returns the list of scale factors of a solute. Each factor is the temperature of the last stage divided by the
-/// temperature of the solute.
+/// Returns the list that scales the interactions of a solute. Each scale factor is the temperature of the last stage
+/// divided by the temperature of the solute.
 fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<List> {
     let (entry, kelvin) = (table.get(SOLUTE_TEMPERATURE)?, table.numbers(SOLUTE_TEMPERATURE)?);
     let mut wrong = |what: &str, help: &str| {
@@ -302,7 +302,8 @@ fn texts(list: &str) -> Vec<String> {
     }
 }
 
-/// Function that returns the keys that a list sets. The function adds notes on stages that the list does not change.
+/// Function that returns the keys that a list of `[ensemble]` sets, and adds notes on stages that the list does not
+/// change.
 type Keys = fn((&Table, &Plan), &mut Vec<String>) -> Result<Vec<String>, Problem>;
 
 fn temperature_keys((table, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
@@ -353,7 +354,7 @@ fn pressure_keys((_, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<
     Ok(keys)
 }
 
-/// Returns the value of a schedule if it is constant.
+/// Returns the value of a schedule; `None` if it changes with time.
 pub(super) fn constant(schedule: &Schedule) -> Option<f64> {
     match schedule.points() {
         [(_, value)] => Some(*value),
@@ -373,7 +374,7 @@ mod tests {
         velocities = \"generate\"\nthermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }\n\
         barostat = { pressure = \"1 bar\" }\n";
 
-    /// Returns the ensemble of a file with these stages, and the configuration of each replica.
+    /// Returns the ensemble of an input file with these stages, and the configuration of each replica.
     fn read(stages: &str, ensemble: &str, options: &[Override]) -> (Ensemble, Vec<Config>) {
         let (text, path) = (format!("{FILE}{stages}[ensemble]\n{ensemble}\n"), Path::new("/base/input.toml"));
         let shared = Config::parse(&text, path, options).unwrap_or_else(|problems| panic!("{problems:?}"));
@@ -386,7 +387,7 @@ mod tests {
         (ensemble, configs)
     }
 
-    /// Returns temperature and pressure (kJ/mol/nm³) of the last stage, and the initial velocities.
+    /// Returns temperature (K) and pressure (kJ/mol/nm³) of the last stage, and the initial velocities.
     fn couplings(config: &Config) -> (f64, f64, Velocities) {
         let (_, stage) = config.plan.dynamics().next_back().unwrap();
         let pressure = stage.barostat.as_ref().map_or(0.0, |barostat| barostat.pressure[2].at(0.0));
@@ -405,7 +406,7 @@ mod tests {
         for (index, config) in configs.iter().enumerate() {
             assert_eq!(config.plan.run.seed, 40 + index as u64);
             assert_eq!(config.plan.output.directory, Path::new("/data/x").join(format!("replica-{}", index + 1)));
-            // the effective configuration gives the same run as one replica, without an ensemble
+            // the effective configuration of a replica describes the same run, without an ensemble
             let alone = Config::parse(&config.effective, Path::new("/else/effective.toml"), &[]).unwrap();
             assert!(alone.plan == config.plan && alone.ensemble.is_none() && config.ensemble.is_none());
         }

@@ -13,7 +13,7 @@ use crate::format::coordinates::cell_of;
 use crate::run::Interval;
 use crate::units::Dimension;
 
-/// Context of the checks, and the problems found.
+/// State of the checks: the folder of the input file and the problems found.
 pub(super) struct Resolver<'a> {
     /// folder of the input file, to which paths are relative
     pub(super) base: &'a Path,
@@ -48,8 +48,8 @@ impl Resolver<'_> {
 
     fn entry(&mut self, path: &str, key: &'static Key, member: Option<&Member>, table: &Table) -> Option<Entry> {
         if let Some((name, words)) = key.only {
-            // if the earlier key in the condition is missing or wrong, a problem has been reported, and this key
-            // cannot be checked
+            // if the key in the condition is missing or wrong, a problem has been reported, and the present key cannot
+            // be checked
             if !table.word(name).is_some_and(|actual| words.contains(&actual)) {
                 if let (Some(member), Some(actual)) = (member, table.get(name)) {
                     let message = format!("\"{}\" has no effect with {name} = {}", key.name, actual.text);
@@ -287,7 +287,7 @@ fn values_of(schedules: &[&Schedule]) -> Vec<f64> {
 /// Returns the absolute form of a path that is relative to the folder of the input file.
 fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
     let path = std::path::absolute(base.join(text)).map_err(|error| Problem::new(error.to_string()))?;
-    // TOML is UTF-8, so the path is also UTF-8, unless the working directory is not
+    // the path comes from TOML, which is UTF-8, so that only the working directory can be invalid UTF-8
     path.into_os_string().into_string().map_err(|_| Problem::new("the path is not valid UTF-8"))
 }
 
@@ -323,10 +323,10 @@ fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, Strin
     Ok((points, format!("[{}]", written.join(", "))))
 }
 
-/// Keys that the ensemble sets for each replica.
+/// Keys that `[ensemble]` itself sets for each replica, so that settings of a replica may not contain them.
 const OF_THE_ENSEMBLE: [&str; 5] = ["ensemble", "run.threads", "run.pin", "run.max_time", "output.directory"];
 
-/// Returns the settings of other keys that a table has, and their text.
+/// Returns the settings of other keys in a table, and their canonical text.
 fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
     let (mut settings, mut written) = (vec![], vec![]);
     for Member { name, value, .. } in members {
@@ -392,8 +392,8 @@ fn interval(text: &str) -> Result<Interval, Problem> {
     }
 }
 
-/// Range of grid points. The highest spline order needs the minimum; a cube with the maximum along each edge takes
-/// 128 GiB of complex f64.
+/// Allowed numbers of grid points along an edge. The highest spline order needs the minimum; a cube with the maximum
+/// along each edge takes 128 GiB of complex f64.
 const GRID_POINTS: std::ops::RangeInclusive<i64> = 8..=2048;
 const GRID_WORDS: &str = "three whole numbers from 8 to 2048";
 
@@ -428,9 +428,9 @@ fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     }
 }
 
-/// Returns the problem of an unknown key. The advice is the key with the purpose of a key of another program, or else
-/// the most similar name in this table, or else another table that has a key of this name, or else the list of all
-/// names in this table.
+/// Returns the problem of an unknown key. The advice is the key of `md` with the purpose of a key of this name in
+/// another program, or else the most similar name in the same table, or else another table that has a key of this name,
+/// or else the list of all names in the same table.
 fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
     let problem = Problem::new(format!("unknown key \"{name}\"{place}"));

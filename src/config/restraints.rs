@@ -1,4 +1,4 @@
-//! Assembles the restraints of a stage from checked values.
+//! Assembly of the restraints of a stage from checked values.
 
 use super::value::{Table, report};
 use super::words;
@@ -74,7 +74,7 @@ fn force(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Opti
     table.number("force").map(Potential::Force)
 }
 
-/// Returns a harmonic potential, which may have a flat bottom, or the potential of walls.
+/// Returns a harmonic potential, which may have a flat bottom, or the potential of one or two walls.
 fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Option<Potential> {
     let before = problems.len();
     if !table.is_set("force_constant") {
@@ -122,7 +122,7 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
     Some(Potential::Well(Well { center, rate, below, above, force_constant, linear_beyond }))
 }
 
-/// Refuses a center or wall outside the range of the variable.
+/// Records a problem for a center or wall outside the range of the variable.
 fn bounds(kind: VariableKind, center: Option<f64>, table: &Table, problems: &mut Vec<Problem>) {
     let name = ["at", "lower", "upper"].into_iter().find(|name| table.is_given(name)).unwrap_or_default();
     let Some(center) = center else { return };

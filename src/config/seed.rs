@@ -1,16 +1,16 @@
-//! `run.seed = "random"`: replaces the word with a random number from the operating system.
+//! Random seeds: `run.seed = "random"` is replaced by a random number from the operating system.
 
 use super::raw::{Node, Raw};
 use crate::error::Problem;
 
-/// Word in the input file that asks for a random seed.
+/// Word in the input file that requests a random seed.
 pub(super) const RANDOM: &str = "random";
 /// Number of random bits of a seed, chosen so that every seed is exact as a JSON number and the replicas of an
 /// ensemble can use consecutive seeds.
 const BITS: u32 = 53;
 
-/// Draws a seed if the input file asks for a random one, and puts the seed in place of the word. Returns `None` if
-/// the file does not ask for a random seed.
+/// Draws a seed if the input file requests a random one, and replaces the word by the seed. Returns `None` if the file
+/// does not request a random seed.
 pub(super) fn draw(root: &mut Raw) -> Result<Option<u64>, Problem> {
     let Some(seed) = member(root, "run").and_then(|run| member(run, "seed")) else { return Ok(None) };
     if !matches!(&seed.node, Node::Text(text) if text == RANDOM) {
@@ -24,7 +24,7 @@ pub(super) fn draw(root: &mut Raw) -> Result<Option<u64>, Problem> {
     Ok(Some(drawn))
 }
 
-/// Returns a member of a table.
+/// Returns the value of `name` in a table; `None` if there is none.
 fn member<'a>(table: &'a mut Raw, name: &str) -> Option<&'a mut Raw> {
     let Node::Table(members) = &mut table.node else { return None };
     members.iter_mut().find(|member| member.name == name).map(|member| &mut member.value)
@@ -47,7 +47,7 @@ mod tests {
         let [one, other] = [read(FILE, &[]), read(FILE, &[])];
         let seed = one.plan.run.seed;
         assert!(one.drawn_seed == Some(seed) && other.drawn_seed == Some(other.plan.run.seed));
-        // both seeds are equal with a probability of 2⁻⁵³
+        // the probability that both seeds are equal is 2⁻⁵³
         assert_ne!(seed, other.plan.run.seed);
         assert!(one.effective.contains(&format!("\nseed = {seed}\n")), "{}", one.effective);
         let again = read(&one.effective, &[]);

@@ -39,7 +39,7 @@ pub(super) fn stage_output(
     (problems.len() == before).then_some(output)
 }
 
-/// Returns the interval in a table; `Some(None)` for the word "none".
+/// Returns the interval `every` of a table; `Some(None)` for the word "none".
 fn every(table: &Table) -> Option<Option<Interval>> {
     table.word("every").map(|_| None).or_else(|| table.interval("every").map(Some))
 }
@@ -50,7 +50,7 @@ fn no_file(table: &Table, key: &str, problems: &mut Vec<Problem>) {
     report(problems, table, key, message, &help);
 }
 
-/// Sets the interval of one trajectory, or of all trajectories.
+/// Sets the interval of the trajectories that the table selects: of one trajectory, or of all.
 fn trajectory(table: &Table, run: &OutputOptions, output: &mut StageOutput, problems: &mut Vec<Problem>) {
     let Some(every) = every(table) else { return };
     let known = || run.trajectories.iter().map(|options| options.file.as_str());

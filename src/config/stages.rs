@@ -1,4 +1,4 @@
-//! Expands presets and repeated stages.
+//! Expansion of presets and repeated stages.
 //!
 //! Stages are expanded before options of the command line are applied and before any checks. `md check --effective`
 //! shows the resulting stages. Command-line options can change each of these stages.
@@ -64,7 +64,8 @@ fn is_preset(stage: &Raw) -> bool {
     matches!(&stage.node, Node::Table(members) if members.iter().any(|member| member.name == "preset"))
 }
 
-/// Adds a number to the name of a preset stage if another stage has the same name: minimize, minimize-2.
+/// Appends a number to the name of a preset stage if another stage has the same name, such as minimize-2 after
+/// minimize.
 fn different_names(stages: &mut [Raw], of_presets: &[bool]) {
     let of_user = stages.iter().zip(of_presets).filter(|(_, of_preset)| !**of_preset);
     let mut taken: Vec<String> = of_user.map(|(stage, _)| stage_name(stage)).collect();
@@ -80,7 +81,7 @@ fn different_names(stages: &mut [Raw], of_presets: &[bool]) {
     }
 }
 
-/// Returns the stages of a preset; a stage without a preset is returned unchanged.
+/// Returns the stages of the preset that a stage names; a stage without a preset is returned unchanged.
 fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     let Node::Table(members) = &stage.node else { return Ok(vec![stage]) };
     let Some(preset) = members.iter().find(|member| member.name == "preset") else { return Ok(vec![stage]) };
@@ -116,7 +117,7 @@ fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     }
 }
 
-/// Replaces `"$name"` with the setting of the user, or with the default.
+/// Replaces texts `"$name"` by the setting of the user, or by the default.
 fn substitute(raw: &mut Raw, given: &[Member]) -> Result<(), Problem> {
     match &mut raw.node {
         Node::Text(text) => {
@@ -189,7 +190,7 @@ mod tests {
             let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("heat is dynamics") };
             let temperature = &heat.thermostat.as_ref().unwrap().temperature;
             assert_eq!([temperature.at(0.0), temperature.at(40.0)], [10.0, 310.0]);
-            // the effective configuration gives the same plan as the input file
+            // the effective configuration describes the same plan as the input file
             let again = Config::parse(&effective, Path::new("/base/input.toml"), &[]).unwrap();
             assert_eq!(again.plan, plan);
         }

@@ -1,4 +1,4 @@
-//! Checked values of keys: typed, in internal units, and with the place where they were written.
+//! Checked values of keys: typed, in internal units, and with their origin.
 
 use super::key::Key;
 use super::place::Place;
@@ -11,7 +11,7 @@ use crate::run::Interval;
 /// Checked value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// word of the key
+    /// one of the words of the key
     Word(&'static str),
     /// text, or absolute path
     Text(String),
@@ -43,12 +43,12 @@ pub enum Value {
     Tables(Vec<Table>),
 }
 
-/// Checked value, with its place and its text.
+/// Checked value, with its origin and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// checked value
     pub value: Value,
-    /// place where the value was written
+    /// origin of the value
     pub place: Place,
     /// value as TOML; empty for tables, which print their entries
     pub text: String,
@@ -57,7 +57,7 @@ pub struct Entry {
 /// Checked keys of one table. A key with a wrong value is missing from `entries`, like a key that is not set.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// place where the table was written
+    /// origin of the table
     pub place: Place,
     /// entries in the order of the table of keys
     pub entries: Vec<(&'static Key, Entry)>,
@@ -85,17 +85,17 @@ impl Table {
         self.failed.contains(&name) || self.get(name).is_some_and(|entry| entry.place != Place::Default)
     }
 
-    /// Whether the key has a default, or is set to a valid or invalid value.
+    /// Whether the key has a value, which may be its default or invalid.
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name).is_some() || self.failed.contains(&name)
     }
 
-    /// Returns the place of a key, or the place of the table if the key is not set.
+    /// Returns the origin of a key, or that of the table if the key is not set.
     pub fn place(&self, name: &str) -> &Place {
         self.get(name).map(|entry| &entry.place).filter(|place| **place != Place::Default).unwrap_or(&self.place)
     }
 
-    /// Returns a word.
+    /// Returns the word that is the value of a key; `None` if the key has no word.
     pub fn word(&self, name: &str) -> Option<&'static str> {
         match self.get(name)?.value {
             Value::Word(word) => Some(word),
@@ -103,7 +103,7 @@ impl Table {
         }
     }
 
-    /// Returns the meaning of a word. `table` is the table of words and meanings that belongs to the key.
+    /// Returns the meaning of the word that is the value of a key. `table` has the words of the key and their meanings.
     pub fn meaning<T: Copy>(&self, name: &str, table: &[(&'static str, T)]) -> Option<T> {
         let word = self.word(name)?;
         table.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
@@ -213,7 +213,7 @@ impl Table {
         }
     }
 
-    /// Returns the sections.
+    /// Returns the tables of the sections `[[name]]`; empty if there are none.
     pub fn tables(&self, name: &str) -> &[Table] {
         match self.get(name).map(|entry| &entry.value) {
             Some(Value::Tables(tables)) => tables,

@@ -17,7 +17,7 @@ pub(super) const fn of<T: Copy, const N: usize>(table: &[(&'static str, T); N]) 
     words
 }
 
-/// Words of `forces.electrostatics`. Other keys have the settings of each method.
+/// Method of `forces.electrostatics`. The settings of each method have their own keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElectrostaticsWord {
     /// particle-mesh Ewald
@@ -30,7 +30,7 @@ pub(super) enum ElectrostaticsWord {
     Off,
 }
 
-/// Words of `forces.electrostatics`.
+/// Words of `forces.electrostatics` and their meanings.
 pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
     ("pme", ElectrostaticsWord::Pme),
     ("plain", ElectrostaticsWord::Plain),
@@ -38,7 +38,7 @@ pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
     ("off", ElectrostaticsWord::Off),
 ];
 
-/// Words of `forces.lj_modifier`. The distance at which a switch begins is a separate key.
+/// Modifier of `forces.lj_modifier`. The distance at which a switch begins is a separate key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LjModifierWord {
     /// modifier by the convention of the force field
@@ -62,7 +62,7 @@ pub(super) const LJ_MODIFIERS: [(&str, LjModifierWord); 5] = [
     ("none", LjModifierWord::None),
 ];
 
-/// Word for the conventions of the force field.
+/// Word for a setting that follows the convention of the force field.
 pub(super) const FORCE_FIELD: &str = "force-field";
 
 /// Words of `forces.coulomb_modifier`.
@@ -92,7 +92,7 @@ pub(super) const SIMD_LEVELS: [(&str, Option<SimdLevel>); 4] = [
     ("avx512", Some(SimdLevel::Avx512)),
 ];
 
-/// Words of `kind` of a stage.
+/// Kind of a stage.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StageWord {
     /// minimisation
@@ -105,7 +105,7 @@ pub(super) enum StageWord {
 pub(super) const STAGES: [(&str, StageWord); 2] =
     [("minimize", StageWord::Minimize), ("dynamics", StageWord::Dynamics)];
 
-/// Words of `velocities` of a stage, without the temperature.
+/// Initial velocities of a stage, without the temperature at which they are generated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum VelocitiesWord {
     /// velocities of the present state
@@ -182,7 +182,7 @@ pub(super) const PRESSURE_COUPLINGS: [(&str, PressureCoupling); 3] = [
     ("anisotropic", PressureCoupling::Anisotropic),
 ];
 
-/// Words of other programs, and the advice for each.
+/// Words of other programs, each with the advice what to write instead.
 pub(super) const INSTEAD: [(&str, &str); 6] = [
     ("parrinello-rahman", SAME_ENSEMBLE),
     ("mttk", SAME_ENSEMBLE),

@@ -1,4 +1,4 @@
-//! Writes the input file of a plan, as TOML from which the same plan can be read. Words come from the tables of
+//! Writer of the input file of a plan, as TOML from which the same plan can be read. Words come from the tables of
 //! [`super::words`], and quantities are written with the unit of their dimension.
 
 use std::path::Path;
@@ -91,7 +91,7 @@ fn line(key: &str, value: &str, remark: Option<String>) -> String {
     }
 }
 
-/// Returns the word with the meaning `meaning`.
+/// Returns the word whose meaning in `table` is `meaning`.
 fn word<T: PartialEq>(table: &[(&'static str, T)], meaning: &T) -> String {
     let word = table.iter().find(|(_, known)| known == meaning).map(|(word, _)| *word);
     quote(word.expect("every meaning has its word: a test writes them all"))

@@ -1,4 +1,4 @@
-//! Demultiplexing of replica exchange, which sorts the frames and rows of the replicas into files of the states.
+//! Demultiplexing of replica exchange: sorting of the frames and rows of the replicas into files of the states.
 //!
 //! Each replica writes its own trajectory and energies while it moves between the states. `exchange.csv` records the
 //! states after each exchange attempt. The state of a replica at step n is its state after the last attempt at or
@@ -18,7 +18,7 @@ use crate::observe::trajectory::{FrameSource, StoredFrame, open};
 use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions};
 use crate::system::Topology;
 
-/// Result of sorting one kind of file by state.
+/// Result of sorting the files of one name (a trajectory or the energies) by state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sorted {
     /// name of the file in the folder of each state
@@ -44,7 +44,7 @@ impl Sorted {
     }
 }
 
-/// Replicas and exchange table of a run with replica exchange, opened to be sorted by state.
+/// Replicas and exchange table of a replica exchange run, opened for sorting by state.
 pub struct Demux {
     folder: PathBuf,
     replicas: usize,
@@ -109,7 +109,7 @@ impl Demux {
         (0..self.replicas).map(|replica| open(&self.file(replica, name))).collect()
     }
 
-    /// Opens the energy table in the folder of each replica.
+    /// Opens the energy table in the folder of each replica, as lines of text.
     fn tables(&self) -> Result<Vec<Lines<BufReader<File>>>> {
         let open = |replica| {
             let path = self.file(replica, ENERGIES);
@@ -178,7 +178,7 @@ impl Demux {
             }
             let mut first = None;
             for (replica, line) in lines.iter().enumerate() {
-                // the header is copied unchanged to each state
+                // the header of the energy tables is copied unchanged to each state
                 let state = if records == 0 {
                     replica
                 } else {
@@ -249,7 +249,7 @@ mod tests {
         let warning = sorted[0].warning().unwrap();
         assert!(warning.contains("replica-1/energies.csv has 2 records, and other replicas have up to 4"), "{warning}");
         assert_eq!(std::fs::read_to_string(folder.path().join("state-2/energies.csv")).unwrap(), "step\n1\n2\n");
-        // the name of the folder of a state is a symbolic link to another folder
+        // the output folder of a state is a symbolic link to another folder
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("state-3")).unwrap();
         std::fs::create_dir(folder.path().join("replica-3")).unwrap();

@@ -1,9 +1,9 @@
 //! Conversion of trajectories, structures and topologies between formats.
 //!
-//! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each frame through a list of
-//! [`Operation`]s and writes it to a [`Target`]. Memory does not grow with the number of frames. [`open`] also
-//! accepts structures. Each model of a structure is a frame. [`Demux`] sorts the files of a replica exchange by
-//! state. [`write_topology`] writes a topology in another format.
+//! [`convert`] reads the frames of a [`FrameSource`] one at a time, applies a list of [`Operation`]s to each frame, and
+//! writes the frame to a [`Target`]. Memory does not grow with the number of frames. [`open`] also accepts structures,
+//! each model of which is a frame. [`Demux`] sorts the files of a replica exchange by state. [`write_topology`] writes
+//! a topology in another format.
 
 mod demux;
 mod operations;
@@ -26,12 +26,12 @@ use crate::observe::trajectory::{self, Format, FrameSource, StoredFrame};
 pub struct Frames {
     /// index (from 0) of the only frame to write; `None` for all frames
     pub only: Option<usize>,
-    /// earliest time of the written frames, ps
+    /// earliest time of the written frames, ps; `None` for no limit
     pub begin: Option<f64>,
-    /// latest time, ps
+    /// latest time of the written frames, ps; `None` for no limit
     pub end: Option<f64>,
-    /// every how many frames a frame is written, at least 1. Only frames between the times `begin` and `end` are
-    /// counted, and the first of them is written
+    /// interval of the written frames, at least 1: of the frames between the times `begin` and `end`, the first and
+    /// every `stride`-th after it are written
     pub stride: usize,
 }
 
@@ -91,8 +91,8 @@ pub struct Converted {
     pub warning: Option<&'static str>,
 }
 
-/// Reads frames, applies the operations to each frame, and writes it. When the function returns, the target file is
-/// complete.
+/// Reads frames, applies the operations to each frame, and writes each frame to the target. When the function returns,
+/// the target file is complete.
 pub fn convert(
     source: &mut dyn FrameSource,
     operations: &mut [Box<dyn Operation + '_>],
@@ -113,7 +113,7 @@ pub fn convert(
             Some(_) => is_last,
             None => passed.is_multiple_of(frames.stride),
         };
-        // a frame that is not written and that no operation needs is not read
+        // a frame that is neither written nor needed by an operation is not read
         if !is_timed && !every && !is_due(passed) {
             passed += 1;
             continue;

@@ -1,4 +1,4 @@
-//! Operations on frames during conversion. Each operation changes the frames one by one.
+//! Operations on frames during a conversion.
 
 use crate::analysis::{AnalysedSystem, Group};
 use crate::error::Result;
@@ -50,15 +50,14 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
 /// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. The unwrapped
 /// positions begin with those of the first frame.
 ///
-/// Let c and c' be the centers of a molecule in two consecutive frames. The molecule is displaced by the minimum
-/// image of c' − c, and its unwrapped center u advances by this displacement to u' = u + (c' − c). With this scheme
-/// diffusion coefficients are right even if a barostat scales the cell (von Bülow, Bullerjahn, Hummer, J. Chem. Phys.
-/// 153, 021101 (2020), doi:10.1063/5.0008316). The interval between frames must be so short that no molecule moves by
-/// half the cell from one frame to the next.
+/// Let c and c' be the centers of a molecule in two consecutive frames. The unwrapped center u advances by the minimum
+/// image of c' − c. With this scheme diffusion coefficients are right even if a barostat scales the cell (von Bülow,
+/// Bullerjahn, Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). The interval between frames must be
+/// so short that no molecule moves by half of the cell from one frame to the next.
 pub struct Unwrap {
     whole: WholeMolecules,
     molecules: Molecules,
-    /// center of each molecule in the previous frame: the center as stored, and the unwrapped center
+    /// for each molecule in the previous frame: the center as stored, and the unwrapped center (nm)
     before: Vec<[Vec3; 2]>,
 }
 
@@ -96,7 +95,7 @@ impl Operation for Unwrap {
 pub struct Center<'a> {
     system: &'a AnalysedSystem<'a>,
     group: Group,
-    /// molecules without selected atoms; they are moved to the periodic images around the selection
+    /// molecules without selected atoms, which are moved to the periodic images around the selection
     others: Vec<usize>,
 }
 
@@ -131,9 +130,9 @@ impl Operation for Center<'_> {
     }
 }
 
-/// Operation that superposes a selection on its positions in a reference (nm, equal weights). The rotation and
-/// translation are applied to all atoms. The rotation is also applied to velocities and forces. The cell is not
-/// rotated, so it is removed from the frame.
+/// Operation that superposes a selection on its positions in a reference (nm, equal weights). The rigid motion is
+/// applied to all positions, and its rotation to velocities and forces. The rotated frame has no cell, because cells
+/// are stored in a fixed orientation.
 pub struct Align<'a> {
     system: &'a AnalysedSystem<'a>,
     group: Group,

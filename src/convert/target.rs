@@ -13,22 +13,22 @@ use crate::observe::trajectory::{
 use crate::system::{Atom, Name, Topology};
 use crate::vec3::Vec3;
 
-/// Output file for frames.
+/// Output file of a conversion.
 pub struct Target<'a> {
     path: PathBuf,
     kind: Kind,
-    /// topology of the frames; if the topology is unknown, it has atoms without names
+    /// topology of the frames; atoms without names if the topology is unknown
     system: Topology,
     /// topology of the written atoms
     written: Topology,
-    /// written atoms; `None` for all atoms
+    /// written atoms (0-based, ascending); `None` for all atoms
     atoms: Option<&'a [u32]>,
-    /// the first frame, which is kept until a second frame or the end shows whether there is only one frame
+    /// first frame, which is held back until a second frame or the end shows whether the file has several frames
     first: Option<StoredFrame>,
     sink: Option<Box<dyn FrameSink>>,
     /// fields of the first frame that the format can hold
     fields: Fields,
-    /// fields that are written if the frames have them
+    /// fields that are requested, and written if the frames have them
     wanted: Fields,
     periodic: bool,
     last_step: Option<u64>,
@@ -40,7 +40,7 @@ enum Kind {
     Structure(Structure),
 }
 
-/// Format of a single structure.
+/// Format of an output file that holds a single structure.
 #[derive(Clone, Copy, PartialEq)]
 enum Structure {
     Rst7,
@@ -49,7 +49,7 @@ enum Structure {
     Mmcif,
 }
 
-/// File name extensions of structures.
+/// File name extensions of the formats of single structures.
 const STRUCTURES: [(&str, Structure); 5] = [
     ("rst7", Structure::Rst7),
     ("inpcrd", Structure::Rst7),
@@ -60,8 +60,8 @@ const STRUCTURES: [(&str, Structure); 5] = [
 
 impl<'a> Target<'a> {
     /// Creates a file for frames with the atoms of `system`. `atoms` are the 0-based indices of the written atoms in
-    /// ascending order; `None` for all atoms. `one` says whether only one frame will be written. The extension of the
-    /// file name decides the format. `rounding` (nm) is the largest allowed rounding error of positions.
+    /// ascending order; `None` for all atoms. `one` is true if only one frame will be written. The extension of the
+    /// file name decides the format. `rounding` (nm) is the precision to which positions may be rounded.
     pub fn new(
         path: &Path,
         (topology, count): (Option<&Topology>, usize),
@@ -94,7 +94,7 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Leaves out velocities or forces, even if all frames have velocities and forces.
+    /// Disables the output of velocities or forces, even if the frames have them.
     pub fn without(mut self, velocities: bool, forces: bool) -> Self {
         self.wanted = Fields { velocities: !velocities, forces: !forces, image: false };
         self
@@ -117,8 +117,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Completes the output file and gives it the final name. Returns a warning about contents of the frames that the
-    /// format could not hold.
+    /// Completes the output file and renames it to its final name. Returns a warning about contents of the frames that
+    /// the format could not hold.
     pub(super) fn finish(mut self) -> Result<Option<&'static str>> {
         match (self.kind, self.first.take()) {
             (Kind::Structure(structure), Some(frame)) => return self.write_structure(structure, frame).map(|()| None),
@@ -152,7 +152,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Returns the optional fields of a frame that the file will have.
+    /// Returns the optional fields (cell, velocities, forces) of a frame that are written.
     fn taken(&self, format: &Format, frame: &StoredFrame) -> Fields {
         Fields {
             velocities: format.holds.velocities && self.wanted.velocities && !frame.velocities.is_empty(),
@@ -210,7 +210,7 @@ impl<'a> Target<'a> {
                 return Err(Problem::new(message).help(help).into());
             }
         }
-        // steps must ascend in a trajectory, even if the steps of the input do not
+        // steps must ascend in the output, even if the steps of the input do not
         let step = u64::try_from(frame.step).unwrap_or(0).max(self.last_step.map_or(0, |last| last + 1));
         self.last_step = Some(step);
         let Some(sink) = &mut self.sink else { return Ok(()) };
@@ -265,7 +265,7 @@ impl Drop for Target<'_> {
     }
 }
 
-/// Returns the format that belongs to a file name, and whether this format holds names of atoms.
+/// Returns the format that belongs to a file name, and whether the format stores names of atoms.
 fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let structure = STRUCTURES.into_iter().find(|(name, _)| *name == extension);

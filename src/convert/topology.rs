@@ -10,9 +10,9 @@ use crate::observe::replace::replace_synced;
 use crate::prepare::problems_of;
 use crate::system::{BoxKind, Description};
 
-/// Writes a topology in the format given by the extension of the file name. An incomplete file has a temporary name.
-/// Refuses a system that md could not run, and contents that the format cannot express. If the format stores the
-/// cell, `cell` must be given for a periodic system.
+/// Writes a topology in the format given by the extension of the file name. The file has a temporary name until it is
+/// complete. Fails for a system that `md` could not run, and for contents that the format cannot express. If the format
+/// stores the cell, `cell` must be given for a periodic system.
 pub fn write_topology(description: &Description, cell: Option<&PeriodicCell>, path: &Path) -> Result<()> {
     let problems = problems_of(description);
     if !problems.is_empty() {

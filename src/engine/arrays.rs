@@ -1,4 +1,4 @@
-//! Builds and maps fixed-size arrays in functions that are always inlined.
+//! Construction and mapping of fixed-size arrays in functions that are always inlined.
 //!
 //! The compiler may leave a call to the standard library's `<[T; N]>::map` in a loop instead of inlining it. A call
 //! that is not inlined compiles the closure without the instruction set of its caller. The functions of this module
@@ -6,7 +6,7 @@
 
 use std::mem::MaybeUninit;
 
-/// Returns the array of f(0), f(1), …, f(N − 1), as [`std::array::from_fn`] does.
+/// Returns the array `[f(0), f(1), …, f(N − 1)]`, as [`std::array::from_fn`] does.
 #[inline(always)]
 pub fn from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N] {
     let mut array = [const { MaybeUninit::uninit() }; N];
@@ -18,7 +18,7 @@ pub fn from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N] {
     unsafe { array.as_ptr().cast::<[T; N]>().read() }
 }
 
-/// Returns the array of f applied to each element, as the method `map` of arrays does.
+/// Returns the array of the results of f for each element, as the method `map` of arrays does.
 #[inline(always)]
 pub fn map<T: Copy, U, const N: usize>(array: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
     // `from_fn` is not called here, because the compiler might not inline a closure inside another closure
@@ -26,6 +26,7 @@ pub fn map<T: Copy, U, const N: usize>(array: [T; N], mut f: impl FnMut(T) -> U)
     for k in 0..N {
         mapped[k] = MaybeUninit::new(f(array[k]));
     }
-    // SAFETY: as in `from_fn`
+    // SAFETY: an array of `MaybeUninit` has the layout of the array of its elements, and the loop has written every
+    // element
     unsafe { mapped.as_ptr().cast::<[U; N]>().read() }
 }

@@ -1,12 +1,12 @@
-//! The periodic cell: orthorhombic or triclinic, in the reduced lower-triangular form.
+//! Periodic cell, orthorhombic or triclinic, in the reduced lower-triangular form.
 //!
-//! Row vectors a = (a_x, 0, 0), b = (b_x, b_y, 0), c = (c_x, c_y, c_z) with |b_x| ≤ a_x/2, |c_x| ≤ a_x/2, |c_y| ≤
-//! b_y/2 (the convention of GROMACS and OpenMM). Systems in vacuum have no cell, which is written as `None` of
-//! `Option<PeriodicCell>`.
+//! The row vectors of a cell are a = (a_x, 0, 0), b = (b_x, b_y, 0), c = (c_x, c_y, c_z) with |b_x| ≤ a_x/2, |c_x| ≤
+//! a_x/2, |c_y| ≤ b_y/2 (the convention of GROMACS and OpenMM). Systems in vacuum have no cell, which is written as
+//! `None` of `Option<PeriodicCell>`.
 
 use crate::vec3::{Vec3, vec3};
 
-/// Lattice vectors in nm, reduced lower-triangular form.
+/// Lattice vectors (nm) of a periodic cell, in the reduced lower-triangular form.
 ///
 /// ```
 /// use md_engine::cell::PeriodicCell;
@@ -31,13 +31,13 @@ const OCTAHEDRON_ANGLE_DEGREES: f64 = 109.471_220_634_490_69;
 const OCTAHEDRON_SNAP_DEGREES: f64 = 1e-4;
 
 impl PeriodicCell {
-    /// A rectangular cell with edges in nm.
+    /// Creates a rectangular cell from its edges in nm.
     pub fn orthorhombic(edges: [f64; 3]) -> Self {
         Self { rows: [vec3(edges[0], 0.0, 0.0), vec3(0.0, edges[1], 0.0), vec3(0.0, 0.0, edges[2])] }
     }
 
-    /// Makes a cell from three row vectors (nm) with a along x and b in the xy plane, and reduces them. `None` if a
-    /// is not along x, if b is not in the xy plane, if a vector is not finite, or if the volume is not positive.
+    /// Creates a cell from three row vectors (nm) with a along x and b in the xy plane, and reduces the vectors. `None`
+    /// if a is not along x, if b is not in the xy plane, if a vector is not finite, or if the volume is not positive.
     pub fn from_rows(rows: [Vec3; 3]) -> Option<Self> {
         let [a, mut b, mut c] = rows;
         let lower_triangular = a.y == 0.0 && a.z == 0.0 && b.z == 0.0;
@@ -52,9 +52,9 @@ impl PeriodicCell {
         Some(Self { rows: [a, b, c] })
     }
 
-    /// Makes a cell from three row vectors (nm) in any orientation. Also returns the Cartesian axes of the reduced
-    /// cell: e₁ along a, e₂ in the plane of a and b, and e₃ perpendicular to both. A vector v has the components
-    /// (v·e₁, v·e₂, v·e₃) along these axes. `None` if the vectors are not finite or not right-handed.
+    /// Creates a cell from three row vectors (nm) in any orientation. Also returns the Cartesian axes of the reduced
+    /// cell: e₁ along a, e₂ in the plane of a and b, and e₃ perpendicular to both. A vector v has the components (v·e₁,
+    /// v·e₂, v·e₃) along these axes. `None` if the vectors are not finite or not right-handed.
     pub fn from_vectors(rows: [Vec3; 3]) -> Option<(Self, [Vec3; 3])> {
         let [a, b, c] = rows;
         let normal = a.cross(b);
@@ -69,7 +69,7 @@ impl PeriodicCell {
         Some((cell, [e1, e2, e3]))
     }
 
-    /// Makes a cell from edge lengths (nm) and angles (degrees): α between b and c, β between a and c, γ between a
+    /// Creates a cell from edge lengths (nm) and angles (degrees): α between b and c, β between a and c, γ between a
     /// and b. `None` if no cell has these lengths and angles. Angles of a truncated octahedron are replaced by
     /// acos(−1/3).
     pub fn from_lengths_angles(lengths: [f64; 3], angles_degrees: [f64; 3]) -> Option<Self> {
@@ -96,49 +96,49 @@ impl PeriodicCell {
         Self::from_rows([vec3(a, 0.0, 0.0), vec3(b * cos_gamma, b * sin_gamma, 0.0), vec3(cx, cy, cz)])
     }
 
-    /// The row vectors a, b, c in nm.
+    /// Returns the row vectors a, b, c in nm.
     #[inline(always)]
     pub fn rows(&self) -> [Vec3; 3] {
         self.rows
     }
 
-    /// Edge lengths in nm and angles α, β, γ in degrees.
+    /// Returns the edge lengths in nm, and the angles α, β, γ in degrees.
     pub fn lengths_angles(&self) -> ([f64; 3], [f64; 3]) {
         let [a, b, c] = self.rows;
         let angle = |u: Vec3, v: Vec3| (u.dot(v) / (u.norm() * v.norm())).acos().to_degrees();
         ([a.norm(), b.norm(), c.norm()], [angle(b, c), angle(a, c), angle(a, b)])
     }
 
-    /// Volume in nm³.
+    /// Returns the volume in nm³.
     #[inline(always)]
     pub fn volume(&self) -> f64 {
         self.rows[0].x * self.rows[1].y * self.rows[2].z
     }
 
-    /// Distances between opposite faces in nm, for the directions a, b, c.
+    /// Returns the distances (nm) between opposite faces, for the directions a, b, c.
     pub fn face_distances(&self) -> [f64; 3] {
         let [a, b, c] = self.rows;
         let volume = self.volume();
         [volume / b.cross(c).norm(), volume / c.cross(a).norm(), volume / a.cross(b).norm()]
     }
 
-    /// Largest cutoff (nm) for which at most one image of an atom, the minimum image, is within the cutoff: half of
-    /// the smallest diagonal element of the reduced cell.
+    /// Returns the largest cutoff (nm) for which at most one image of an atom, the minimum image, is within the cutoff:
+    /// half of the smallest diagonal element of the reduced cell.
     pub fn max_cutoff(&self) -> f64 {
         0.5 * self.rows[0].x.min(self.rows[1].y).min(self.rows[2].z)
     }
 
-    /// Cell scaled uniformly by `factor`.
+    /// Returns the cell scaled uniformly by `factor`.
     pub fn scaled(&self, factor: f64) -> Self {
         Self { rows: self.rows.map(|row| row * factor) }
     }
 
-    /// Cell stretched along x, y, z by `factors`. The result is in the reduced form.
+    /// Returns the cell stretched along x, y, z by `factors`, in the reduced form.
     pub fn stretched(&self, factors: Vec3) -> Self {
         Self { rows: self.rows.map(|row| row.stretched(factors)) }
     }
 
-    /// Factors along x, y, z that stretch the cell `before` into this one.
+    /// Returns the factors along x, y, z that stretch the cell `before` into this cell.
     pub fn stretch_since(&self, before: &Self) -> Vec3 {
         let diagonal = |cell: &Self| [cell.rows[0].x, cell.rows[1].y, cell.rows[2].z];
         let ([x, y, z], [a, b, c]) = (diagonal(self), diagonal(before));
@@ -146,9 +146,9 @@ impl PeriodicCell {
     }
 
     /// Returns the same lattice with the vectors that correspond to those of `other`, reduced or not. Some lattices
-    /// have two reduced forms, for example that of a dodecahedron, where a component of c is half of a. Which form a
-    /// file has depends on rounding. Fractional coordinates of two cells are comparable only if their vectors
-    /// correspond.
+    /// have two reduced forms, for example that of a dodecahedron, where a component of c is half of a. Rounding
+    /// decides which of the two forms a file has. Fractional coordinates of two cells are comparable only if their
+    /// vectors correspond.
     pub fn corresponding_to(&self, other: &Self) -> Self {
         let ([a, mut b, mut c], [x, y, z]) = (self.rows, other.rows);
         b = b + a * (y.x / x.x - b.x / a.x).round();
@@ -157,7 +157,7 @@ impl PeriodicCell {
         Self { rows: [a, b, c] }
     }
 
-    /// Fractional coordinates of a Cartesian position (nm); not wrapped.
+    /// Returns the fractional coordinates of a Cartesian position (nm), which are not wrapped.
     #[inline(always)]
     pub fn to_fractional(&self, r: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
@@ -167,25 +167,26 @@ impl PeriodicCell {
         vec3(sx, sy, sz)
     }
 
-    /// Cartesian position (nm) of fractional coordinates.
+    /// Returns the Cartesian position (nm) of fractional coordinates.
     #[inline(always)]
     pub fn to_cartesian(&self, s: Vec3) -> Vec3 {
         self.rows[0] * s.x + self.rows[1] * s.y + self.rows[2] * s.z
     }
 
-    /// The image shift n_a a + n_b b + n_c c in nm.
+    /// Returns the shift n_a a + n_b b + n_c c (nm) of a lattice image (n_a, n_b, n_c).
     #[inline(always)]
     pub fn shift(&self, image: [i32; 3]) -> Vec3 {
         self.to_cartesian(vec3(f64::from(image[0]), f64::from(image[1]), f64::from(image[2])))
     }
 
-    /// Displacement reduced by whole lattice vectors, z first. The result is the minimum image for every pair whose
-    /// minimum-image distance is below [`Self::max_cutoff`], and therefore for all pairs within the cutoff. Use
+    /// Reduces a displacement (nm) by whole lattice vectors, z first. The result is the minimum image for every pair
+    /// whose minimum-image distance is below [`Self::max_cutoff`], and therefore for all pairs within the cutoff. Use
     /// [`Self::minimum_image`] for longer distances.
     #[inline(always)]
     pub fn image_within_cutoff(&self, mut d: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
-        // shortcut for nearly all displacements, which need no reduction: the three roundings below would give zero
+        // nearly all displacements need no reduction: if every component is below half of the diagonal, the roundings
+        // below give zero
         if d.z.abs() < 0.5 * c.z && d.y.abs() < 0.5 * b.y && d.x.abs() < 0.5 * a.x {
             return d;
         }
@@ -195,13 +196,13 @@ impl PeriodicCell {
         d
     }
 
-    /// The shortest periodic image of a displacement (nm), for every cell and every distance.
+    /// Returns the shortest periodic image of a displacement (nm), for every cell and every distance.
     pub fn minimum_image(&self, d: Vec3) -> Vec3 {
         d + self.shift(self.nearest_image(d))
     }
 
-    /// The image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm). Zero if `d`
-    /// is the shortest already.
+    /// Returns the image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm). Zero
+    /// if `d` is the shortest already.
     ///
     /// The closest lattice point is found by enumeration: axis c first, each axis outward from its nearest value
     /// until the component along this axis alone is longer than the shortest image already found (Schnorr and
@@ -237,7 +238,8 @@ impl PeriodicCell {
         nearest.map(|n| n as i32).to_array()
     }
 
-    /// Position wrapped into the parallelepiped 0 ≤ s < 1, and its lattice image: `wrapped + shift(image) = r`.
+    /// Wraps a position (nm) into the parallelepiped 0 ≤ s < 1 of fractional coordinates s. Returns the wrapped
+    /// position and its lattice image: `wrapped + shift(image) = r`.
     pub fn wrap(&self, r: Vec3) -> (Vec3, [i32; 3]) {
         let image = self.to_fractional(r).map(f64::floor);
         let mut wrapped = r - self.to_cartesian(image);
@@ -254,23 +256,22 @@ impl PeriodicCell {
     }
 }
 
-/// Number of whole lattice vectors to subtract. A component of exactly half a vector is left unchanged: a truncated
-/// octahedron has c_y = −b_y/2, and rounding must not change a reduced cell to the other reduced form of the same
-/// lattice each time it is read.
+/// Returns the number of whole lattice vectors to subtract from a component that is `ratio` times the lattice vector. A
+/// component of exactly half a vector is left unchanged: a truncated octahedron has c_y = −b_y/2, and rounding must not
+/// change a reduced cell to the other reduced form of the same lattice each time it is read.
 fn excess(ratio: f64) -> f64 {
     const TIE: f64 = 1e-9;
     if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
 }
 
-/// Number of values that [`PeriodicCell::nearest_image`] tries for one axis. Enough for reduced cells whose edges
-/// differ by less than a factor of 60.
+/// Number of values that [`PeriodicCell::nearest_image`] tries for one axis. This number is enough for reduced cells
+/// whose edges differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
-/// Two images count as equally near if their squared lengths differ by less than this relative amount, which is a few
-/// rounding errors. Of several equally near images the search keeps the current image, or else the one that it found
-/// first.
+/// Relative difference of squared lengths below which two images count as equally near: a few rounding errors. Of
+/// several equally near images the search keeps the current image, or else the one that it found first.
 const EQUAL: f64 = 1e-13;
 
-/// All integers, in the order of their distance from `value`.
+/// Iterates over all integers, in the order of their distance from `value`.
 fn outward(value: f64) -> impl Iterator<Item = f64> {
     let nearest = value.round();
     let side = if value < nearest { -1.0 } else { 1.0 };
@@ -281,7 +282,8 @@ fn outward(value: f64) -> impl Iterator<Item = f64> {
     (0..MOST_IMAGES).map(move |index| nearest + offset(index))
 }
 
-/// The shortest periodic image of a displacement. Returns the displacement unchanged if `cell` is `None` (vacuum).
+/// Returns the shortest periodic image of a displacement (nm), or the displacement unchanged if `cell` is `None`
+/// (vacuum).
 pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
     cell.map_or(d, |cell| cell.minimum_image(d))
 }
@@ -311,8 +313,8 @@ mod tests {
         assert!((octahedron().volume() / expected - 1.0).abs() < 1e-12);
     }
 
-    /// Box lines of two gro files of a rhombic dodecahedron. After rounding, c of the second box is no longer
-    /// reduced: −a − b must be added to it.
+    /// The cells are the box lines of two gro files of a rhombic dodecahedron. After rounding, c of the second box is
+    /// no longer reduced: −a − b must be added to it.
     #[test]
     fn a_dodecahedron_corresponds_to_another_in_spite_of_rounding() {
         let [first, second] = [[7.03058, 4.97137, 3.51529], [7.02449, 4.96707, 3.51225]].map(|[edge, height, half]| {
@@ -362,7 +364,7 @@ mod tests {
         let v = vec3(0.3, -0.7, 1.1);
         let back = Vec3::from(axes.map(|axis| turned(v).dot(axis)));
         assert!((back - v).norm() < 1e-12, "{back:?}");
-        // left-handed, flat, and NaN
+        // rows that make no cell: left-handed, flat, and NaN
         for rows in [
             [rows[1], rows[0], rows[2]],
             [rows[0], rows[0], rows[2]],

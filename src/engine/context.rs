@@ -12,7 +12,7 @@ use crate::pair::ListSchedule;
 use crate::restraint::{RestraintProgress, Restraints};
 use crate::system::State;
 
-/// States from which the current pair lists were built. A restart needs these states to build the same lists again.
+/// States from which the current pair lists were built. A restart builds the same lists again from these states.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ListOrigins {
     /// state at the last pair search
@@ -21,7 +21,7 @@ pub struct ListOrigins {
     pub pruned: State,
 }
 
-/// A backend together with the age of its pair lists.
+/// Backend together with the age of its pair lists.
 ///
 /// The example computes the energy of two argon atoms at the minimum of their potential, which is −ε:
 ///
@@ -59,17 +59,17 @@ impl<B: Backend + ?Sized> Context<B> {
         Context { schedule, age: None, backend }
     }
 
-    /// Radii and lifetimes of the pair lists.
+    /// Returns the radii and lifetimes of the pair lists.
     pub fn schedule(&self) -> &ListSchedule {
         &self.schedule
     }
 
-    /// The backend, for operations on the state that `Context` does not provide.
+    /// Returns the backend, for operations on the state that `Context` does not provide.
     pub fn backend(&self) -> &B {
         &self.backend
     }
 
-    /// Mutable reference to the backend, see [`Context::backend`].
+    /// Returns a mutable reference to the backend, see [`Context::backend`].
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.backend
     }
@@ -90,7 +90,7 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.restrain(restraints, progress)
     }
 
-    /// Sets positions, velocities, cell and couplings. Pair lists are kept.
+    /// Sets positions, velocities, cell, thermostat and barostat variables. Pair lists are kept.
     pub fn set_state(&mut self, state: &State) -> Result<()> {
         self.backend.upload(state)
     }
@@ -101,14 +101,15 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.upload(&origins.rebuilt)?;
         self.backend.build_lists()?;
         self.backend.upload(&origins.pruned)?;
-        // the positions in `origins.pruned` are already the predicted ones, so the pruning uses them as they are
+        // `origins.pruned` holds the predicted positions of the original pruning, so that pruning must not predict
+        // again
         self.backend.prune_lists(0.0)?;
         self.age = Some(if self.schedule.is_exact() { age } else { age % u64::from(self.schedule.rebuild) });
         Ok(())
     }
 
-    /// States from which a restart rebuilds the current pair lists. A checkpoint stores them next to the current
-    /// state. `None` if the next force evaluation needs new lists.
+    /// Returns the states from which a restart rebuilds the current pair lists. A checkpoint stores them next to the
+    /// current state. `None` if the next force evaluation needs new lists.
     pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
         if self.search_is_scheduled() {
             return Ok(None);
@@ -120,8 +121,8 @@ impl<B: Backend + ?Sized> Context<B> {
     }
 
     /// Builds the outer pair list if it has expired. Returns whether the inner list must be pruned next, which is
-    /// always so after a build. If displacements limit the lifetime of the lists, an asynchronous device may check
-    /// the displacements later. With `must_know` it checks them before this function returns.
+    /// always so after a build. If displacements limit the lifetime of the lists, an asynchronous device may delay the
+    /// check of the displacements. With `must_know` the check is done before this function returns.
     fn update_outer_list(&mut self, must_know: bool) -> Result<bool> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();

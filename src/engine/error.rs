@@ -1,4 +1,4 @@
-//! Errors, sorted by what the user has to do about them. Each kind has its own exit code.
+//! Errors, one kind for each way in which the user must respond. Each kind has its own exit code.
 //!
 //! Functions that read or check input return [`Problem`]s. A problem has a location, a message that says what was
 //! expected, and advice how to fix it. All problems of the configuration are reported together. Every other failure
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A fault of the input, with its location.
+/// Fault of the input, with its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// file at fault; `None` if no file is
+    /// file at fault; `None` if the fault is not in a file
     #[serde(serialize_with = "lossy_option")]
     pub file: Option<PathBuf>,
     /// 1-based line in the file
     pub line: Option<usize>,
-    /// byte range in the file, for input whose text can be quoted (TOML)
+    /// byte range in the file, for input whose text is quoted in messages (TOML)
     pub span: Option<std::ops::Range<usize>>,
     /// the fault, and what was expected
     pub message: String,
@@ -25,7 +25,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem without a location.
+    /// Creates a problem without a location.
     pub fn new(message: impl Into<String>) -> Self {
         Self { file: None, line: None, span: None, message: message.into(), help: None }
     }
@@ -58,14 +58,14 @@ impl Problem {
 /// Length of the longest message, bytes.
 pub const LONGEST: usize = 2000;
 
-/// Number of typing errors up to which two names may be the same one: one error per three letters, and at least two.
-/// Transposed, doubled and forgotten letters are then recognised, but different words are not.
+/// Returns the number of typing errors up to which two names may be the same: one error per three letters of `name`,
+/// and at least two. Transposed, doubled and forgotten letters are then recognised, but different words are not.
 pub fn typing_errors(name: &str) -> usize {
     (name.chars().count() / 3).max(2)
 }
 
-/// Returns the known name closest to `name`, if the names are so similar that `name` may be a typing error. Upper and
-/// lower case are alike.
+/// Returns the known name closest to `name`, if the names are so similar that `name` may be a typing error. Case is
+/// ignored.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (letters, allowed) = (name.chars().count(), typing_errors(name));
     let name = name.to_lowercase();
@@ -132,7 +132,7 @@ impl From<Problem> for Error {
     }
 }
 
-/// An error that ends a command. The variant decides the exit code.
+/// Error that ends a command. The variant determines the exit code.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
     /// the input or the usage is wrong (exit 2); lists all problems found, at least one
@@ -143,13 +143,13 @@ pub enum Error {
     Unstable {
         /// description of the failure
         what: String,
-        /// the atoms (0-based) at which the failure occurred; empty if unknown
+        /// atoms (0-based) at which the failure occurred; empty if unknown
         atoms: Vec<u32>,
     },
     /// a file could not be read or written (exit 5)
     #[error("{path}: {reason}", path = .path.display())]
     Io {
-        /// the file
+        /// file that could not be read or written
         #[serde(serialize_with = "lossy")]
         path: PathBuf,
         /// message of the operating system or the library
@@ -164,12 +164,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// An input/output failure at `path`.
+    /// Creates an input/output error at `path`.
     pub fn io(path: &Path, reason: impl std::fmt::Display) -> Self {
         Error::Io { path: path.to_owned(), reason: reason.to_string() }
     }
 
-    /// An [`Error::Unstable`] for the given atoms (0-based), which may be empty.
+    /// Creates an [`Error::Unstable`] for the given atoms (0-based), which may be empty.
     pub fn unstable(what: impl std::fmt::Display, atoms: impl Into<Vec<u32>>) -> Self {
         Error::Unstable { what: what.to_string(), atoms: atoms.into() }
     }
@@ -188,7 +188,7 @@ impl Error {
         }
     }
 
-    /// The process exit code of this error.
+    /// Returns the process exit code of this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Input(_) => 2,
@@ -203,7 +203,7 @@ impl Error {
 /// Result with the crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Serialises a path as the text that is displayed for it, since a path need not be valid Unicode.
+/// Serialises a path as the text that is displayed for it, because a path need not be valid Unicode.
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }

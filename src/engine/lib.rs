@@ -1,4 +1,4 @@
-//! `md-engine`: forces and motion of biomolecular systems.
+//! `md-engine`: computation of forces and integration of motion of biomolecular systems.
 //!
 //! This package computes forces and advances the positions ([`context::Context`]). It contains units, vectors and
 //! cells, the terms of force fields, topologies and coordinates with their file formats, pair lists, PME,
@@ -7,8 +7,8 @@
 //! module of this package except `arrays`, so that other programs depend on `md` alone. The documentation of `md`
 //! describes the architecture of both packages.
 //!
-//! Two packages build faster than one. After a change in `md`, the compute kernels need not be compiled again. Each
-//! compiler process also needs only about half of the memory.
+//! Two packages build faster than one: after a change in `md`, the compute kernels need not be compiled again, and each
+//! compiler process needs only about half of the memory.
 
 pub mod arrays;
 pub mod backend;

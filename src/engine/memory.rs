@@ -1,4 +1,4 @@
-//! Large arrays: huge pages, parallel first touch, prefetch.
+//! Memory of large arrays: huge pages, parallel first touch, prefetch.
 //!
 //! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than the TLB holds, and a TLB miss costs
 //! as much as a cache miss. Huge pages of 2 MiB avoid TLB misses. Linux provides them on request (`madvise(2)`, the
@@ -17,10 +17,10 @@ const PAGE: usize = 2 << 20;
 /// Arrays of at least this size (bytes) are aligned to a huge page.
 const LARGE: usize = PAGE;
 
-/// An allocator that calls the system's allocator and requests huge pages for large arrays.
+/// Allocator that calls the system's allocator and requests huge pages for large arrays.
 pub struct LargePages;
 
-/// The layout with which a large array is allocated; `None` for small arrays.
+/// Returns the layout with which a large array is allocated; `None` for small arrays.
 fn large(layout: Layout) -> Option<Layout> {
     if layout.size() < LARGE { None } else { layout.align_to(PAGE).ok() }
 }
@@ -89,7 +89,7 @@ unsafe impl GlobalAlloc for LargePages {
     }
 }
 
-/// Least number of items per task of a parallel write: one huge page.
+/// Returns the smallest number of items per task of a parallel write: as many as fill one huge page.
 fn share<T>() -> usize {
     PAGE / size_of::<T>().max(1)
 }

@@ -1,4 +1,4 @@
-//! Ranks: processes that compute together, and the bytes that they send each other through a [`Network`].
+//! Ranks: processes that compute together and send bytes to each other through a [`Network`].
 //!
 //! A program without a launcher is one rank. The functions of [`Ranks`] are collective unless their documentation
 //! says otherwise: every rank must call them, in the same order. If the network or another rank fails, the MPI
@@ -22,7 +22,7 @@ pub trait Network: Send + Sync {
     /// Returns a message that has arrived, and the rank that sent it. Does not wait. `None` if no message has
     /// arrived.
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
-    /// Waits for the next message of a rank, and returns it.
+    /// Waits for the next message of the rank `from`, and returns it.
     fn receive_from(&self, from: usize) -> Vec<u8>;
     /// Sends a message to one rank and at the same time receives `received.len()` bytes from another rank.
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
@@ -38,22 +38,22 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// A single rank without a network.
+    /// Returns the handle of a single rank without a network.
     pub fn alone() -> Self {
         Ranks { rank: 0, count: 1, network: None }
     }
 
-    /// Makes the handle of rank `rank` among `count` ranks, connected by a network.
+    /// Creates the handle of rank `rank` among `count` ranks, connected by a network.
     pub fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
         Ranks { rank, count, network: Some(network).filter(|_| count > 1) }
     }
 
-    /// Number of this rank, from 0.
+    /// Returns the number of this rank, from 0.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -97,7 +97,7 @@ impl Ranks {
         }
     }
 
-    /// Largest number over all ranks.
+    /// Returns the largest value of `own` over all ranks.
     pub fn largest(&self, own: f64) -> f64 {
         let all = self.gather_bytes(bytemuck::bytes_of(&own));
         all.iter().map(|bytes| bytemuck::pod_read_unaligned::<f64>(bytes)).fold(own, f64::max)
@@ -144,8 +144,8 @@ impl Ranks {
         Some(decode(&self.network.as_ref()?.receive_from(from)))
     }
 
-    /// Sends a message to one rank and receives `received.len()` bytes from another rank. All ranks must call this
-    /// function at the same time, in a ring: `from` of the receiving rank is the rank that sends to it.
+    /// Sends a message to the rank `to` and receives `received.len()` bytes from the rank `from`. All ranks must call
+    /// this function at the same time, such that each rank receives from the rank that sends to it.
     pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
         match &self.network {
             None => received.copy_from_slice(bytes),
@@ -153,8 +153,8 @@ impl Ranks {
         }
     }
 
-    /// Sends a value to one rank and returns the value received from another rank. All ranks must call this function
-    /// at the same time, in a ring: `from` of the receiving rank is the rank that sends to it.
+    /// Sends a value to the rank `to` and returns the value received from the rank `from`. All ranks must call this
+    /// function at the same time, such that each rank receives from the rank that sends to it.
     pub fn exchange_any<T: Serialize + DeserializeOwned>(&self, to: usize, value: &T, from: usize) -> T {
         let bytes = encode(value);
         let mut length = [0; size_of::<u64>()];

@@ -1,18 +1,18 @@
-//! Best superposition of two sets of points.
+//! Optimal superposition of two sets of points.
 //!
-//! With points a, b whose (weighted) centers are at the origin and the correlation M = Σ w a⊗b, the squared deviation
-//! after the rotation R of the points a is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), where G_a and G_b are Σ w |a|² and
-//! Σ w |b|². The deviation is least where tr(R M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M
+//! Let a and b be points whose centers, with weights w, are at the origin, and M = Σ w a⊗b their correlation. The
+//! squared deviation after a rotation R of the points a is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), with G_a = Σ w |a|²
+//! and G_b = Σ w |b|². The deviation is least where tr(R M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M
 //! (Kearsley, Acta Cryst. A45, 208 (1989), doi:10.1107/S0108767388010128).
 
 use nalgebra::{Matrix3, SVD, Vector3};
 
 use crate::vec3::Vec3;
 
-/// Correlation matrix M_ij = Σ w a_i b_j, row by row.
+/// Correlation matrix M_ij = Σ w a_i b_j, indexed as `[i][j]`.
 pub type Correlation = [[f64; 3]; 3];
 
-/// Correlation matrix of pairs (w a, b), summed in their order.
+/// Returns the correlation matrix of pairs (w a, b), summed in their order.
 pub fn correlation(pairs: impl IntoIterator<Item = (Vec3, Vec3)>) -> Correlation {
     let mut m = [[0.0; 3]; 3];
     for (a, b) in pairs {
@@ -26,10 +26,10 @@ pub fn correlation(pairs: impl IntoIterator<Item = (Vec3, Vec3)>) -> Correlation
 /// Maximum number of Newton steps. Usually 5 to 10 steps are enough. If two eigenvalues are equal, each step only
 /// halves the error, and the 53 bits of an f64 then need about 53 steps.
 const MOST_STEPS: usize = 60;
-/// The iteration has converged when λ changes by less than this relative amount, which is a few rounding errors.
+/// Relative change of λ below which the Newton iteration has converged: a few rounding errors.
 const ARRIVED: f64 = 1e-14;
 
-/// λ = max tr(R M) over all rotations R; `bound` is (G_a + G_b)/2, which λ cannot exceed.
+/// Computes λ = max tr(R M) over all rotations R; `bound` is (G_a + G_b)/2, which λ cannot exceed.
 ///
 /// λ is the largest root of the matrix' characteristic polynomial (Theobald, Acta Cryst. A61, 478 (2005),
 /// doi:10.1107/S0108767305015266). In invariants of M the polynomial reads (λ² − |M|²)² = 8 λ det M + 4 |cof M|² with
@@ -63,13 +63,13 @@ pub fn overlap(m: &Correlation, bound: f64) -> f64 {
     root
 }
 
-/// The rotation R of the points a that gives the largest tr(R M) (Kabsch, Acta Cryst. A32, 922 (1976),
+/// Returns the rotation R of the points a for which tr(R M) is largest (Kabsch, Acta Cryst. A32, 922 (1976),
 /// doi:10.1107/S0567739476001873). M must be finite.
 pub fn rotation(m: &Correlation) -> Matrix3<f64> {
     let svd = SVD::new(Matrix3::from_fn(|i, j| m[i][j]), true, true);
     let (Some(u), Some(v)) = (svd.u, svd.v_t.map(|v| v.transpose())) else { return Matrix3::identity() };
-    // M = U S Vᵀ and R = V D Uᵀ, so that R M has a positive trace; D changes the sign of the least singular value if
-    // R would be a reflection otherwise
+    // with the singular value decomposition M = U S Vᵀ and R = V D Uᵀ, R M has a positive trace; D changes the sign of
+    // the smallest singular value if R would be a reflection otherwise
     let mut signs = Matrix3::identity();
     if u.determinant() * v.determinant() < 0.0 {
         let least = svd.singular_values.imin();
@@ -78,7 +78,8 @@ pub fn rotation(m: &Correlation) -> Matrix3<f64> {
     v * signs * u.transpose()
 }
 
-/// The rigid motion r ↦ R (r − c) + c' that superposes points on other points, with equal weights.
+/// Rigid motion r ↦ R (r − c) + c' that superposes points with the center c on points with the center c', with equal
+/// weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Superposition {
     rotation: Matrix3<f64>,
@@ -95,7 +96,7 @@ impl Superposition {
         Self { rotation: rotation(&m), from, onto: center }
     }
 
-    /// R v: rotates a direction.
+    /// Rotates a direction: returns R v.
     pub fn turn(&self, v: Vec3) -> Vec3 {
         Vec3::from(<[f64; 3]>::from(self.rotation * Vector3::from(v.to_array())))
     }
@@ -105,7 +106,7 @@ impl Superposition {
         self.onto + self.turn(r - self.from)
     }
 
-    /// Root-mean-square deviation after the superposition, nm.
+    /// Returns the root-mean-square deviation after the superposition, nm.
     pub fn deviation(&self, points: &[Vec3], onto: &[Vec3]) -> f64 {
         let squares = points.iter().zip(onto).map(|(a, b)| (self.apply(*a) - *b).norm_squared());
         (squares.sum::<f64>() / points.len() as f64).sqrt()
@@ -133,7 +134,8 @@ mod tests {
         all.into_iter().map(|r| r - center).collect()
     }
 
-    /// Largest eigenvalue of Kearsley's matrix, in the quaternion form of Horn, J. Opt. Soc. Am. A 4, 629 (1987).
+    /// Returns the largest eigenvalue of Kearsley's matrix, in the quaternion form of Horn, J. Opt. Soc. Am. A 4, 629
+    /// (1987).
     fn horn(m: &Correlation) -> f64 {
         let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = *m;
         #[rustfmt::skip]
@@ -146,10 +148,9 @@ mod tests {
         SymmetricEigen::new(n).eigenvalues.max()
     }
 
-    /// Rounding error of about a hundred operations on numbers of about 10.
+    /// Tolerance for the rounding of about a hundred operations on numbers of about 10.
     const ROUNDING: f64 = 1e-12;
-    /// Rounding error of a double root, which is the square root of the rounding error of the polynomial: √(10⁻¹⁶ ·
-    /// 10²).
+    /// Tolerance for a double root, which is the square root of the rounding error of the polynomial: √(10⁻¹⁶ · 10²).
     const MEETING: f64 = 1e-6;
 
     #[test]

@@ -5,8 +5,9 @@
 //! start of a region, and again at its end if the waiting thread sleeps. The workers of a [`Team`] spin between the
 //! regions of a step, and sleep only after a timeout.
 //!
-//! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. In every region a piece
-//! goes to the same thread, whose cache may still hold the data of the piece, unless another thread is idle.
+//! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. A piece of the same index
+//! goes to the same thread in every region, because the cache of this thread may still hold the data of the piece. Idle
+//! threads take pieces of other threads.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -20,17 +21,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{JoinHandle, yield_now};
 use std::time::{Duration, Instant};
 
-/// Pieces of a region per thread, for load balance.
+/// Number of pieces of a region per thread. Several pieces per thread balance the load.
 const PIECES_PER_THREAD: usize = 4;
 /// Maximum number of pieces of a region, and hence of threads that take part.
 const MOST_PIECES: usize = 128;
-/// Time without work after which a spinning worker sleeps. This timeout is longer than the pauses within a step. The
-/// timeout is short enough that the wasted CPU time is negligible.
+/// Time without work after which a spinning worker sleeps. The timeout is longer than the pauses within a step, and so
+/// short that little CPU time is wasted.
 const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
-/// Number of polls between two readings of the clock. This number of polls takes about a microsecond.
+/// Number of polls between two readings of the clock, which take about a microsecond.
 const SPIN_LIMIT: usize = 32;
 
-/// The calling thread and its workers.
+/// Thread team: the calling thread and its workers.
 pub struct Team {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
@@ -38,23 +39,23 @@ pub struct Team {
     turn: Mutex<()>,
 }
 
-/// The work of one thread of a team in a region; the argument is the number of the thread.
+/// Work of one thread of a team in a region; the argument is the number of the thread.
 type Work = dyn Fn(usize) + Sync;
 
 /// State shared by leader and workers.
 struct Shared {
     /// region number, which is odd while a region is open; no number is used twice
     region: CachePadded<AtomicUsize>,
-    /// workers that may be reading `work`
+    /// number of workers that may be reading `work`
     inside: CachePadded<AtomicUsize>,
-    /// work of the open region
+    /// pointer to the work of the open region
     work: UnsafeCell<*const Work>,
-    /// workers that wait for `condvar`
+    /// number of workers that wait for `condvar`
     asleep: AtomicUsize,
     condvar: Condvar,
     mutex: Mutex<()>,
     stopped: AtomicBool,
-    /// the first panic of a worker in this region
+    /// first panic of a worker in the current region
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -66,8 +67,8 @@ unsafe impl Sync for Shared {}
 unsafe impl Send for Shared {}
 
 impl Team {
-    /// A team of `threads` threads, including the calling thread. Every thread except the calling thread first calls
-    /// `start` with its number (from 1).
+    /// Creates a team of `threads` threads, including the calling thread. Every other thread first calls `start` with
+    /// its number (from 1).
     pub fn new(threads: usize, start: impl Fn(usize) + Send + Clone + 'static) -> std::io::Result<Self> {
         let mut team = Team::alone();
         for number in 1..threads {
@@ -81,7 +82,7 @@ impl Team {
         Ok(team)
     }
 
-    /// A team of the calling thread only.
+    /// Creates a team of the calling thread only.
     pub fn single() -> Arc<Self> {
         Arc::new(Team::alone())
     }
@@ -90,7 +91,7 @@ impl Team {
         Team { shared: Shared::new(), workers: vec![], turn: Mutex::new(()) }
     }
 
-    /// Number of threads.
+    /// Returns the number of threads, including the calling thread.
     pub fn threads(&self) -> usize {
         1 + self.workers.len()
     }
@@ -115,7 +116,7 @@ impl Team {
         // SAFETY: as at `Shared`. The lifetime is erased here: no thread reads `work` after the region is closed and
         // empty, which `Open` ensures before this function returns, even if it panics
         unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
-        // remove the panic of an earlier region whose leader panicked too
+        // remove the panic of an earlier region whose leader panicked, too
         *locked(&shared.panic) = None;
         let open = Open::new(shared);
         work(0);
@@ -137,7 +138,7 @@ impl Drop for Team {
     }
 }
 
-/// An open region.
+/// Guard of an open region, which closes the region when dropped.
 struct Open<'a>(&'a Shared);
 
 impl<'a> Open<'a> {
@@ -172,7 +173,7 @@ impl Shared {
         })
     }
 
-    /// The main loop of a worker.
+    /// Runs the work of every region until the team is released: the main loop of a worker.
     fn serve(&self, number: usize) {
         let mut last = 0;
         while let Some(region) = self.next(last) {
@@ -199,7 +200,7 @@ impl Shared {
                 return found.filter(|_| !self.stopped.load(SeqCst));
             }
             if start.elapsed() < SPIN_TIMEOUT {
-                // other threads may need this processor
+                // yield, because other threads may need this processor
                 yield_now();
                 continue;
             }
@@ -212,8 +213,8 @@ impl Shared {
         }
     }
 
-    /// The number of the open region. `None` if no parallel region is open, or if the open region has the number
-    /// `last`, whose work this thread has done already. When the team is released, any number is returned.
+    /// Returns the number of the open region. `None` if no region is open, or if the open region has the number `last`,
+    /// whose work this thread has done already. When the team is released, an arbitrary number is returned.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
         (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
@@ -274,7 +275,7 @@ impl<T, W: Fn(T) + Sync> ProducerCallback<T> for Region<'_, W> {
         team.run(turn, &|thread| {
             let (others, own) = pieces[..count].split_at((thread * count / threads).min(count));
             for piece in own.iter().chain(others) {
-                // if the piece is locked, another thread is taking it
+                // a locked piece is being taken by another thread
                 let taken = piece.try_lock().ok().and_then(|mut piece| piece.take());
                 if let Some(piece) = taken {
                     piece.into_iter().for_each(&work);
@@ -316,7 +317,7 @@ mod tests {
     fn threads_work_at_the_same_time() {
         let team = team(3);
         let arrived = AtomicUsize::new(0);
-        // each item waits for the others, so one thread alone would never finish
+        // each of three items waits for the others, so that one thread alone would never finish
         team.for_each((0..3).into_par_iter(), |_| {
             arrived.fetch_add(1, SeqCst);
             while arrived.load(SeqCst) < 3 {
@@ -351,7 +352,7 @@ mod tests {
     fn nobody_works_in_a_region_that_is_closed() {
         let team = team(4);
         for round in 0..50_000 {
-            // short regions, each over different items, that end before most workers arrive
+            // many short regions over different items, which end before most workers arrive
             let sum = AtomicUsize::new(0);
             team.for_each((0..3).into_par_iter(), |k| {
                 sum.fetch_add(round + k, SeqCst);

@@ -1,5 +1,5 @@
-//! Helpers for the unit tests of both packages: they load the systems of `tests/systems` with settings and pair lists
-//! for comparisons, and run ranks as threads of one process.
+//! Helpers for the unit tests of both packages: loading of the systems of `tests/systems` with settings and pair lists
+//! for comparisons, and ranks as threads of one process.
 
 use crate::backend::cuda::{Cuda, Device, Emulated};
 use crate::backend::{Backend, Serving, Workload};
@@ -31,14 +31,14 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     package.ancestors().map(|above| above.join(name)).find(|folder| folder.is_dir()).expect("a folder of the project")
 }
 
-/// A test system and its state.
+/// Test system and its state.
 pub(crate) struct Sample {
     pub(crate) system: System,
     pub(crate) state: State,
 }
 
 impl Sample {
-    /// Loads a flexible system. Periodic systems use PME.
+    /// Loads a system without constraints. Periodic systems use PME.
     pub(crate) fn load(name: &str) -> Self {
         let folder = folder("tests/systems").join(name);
         let amber = read_topology(&folder.join(format!("{name}.prmtop.xz"))).expect("a topology");
@@ -59,7 +59,7 @@ impl Sample {
             dispersion_correction: DispersionCorrection::AllPairs,
             list: ListPolicy::Exact { buffer: BUFFER },
         };
-        // a potential can be shifted only if there is a cutoff
+        // settings without potential shifts, for systems without a cutoff
         let unshifted = ForceSettings { lj_modifier: LjModifier::None, coulomb_modifier: Modifier::None, ..settings };
         let settings = if cutoff.is_some() { settings } else { unshifted };
         let velocities = coordinates.velocities.unwrap_or_else(|| vec![Default::default(); atoms]);
@@ -68,8 +68,8 @@ impl Sample {
         Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
     }
 
-    /// Water with one virtual site per molecule. Successive molecules use all constructions of virtual sites in turn.
-    /// One of the constructions uses an atom of the next molecule.
+    /// Returns water with one virtual site per molecule. Successive molecules use all constructions of virtual sites in
+    /// turn. One of the constructions uses an atom of the next molecule.
     pub(crate) fn with_every_kind_of_site() -> Self {
         let mut sample = Sample::load("tip4pew");
         let molecules = sample.system.topology.virtual_sites.len() as u32;
@@ -94,7 +94,7 @@ impl Sample {
         sample
     }
 
-    /// Water with two virtual sites per molecule, one of which is constructed from the other.
+    /// Returns water with two virtual sites per molecule, one of which is constructed from the other.
     pub(crate) fn with_sites_of_sites() -> Self {
         let mut sample = Sample::load("tip5p");
         for pair in sample.system.topology.virtual_sites.chunks_mut(2) {
@@ -113,8 +113,8 @@ impl Sample {
         self.constrained(constraints)
     }
 
-    /// Makes waters rigid and constrains all bonds. The constraints of each other molecule form one cluster of
-    /// coupled constraints.
+    /// Makes waters rigid and constrains all bonds. In every molecule other than water the constraints form one cluster
+    /// of coupled constraints.
     pub(crate) fn all_bonds(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::AllBonds, true).expect("constraints");
         self.constrained(constraints)
@@ -144,12 +144,12 @@ impl Sample {
         ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius, lookahead: 0.0 }
     }
 
-    /// The system on an emulated device, with pair lists.
+    /// Returns the system on an emulated GPU, with pair lists.
     pub(crate) fn emulated(&self, order: u32) -> Cuda<Emulated> {
         self.on(Emulated::new(order))
     }
 
-    /// The system on a device, with pair lists.
+    /// Returns the system on a device, with pair lists.
     pub(crate) fn on<D: Device>(&self, device: D) -> Cuda<D> {
         let mut cuda = Cuda::new(&self.system, device, &self.schedule()).expect("a supported system");
         cuda.upload(&self.state).expect("a state");
@@ -163,7 +163,7 @@ impl Sample {
 pub(crate) const TRIAL_LISTS: ListSchedule =
     ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 
-/// A trial volume move along x and y, by a fifth of the largest change Δ.
+/// Returns a Monte Carlo volume move along x and y, by a fifth of the largest volume change Δ.
 pub(crate) fn volume_trial(threshold: f64) -> VolumeTrial {
     VolumeTrial {
         extent: 1,
@@ -178,13 +178,13 @@ pub(crate) fn volume_trial(threshold: f64) -> VolumeTrial {
     }
 }
 
-/// The backend of a rank that computes forces for rank 0, with the work split into two chunks.
+/// Returns the backend of a rank that computes forces for rank 0, with the work split into two chunks.
 pub(crate) fn serving(ranks: Ranks) -> Serving {
     Serving { ranks, parts: 2, level: Level::Portable, team: Team::single() }
 }
 
-/// A system with a short cutoff at which all forces are continuous, so that results do not depend on whether a pair
-/// exactly at the cutoff is counted.
+/// Loads a system with a short cutoff at which all forces are continuous, so that results do not depend on whether a
+/// pair exactly at the cutoff is counted.
 pub(crate) fn divisible(name: &str) -> Sample {
     let mut sample = Sample::load(name).rigid();
     let settings = &mut sample.system.settings;

@@ -6,7 +6,7 @@
 use crate::arrays::map;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// A vector in Cartesian space. Lengths are in nm unless a field says otherwise.
+/// Vector in Cartesian space. Lengths are in nm unless a field says otherwise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Vec3<T = f64> {
@@ -23,14 +23,14 @@ unsafe impl bytemuck::Zeroable for Vec3<f64> {}
 // SAFETY: as for `Zeroable`.
 unsafe impl bytemuck::Pod for Vec3<f64> {}
 
-/// Shorthand for [`Vec3`] from components.
+/// Creates a [`Vec3`] from its components.
 #[inline(always)]
 pub const fn vec3<T>(x: T, y: T, z: T) -> Vec3<T> {
     Vec3 { x, y, z }
 }
 
 impl<T: Copy> Vec3<T> {
-    /// A vector with the same value in all three components.
+    /// Returns a vector with the same value in all three components.
     #[inline(always)]
     pub const fn splat(value: T) -> Self {
         vec3(value, value, value)
@@ -42,7 +42,7 @@ impl<T: Copy> Vec3<T> {
         vec3(f(self.x), f(self.y), f(self.z))
     }
 
-    /// Components as an array `[x, y, z]`.
+    /// Returns the components as an array `[x, y, z]`.
     #[inline(always)]
     pub fn to_array(self) -> [T; 3] {
         [self.x, self.y, self.z]
@@ -57,13 +57,13 @@ impl<T> From<[T; 3]> for Vec3<T> {
 }
 
 impl<T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> Vec3<T> {
-    /// Scalar product.
+    /// Computes the scalar product.
     #[inline(always)]
     pub fn dot(self, other: Self) -> T {
         self.x * other.x + self.y * other.y + self.z * other.z
     }
 
-    /// Vector product (right-handed).
+    /// Computes the vector product (right-handed).
     #[inline(always)]
     pub fn cross(self, other: Self) -> Self {
         vec3(
@@ -73,7 +73,7 @@ impl<T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> Vec3<T> {
         )
     }
 
-    /// Squared length.
+    /// Computes the squared length.
     #[inline(always)]
     pub fn norm_squared(self) -> T {
         self.dot(self)
@@ -84,19 +84,19 @@ impl Vec3<f64> {
     /// The zero vector.
     pub const ZERO: Self = vec3(0.0, 0.0, 0.0);
 
-    /// Each component multiplied by the corresponding component of `factors`.
+    /// Multiplies each component by the corresponding component of `factors`.
     #[inline(always)]
     pub fn stretched(self, factors: Self) -> Self {
         vec3(self.x * factors.x, self.y * factors.y, self.z * factors.z)
     }
 
-    /// Length.
+    /// Computes the length.
     #[inline(always)]
     pub fn norm(self) -> f64 {
         self.norm_squared().sqrt()
     }
 
-    /// True when no component is NaN or infinite.
+    /// Whether all components are finite.
     #[inline(always)]
     pub fn is_finite(self) -> bool {
         self.x.is_finite() && self.y.is_finite() && self.z.is_finite()
@@ -163,35 +163,35 @@ impl std::iter::Sum for Vec3<f64> {
     }
 }
 
-/// A 3×3 matrix of `f64`, row by row: virials, cell vectors, inertia.
+/// 3×3 matrix of `f64`, indexed as `[row][column]`: virials, cell vectors, inertia.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Mat3(pub [[f64; 3]; 3]);
 
 impl Mat3 {
-    /// All zeros.
+    /// Matrix of zeros.
     pub const ZERO: Self = Mat3([[0.0; 3]; 3]);
 
-    /// The dyadic product a⊗b, element (i, j) = a_i b_j.
+    /// Computes the dyadic product a⊗b, with the elements (i, j) = a_i b_j.
     #[inline(always)]
     pub fn outer(a: Vec3, b: Vec3) -> Self {
         let (a, b) = (a.to_array(), b.to_array());
         Mat3(map(a, |ai| map(b, |bj| ai * bj)))
     }
 
-    /// Sum of the diagonal.
+    /// Computes the trace.
     #[inline(always)]
     pub fn trace(self) -> f64 {
         self.0[0][0] + self.0[1][1] + self.0[2][2]
     }
 
-    /// The elements (0, 0), (1, 1), (2, 2).
+    /// Returns the diagonal elements.
     #[inline(always)]
     pub fn diagonal(self) -> Vec3 {
         vec3(self.0[0][0], self.0[1][1], self.0[2][2])
     }
 
-    /// The matrix with every element multiplied by `s`.
+    /// Multiplies every element by `s`.
     #[inline(always)]
     pub fn scaled(self, s: f64) -> Self {
         Mat3(map(self.0, |row| map(row, |v| v * s)))

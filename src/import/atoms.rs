@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-/// Largest number of ranges of consecutive atoms in one selection. There is a limit because every atom is compared
-/// with every range.
+/// Largest number of ranges of consecutive atoms in one selection. The limit bounds the cost of a selection, which
+/// compares every atom with every range.
 const MOST_RANGES: usize = 1000;
 
-/// Returns a selection like `index 0-9 15` for atoms that are numbered from 1; `None` if there are no atoms, or too
-/// many ranges.
+/// Returns a selection such as `index 0-9 15` for atoms whose numbers count from 1; `None` if there are no atoms, or
+/// too many ranges.
 pub(super) fn indices(atoms: &[u32]) -> Option<String> {
     let mut atoms = atoms.to_vec();
     atoms.sort_unstable();
@@ -22,7 +22,7 @@ pub(super) fn indices(atoms: &[u32]) -> Option<String> {
     (1..=MOST_RANGES).contains(&ranges.len()).then_some(text)
 }
 
-/// Returns the selection of the atoms, as several texts if there are too many ranges for one.
+/// Returns selections that together select the atoms: several if there are too many ranges for one.
 pub(super) fn pieces(atoms: &[u32]) -> Vec<String> {
     let mut atoms = atoms.to_vec();
     atoms.sort_unstable();

@@ -1,4 +1,4 @@
-//! Temperature and pressure coupling: the part of the translation that GROMACS and AMBER have in common.
+//! Translation of temperature and pressure coupling, as far as it is common to GROMACS and AMBER.
 
 use super::draft::Draft;
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
@@ -6,21 +6,21 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::Dynamics;
 
-/// Largest number of steps between couplings in a translated input, which is the default of `md`.
+/// Largest number of steps between couplings in a translated input: the default of `md`.
 const EVERY: u32 = 10;
 /// Relative tolerance for the rounding of a ratio of decimal numbers.
 const ROUNDING: f64 = 1e-9;
 
-/// Returns the thermostat of a dynamics stage. For Langevin dynamics `coupling_time` is the inverse of the friction.
-/// Weak coupling requires a relaxation time of at least one interval between couplings; a Nosé-Hoover chain requires
-/// a period of several intervals.
+/// Returns the thermostat of a dynamics stage. For Langevin dynamics `coupling_time` (ps) is the inverse of the
+/// friction. Weak coupling requires a relaxation time of at least one interval between couplings; a Nosé-Hoover chain
+/// requires a period of several intervals.
 pub(super) fn thermostat(
     stage: &Dynamics,
     kind: ThermostatKind,
     (temperature, coupling_time): (f64, f64),
     every: Option<u32>,
 ) -> Thermostat {
-    // friction and noise act at every step
+    // Langevin friction and noise act at every step
     let most = every.unwrap_or(if kind == ThermostatKind::Langevin { 1 } else { EVERY });
     let every = match kind.facts().min_couplings {
         0.0 => most,
@@ -29,25 +29,25 @@ pub(super) fn thermostat(
     Thermostat::new(kind, temperature, coupling_time, every)
 }
 
-/// Requested pressure coupling of a dynamics stage, in internal units.
+/// Pressure coupling that the foreign file requests for a dynamics stage, in internal units.
 pub(super) struct Pressure<'a> {
-    /// requested method, or the most similar method that `md` has
+    /// requested barostat, or the most similar barostat that `md` has
     pub(super) kind: BarostatKind,
     pub(super) coupling: PressureCoupling,
-    /// pressure along x, y, z
+    /// pressure along x, y, z, kJ/mol/nm³
     pub(super) pressure: [f64; 3],
     pub(super) surface_tension: f64,
-    /// coupling time; ignored for Monte Carlo volume moves
+    /// coupling time, ps; ignored for Monte Carlo volume moves
     pub(super) coupling_time: f64,
     pub(super) compressibility: [f64; 3],
-    /// steps between couplings or Monte Carlo volume moves; `None` if the file does not set them
+    /// number of steps between couplings or Monte Carlo volume moves; `None` if the file does not set it
     pub(super) every: Option<u32>,
-    /// key that names the method, and key of the coupling time
+    /// name of the foreign key that selects the method, and name of the foreign key of the coupling time
     pub(super) keys: [&'a str; 2],
 }
 
-/// Returns the barostat of a stage. A barostat that samples the correct ensemble takes its temperature from a
-/// thermostat. Stochastic cell rescaling requires several couplings per relaxation time.
+/// Returns the barostat of a stage. A barostat that samples the correct ensemble gets its temperature from the
+/// thermostat of the stage. Stochastic cell rescaling requires several couplings per relaxation time.
 pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure<'_>) -> Barostat {
     let [method, time] = asked.keys;
     let pressure = asked.pressure.map(Schedule::from);

@@ -1,8 +1,10 @@
-//! State of a translation: the settings of the foreign file, the plan made from them, and the remarks for the user.
+//! State of a translation: the settings of the foreign file, the plan that follows from them, and the remarks for the
+//! user.
 //!
-//! Every setting of the file is treated in one of four ways. A setting is carried over, and quoted as a comment
-//! beside the resulting key ([`Draft::carried`]); or `md` does something different ([`Draft::differs`]); or the
-//! setting has no meaning for `md` ([`Draft::no_use`]); or it is an error of the file ([`Draft::problem`]).
+//! Every setting of the foreign file is treated in one of four ways. The setting is carried over, and quoted as a
+//! comment beside the resulting key of the input file ([`Draft::carried`]); or `md` does something different
+//! ([`Draft::differs`]); or the setting has no meaning for `md` ([`Draft::no_use`]); or the setting is an error of the
+//! foreign file ([`Draft::problem`]).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,38 +16,38 @@ use crate::config::keys;
 use crate::error::Problem;
 use crate::run::{Plan, PositionRestraint, Restraint};
 
-/// Remark on a setting of the file that is not simply carried over.
+/// Remark on a setting of the foreign file that is not simply carried over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// key of the setting
+    /// name of the setting in the foreign file
     pub key: String,
-    /// value of the setting as written in the file; for a setting that the file lacks, the default of the program
+    /// value of the setting as written in the file; the default of the foreign program if the file does not set it
     pub value: String,
-    /// line of the setting; `None` for a setting that the file lacks, whose default is meant
+    /// line of the setting; `None` if the file does not set it, and the remark is on the default
     pub line: Option<usize>,
     /// files and lines with this setting, if several files are translated
     pub places: Vec<Place>,
-    /// true if `md` does something else; false if the setting has no meaning for `md`
+    /// true if `md` does something different; false if the setting has no meaning for `md`
     pub differs: bool,
-    /// reason, and what `md` does instead
+    /// reason for the remark, and what `md` does instead
     pub text: String,
 }
 
-/// Place of a setting in one of several files.
+/// Position of a setting in one of several files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// path of the file
     pub file: PathBuf,
-    /// line in the file; `None` for a setting that the file lacks, whose default is meant
+    /// line in the file; `None` if the file does not set the setting, and its default is meant
     pub line: Option<usize>,
 }
 
-/// Translation of one file.
+/// Translation of one foreign file, while it is in progress.
 pub(super) struct Draft<'a> {
     settings: &'a Settings,
-    /// files that belong to the input
+    /// other files that belong to the foreign input, such as the topology
     pub(super) files: &'a Files,
-    /// plan made from the settings
+    /// plan that follows from the settings
     pub(super) plan: Plan,
     /// selection of the atoms that the stage freezes
     pub(super) frozen: Option<String>,
@@ -53,24 +55,24 @@ pub(super) struct Draft<'a> {
     pub(super) restraints: Vec<Restraint>,
     /// position restraints of the stage
     pub(super) position_restraints: Vec<PositionRestraint>,
-    /// comments on keys of the input file
+    /// comments on keys of the input file of `md`
     notes: BTreeMap<&'static str, Note>,
     remarks: Vec<Remark>,
-    /// normalised names of keys that have been treated
+    /// normalised names of foreign keys that have been treated
     spoken: HashSet<String>,
-    /// normalised names of keys that have a problem
+    /// normalised names of foreign keys that have a problem
     wrong: HashSet<String>,
     problems: Vec<Problem>,
 }
 
-/// Comment on a key.
+/// Comment on a key of the input file of `md`.
 struct Note {
     text: String,
-    /// first line of the file that the comment quotes
+    /// number of the first line of the foreign file that the comment quotes
     line: Option<usize>,
 }
 
-/// Result of a translation.
+/// Result of the translation of one foreign file.
 pub(super) struct Finished {
     pub(super) plan: Plan,
     pub(super) remarks: Vec<Remark>,
@@ -79,17 +81,18 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// Returns the comment on a key of the input file.
+    /// Returns the comment on a key of the input file of `md`.
     pub(super) fn note(&self, key: &str) -> Option<String> {
         self.notes.get(key).map(|note| note.text.clone())
     }
 
-    /// Returns the first line of the foreign file that this key of the input file follows from.
+    /// Returns the number of the first line of the foreign file from which this key of the input file follows.
     pub(super) fn line(&self, key: &str) -> Option<usize> {
         self.notes.get(key).and_then(|note| note.line)
     }
 
-    /// Changes a problem with a key so that it names the setting of the foreign file from which the key follows.
+    /// Rewrites a problem with a key of the input file so that it names the setting of the foreign file from which the
+    /// key follows.
     pub(super) fn problem(&self, key: &str, problem: Problem) -> Problem {
         let from = self.notes.get(key).map_or(String::new(), |note| format!(" (from {})", note.text));
         let Problem { message, help, .. } = problem;
@@ -122,32 +125,33 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the path of the translated file.
+    /// Returns the path of the foreign file.
     pub(super) fn path(&self) -> &'a Path {
         &self.settings.path
     }
 
-    /// Whether the file gives the key a value.
+    /// Whether the foreign file sets the key.
     pub(super) fn is_given(&self, name: &str) -> bool {
         self.settings.entry(name).is_some()
     }
 
-    /// Returns the value as written in the file, or the default.
+    /// Returns the value of a key as written in the foreign file, or the default of the foreign program.
     pub(super) fn text(&self, name: &str) -> &'a str {
         self.settings.value(name)
     }
 
-    /// Returns the value as a word, without the differences that the program ignores: case, dashes and underscores.
+    /// Returns the value of a key as a normalised word, without the differences that the foreign program ignores: case,
+    /// dashes and underscores.
     pub(super) fn word(&self, name: &str) -> String {
         folded(self.text(name))
     }
 
-    /// Returns the values separated by blanks or commas.
+    /// Returns the words of the value of a key, which are separated by blanks or commas.
     pub(super) fn words(&self, name: &str) -> Vec<&'a str> {
         words(self.text(name)).collect()
     }
 
-    /// Returns a boolean value.
+    /// Returns the value of a boolean key. Another value is recorded as a problem.
     pub(super) fn flag(&mut self, name: &str) -> bool {
         let word = self.word(name);
         match word.as_str() {
@@ -160,7 +164,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns numbers separated by blanks.
+    /// Returns the numbers that are the value of a key, separated by blanks. Another value is recorded as a problem.
     pub(super) fn reals(&mut self, name: &str) -> Vec<f64> {
         let mut values = vec![];
         for word in self.words(name) {
@@ -175,7 +179,7 @@ impl<'a> Draft<'a> {
         values
     }
 
-    /// Returns one number.
+    /// Returns the number that is the value of a key. Another value is recorded as a problem.
     pub(super) fn real(&mut self, name: &str) -> f64 {
         let before = self.problems.len();
         match self.reals(name).as_slice() {
@@ -189,7 +193,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns an integer.
+    /// Returns the integer that is the value of a key. Another value is recorded as a problem.
     pub(super) fn whole(&mut self, name: &str) -> i64 {
         // above 2^53, consecutive integers are no longer distinct in f64
         const MOST: f64 = 9e15;
@@ -201,7 +205,7 @@ impl<'a> Draft<'a> {
         value as i64
     }
 
-    /// Returns a non-negative integer.
+    /// Returns the non-negative integer that is the value of a key. Another value is recorded as a problem.
     pub(super) fn count(&mut self, name: &str) -> u64 {
         let value = self.whole(name);
         u64::try_from(value).unwrap_or_else(|_| {
@@ -210,7 +214,8 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Checks that a value in internal units is allowed for a key of the input file.
+    /// Checks that a value, in internal units, of the foreign setting `name` is allowed for the key `key` of the input
+    /// file. Records a problem if it is not.
     pub(super) fn admitted(&mut self, key: &str, name: &str, value: f64) -> f64 {
         let range = match keys::find(key).map(|key| &key.kind) {
             Some(Kind::Quantity(_, range) | Kind::Schedule(_, range) | Kind::Number(range)) => *range,
@@ -223,12 +228,12 @@ impl<'a> Draft<'a> {
         value
     }
 
-    /// Records that the settings with these names became a key of the input file.
+    /// Records that the foreign settings `names` became the key `key` of the input file.
     pub(super) fn carried(&mut self, key: &'static str, names: &[&str]) {
         self.carried_as(key, names, "");
     }
 
-    /// Records what [`Self::carried`] records, with a few words on the conversion.
+    /// Records the same as [`Self::carried`], with a few words on the conversion.
     pub(super) fn carried_as(&mut self, key: &'static str, names: &[&str], words: &str) {
         debug_assert!(keys::find(key).is_some(), "{key} is a key of the input file");
         let lines = names.iter().filter_map(|name| Some(self.settings.entry(name)?.line));
@@ -240,24 +245,25 @@ impl<'a> Draft<'a> {
         self.spoken.extend(names.iter().map(|name| folded(name)));
     }
 
-    /// Records that `md` does something different from this setting.
+    /// Records that `md` does something different from the setting `name`.
     pub(super) fn differs(&mut self, name: &str, text: impl Into<String>) {
         self.remark(name, true, text.into());
     }
 
-    /// Records that the setting has no meaning for `md`. Does nothing if the file does not have the setting.
+    /// Records that the setting `name` has no meaning for `md`. Does nothing if the file does not set it.
     pub(super) fn no_use(&mut self, name: &str, text: impl Into<String>) {
         if self.is_given(name) {
             self.remark(name, false, text.into());
         }
     }
 
-    /// Returns the entries of the file that are not settings, in their order.
+    /// Returns the entries of the file that are not settings of the table of keys, in the order of the file.
     pub(super) fn others(&self) -> &'a [Entry] {
         &self.settings.others
     }
 
-    /// Records the treatment of an entry that is not a setting: whether `md` does something different, and why.
+    /// Records the treatment of an entry that is not a setting of the table of keys: whether `md` does something
+    /// different, and why.
     pub(super) fn other(&mut self, entry: &Entry, differs: bool, text: &str) {
         let Entry { name, value, line } = entry;
         let (key, value, line, text) = (name.clone(), shortened(value).to_owned(), Some(*line), text.to_owned());
@@ -273,7 +279,7 @@ impl<'a> Draft<'a> {
         self.spoken.insert(folded(name));
     }
 
-    /// Records an error of the file in a setting. Later errors in the same setting are not reported.
+    /// Records an error of the foreign file in the setting `name`. Later errors in the same setting are not reported.
     pub(super) fn problem(&mut self, name: &str, message: impl Into<String>, help: &str) {
         if !self.wrong.insert(folded(name)) {
             return;

@@ -1,11 +1,11 @@
-//! Import of inputs of other programs: translates GROMACS mdp or AMBER mdin files to an equivalent input file of
+//! Import of inputs of other programs: translation of GROMACS mdp or AMBER mdin files to an equivalent input file of
 //! `md`, with one stage per file.
 //!
-//! A file is recognised by its content, read into settings, and translated to a [`Plan`]. Plans of several files are
-//! merged (`whole`). [`crate::config::write`] turns the plan into text. No setting is dropped silently: each setting
-//! is quoted in a comment beside the resulting key, or mentioned in a [`Remark`]. A key that the foreign program does
-//! not know is an error. Absent keys have the defaults of that program. Support for a new program needs a table of
-//! its keys, a reader of its syntax, and the translation ([`PROGRAMS`]).
+//! A foreign file is recognised by its content, read into settings, and translated to a [`Plan`]. Plans of several
+//! files are merged (`whole`). [`crate::config::write`] turns the plan into text. No setting is dropped silently: each
+//! setting is quoted in a comment beside the resulting key, or mentioned in a [`Remark`]. A key that the foreign
+//! program does not know is an error. Keys that the file does not set have the defaults of the foreign program. Support
+//! for a new program needs a table of its keys, a reader of its syntax, and the translation ([`PROGRAMS`]).
 
 mod atoms;
 mod coupling;
@@ -30,19 +30,19 @@ use whole::Whole;
 /// Translated input of another program.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// name of the program with its file, for messages
+    /// name of the foreign program and of its kind of file, for messages
     pub program: &'static str,
     /// text of the input file of `md`, which [`Config::parse`] accepts
     pub text: String,
-    /// plan of the input file
+    /// plan from which the text was written
     pub plan: Plan,
     /// remarks on settings that are not simply carried over: first the settings for which `md` differs, then the
     /// settings that have no meaning for `md`
     pub remarks: Vec<Remark>,
 }
 
-/// Files that belong to the input. A path that is not given is replaced by the name that the foreign program would
-/// use.
+/// Files that belong to a foreign input. A path that is not given is replaced by the default file name of the foreign
+/// program.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     /// topology file
@@ -51,23 +51,23 @@ pub struct Files {
     pub coordinates: Option<PathBuf>,
     /// index file with groups of atoms (GROMACS)
     pub index: Option<PathBuf>,
-    /// file with the reference positions of position restraints; `None` = the coordinate file
+    /// file with the reference positions of position restraints; `None` for the coordinate file
     pub reference: Option<PathBuf>,
-    /// folders with include files of the topology, besides the folder of the input
+    /// folders with include files of the topology, in addition to the folder of the input
     pub include: Vec<PathBuf>,
 }
 
-/// Program whose inputs are translated.
+/// Foreign program whose inputs are translated.
 struct Program {
     name: &'static str,
-    /// default names of topology and coordinates
+    /// default file names of topology and coordinates
     files: [&'static str; 2],
     recognises: fn(&str) -> bool,
     read: fn(&Path, &str) -> std::result::Result<Settings, Problem>,
     translate: fn(&mut Draft<'_>) -> StageKind,
 }
 
-/// Known programs. The first one that recognises a file translates it.
+/// Foreign programs. The first program that recognises a file translates it.
 const PROGRAMS: [Program; 2] = [
     Program {
         name: "AMBER mdin",
@@ -85,7 +85,7 @@ const PROGRAMS: [Program; 2] = [
     },
 ];
 
-/// Largest input file in bytes. A usual file is a page of text, or has hundreds of pull groups.
+/// Largest foreign file in bytes. Usual files have a page of text, or hundreds of pull groups at most.
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// Translates the inputs of another program to an input file of `md` in the folder `base`. Each file becomes a stage,
@@ -116,7 +116,7 @@ pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> R
             Ok(part) => parts.push(part),
             Err(found) => {
                 for problem in found {
-                    // a fault of the index file is found with each input
+                    // a fault of the index file is found once with each input, and reported once
                     if !problems.contains(&problem) {
                         problems.push(problem);
                     }
@@ -203,7 +203,7 @@ fn start(program: &Program, files: &Files, base: &Path) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the file name without extension if it is valid as the name of a stage; otherwise the kind of the stage.
+/// Returns the file name without extension if it is valid as the name of a stage, and otherwise the kind of the stage.
 fn stage_name(path: &Path, kind: &StageKind) -> String {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
@@ -216,7 +216,7 @@ fn stage_name(path: &Path, kind: &StageKind) -> String {
     kind.to_owned()
 }
 
-/// Returns the text of the input file: the header, then the keys.
+/// Returns the text of the input file of `md`: the header, then the keys.
 fn whole_text(program: &Program, paths: &[&Path], whole: &Whole, lines: &[Line]) -> String {
     let names = paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let names = printable(&names.collect::<Vec<_>>().join(", "));
@@ -231,7 +231,7 @@ fn whole_text(program: &Program, paths: &[&Path], whole: &Whole, lines: &[Line])
     text
 }
 
-/// Rounds a value, to hide rounding errors in its last digits.
+/// Rounds a value, to remove rounding errors in its last digits.
 fn readable(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
@@ -241,12 +241,12 @@ fn article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// Replaces control characters, which comments in TOML cannot hold.
+/// Replaces control characters, which TOML does not allow in comments.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Changes a problem with the translated text so that it names the setting of the foreign file from which the text
+/// Rewrites a problem with the translated text so that it names the setting of the foreign file from which the text
 /// follows.
 fn traced(problem: Problem, text: &str, lines: &[Line], whole: &Whole) -> Problem {
     let line = problem.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();

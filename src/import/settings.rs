@@ -1,4 +1,4 @@
-//! Settings of a foreign file, and the table of the keys that the foreign program knows.
+//! Settings of a foreign file, and table of the keys that the foreign program knows.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -6,30 +6,30 @@ use std::path::PathBuf;
 use crate::error::Problem;
 use crate::error::nearest;
 
-/// Key of the foreign program.
+/// Key of the foreign program, with its treatment.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// name as in the manual; a final `*` matches any ending
+    /// name as in the manual of the program; a final `*` matches any ending
     pub(super) name: &'static str,
-    /// default value of the program
+    /// default value in the foreign program
     pub(super) default: &'static str,
-    /// treatment of the key
+    /// treatment of the key by the translation
     pub(super) fate: Fate,
 }
 
-/// Treatment of a key.
+/// Treatment of a foreign key by the translation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
-    /// the translation reads the key
+    /// the translation reads the key and carries it over
     Carried,
     /// the key has no meaning for `md`, whatever its value; the text is the reason
     NoUse(&'static str),
-    /// `md` lacks the feature. No remark is made if the value is the default or switches the feature off
+    /// `md` lacks the feature of the key. No remark is made if the value is the default or disables the feature
     Absent {
         /// reason, and what `md` does instead
         why: &'static str,
     },
-    /// the key is a detail of the key named here, whose feature `md` lacks
+    /// the key is a detail of the feature of another key, which is named here and which `md` lacks
     Part(&'static str),
 }
 
@@ -43,7 +43,7 @@ pub(super) const fn no_use(name: &'static str, why: &'static str) -> Key {
     Key { name, default: "", fate: Fate::NoUse(why) }
 }
 
-/// Creates a key of a feature that `md` lacks. The default switches it off.
+/// Creates a key of a feature that `md` lacks. The default value disables the feature.
 pub(super) const fn absent(name: &'static str, default: &'static str, why: &'static str) -> Key {
     Key { name, default, fate: Fate::Absent { why } }
 }
@@ -53,7 +53,7 @@ pub(super) const fn part(name: &'static str, of: &'static str) -> Key {
     Key { name, default: "", fate: Fate::Part(of) }
 }
 
-/// Words that switch a feature off, or leave its value empty.
+/// Normalised words that disable a feature, or leave its value empty.
 const OFF: [&str; 6] = ["no", "none", "false", "off", "inactive", ""];
 
 impl Key {
@@ -64,7 +64,7 @@ impl Key {
         }
     }
 
-    /// Whether the value is the default of the key, or switches the feature off.
+    /// Whether the value is the default of the key, or disables the feature.
     pub(super) fn is_off(&self, value: &str) -> bool {
         let same = |word: &str, other: &str| {
             folded(word) == folded(other) || (real(word).is_some() && real(word) == real(other))
@@ -75,7 +75,7 @@ impl Key {
     }
 }
 
-/// Entry of the file: a key with its value.
+/// Entry of a foreign file: a key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// name of the key as written
@@ -86,7 +86,7 @@ pub(super) struct Entry {
     pub(super) line: usize,
 }
 
-/// Table of keys. The first row that matches a name counts.
+/// Table of keys in sections. The first key that matches a name is used.
 pub(super) type Keys = &'static [&'static [Key]];
 
 /// All settings of a file.
@@ -94,12 +94,13 @@ pub(super) struct Settings {
     pub(super) path: PathBuf,
     keys: Keys,
     entries: Vec<Entry>,
-    /// entries that are not settings and have no key in the table
+    /// entries of the file that are not settings and have no key in the table
     pub(super) others: Vec<Entry>,
 }
 
 impl Settings {
-    /// Creates the settings. A key may occur only once. A setting without a value gets the default of the program.
+    /// Creates the settings from the entries of a file. A key may occur only once. A setting without a value has the
+    /// default of the foreign program.
     pub(super) fn new(path: PathBuf, keys: Keys, entries: Vec<Entry>) -> Result<Self, Problem> {
         let mut names = HashMap::new();
         for Entry { name, line, .. } in &entries {
@@ -111,18 +112,18 @@ impl Settings {
         Ok(Settings { path, keys, entries, others: vec![] })
     }
 
-    /// Returns the row of the table for a name.
+    /// Returns the key of the table that matches a name.
     fn key(&self, name: &str) -> Option<&'static Key> {
         let name = folded(name);
         self.keys.iter().flat_map(|keys| keys.iter()).find(|key| key.fits(&name))
     }
 
-    /// Returns a setting that has a value.
+    /// Returns the entry of a setting; `None` if the file does not give it a value.
     pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| alike(&entry.name, name) && !entry.value.is_empty())
     }
 
-    /// Returns the value of a setting, or the default of the program.
+    /// Returns the value of a setting, or the default of the foreign program.
     pub(super) fn value(&self, name: &str) -> &str {
         let default = || self.key(name).expect("translations name keys of the table").default;
         self.entry(name).map_or_else(default, |entry| &entry.value)
@@ -138,18 +139,18 @@ impl Settings {
         }
     }
 
-    /// Whether the feature of this key is off.
+    /// Whether the value of this key is its default or disables its feature.
     pub(super) fn is_off(&self, name: &str) -> bool {
         self.key(name).is_none_or(|key| key.is_off(self.value(name)))
     }
 
-    /// Returns the settings whose normalised names are not in `spoken`, with their rows of the table of keys.
+    /// Returns the settings whose normalised names are not in `spoken`, each with its key in the table.
     pub(super) fn rest(&self, spoken: &HashSet<String>) -> Vec<(&Entry, &'static Key)> {
         let rest = self.entries.iter().filter(|entry| !spoken.contains(&folded(&entry.name)));
         rest.filter_map(|entry| Some((entry, self.key(&entry.name)?))).collect()
     }
 
-    /// Returns a problem for every key that the program does not know.
+    /// Returns a problem for every key that the foreign program does not know.
     pub(super) fn unknown(&self) -> Vec<Problem> {
         let unknown = self.entries.iter().filter(|entry| self.key(&entry.name).is_none());
         let problem = |entry: &Entry| {
@@ -177,19 +178,19 @@ fn alike(word: &str, other: &str) -> bool {
     letters(word).eq(letters(other))
 }
 
-/// Returns the words of a value.
+/// Returns the words of a value, which are separated by blanks or commas.
 pub(super) fn words(value: &str) -> impl Iterator<Item = &str> {
     value.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty())
 }
 
-/// Parses a finite number. The exponent may begin with Fortran's `d`.
+/// Parses a finite number. The exponent may begin with `d`, as in Fortran.
 pub(super) fn real(word: &str) -> Option<f64> {
     let plain = word.replace(['d', 'D'], "e");
-    // "inf" and "nan" are not accepted as numbers
+    // the words "inf" and "nan", which Rust parses, are refused
     plain.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// Shortens a text for messages.
+/// Returns the beginning of a text that is too long for a message.
 pub(super) fn shortened(text: &str) -> &str {
     const MOST: usize = 60;
     text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end])

@@ -1,6 +1,6 @@
-//! Merge of the files of a run. Each file becomes a stage, in the order of the files. Settings that `md` has only
-//! once for all stages are those of the last file. If another file has a different value, a [`Remark`] names the
-//! file. Output intervals belong to stages.
+//! Merging of the translated files of a run. Each file becomes a stage, in the order of the files. Settings that `md`
+//! has only once for all stages are those of the last file. If another file has a different value, a [`Remark`] names
+//! the file. Output intervals belong to stages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,11 +15,11 @@ use crate::run::{Plan, RESTRAINTS, Stage, StageKind, TrajectoryOptions};
 pub(super) struct Whole {
     pub(super) plan: Plan,
     pub(super) remarks: Vec<Remark>,
-    /// translation of each stage
+    /// translation of each file
     parts: Vec<Finished>,
 }
 
-/// Key that one file may set for all files. The other files need not repeat the key.
+/// Key that need not be repeated in every file: the seed of the first file that sets it is the seed of the run.
 const SEED: &str = "run.seed";
 
 impl Whole {
@@ -50,19 +50,19 @@ impl Whole {
         whole
     }
 
-    /// Returns the index of the file that decides the value of a key of the run.
+    /// Returns the index of the file that determines the value of a key that all stages share.
     fn decisive(&self, key: &str) -> usize {
         let last = self.parts.len() - 1;
         let states = |part: &Finished| part.note(key).is_some();
         if key == SEED { self.parts.iter().position(states) } else { None }.unwrap_or(last)
     }
 
-    /// Returns the comment on a key of the run, or of a stage.
+    /// Returns the comment on a key of a stage or, if `stage` is `None`, on a key that all stages share.
     pub(super) fn note(&self, stage: Option<usize>, key: &str) -> Option<String> {
         self.parts[stage.unwrap_or_else(|| self.decisive(key))].note(key)
     }
 
-    /// Changes a problem with a key so that it names the setting of the foreign file from which the key follows.
+    /// Rewrites a problem with a key so that it names the setting of the foreign file from which the key follows.
     pub(super) fn problem(&self, stage: Option<usize>, key: &str, problem: Problem) -> Problem {
         self.parts[stage.unwrap_or_else(|| self.decisive(key))].problem(key, problem)
     }
@@ -133,16 +133,16 @@ impl Whole {
     }
 }
 
-/// Returns a remark that says that `md` uses another value for a key of the input file than this file sets.
+/// Returns the remark that `md` uses another value for a key of the input file than the translated file `part` sets.
 fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
     let line = part.line(key);
     let places = vec![Place { file: part.path.clone(), line }];
     Remark { key: key.to_owned(), value: shortened(value).to_owned(), line, places, differs: true, text }
 }
 
-/// Returns the values of all keys of the run as written, except the keys of its output.
+/// Returns the values as TOML of all keys that all stages share, except the keys of the output.
 fn values(plan: &Plan, base: &Path) -> BTreeMap<String, String> {
-    // with a remark on every key, default values are listed too
+    // a remark on every key makes `write` list default values, too
     let lines = write(plan, base, &|_, _| Some(String::new())).into_iter();
     let of_run = lines.filter(|line| line.stage.is_none() && !line.key.is_empty() && !line.key.starts_with("output."));
     of_run.map(|line| (line.key, line.value)).collect()
@@ -160,7 +160,7 @@ fn different_names(stages: &mut [Stage]) {
     }
 }
 
-/// Merges equal remarks of several files. Remarks on differences come first.
+/// Merges equal remarks of several files. Remarks on differences come before those on settings without meaning.
 fn merged(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut merged: Vec<Remark> = vec![];
     for remark in remarks {

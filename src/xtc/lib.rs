@@ -1,9 +1,9 @@
 //! `md-xtc`: packed frames of XTC.
 //!
 //! The crate `molly` packs and unpacks positions. Its functions are generic over the reader and the writer, so that the
-//! package that calls them compiles them. They are fast only if the compiler sees all of them at once, and this package
-//! is compiled as one unit for that reason (`profile.release.package.md-xtc`); in `md` they take twice as long. The
-//! decoder of `molly` does not check its input, so [`unpack`] checks each stream first.
+//! calling package compiles them. They are fast only if the compiler optimises all of them in one codegen unit. This
+//! package is therefore compiled as one unit (`profile.release.package.md-xtc`); inside `md` the functions take twice
+//! as long. The decoder of `molly` does not check its input, so [`unpack`] checks each stream first.
 
 pub use molly::{Frame, Header, Magic};
 
@@ -12,23 +12,23 @@ use molly::reader::{FIRSTIDX, MAGICINTS};
 use molly::selection::AtomSelection;
 use molly::writer::write_compressed_positions;
 
-/// Largest number of atoms whose positions are stored without packing.
+/// Largest number of atoms for which XTC stores positions without packing.
 pub const PLAIN: usize = 9;
-/// Size in bytes of the precision, the bounds and the first index into the table of sizes, which come before the
-/// number of packed bytes.
+/// Size in bytes of the precision, the bounds and the first index into the table of sizes, which precede the number of
+/// packed bytes in a frame.
 pub const PRELUDE: usize = 32;
-/// Largest allowed multiple, so that neither differences nor sums of multiples exceed 32 bits. The limit is 268 µm at
-/// 0.001 nm.
+/// Largest allowed magnitude of a coordinate in multiples of the precision, so that neither differences nor sums of two
+/// multiples exceed 32 bits. At a precision of 0.001 nm the limit is 268 µm.
 const LARGEST: i32 = 1 << 28;
-/// Largest range of the multiples for which the three multiples of a position are packed together. With larger ranges
-/// each multiple is packed separately.
+/// Largest range of the multiples of the precision along an axis with which the three coordinates of a position are
+/// packed together. With larger ranges each coordinate is packed separately.
 const LARGEST_JOINT: u32 = 0xff_ffff;
-/// Largest number of bits of three multiples that the crate packs together.
+/// Largest number of bits of the three coordinates of a position that `molly` packs together.
 const JOINT_BITS: u32 = 64;
 
 type Checked<T> = Result<T, String>;
 
-/// Returns the version of the format for a number of atoms.
+/// Returns the version of the XTC format for a number of atoms.
 pub fn magic_for(atoms: usize) -> Magic {
     if atoms > molly::XTC_1995_MAX_NATOMS { Magic::Xtc2023 } else { Magic::Xtc1995 }
 }
@@ -43,7 +43,7 @@ pub fn pack(bytes: &mut Vec<u8>, positions: &[[f32; 3]], scale: f32) -> Checked<
 }
 
 /// Reads one frame of `atoms` atoms, and unpacks the positions of the first `wanted` atoms. Fails with the reason if
-/// the bytes up to there are not a frame.
+/// the bytes up to these positions are no valid frame.
 pub fn unpack(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<Frame> {
     if atoms > PLAIN {
         check_packed(bytes, atoms, wanted)?;
@@ -60,7 +60,7 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for r in placed {
         for axis in 0..3 {
-            // NaN fails both comparisons, so it is replaced by infinity, which is refused below
+            // `min` and `max` ignore NaN, so that infinity replaces it, which is refused below
             let value = if r[axis].is_nan() { f32::INFINITY } else { r[axis] };
             (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
         }
@@ -83,12 +83,12 @@ fn integer(bytes: &[u8], at: usize) -> Option<i32> {
 
 /// Checks a packed frame up to the first `wanted` of its `atoms` positions before it is decoded. Refuses a frame with
 /// which the decoder would read beyond the end of the bytes, of the atoms or of the table of sizes. The header of the
-/// frame is valid.
+/// frame must be valid.
 ///
-/// The stream is a sequence of groups. A group begins with a position in full, followed by one bit. If this bit is
-/// set, five bits follow. The five bits give the number of further positions in the group, and whether the next group
-/// uses fewer or more bits for further positions. Without the five bits, the number of further positions is that of
-/// the previous group. The further positions of the group follow as small differences.
+/// The stream is a sequence of groups. A group begins with a position in full, followed by one bit. If this bit is set,
+/// five bits follow, which encode the number of further positions in the group and whether the next group uses fewer or
+/// more bits for further positions. Without the five bits, the number of further positions is that of the previous
+/// group. The further positions are stored as small differences.
 fn check_packed(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<()> {
     let at = Header::SIZE / 4;
     let truncated = || "the frame is cut off".to_owned();

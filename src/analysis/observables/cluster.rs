@@ -49,7 +49,7 @@ enum Method {
     KMedoids,
 }
 
-/// Method with its parameters.
+/// Clustering method with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Division {
     Gromos { cutoff: f64 },
@@ -90,7 +90,7 @@ impl Options for ClusterOptions {
     }
 }
 
-/// Observable of clusters of frames. It stores the selected atoms of each frame.
+/// Observable of clusters of frames, which stores the selected atoms of each frame.
 struct Clusters {
     division: Division,
     compared: Compared,
@@ -125,7 +125,7 @@ impl Observable for Clusters {
     type Sample = Vec<Vec3>;
 
     fn memory(&self, frames: usize) -> f64 {
-        // average linkage works on a copy of half of the matrix
+        // average linkage copies the upper half of the RMSD matrix
         self.compared.bytes(frames) + 0.5 * RmsdMatrix::bytes(frames)
     }
 

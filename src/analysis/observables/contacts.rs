@@ -38,7 +38,7 @@ pub(super) struct ContactsOptions {
     lambda: f64,
 }
 
-/// Parses an inverse length. Returns it in 1/nm.
+/// Parses an inverse length with its unit. Returns the value in 1/nm.
 fn softness(text: &str) -> std::result::Result<f64, String> {
     match Dimension::InverseLength.parse(text).map_err(|problem| problem.to_string())? {
         beta if beta > 0.0 => Ok(beta),
@@ -60,18 +60,19 @@ impl Options for ContactsOptions {
     }
 }
 
-/// Native contact: two atoms by their place in the group, and their distance in the reference, nm.
+/// Native contact: the indices of its two atoms in the group, and their distance (nm) in the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Native {
     atoms: [u32; 2],
     distance: f64,
 }
 
-/// Observable of native contacts, and of contacts between residues.
+/// Observable of the native contacts of a reference structure, and of the contacts between residues.
 ///
-/// The soft fraction is Q = ⟨1 / (1 + exp(β (r − λ r₀)))⟩ over native contacts with the distances r₀ in the reference
-/// (Best, Hummer & Eaton, PNAS 110, 17874 (2013), doi:10.1073/pnas.1311599110). The hard fraction counts native
-/// contacts with r within the cutoff. Two residues are in contact if two of their atoms are within the cutoff.
+/// The soft fraction is Q = ⟨1 / (1 + exp(β (r − λ r₀)))⟩, averaged over the native contacts, where r is the distance
+/// of a contact in the frame and r₀ in the reference (Best, Hummer & Eaton, PNAS 110, 17874 (2013),
+/// doi:10.1073/pnas.1311599110). The hard fraction is the fraction of native contacts with r within the cutoff. Two
+/// residues are in contact if an atom of one is within the cutoff of an atom of the other.
 struct Contacts {
     group: Group,
     reference: String,
@@ -79,22 +80,22 @@ struct Contacts {
     separation: u32,
     /// softness β, 1/nm
     beta: f64,
-    /// tolerance λ
+    /// tolerance λ, a factor of the reference distance r₀
     lambda: f64,
     natives: Vec<Native>,
-    /// residues of the group, and the place of each atom's residue among them
+    /// residues of the group; and for each atom the index of its residue among them
     residues: Vec<u32>,
     of_atoms: Vec<u32>,
     /// names and numbers of the residues
     names: Vec<String>,
     numbers: Vec<i32>,
-    /// number of frames in which two residues are in contact, row-major, above the diagonal
+    /// number of frames in which two residues are in contact: a row-major matrix of residues, filled above the diagonal
     counts: Vec<u32>,
     soft: Vec<f64>,
     hard: Vec<f64>,
 }
 
-/// Maximum number of residues of a contact map, which then takes 1 GB.
+/// Maximum number of residues of a contact map, whose matrix then takes 1 GB.
 const MOST_RESIDUES: usize = 16384;
 
 impl Contacts {
@@ -165,7 +166,7 @@ impl Contacts {
         (0..count * count).map(at).collect()
     }
 
-    /// Returns the picture of the contact map.
+    /// Returns the picture of the contact map `map`.
     fn picture(&self, map: &[f32]) -> Plot {
         let count = self.residues.len();
         let is_row = self.numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
@@ -187,7 +188,7 @@ impl Contacts {
     }
 }
 
-/// Returns the pairs of atoms of a group within the cutoff, at minimum images.
+/// Returns the pairs of atoms of a group whose minimum-image distance is within the cutoff (nm).
 fn contacts(group: &Group, frame: &StoredFrame, cutoff: f64) -> Result<Vec<Native>> {
     check_distance(frame, cutoff, "--cutoff")?;
     let positions = group.stored(frame);
@@ -204,11 +205,11 @@ fn contacts(group: &Group, frame: &StoredFrame, cutoff: f64) -> Result<Vec<Nativ
     Ok(found)
 }
 
-/// Sample of a frame.
+/// Contacts of one frame.
 struct Sample {
     soft: f64,
     hard: f64,
-    /// pairs of residues in contact, by their places, ascending
+    /// pairs of residues in contact, as ascending indices into the residues of the group
     pairs: Vec<[u32; 2]>,
 }
 
@@ -304,8 +305,8 @@ mod tests {
     use crate::vec3::vec3;
 
     /// A square of side 0.4 nm, with the residues 0, 4, 8 and 9 at its corners, has the native contacts 0–4, 4–8 and
-    /// 0–9 (8–9 are neighbours). If the residue 0 moves away by d along the side 0–4, the contact 0–4 is 0.4 + d long,
-    /// 0–9 is √(0.4² + d²) long, and the third does not change.
+    /// 0–9 (8–9 are neighbours in sequence). If residue 0 moves away by d along the side 0–4, the contact 0–4 is 0.4 +
+    /// d long, 0–9 is √(0.4² + d²) long, and 4–8 does not change.
     #[test]
     fn a_square_of_residues() {
         let name = Name::new("X");
@@ -331,7 +332,8 @@ mod tests {
         assert_eq!(pairs, [[0, 1], [0, 3], [1, 2]]);
         let moves = [0.0, 0.04, 0.1, 0.32];
         contacts.observe(&moves.map(frame)).unwrap();
-        // 0.44 and √(0.16 + 0.01) = 0.412 are within 0.45, 0.5 and √(0.16 + 0.1024) = 0.512 are not
+        // distances 0.44 and √(0.16 + 0.01) = 0.412 are within the cutoff 0.45; 0.5 and √(0.16 + 0.1024) = 0.512 are
+        // not
         for (found, expected) in contacts.hard.iter().zip([1.0, 1.0, 2.0 / 3.0, 1.0 / 3.0]) {
             assert!((found - expected).abs() < 1e-15, "{found} {expected}");
         }

@@ -70,7 +70,7 @@ impl Options for DensityOptions {
     }
 }
 
-/// Quantity of which the density is measured.
+/// Quantity whose density is measured.
 #[derive(Clone, Copy)]
 enum Quantity {
     Mass,
@@ -78,20 +78,20 @@ enum Quantity {
     Number,
 }
 
-/// Observable of a density profile: the sum of a quantity in slabs between planes that are parallel to two lattice
-/// vectors, divided by the volume of the slab in each frame.
+/// Observable of a density profile: the sum of a quantity over the atoms in a slab, divided by the volume of the slab
+/// in each frame. Slabs are parallel to two lattice vectors.
 struct Profile {
     group: Group,
-    /// quantity of each atom, in the unit of the density times nm³
+    /// contribution of each atom to the quantity, in the unit of the density times nm³
     weights: Vec<f64>,
-    /// group whose center of mass is moved to the middle, and weights of its atoms
+    /// group whose center of mass is moved to the middle of the profile, and the weights of its atoms
     center: Option<(Group, Vec<f64>)>,
     axis: usize,
     name: &'static str,
     unit: &'static str,
     sums: Vec<f64>,
     squares: Vec<f64>,
-    /// sum of the distances between opposite faces, nm
+    /// sum over frames of the distance between the opposite faces of the cell, nm
     length: f64,
     frames: usize,
 }

@@ -31,7 +31,7 @@ impl Options for DihedralsOptions {
     }
 }
 
-/// Observable of the dihedral angles, in degrees, of all residues in which the four atoms of an angle are selected.
+/// Observable of the dihedral angles, in degrees. A residue has an angle if the four atoms of the angle are selected.
 #[derive(Clone, Debug)]
 pub struct Dihedrals {
     group: Group,
@@ -56,7 +56,7 @@ struct Chain<'a> {
     topology: &'a Topology,
     /// index of each atom of the topology in the selection; `None` if the atom is not selected
     places: Vec<Option<usize>>,
-    /// residue that precedes each residue: the C of the preceding residue is bonded to the N of the residue
+    /// preceding residue of each residue: the C of the preceding residue is bonded to the N of the residue
     before: Vec<Option<usize>>,
 }
 
@@ -79,14 +79,15 @@ impl<'a> Chain<'a> {
         Chain { topology, places, before }
     }
 
-    /// Returns the selected atom of this name in a residue.
+    /// Returns the index in the selection of the atom `name` of a residue; `None` if the atom does not exist or is not
+    /// selected.
     fn atom(&self, residue: usize, name: &str) -> Option<usize> {
         let mut atoms = self.topology.residue_atoms(residue);
         atoms.find(|&atom| self.topology.atoms[atom].name.as_str() == name).and_then(|atom| self.places[atom])
     }
 
-    /// Returns the atoms of φ, ψ, ω, χ₁ and χ₂. The angle ω is assigned to the residue before the peptide bond, as in
-    /// MDTraj and MDAnalysis.
+    /// Returns the four atoms of each of φ, ψ, ω, χ₁ and χ₂ of a residue; `after` is the residue that follows. The
+    /// angle ω is assigned to the residue before the peptide bond, as in MDTraj and MDAnalysis.
     fn angles(&self, residue: usize, after: Option<usize>) -> [Option<[usize; 4]>; 5] {
         let own = |name| self.atom(residue, name);
         let first = |names: [&str; 5]| names.iter().find_map(|name| self.atom(residue, name));

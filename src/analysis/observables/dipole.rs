@@ -39,9 +39,10 @@ fn temperature(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Debye per e nm: 1/(0.020819434 e nm), from 10⁻²¹ C m²/s / c and the elementary charge of CODATA 2018.
+/// 1 e nm in debye: 1/0.020819434, from 1 debye = 10⁻²¹ C m²/s divided by the speed of light, and the elementary charge
+/// of CODATA 2018.
 const DEBYE: f64 = 48.032_047_2;
-/// Largest net charge (e) of a group that counts as neutral: rounding of charges with six digits.
+/// Largest net charge (e) of a group that counts as neutral, which allows for charges that are rounded to six digits.
 const NEUTRAL: f64 = 1e-3;
 
 /// Charges of the atoms of a group.
@@ -64,7 +65,7 @@ impl Charges {
         Ok(Charges { group, charges, weights })
     }
 
-    /// Dipole in e nm, of whole molecules.
+    /// Returns the dipole moment (e nm) of the group, with whole molecules.
     fn dipole(&self, frame: &StoredFrame) -> Vec3 {
         let positions = self.group.positions(frame);
         let center = self
@@ -142,19 +143,21 @@ impl Observable for Dipole {
     }
 }
 
-/// Observable of the dielectric constant ε = 1 + 4π/3 (⟨M²⟩ − ⟨M⟩²)/(4πε₀ V kT) with conducting boundary conditions, as
-/// PME has them (Neumann & Steinhauser, Chem. Phys. Lett. 102, 508 (1983), doi:10.1016/0009-2614(83)87455-7).
+/// Observable of the dielectric constant ε = 1 + 4π/3 (⟨M²⟩ − ⟨M⟩²)/(4πε₀ V kT) of a system with the dipole moment M
+/// and the volume V, with the conducting boundary conditions of PME (Neumann & Steinhauser, Chem. Phys. Lett. 102, 508
+/// (1983), doi:10.1016/0009-2614(83)87455-7).
 struct Dielectric {
     charges: Charges,
     /// temperature, K
     temperature: f64,
     rows: Vec<Vec3>,
-    /// sum of the volumes, nm³
+    /// sum of the cell volumes over frames, nm³
     volume: f64,
 }
 
 impl Dielectric {
-    /// Returns the constant from the first `count` frames.
+    /// Returns the dielectric constant of the first `count` frames. `sums` are Σ M (e nm) and Σ M² (e² nm²) over these
+    /// frames.
     fn constant(&self, count: usize, sums: (Vec3, f64)) -> f64 {
         let (mean, square) = (sums.0 * (1.0 / count as f64), sums.1 / count as f64);
         let volume = self.volume / self.rows.len() as f64;

@@ -58,7 +58,7 @@ impl TableOptions for EnergiesOptions {
                 Array::new("block_error", [("column", count)], block_errors, ""),
                 Array::new("inefficiency", [("column", count)], of(|average| average.inefficiency), ""),
                 Array::new("equilibration", [("column", count)], time(|average| average.start as f64), "ps"),
-                // g = 1 + 2 τ for the autocorrelation time τ in rows
+                // the inefficiency is g = 1 + 2 τ, with the autocorrelation time τ in rows
                 Array::new(
                     "autocorrelation_time",
                     [("column", count)],

@@ -67,7 +67,8 @@ impl Options for EndToEndOptions {
                 group: input.system.group_of(&format!("atom {atom}"), vec![atom]),
                 weights: vec![1.0],
             };
-            // a chain may be longer than half of the cell, and the molecule is whole
+            // the ends of a whole molecule are not connected by the minimum image, because a chain may be longer than
+            // half of the cell
             Value { points: vec![point(atoms[0]), point(atoms[atoms.len() - 1])], minimum_image: false }
         });
         let values: Vec<Value> = ends.collect();
@@ -86,15 +87,15 @@ struct Point {
     weights: Vec<f64>,
 }
 
-/// Distance of two points, angle of three, or torsion of four.
+/// Distance between two points, angle of three points, or torsion of four points.
 #[derive(Debug)]
 struct Value {
     points: Vec<Point>,
-    /// whether the points are connected by minimum images
+    /// whether vectors between consecutive points are minimum-image vectors
     minimum_image: bool,
 }
 
-/// Makes values of `points` selections each.
+/// Parses selections, and makes a value of every `points` consecutive selections.
 fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Result<Vec<Value>> {
     let point = |text: &String| {
         let group = system.group(text)?;
@@ -108,14 +109,14 @@ fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Resul
 }
 
 impl Point {
-    /// Center of mass (nm), with the molecules of the group gathered.
+    /// Returns the center of mass (nm) of the group, with its molecules gathered.
     fn position(&self, frame: &StoredFrame) -> Vec3 {
         self.group.positions(frame).into_iter().zip(&self.weights).map(|(r, &weight)| r * weight).sum()
     }
 }
 
 impl Value {
-    /// The distance in nm, or the angle in degrees.
+    /// Returns the distance in nm, or the angle or torsion in degrees.
     fn measure(&self, frame: &StoredFrame) -> f64 {
         let positions: Vec<Vec3> = self.points.iter().map(|point| point.position(frame)).collect();
         let cell = frame.cell.as_ref().filter(|_| self.minimum_image);
@@ -139,7 +140,8 @@ impl Value {
     }
 }
 
-/// Returns a line through torsions (degrees), with a gap where they pass from 180 to −180 degrees or back.
+/// Returns a line through torsions (degrees) over time, with a gap where a torsion passes from 180 to −180 degrees or
+/// back.
 fn with_gaps(label: &str, times: &[f64], values: &[f64]) -> Layer {
     let (mut x, mut y) = (vec![], vec![]);
     for (k, (&time, &value)) in times.iter().zip(values).enumerate() {

@@ -36,10 +36,11 @@ impl Options for HbondsOptions {
     }
 }
 
-/// Observable of hydrogen bonds from donors of a group to acceptors of another.
+/// Observable of hydrogen bonds from donors of one group to acceptors of another group.
 ///
-/// The lifetime is the integral of C(t) = ⟨h(0) h(t)⟩ / ⟨h⟩ with h = 1 while a pair is bonded (Luzar, J. Chem. Phys.
-/// 113, 10663 (2000), doi:10.1063/1.1320826). A bond that breaks and forms again between the same atoms counts as one.
+/// The lifetime of a hydrogen bond is the integral of C(t) = ⟨h(0) h(t)⟩ / ⟨h⟩ with h = 1 while a pair is bonded
+/// (Luzar, J. Chem. Phys. 113, 10663 (2000), doi:10.1063/1.1320826). A bond that breaks and forms again between the
+/// same atoms counts as the same bond.
 struct HydrogenBonds {
     groups: [Group; 2],
     both: bool,
@@ -51,7 +52,8 @@ struct HydrogenBonds {
 }
 
 impl HydrogenBonds {
-    /// Creates the observable for the groups of the donors and of the acceptors. `both` adds the opposite direction.
+    /// Creates the observable for the groups of the donors and of the acceptors. `both` adds the bonds from donors of
+    /// the second group to acceptors of the first group.
     fn new(
         system: &AnalysedSystem<'_>,
         groups: [Group; 2],
@@ -106,7 +108,7 @@ impl Observable for HydrogenBonds {
         for sites in &self.searches {
             found.extend(self.criterion.bonds(frame, sites)?);
         }
-        // both directions find the bonds between atoms that are in both groups
+        // if both directions are searched, bonds between atoms that are in both groups are found twice
         found.sort_unstable();
         found.dedup();
         Ok(found)
@@ -156,8 +158,9 @@ mod tests {
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::vec3;
 
-    /// Two waters: a hydrogen of the first points to the oxygen of the second, 0.3 nm away in every second frame and
-    /// 0.5 nm away in the others. C at even lags is 1/⟨h⟩ = 2 times the fraction of pairs of frames, at odd lags 0.
+    /// A hydrogen of a first water points to the oxygen of a second water, which is 0.3 nm away in every second frame
+    /// and 0.5 nm away in the others. C at even lags is 1/⟨h⟩ = 2 times the fraction of pairs of frames with a bond,
+    /// and at odd lags 0.
     #[test]
     fn a_bond_that_breaks_in_every_second_frame() {
         let atom = |element: u8, residue| {

@@ -21,7 +21,7 @@ const POLAR: [u8; 3] = [7, 8, 16];
 /// Atomic number of F.
 const FLUORINE: u8 = 9;
 
-/// Kind of criterion.
+/// Kind of geometric criterion of hydrogen bonds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Kind {
     /// Distance from donor to acceptor, and angle between hydrogen, donor and acceptor, as gmx hbond
@@ -30,7 +30,8 @@ pub(super) enum Kind {
     BakerHubbard,
 }
 
-// Options of a criterion. A doc comment here would replace the description of the observable.
+// Options of a hydrogen bond criterion. This is no doc comment, because clap would show a doc comment here as the
+// description of the observable.
 #[derive(Debug, clap::Args)]
 pub(super) struct CriterionOptions {
     /// Geometric criterion of a hydrogen bond
@@ -49,7 +50,7 @@ pub(super) struct CriterionOptions {
     pub(super) fluorine: bool,
 }
 
-/// Parses an angle between two directions. Returns it in degrees.
+/// Parses an angle between two directions, with its unit. Returns the value in degrees.
 fn degrees(text: &str) -> std::result::Result<f64, String> {
     match Dimension::Angle.parse(text).map_err(|problem| problem.to_string())?.to_degrees() {
         angle if (0.0..=180.0).contains(&angle) => Ok(angle),
@@ -58,7 +59,7 @@ fn degrees(text: &str) -> std::result::Result<f64, String> {
 }
 
 impl CriterionOptions {
-    /// Returns the criterion.
+    /// Returns the criterion that the options select, with default limits where the options set none.
     pub(super) fn criterion(&self) -> Criterion {
         let (distance, angle) = match self.criterion {
             Kind::LuzarChandler => (0.35, 30.0),
@@ -73,18 +74,19 @@ impl CriterionOptions {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Criterion {
     kind: Kind,
-    /// largest distance, nm
+    /// largest distance, nm: from donor to acceptor (Luzar–Chandler), or from hydrogen to acceptor (Baker–Hubbard)
     distance: f64,
-    /// limit of the angle, degrees
+    /// limit of the angle, degrees: the largest at the donor (Luzar–Chandler), or the smallest at the hydrogen
+    /// (Baker–Hubbard)
     angle: f64,
 }
 
-/// Possible donors and acceptors.
+/// Possible donors and acceptors of hydrogen bonds.
 #[derive(Clone, Debug)]
 pub(super) struct Sites {
     /// donors, each with one of its hydrogens
     pub(super) donors: Vec<[u32; 2]>,
-    /// acceptors
+    /// acceptors, as indices of atoms
     pub(super) acceptors: Vec<u32>,
 }
 
@@ -101,7 +103,7 @@ pub(super) fn donors(topology: &Topology, group: &Group) -> Vec<[u32; 2]> {
     found
 }
 
-/// Returns the acceptors of a group.
+/// Returns the acceptors of a group: N, O and S, and F if `fluorine`.
 pub(super) fn acceptors(topology: &Topology, group: &Group, fluorine: bool) -> Vec<u32> {
     let accepts = |atom: &u32| {
         let element = topology.atoms[*atom as usize].element;
@@ -111,12 +113,12 @@ pub(super) fn acceptors(topology: &Topology, group: &Group, fluorine: bool) -> V
 }
 
 impl Sites {
-    /// Returns the number of first atoms of a frame that contain all donors and acceptors.
+    /// Returns the number of leading atoms of a frame that include all donors and acceptors.
     pub(super) fn end(&self) -> usize {
         end_of(self.donors.as_flattened()).max(end_of(&self.acceptors))
     }
 
-    /// Whether no bond is possible.
+    /// Whether no hydrogen bond is possible, because there are no donors or no acceptors.
     pub(super) fn is_empty(&self) -> bool {
         self.donors.is_empty() || self.acceptors.is_empty()
     }
@@ -155,7 +157,7 @@ impl Criterion {
         Ok(found)
     }
 
-    /// Returns settings for the result file.
+    /// Returns the settings of the criterion for the result file.
     pub(super) fn settings(&self) -> [(&'static str, String); 3] {
         let kind = match self.kind {
             Kind::LuzarChandler => "luzar-chandler",
@@ -172,8 +174,9 @@ mod tests {
     use crate::cell::PeriodicCell;
     use crate::vec3::vec3;
 
-    /// The donor is near a face of the cell and the acceptor beyond the face, at a distance and direction from the
-    /// donor. The hydrogen is 0.1 nm from the donor along x.
+    /// Returns the number of bonds for a donor near a face of the cell and an acceptor beyond the face, at this
+    /// distance (nm) and direction (degrees from the x axis) from the donor. The hydrogen is 0.1 nm from the donor
+    /// along x.
     fn bonds(kind: Kind, distance: f64, degrees: f64) -> usize {
         let options = CriterionOptions { criterion: kind, distance: None, angle: None, fluorine: false };
         let cell = PeriodicCell::orthorhombic([2.0; 3]);
@@ -195,9 +198,9 @@ mod tests {
         }
     }
 
-    /// The distance from the hydrogen at (0.1, 0) to the acceptor at d (cos α, sin α) is √(0.01 + d² − 0.2 d cos α).
-    /// For d = 0.3 and α = 40° the distance is 0.232 nm, and the angle at the hydrogen (law of cosines) is 123.9°. For
-    /// α = 45° these are 0.240 nm and 117.9°.
+    /// The distance from the hydrogen at (0.1, 0) to the acceptor at d (cos α, sin α) is √(0.01 + d² − 0.2 d cos α) in
+    /// nm. For d = 0.3 and α = 40° the distance is 0.232 nm, and the angle at the hydrogen (law of cosines) is 123.9°.
+    /// For α = 45° the distance is 0.240 nm, and the angle 117.9°.
     #[test]
     fn baker_and_hubbard_limit_distance_and_angle_of_the_hydrogen() {
         for (distance, degrees, expected) in

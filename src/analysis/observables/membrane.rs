@@ -29,7 +29,8 @@ pub(super) struct MembraneOptions {
 
 const HYDROGEN: u8 = 1;
 const CARBON: u8 = 6;
-/// Number of the carbon atom by which a chain is bonded to the head, such as the carbonyl carbon of an ester.
+/// Number of the carbon by which a chain is bonded to the head, such as the carbonyl carbon of an ester. The carbons of
+/// the chain are numbered from 2.
 const FIRST: usize = 1;
 
 impl Options for MembraneOptions {
@@ -57,21 +58,21 @@ struct Membrane {
     order: Vec<f32>,
 }
 
-/// Atoms of a lipid.
+/// Atoms of a lipid: all selected atoms, and those of its head.
 struct Lipid {
     atoms: Vec<u32>,
     heads: Vec<u32>,
 }
 
-/// Carbon atoms of the same chain of all lipids of one kind.
+/// Carbon atoms of one chain in all lipids of one kind.
 struct Chain {
-    /// name: residue, and atom by which the chain is bonded to the head
+    /// name of the chain: the residue, and the atom by which the chain is bonded to the head
     name: String,
     /// bonds between a carbon and a hydrogen, by the number of the carbon; the chain starts at number 2
     bonds: BTreeMap<usize, Vec<[u32; 2]>>,
 }
 
-/// Measurement of a frame.
+/// Measurement of one frame.
 struct Sample {
     area: f64,
     thickness: f64,
@@ -79,7 +80,7 @@ struct Sample {
 }
 
 impl Membrane {
-    /// Creates the observable. Fails if no molecule has a head.
+    /// Creates the observable. Fails if no selected molecule has an atom of a head.
     fn new(system: &AnalysedSystem<'_>, lipids: &Group, heads: &Group) -> Result<Self> {
         let molecules = system.molecules();
         let mut of_molecule: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
@@ -104,12 +105,12 @@ impl Membrane {
     }
 
     /// Returns the number of lipids in the upper and in the lower leaflet, and the distance (nm) between the mean
-    /// heights of their heads. `height` is the period (nm) along z.
+    /// heights of the heads of both leaflets. `height` is the period of the cell along z, nm.
     fn leaflets(&self, frame: &StoredFrame, height: f64) -> ([f64; 2], f64) {
         let z = |atoms: &[u32]| {
             atoms.iter().map(|&atom| frame.positions[atom as usize].z).sum::<f64>() / atoms.len() as f64
         };
-        // the lipids of both leaflets are on both sides of the middle, also if the bilayer crosses a face of the cell
+        // the middle of the bilayer is between its leaflets, also if the bilayer crosses a face of the cell
         let centers: Vec<f64> = self.lipids.iter().map(|lipid| z(&lipid.atoms)).collect();
         let angles = centers.iter().map(|center| TAU * center / height);
         let [sine, cosine] = angles.fold([0.0, 0.0], |[s, c], angle| [s + angle.sin(), c + angle.cos()]);
@@ -131,8 +132,8 @@ impl Membrane {
     }
 }
 
-/// Finds the chains of the selected atoms: carbon atoms that are bonded to nothing but carbon and hydrogen, from a
-/// carbon that is bonded to anything else. Each carbon has at least one hydrogen.
+/// Finds the chains of the selected atoms. The carbons of a chain have at least one hydrogen each and are bonded to
+/// carbon and hydrogen only. A chain starts at a carbon that is bonded to another element.
 fn chains(topology: &Topology, selected: &[u32]) -> Vec<Chain> {
     let mut bonded = vec![vec![]; topology.atoms.len()];
     for &[i, j] in &topology.connectivity {
@@ -289,7 +290,7 @@ mod tests {
     use crate::system::{Atom, Name, Residue};
     use crate::vec3::{Vec3, vec3};
 
-    /// Elements and bonds of a lipid: a phosphorus, a carbonyl with its oxygen, and a chain of two carbons.
+    /// Elements and bonds of a lipid: a phosphorus, a carbonyl group, and a chain of two carbons with their hydrogens.
     const ELEMENTS: [u8; 8] = [15, 6, 8, 6, 1, 1, 6, 1];
     const BONDS: [[u32; 2]; 7] = [[0, 1], [1, 2], [1, 3], [3, 4], [3, 5], [3, 6], [6, 7]];
 
@@ -312,8 +313,9 @@ mod tests {
         }
     }
 
-    /// Positions of a lipid whose phosphorus is at the height `z`. The lipid points up if `up` is 1, and down if it is
-    /// −1. One hydrogen of the first carbon is along z, one along x, and that of the second is at the magic angle.
+    /// Positions of a lipid whose phosphorus is at the height `z` (nm). The lipid points up if `up` is 1, and down if
+    /// `up` is −1. One hydrogen of the first carbon of the chain is along z, the other along x. The hydrogen of the
+    /// second carbon is at the magic angle to z.
     fn lipid(z: f64, up: f64) -> [Vec3; 8] {
         let magic = vec3(2.0f64.sqrt(), 0.0, 1.0) * 0.1;
         let at = |depth: f64| vec3(1.0, 1.0, z - up * depth);
@@ -334,7 +336,7 @@ mod tests {
         for middle in [5.0, 0.5, 9.9] {
             let positions = [2.1, -1.8, 1.9, -2.2].map(|z| lipid(middle + z, f64::signum(z)));
             let mut positions = positions.concat();
-            // one lipid is stored in another cell
+            // the second lipid is stored one period lower along z
             positions[8..16].iter_mut().for_each(|r| r.z -= 10.0);
             membrane.observe(&[StoredFrame { cell, positions, ..StoredFrame::default() }]).unwrap();
         }
@@ -347,7 +349,8 @@ mod tests {
         assert!(of("area_per_lipid").iter().all(|area| (area - 3.0).abs() < 1e-12));
         assert!(of("thickness").iter().all(|thickness| (thickness - 4.0).abs() < 1e-12), "{:?}", of("thickness"));
         let order = of("s_cd");
-        // (1 − 1/2)/2 for a hydrogen along z and one across; zero at the magic angle, in single precision
+        // S_CD is (1 − 1/2)/2 for one hydrogen along z and one perpendicular to it, and zero at the magic angle, in
+        // single precision
         assert!((order[0] - 0.25).abs() < 1e-7 && order[1].abs() < 1e-7, "{order:?}");
         assert_eq!(findings.plots.len(), 3);
     }

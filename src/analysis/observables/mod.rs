@@ -1,4 +1,4 @@
-//! Observables of `md analyze`, one file each. A new observable needs its file and a row in [`OBSERVABLES`].
+//! Observables of `md analyze`, one file each. A new observable needs a file and a row in [`OBSERVABLES`].
 
 mod cluster;
 mod contacts;
@@ -46,7 +46,7 @@ use crate::error::{Problem, Result};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::units::Dimension;
 
-/// Observables of `md analyze`, in the order of the help.
+/// Observables of `md analyze`, in the order in which the help lists them.
 pub const OBSERVABLES: &[ObservableEntry] = &[
     ObservableEntry::new::<rmsd::RmsdOptions>("rmsd", "Root mean square deviation from a reference structure"),
     ObservableEntry::new::<rmsd_matrix::RmsdMatrixOptions>(
@@ -134,7 +134,7 @@ pub struct ObservableEntry {
     pub options: fn(&ArgMatches) -> std::result::Result<Choice, clap::Error>,
 }
 
-/// Observable that was chosen, with its options.
+/// Chosen observable with its options.
 #[derive(Debug)]
 pub enum Choice {
     /// observable of the frames of a trajectory
@@ -174,27 +174,27 @@ impl ObservableEntry {
     }
 }
 
-/// Trajectory and system from which an observable is made.
+/// Trajectory and system for which an observable is created.
 pub struct Input<'a> {
-    /// the trajectory, of which frames may be read beforehand
+    /// trajectory; an observable may read frames of it (such as a reference) before the pass
     pub trajectory: &'a mut dyn FrameSource,
-    /// the system of the trajectory
+    /// system of the trajectory
     pub system: &'a AnalysedSystem<'a>,
 }
 
-/// Options of an observable of frames.
+/// Parsed options of an observable of frames.
 pub trait Options: std::fmt::Debug + Send + Sync {
-    /// Creates the observable. Fails if it cannot be computed for this system.
+    /// Creates the observable. Fails if the observable cannot be computed for this system.
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>>;
 }
 
-/// Options of an observable of an energy table.
+/// Parsed options of an observable of an energy table.
 pub trait TableOptions: std::fmt::Debug + Send + Sync {
     /// Computes the observable. Fails if the table lacks a column.
     fn findings(&self, table: &EnergyTable) -> Result<Findings>;
 }
 
-/// Parses a length with its unit. Returns it in nm.
+/// Parses a length with its unit. Returns the value in nm.
 fn length(text: &str) -> std::result::Result<f64, String> {
     match Dimension::Length.parse(text).map_err(|problem| problem.to_string())? {
         length if length > 0.0 => Ok(length),
@@ -202,7 +202,9 @@ fn length(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Fails if `distance` (nm) is more than half of the cell of a frame, where a pair of atoms has several images.
+/// Fails if `distance` (nm) exceeds the largest cutoff of the cell of a frame
+/// ([`PeriodicCell::max_cutoff`](crate::cell::PeriodicCell::max_cutoff)): then a pair of atoms may have several images
+/// within the distance. `option` names the option in the error message.
 fn check_distance(frame: &StoredFrame, distance: f64, option: &str) -> Result<()> {
     match &frame.cell {
         Some(cell) if distance > cell.max_cutoff() * (1.0 + 1e-6) => {

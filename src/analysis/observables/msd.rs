@@ -33,7 +33,7 @@ pub(super) struct MsdOptions {
     axes: Axes,
 }
 
-/// Cartesian axes.
+/// Cartesian axes along which displacements are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Axes([bool; 3]);
 
@@ -84,36 +84,37 @@ impl Options for MsdOptions {
 }
 
 /// Observable of the mean squared displacement ⟨|r(t+τ) − r(t)|²⟩ over particles and times t, and of the diffusion
-/// coefficient, the slope of its linear part over twice the number of dimensions (Einstein relation).
+/// coefficient: the slope of the linear part of the displacement, divided by twice the number of dimensions (Einstein
+/// relation).
 ///
-/// From frame to frame a particle is displaced by the minimum image, so that it may cross faces of the cell, and the
-/// cell may be scaled (von Bülow, Bullerjahn & Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). All
-/// lags are computed by FFT (Calandrini, Pellegrini, Calligari, Hinsen & Kneller, Collection SFN 12, 201 (2011),
+/// Particles are unwrapped by the minimum-image displacement between consecutive frames, also if a barostat scales the
+/// cell (von Bülow, Bullerjahn & Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). All lags are
+/// computed by FFT (Calandrini, Pellegrini, Calligari, Hinsen & Kneller, Collection SFN 12, 201 (2011),
 /// doi:10.1051/sfn/201112010).
 struct SquaredDisplacement {
     group: Group,
-    /// atoms of each particle, and their weights
+    /// atoms of each particle, and their weights in the center of the particle
     particles: Vec<Vec<(u32, f64)>>,
     axes: Axes,
     fit: [f64; 2],
-    /// cell and centers of the last frame, and centers without jumps
+    /// wrapped and unwrapped centers (nm) of the particles in the previous frame
     before: Option<(Vec<Vec3>, Vec<Vec3>)>,
-    /// centers without jumps (nm), all particles of one frame after another
+    /// unwrapped centers (nm) of all particles, frame after frame
     paths: Vec<Vec3>,
     frames: usize,
 }
 
-/// Number of parts of the particles over which the standard error is estimated.
+/// Number of subsets of the particles from which the standard error is estimated.
 const PARTS: usize = 10;
 
 impl SquaredDisplacement {
-    /// Mean squared displacement (nm²) along x, y and z of these particles, for each lag.
+    /// Returns the mean squared displacement (nm²) of these particles along x, y and z, for each lag.
     fn mean(&self, particles: std::ops::Range<usize>) -> Vec<[f64; 3]> {
         let (frames, all, count) = (self.frames, self.particles.len(), particles.len() as f64);
         let plan = Autocorrelation::new(frames);
         let zero = || (plan.clone(), vec![[0.0; 3]; frames]);
         let of_particle = |(mut plan, mut sums): (Autocorrelation, Vec<[f64; 3]>), particle: usize| {
-            // displacements from the start keep the numbers small
+            // displacements are relative to the first frame, which keeps the numbers small
             let start = self.paths[particle];
             let at = |t: usize| (self.paths[t * all + particle] - start).to_array();
             for axis in 0..3 {
@@ -145,7 +146,8 @@ impl SquaredDisplacement {
         along.iter().zip(self.axes.0).filter(|(_, chosen)| *chosen).map(|(value, _)| value).sum()
     }
 
-    /// Slope of the least-squares line through the chosen part of `values`, and the lags (ps) between which it lies.
+    /// Fits a least-squares line to `values` between the chosen fractions of the longest lag. Returns its slope, and
+    /// the first and the last lag (ps) of the fit.
     fn slope(&self, lags: &[f64], values: &[f64]) -> Option<(f64, [f64; 2])> {
         let last = values.len().checked_sub(1)?;
         let [from, to] = self.fit.map(|part| (part * last as f64).round() as usize);
@@ -162,7 +164,7 @@ impl SquaredDisplacement {
     }
 }
 
-/// nm²/ps in 10⁻⁵ cm²/s.
+/// 1 nm²/ps in units of 10⁻⁵ cm²/s.
 const CENTIMETRES: f64 = 1000.0;
 
 impl Observable for SquaredDisplacement {
@@ -258,8 +260,8 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Two particles at constant velocities v cross the cell many times: the displacement in τ is v τ, its square
-    /// v² τ², whatever the stored image.
+    /// Two particles at constant velocities v cross the cell many times. The displacement in a time τ is v τ and its
+    /// square v² τ², whichever periodic image is stored.
     #[test]
     fn particles_at_constant_velocity() {
         let name = Name::new("X");
@@ -284,7 +286,7 @@ mod tests {
         }
         let square = 0.5 * (velocities[0].norm_squared() + velocities[1].norm_squared());
         for (lag, along) in msd.mean(0..2).iter().enumerate() {
-            // rounding of an FFT of squares of up to 100
+            // tolerance for the rounding of an FFT of squares of up to 100
             let expected = square * (lag * lag) as f64;
             assert!((along.iter().sum::<f64>() - expected).abs() < 1e-10, "{lag}: {along:?} {expected}");
         }

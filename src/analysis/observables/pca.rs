@@ -46,9 +46,9 @@ struct Components {
     frames: Frames,
 }
 
-/// Cosine content of the projection p on component i (from 1) over T frames:
-/// 2/T (Σ cos(i π t/T) p(t))² / Σ p²(t). A value near 1 is typical of random diffusion (Hess, Phys. Rev. E 65, 031910
-/// (2002), doi:10.1103/PhysRevE.65.031910). As in the trajectories of that work, t is the middle of a frame interval.
+/// Computes the cosine content 2/T (Σ cos(i π t/T) p(t))² / Σ p²(t) of the projection p on component i (from 1) over T
+/// frames. A value near 1 is typical of random diffusion (Hess, Phys. Rev. E 65, 031910 (2002),
+/// doi:10.1103/PhysRevE.65.031910). As in that work, t is the middle of a frame interval.
 fn cosine_content(projection: &[f64], component: usize) -> f64 {
     let frames = projection.len() as f64;
     let cosine = |t: usize| (std::f64::consts::PI * component as f64 * (t as f64 + 0.5) / frames).cos();
@@ -119,7 +119,7 @@ impl Observable for Components {
     }
 }
 
-/// Returns the unit of projections in words, for a picture.
+/// Returns the unit of projections in words, for the label of a picture.
 fn words_of(unit: &str) -> &'static str {
     if unit == "nm" { "nm" } else { "amu^½ nm" }
 }
@@ -147,21 +147,22 @@ pub struct Pca {
 }
 
 impl Pca {
-    /// Superposes all frames on the first and diagonalises the covariance Σ (q − ⟨q⟩)⊗(q − ⟨q⟩)/(F − 1) of F frames.
-    /// q are the positions of all atoms. In mass-weighted frames, the position of each atom is multiplied by the
-    /// square root of its mass.
+    /// Superposes all frames on the first frame and diagonalises the covariance Σ (q − ⟨q⟩)⊗(q − ⟨q⟩)/(F − 1) of F
+    /// frames, where q is the vector of the positions of all atoms. In mass-weighted frames, the position of each atom
+    /// is multiplied by the square root of its mass.
     ///
-    /// If D = 3 × atoms ≤ F, the covariance itself is computed, as a product of a D × F by an F × D matrix. With
-    /// fewer frames, the Gram matrix of F × F is computed instead, which has the same eigenvalues. An eigenvector u
-    /// of the Gram matrix gives the eigenvector Xᵀu/|Xᵀu| of the covariance. The rows of X are the deviations q − ⟨q⟩
-    /// of the frames (the snapshot method: Sirovich, Q. Appl. Math. 45, 561 (1987), doi:10.1090/qam/910462).
+    /// If D = 3 × atoms ≤ F, the covariance itself is computed, as a product of a D × F by an F × D matrix. With fewer
+    /// frames, the Gram matrix of F × F is computed instead (the snapshot method: Sirovich, Q. Appl. Math. 45, 561
+    /// (1987), doi:10.1090/qam/910462). Its eigenvalues other than zero are those of the covariance. An eigenvector u
+    /// of the Gram matrix corresponds to the eigenvector Xᵀu/|Xᵀu| of the covariance, where the rows of X are the
+    /// deviations q − ⟨q⟩ of the frames.
     pub fn new(frames: &Frames, components: usize) -> Result<Self> {
         let (count, width) = (frames.len(), 3 * frames.atoms.len());
         if count < 2 {
             return Err(Problem::new("principal components need at least two frames").into());
         }
         let smaller = check_size(frames.atoms.len(), count)?;
-        // mass-weighting
+        // normalised weights times the total weight are the masses (or 1)
         let scale = frames.total_weight.sqrt();
         let mut deviations: Vec<f64> = superposed(frames).into_iter().map(|x| x * scale).collect();
         let mean = subtract_mean(&mut deviations, width);
@@ -190,8 +191,8 @@ impl Pca {
         })
     }
 
-    /// Memory in bytes that [`Self::new`] needs in addition to the frames, for two copies of the deviations, the
-    /// matrix, and its eigenvectors.
+    /// Returns the memory in bytes that [`Self::new`] needs in addition to the frames: two copies of the deviations,
+    /// the matrix, and its eigenvectors.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         let smaller = frames.min(3 * atoms) as f64;
         2.0 * Frames::bytes(frames, atoms) + (3 * size_of::<f64>()) as f64 * smaller * smaller
@@ -267,8 +268,9 @@ fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     (order.iter().map(|&k| found.eigenvalues[k]).collect(), vectors.collect())
 }
 
-/// Returns unit vectors over the coordinates, one per row. The given eigenvectors are vectors over the coordinates or
-/// vectors over the frames. The sign of each unit vector is such that its largest component is positive.
+/// Returns eigenvectors of the covariance as unit vectors over the coordinates, one per row. The eigenvectors `basis`
+/// are vectors over the coordinates, or vectors over the frames (of the Gram matrix). The sign of each unit vector is
+/// such that its largest component is positive.
 fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f64> {
     let width = deviations.columns();
     let mut vectors = basis.to_vec();
@@ -362,7 +364,7 @@ mod tests {
         let expected = 0.8 * variance(distances.iter().copied());
         assert!((found.eigenvalues[0] - expected).abs() < ROUNDING, "{:?}", found.eigenvalues);
         assert_eq!(found.eigenvalues.len(), 1);
-        // superposition keeps the center of mass where it is in the first frame
+        // superposition on the first frame keeps the center of mass of the first frame
         let middle = distances.iter().sum::<f64>() / 4.0;
         assert!((found.mean[1][1] - found.mean[0][1] - middle).abs() < ROUNDING);
         assert!((found.mean[0][1] * 0.2 + found.mean[1][1] * 0.8 - 0.8).abs() < ROUNDING);

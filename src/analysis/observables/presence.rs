@@ -1,7 +1,7 @@
 //! Presence of bonds, contacts or atoms in the frames of a trajectory, with occupancies and time correlations.
 //!
-//! The 0/1 series h(t) of each item is stored as runs of frames in which the item is present, so that memory grows with
-//! the number of changes.
+//! The series h(t) of each item is 1 in frames in which the item is present, and 0 in others. The series is stored as
+//! runs of frames in which the item is present, so that memory grows with the number of changes.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,20 @@ use crate::analysis::statistics::Summary;
 use crate::compute::Autocorrelation;
 use crate::system::Topology;
 
-/// Frames in which items are present.
+/// Record of the frames in which items (bonds, contacts or atoms) are present.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Presence<K> {
-    /// runs of frames of each item: first frame, and the frame after the last
+    /// runs of each item: first frame of the run, and the frame after the last
     runs: BTreeMap<K, Vec<[u32; 2]>>,
     /// number of items in each frame
     numbers: Vec<u32>,
 }
 
-/// Number of parts of the items whose correlations are summed separately, which fixes the order of summation.
+/// Number of groups of items whose correlations are summed separately. A fixed number makes the order of summation
+/// independent of the number of threads.
 const PARTS: usize = 16;
-/// Cost of a Fourier transform relative to a product of two numbers, per frame. An item with fewer pairs of frames is
-/// correlated directly.
+/// Cost per frame of a Fourier transform, in products of two numbers. An item is correlated directly if this takes
+/// fewer products than a transform.
 const TRANSFORM: usize = 64;
 
 impl<K: Ord + Copy + Sync> Presence<K> {
@@ -34,12 +35,12 @@ impl<K: Ord + Copy + Sync> Presence<K> {
         Presence { runs: BTreeMap::new(), numbers: vec![] }
     }
 
-    /// Estimated memory in bytes of `items` items that change in every fourth of `frames` frames.
+    /// Estimates the memory in bytes of `items` items whose presence changes in every fourth of `frames` frames.
     pub(super) fn bytes(items: usize, frames: usize) -> f64 {
         0.25 * size_of::<[u32; 2]>() as f64 * items as f64 * frames as f64
     }
 
-    /// Adds a frame with its items, each of which occurs once.
+    /// Adds the items that are present in the next frame. Each item occurs once.
     pub(super) fn add(&mut self, items: &[K]) {
         let frame = self.numbers.len() as u32;
         for &item in items {
@@ -68,7 +69,7 @@ impl<K: Ord + Copy + Sync> Presence<K> {
 
     /// Returns C(τ) = ⟨h(t) h(t+τ)⟩ / ⟨h⟩ of all items for each lag in frames; empty if no item is ever present.
     ///
-    /// An item that is absent for some time and returns counts at both times (intermittent definition).
+    /// An item that is absent for some time and then returns counts as present at both times (intermittent definition).
     pub(super) fn intermittent(&self) -> Vec<f64> {
         let frames = self.numbers.len();
         let series: Vec<&[[u32; 2]]> = self.runs.values().map(Vec::as_slice).collect();
@@ -114,7 +115,7 @@ impl<K: Ord + Copy + Sync> Presence<K> {
     }
 }
 
-/// Adds Σ_t h(t) h(t+τ) of an item with these runs of frames to `sums`.
+/// Adds Σ_t h(t) h(t+τ) of an item that is present in `runs` to `sums`, for each lag τ in frames.
 fn correlate(runs: &[[u32; 2]], plan: &mut Autocorrelation, sums: &mut [f64]) {
     let present: Vec<u32> = runs.iter().flat_map(|[first, end]| *first..*end).collect();
     if present.len().saturating_mul(present.len()) > TRANSFORM.saturating_mul(sums.len()) {
@@ -128,13 +129,13 @@ fn correlate(runs: &[[u32; 2]], plan: &mut Autocorrelation, sums: &mut [f64]) {
     }
 }
 
-/// Returns the name of a residue, as `ALA 7`.
+/// Returns the name of a residue, such as `ALA 7`.
 pub(super) fn residue_name(topology: &Topology, residue: u32) -> String {
     let residue = &topology.residues[residue as usize];
     format!("{} {}", residue.name, residue.number)
 }
 
-/// Adds the number of items in each frame to results: array, mean, summary and picture.
+/// Adds the number of items in each frame to findings, as an array, a mean, a line of the summary and a picture.
 pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u32], title: &str) {
     let values: Vec<f64> = numbers.iter().map(|&number| f64::from(number)).collect();
     let summary = Summary::of(&values);
@@ -150,10 +151,10 @@ pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u
     findings.arrays.push(Array::new("number", [(TIME, values.len())], numbers.to_vec(), ""));
 }
 
-/// Number of pairs in the summary.
+/// Number of pairs that the summary lists.
 const LISTED: usize = 5;
 
-/// Adds pairs with their names and occupancies to results. `pairs` are in the order of the result.
+/// Adds named pairs with their occupancies to findings. `pairs` are in the order in which they are written.
 pub(super) fn add_occupancies(findings: &mut Findings, pairs: Vec<(String, f64)>) {
     let count = pairs.len();
     findings.summary.push(format!("pairs        {count} in at least one frame"));
@@ -165,7 +166,7 @@ pub(super) fn add_occupancies(findings: &mut Findings, pairs: Vec<(String, f64)>
     findings.arrays.push(Array::new("pair", [("pair", count)], names, ""));
 }
 
-/// Adds pairs of residues with their occupancies to results.
+/// Adds pairs of residues with their occupancies to findings.
 pub(super) fn add_residue_pairs(
     findings: &mut Findings,
     presence: &Presence<[u32; 2]>,
@@ -182,7 +183,7 @@ pub(super) fn add_residue_pairs(
 
 /// Time correlation function of the presence of items.
 pub(super) struct Correlation {
-    /// name of its array
+    /// name of the array in the result files
     pub(super) name: &'static str,
     /// label of the vertical axis
     pub(super) label: &'static str,
@@ -197,8 +198,8 @@ pub(super) struct Correlation {
 /// Value below which a correlation function has decayed, so that its integral is a lifetime.
 const DECAYED: f64 = 0.1;
 
-/// Adds a correlation function to results, with its integral (`lifetime`, ps) and the time at which it falls to 1/e
-/// (`decay_time`, ps).
+/// Adds a correlation function to findings, with its integral (`lifetime`, ps) and the time at which the function falls
+/// to 1/e (`decay_time`, ps).
 ///
 /// Lags up to half of the trajectory enter the integral, because longer lags have few independent samples. The lifetime
 /// is missing if the function stays above 0.1 at these lags.
@@ -241,7 +242,7 @@ pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlat
 fn interval(passed: &Passed) -> Option<f64> {
     let mut intervals = passed.times.windows(2).map(|pair| pair[1] - pair[0]);
     let first = intervals.next().filter(|dt| *dt > 0.0 && passed.times.len() > 2)?;
-    // times in files have seven digits
+    // times in files have about seven significant digits
     intervals.all(|dt| (dt - first).abs() < 1e-3 * first).then_some(first)
 }
 
@@ -252,7 +253,8 @@ fn integral(values: &[f64], interval: f64) -> Option<f64> {
     decayed.then_some(sum * interval)
 }
 
-/// Returns the time at which a function first falls to 1/e, linear between its values; `None` if it does not.
+/// Returns the time at which a function first falls to 1/e, interpolated linearly; `None` if the function stays above
+/// 1/e.
 fn decay_time(values: &[f64], interval: f64) -> Option<f64> {
     let level = (-1f64).exp();
     let after = values.iter().position(|value| *value <= level).filter(|after| *after > 0)?;
@@ -264,7 +266,8 @@ fn decay_time(values: &[f64], interval: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Items 1 (present in L of N frames at once) and 2 (present in the first and the last frame).
+    /// Record of N frames in which item 1 is present in L consecutive frames, and item 2 in the first and the last
+    /// frame.
     fn presence(frames: usize, first: usize, length: usize) -> Presence<u8> {
         let mut presence = Presence::new();
         for t in 0..frames {
@@ -275,10 +278,11 @@ mod tests {
         presence
     }
 
-    /// The block of L frames has L − τ pairs at lag τ. The other item has two at lag 0 and one at the lag N − 1.
+    /// A run of L frames has L − τ pairs of frames at lag τ. The item that is present in the first and the last of N
+    /// frames has two pairs at lag 0 and one at lag N − 1.
     #[test]
     fn correlations_of_a_block() {
-        // the longer block is correlated by FFT, the shorter directly
+        // the run of 300 frames is correlated by FFT, the run of 30 frames directly
         for (frames, first, length) in [(400, 20, 300), (400, 20, 30)] {
             let found = presence(frames, first, length);
             assert_eq!(found.occupancies()[0], (1, length as f64 / frames as f64));
@@ -289,9 +293,9 @@ mod tests {
                 let other = if lag == 0 { 2.0 } else { 0.0 };
                 let again = if lag == frames - 1 { 1.0 } else { 0.0 };
                 let mean = (block + other + again) / (frames - lag) as f64;
-                // rounding of an FFT of numbers up to 300
+                // tolerance for the rounding of an FFT of numbers up to 300
                 assert!((c[lag] - mean / (total / frames as f64)).abs() < 1e-10, "{lag}: {}", c[lag]);
-                // frames from which the lag stays within the trajectory
+                // frames of the run from which the lag stays within the trajectory
                 let block_starts = (frames - lag).saturating_sub(first).min(length) as f64;
                 let starts = block_starts + if lag == 0 { 2.0 } else { 1.0 };
                 assert!((p[lag] - (block + other) / starts).abs() < 1e-12, "{lag}: {}", p[lag]);

@@ -31,7 +31,8 @@ pub(super) struct RdfOptions {
     between_molecules: bool,
 }
 
-/// Default range as a part of the largest possible distance in the first cell. A barostat lets the cell shrink by less.
+/// Default range as a fraction of the largest possible distance in the first cell, because a barostat may shrink the
+/// cell during the trajectory.
 const SHARE: f64 = 0.95;
 
 impl Options for RdfOptions {
@@ -59,11 +60,12 @@ impl Options for RdfOptions {
     }
 }
 
-/// Radial distribution function g(r) of two groups: the density of the second group at distance r from an atom of the
-/// first, divided by its mean density. Each pair counts once, at its minimum-image distance.
+/// Radial distribution function g(r) of two groups: the density of atoms of the second group at distance r from an atom
+/// of the first group, divided by the mean density of the second group. Each pair counts once, at its minimum-image
+/// distance.
 ///
-/// Pairs with one owner (an atom and itself, or atoms of one molecule) are left out of the counts and of the mean
-/// density. The volume of each frame enters its density.
+/// An owner is an atom or, if pairs within molecules are left out, a molecule. Pairs whose atoms have the same owner
+/// are left out of the counts and of the mean density. The density of a frame uses the volume of that frame.
 #[derive(Debug)]
 pub struct RadialDistribution {
     groups: [Group; 2],
@@ -73,16 +75,17 @@ pub struct RadialDistribution {
     /// number of pairs with different owners
     pairs: f64,
     counts: Vec<u64>,
-    /// Σ over the frames of each block of consecutive frames of (counts in a bin × volume), nm³
+    /// for each block of consecutive frames and each bin: sum over frames of (number of pairs × volume), nm³
     blocks: Vec<Vec<f64>>,
     /// number of frames in a block; the last block may have fewer
     block: usize,
     frames: usize,
 }
 
-/// Number of blocks at which they are joined in pairs, so that memory does not grow.
+/// Number of blocks at which neighbouring blocks are joined in pairs, so that memory does not grow with the number of
+/// frames.
 const MOST_BLOCKS: usize = 32;
-/// Least number of complete blocks from which errors are estimated.
+/// Smallest number of complete blocks from which errors are estimated.
 const LEAST_BLOCKS: usize = 4;
 
 impl RadialDistribution {
@@ -100,7 +103,7 @@ impl RadialDistribution {
         self.normalized(&self.blocks, self.frames)
     }
 
-    /// Returns g in each bin over the frames of some blocks.
+    /// Returns g in each bin over the frames of `blocks`, `frames` in number.
     fn normalized(&self, blocks: &[Vec<f64>], frames: usize) -> Vec<f64> {
         let shell = |k: usize| {
             let [a, b] = [k, k + 1].map(|k| k as f64 * self.bin);
@@ -110,7 +113,8 @@ impl RadialDistribution {
         (0..self.counts.len()).map(|k| sum(k) / (self.pairs * frames as f64 * shell(k))).collect()
     }
 
-    /// Returns the standard error of g in each bin, from the variance between complete blocks; NaN if these are few.
+    /// Returns the standard error of g in each bin, from the variance between complete blocks; NaN if there are fewer
+    /// than [`LEAST_BLOCKS`] of them.
     fn errors(&self) -> Vec<f64> {
         let complete = self.frames / self.block;
         if complete < LEAST_BLOCKS {
@@ -235,7 +239,8 @@ mod tests {
         for (r, neighbours) in [(0.305, 0.0), (0.325, 6.0), (0.455, 18.0), (0.555, 26.0)] {
             assert_eq!(coordination[(r / 0.01) as usize], neighbours, "{r}");
         }
-        // g times the density of the 215 others, integrated over the bin of the nearest, is their number
+        // g times the density of the 215 other atoms, integrated over the bin at the nearest-neighbour distance, is the
+        // number of nearest neighbours
         let density = 215.0 / (6.0f64 * 0.315).powi(3);
         let shell = 4.0 / 3.0 * PI * (0.32f64.powi(3) - 0.31f64.powi(3));
         assert!((rdf.values()[31] * density * shell - 6.0).abs() < 1e-9, "{:?}", rdf.values());

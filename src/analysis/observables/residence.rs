@@ -45,11 +45,12 @@ struct Residence {
 }
 
 impl Observable for Residence {
-    /// atoms in the region
+    /// atoms (0-based) in the region
     type Sample = Vec<u32>;
 
     fn memory(&self, frames: usize) -> f64 {
-        // a shell of water around a group has about as many atoms as the group
+        // estimate: about as many atoms are in the region as the smaller group has, because a hydration shell has about
+        // as many atoms as the solute
         Presence::<u32>::bytes(self.groups[0].atoms.len().min(self.groups[1].atoms.len()), frames)
     }
 
@@ -97,8 +98,9 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// An atom is in the region, sometimes beyond a face of the cell, for two frames, leaves for one and returns for
-    /// two. At a lag of one frame, two of the three starts that are followed by a frame survive; at two frames none.
+    /// An atom is in the region, sometimes beyond a face of the cell, for two frames, leaves it for one frame and
+    /// returns for two frames. Of three frames with the atom in the region and a frame after them, two are followed by
+    /// a frame in the region, so that the survival probability is 2/3 at a lag of one frame. It is zero at two frames.
     #[test]
     fn an_atom_leaves_and_returns() {
         let name = Name::new("X");

@@ -32,7 +32,7 @@ impl Options for RgOptions {
 #[derive(Debug)]
 pub struct RadiusOfGyration {
     group: Group,
-    /// masses divided by their sum
+    /// masses of the atoms divided by the total mass
     weights: Vec<f64>,
     radii: Vec<f64>,
     eigenvalues: Vec<f64>,
@@ -111,7 +111,7 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Two masses m and M at distance d have the radius of gyration √(m M)/(m + M) d, independent of their place; a
+    /// Two masses m and M at a distance d have the radius of gyration √(m M)/(m + M) d wherever they are in the cell; a
     /// single atom has zero.
     #[test]
     fn two_masses() {
@@ -124,7 +124,7 @@ mod tests {
             let positions = vec![vec3(5.0, -1.0, 2.0), Vec3::ZERO, vec3(5.0, d - 1.0, 2.0)];
             found.observe(&[StoredFrame { positions, ..StoredFrame::default() }]).unwrap();
         }
-        // tolerance for some rounding errors of numbers of order 1
+        // tolerance for a few rounding errors of numbers of order 1
         assert!(found.values().iter().zip([0.0, 0.2, 0.8]).all(|(a, b)| (a - b).abs() < 1e-15), "{:?}", found.values());
         let massless = RadiusOfGyration::new(&system, system.group_of("one", vec![1]));
         assert!(massless.unwrap_err().to_string().contains("no mass"));

@@ -48,23 +48,23 @@ impl Options for RmsdOptions {
     }
 }
 
-/// Root of the (weighted) mean square deviation of each frame from a reference, in nm, after optimal superposition
-/// unless `superposes` is false.
+/// Observable of the (weighted) root mean square deviation of each frame from a reference, in nm, after optimal
+/// superposition unless `superposes` is false.
 #[derive(Clone, Debug)]
 pub struct RmsdToReference {
-    /// description of the reference
+    /// description of the reference, for the summary
     pub name: String,
     /// whether frames are superposed on the reference
     pub superposes: bool,
     group: Group,
     by_mass: bool,
     weights: Vec<f64>,
-    /// centered positions of the reference, nm, and their center
+    /// positions of the reference relative to their center, and the center, nm
     reference: Vec<Vec3>,
     center: Vec3,
-    /// Σ w |r|² of the reference, nm²
+    /// Σ w |r|² over the centered positions r of the reference with the weights w, nm²
     spread: f64,
-    /// residues (0-based), and the end of each in the group
+    /// residues (0-based), and for each the index in the group after its last atom
     residues: Vec<u32>,
     ends: Vec<usize>,
     values: Vec<f64>,
@@ -104,12 +104,12 @@ impl RmsdToReference {
         })
     }
 
-    /// Compares positions without superposition.
+    /// Disables superposition, so that positions are compared as they are.
     pub fn without_superposition(self) -> Self {
         Self { superposes: false, ..self }
     }
 
-    /// Computes the deviation of each residue, too.
+    /// Enables the deviation of each residue, in addition to that of all atoms.
     fn divide(&mut self, system: &AnalysedSystem<'_>) {
         for (index, &atom) in self.group.atoms.iter().enumerate() {
             let residue = system.topology().atoms[atom as usize].residue;
@@ -128,7 +128,8 @@ impl RmsdToReference {
         &self.values
     }
 
-    /// Root of the mean square deviation of all atoms; `positions` are relative to their center.
+    /// Returns the root mean square deviation (nm) of all atoms after superposition; `positions` (nm) are relative to
+    /// their center.
     fn superposed(&self, positions: &[Vec3]) -> f64 {
         let bound = 0.5 * (spread_of(positions, &self.weights) + self.spread);
         let weighted = positions.iter().zip(&self.weights).map(|(&r, &weight)| r * weight);
@@ -136,7 +137,8 @@ impl RmsdToReference {
         (2.0 * (bound - overlap(&m, bound))).max(0.0).sqrt()
     }
 
-    /// Weighted squared deviation of each atom, nm²; `positions` are relative to their center.
+    /// Returns the weighted squared deviation of each atom after superposition, nm²; `positions` (nm) are relative to
+    /// their center.
     fn squares(&self, positions: &[Vec3]) -> Vec<f64> {
         let weighted = positions.iter().zip(&self.weights).map(|(&r, &weight)| r * weight);
         let r = rotation(&correlation(weighted.zip(self.reference.iter().copied())));
@@ -230,8 +232,9 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Isosceles triangles of base 2 and height 3 h, rotated and translated, differ by their heights: centered
-    /// heights are −h, −h, 2 h, so that their RMSD is √((Δh)² (1 + 1 + 4)/3) = √2 Δh.
+    /// Isosceles triangles of base 2 and height 3 h, rotated and translated, differ by their heights. The heights of
+    /// the corners relative to the center are −h, −h and 2 h, so that the RMSD of two triangles is √((Δh)² (1 + 1 +
+    /// 4)/3) = √2 Δh.
     #[test]
     fn triangles_differ_by_their_heights() {
         let triangle = |h: f64, turn: f64| {
@@ -258,7 +261,7 @@ mod tests {
                 let change = (h - 1.0f64).abs();
                 assert!((value - 2f64.sqrt() * change).abs() < 1e-7, "{h}: {value}");
                 if per_residue {
-                    // the two lower atoms differ by Δh, the upper one by 2 Δh; residue values are f32
+                    // the two lower atoms differ by Δh and the upper atom by 2 Δh; values of residues are stored in f32
                     let [low, high] = [found.of_residues[2 * index], found.of_residues[2 * index + 1]].map(f64::from);
                     assert!((low - change).abs() < 1e-6 && (high - 2.0 * change).abs() < 1e-6, "{low} {high}");
                 }

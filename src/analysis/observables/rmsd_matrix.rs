@@ -46,8 +46,8 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// Creates an empty set of frames of the selected atoms. A GPU that cannot be used is refused here, before the
-    /// frames are read.
+    /// Creates an empty set of frames of the selected atoms. Fails for a GPU that cannot be used, before the frames are
+    /// read.
     pub(super) fn new(input: &Input<'_>, select: &str, by_mass: bool, device: Option<Device>) -> Result<Self> {
         let group = input.system.group(select)?;
         let frames = Frames::of(input.system, &group, by_mass)?;
@@ -58,12 +58,12 @@ impl Compared {
         Ok(Compared { device, group, frames })
     }
 
-    /// Memory of `frames` frames and their matrix, in bytes.
+    /// Returns the memory of `frames` frames and of the RMSD matrix, in bytes.
     pub(super) fn bytes(&self, frames: usize) -> f64 {
         Frames::bytes(frames, self.group.atoms.len()) + RmsdMatrix::bytes(frames)
     }
 
-    /// Compares every frame with every other.
+    /// Computes the RMSD between all pairs of frames.
     pub(super) fn matrix(&self) -> Result<RmsdMatrix> {
         match self.device {
             Device::Cuda(number) => rmsd_matrix(&CudaCore::open(number)?, &self.frames),
@@ -72,7 +72,7 @@ impl Compared {
     }
 }
 
-/// Observable of the RMSD between all pairs of frames. It stores the selected atoms of each frame.
+/// Observable of the RMSD between all pairs of frames, which stores the selected atoms of each frame.
 struct AllToAll(Compared);
 
 impl Observable for AllToAll {
@@ -127,8 +127,8 @@ impl Observable for AllToAll {
     }
 }
 
-/// Edge, in frames, of the tiles in which correlations are computed. A tile of correlations has 9 × 192² numbers,
-/// which take 2.5 MiB in `f64`. Each number is used once. Larger tiles are not faster.
+/// Edge, in frames, of the tiles in which correlation matrices are computed. A tile has 9 × 192² numbers, which take
+/// 2.5 MiB in `f64`, and each number is used once. Larger tiles are not faster.
 const TILE: usize = 192;
 
 /// RMSD of all pairs of frames.
@@ -142,11 +142,11 @@ pub struct RmsdMatrix {
 
 /// Computes the RMSD (nm) of every pair of frames after optimal superposition.
 ///
-/// The correlation matrices M of all pairs of frames follow from a single matrix product. A matrix with three rows
-/// per frame (x, y and z of its atoms) is multiplied by its transpose. Element (3a + i, 3b + j) of the product is
-/// M_ij of the frames a and b. The product is computed in square tiles on and above the diagonal. `f64` is used
-/// because an RMSD is the difference of two nearly equal numbers. The RMSD is accurate to 10⁻⁸ of the radius of
-/// gyration. `core` computes the tiles, and the current rayon pool computes all other parts.
+/// The 3 × 3 correlation matrices M of all pairs of frames follow from a single matrix product: a matrix with three
+/// rows per frame (x, y and z of its atoms) times its transpose. Element (3a + i, 3b + j) of the product is M_ij of the
+/// frames a and b. The product is computed in square tiles on and above the diagonal, in `f64`, because an RMSD is the
+/// square root of a difference of two nearly equal numbers. The RMSD is accurate to 10⁻⁸ of the radius of gyration.
+/// `core` computes the products, and the current rayon pool does all other work.
 pub fn rmsd_matrix(core: &impl Core, frames: &Frames) -> Result<RmsdMatrix> {
     let count = frames.len();
     let mut values = zeros(count)?;
@@ -197,7 +197,7 @@ fn zeros(count: usize) -> Result<Vec<f32>> {
 }
 
 impl RmsdMatrix {
-    /// Memory in bytes that the matrix needs for `frames` frames.
+    /// Returns the memory in bytes that the matrix needs for `frames` frames.
     pub fn bytes(frames: usize) -> f64 {
         size_of::<f32>() as f64 * (frames as f64).powi(2)
     }
@@ -250,8 +250,9 @@ mod tests {
 
     #[test]
     fn triangles_differ_by_their_heights() {
-        // there are more frames than a tile has. The three atoms of a frame have the centered heights −h, −h and 2 h,
-        // and all bases agree. Therefore the mean square deviation of two frames is (Δh)² (1 + 1 + 4)/3
+        // there are more frames than a tile has. The three atoms of a triangle have the heights −h, −h and 2 h relative
+        // to their center, and all triangles have the same base. Therefore the mean square deviation of two frames is
+        // (Δh)² (1 + 1 + 4)/3
         let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
         let found = rmsd_matrix(&HostCore, &triangles(&heights)).unwrap();
         for (a, ha) in heights.iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::observe::trajectory::StoredFrame;
 use crate::superpose::{correlation, rotation};
 use crate::vec3::Vec3;
 
-/// Conversion from nm² to Å², the unit of B-factors in PDB files.
+/// 1 nm² in Å², the unit of B-factors in PDB files.
 const SQUARE_ANGSTROMS: f64 = 100.0;
 
 /// Results: rmsf (nm), b_factor (Å²) and mean position (nm) of each atom, with its residue (atom_residue, 0-based)
@@ -40,8 +40,8 @@ impl Options for RmsfOptions {
     }
 }
 
-/// Root mean square fluctuation √⟨|r − ⟨r⟩|²⟩ in nm of each atom, after optimal superposition of every frame on a
-/// reference.
+/// Observable of the root mean square fluctuation √⟨|r − ⟨r⟩|²⟩ in nm of each atom at r, after optimal superposition of
+/// every frame on a reference.
 ///
 /// The mean positions and the squared deviations are updated frame by frame (Welford, Technometrics 4, 419 (1962),
 /// doi:10.1080/00401706.1962.10490022). Therefore frames are not stored. An isotropic B-factor is the mean square

@@ -36,8 +36,8 @@ impl Options for SaltBridgesOptions {
 /// doi:10.1016/S0022-2836(83)80079-5).
 ///
 /// Residues whose hydrogens make them neutral are left out: acids with a hydrogen on a carboxyl oxygen, LYS with fewer
-/// than three on NZ, and histidine without one on each nitrogen. If the topology has no hydrogens on these atoms, the
-/// name of the residue decides.
+/// than three hydrogens on NZ, and histidine without a hydrogen on each ring nitrogen. If the topology has no hydrogens
+/// on these atoms, the name of the residue decides.
 struct SaltBridges {
     group: Group,
     cutoff: f64,
@@ -47,11 +47,13 @@ struct SaltBridges {
     presence: Presence<[u32; 2]>,
 }
 
-/// Names of histidine in force fields, and of these the names of doubly protonated histidine.
+/// Names of histidine residues in force fields. The second constant has the names that mean doubly protonated
+/// histidine.
 const HISTIDINES: [&str; 11] = ["HIS", "HID", "HIE", "HIP", "HSD", "HSE", "HSP", "HISD", "HISE", "HISH", "HISP"];
 const CHARGED_HISTIDINES: [&str; 4] = ["HIP", "HSP", "HISH", "HISP"];
 
-/// Kind of the charged group of a residue: index 0 for acids and 1 for bases, and the names of its atoms.
+/// Returns the kind of the charged group of a residue (0 for acids, 1 for bases) and the names of its charged atoms;
+/// `None` for other residues.
 fn charged(name: &str) -> Option<(usize, &'static [&'static str])> {
     // names of terminal residues begin with N or C
     let inner = name.strip_prefix(['N', 'C']).filter(|inner| inner.len() >= 3).unwrap_or(name);
@@ -65,7 +67,7 @@ fn charged(name: &str) -> Option<(usize, &'static [&'static str])> {
     }
 }
 
-/// Whether the charged group of a residue of this name is charged, with these numbers of hydrogens on its atoms.
+/// Whether a residue of this name is charged, if its charged atoms have these numbers of hydrogens.
 fn is_charged(name: &str, hydrogens: &[u32]) -> bool {
     let inner = name.strip_prefix(['N', 'C']).filter(|inner| inner.len() >= 3).unwrap_or(name);
     let none = hydrogens.iter().all(|number| *number == 0);
@@ -80,7 +82,7 @@ fn is_charged(name: &str, hydrogens: &[u32]) -> bool {
     }
 }
 
-/// Returns the charged atoms of acids and of bases of which atoms are in the group, each with its residue.
+/// Returns the charged atoms of the acids and of the bases that have an atom in the group, each with its residue.
 fn sites(topology: &Topology, group: &Group) -> [Vec<(u32, u32)>; 2] {
     let mut hydrogens = vec![0; topology.atoms.len()];
     for &[a, b] in &topology.connectivity {
@@ -163,7 +165,8 @@ mod tests {
     use crate::system::{Atom, Name, Residue};
     use crate::vec3::vec3;
 
-    /// Creates a topology of residues with named atoms, whose hydrogens are bonded to the atom before them.
+    /// Creates a topology of residues from the names of their atoms. Each hydrogen is bonded to the last heavy atom
+    /// before it.
     fn topology(residues: &[(&str, &[&str])]) -> Topology {
         let mut topology = Topology::default();
         for (index, (name, atoms)) in residues.iter().enumerate() {
@@ -208,14 +211,15 @@ mod tests {
         assert_eq!((residues(acids), residues(bases)), (vec![0, 0, 2, 2], vec![3, 5, 5, 7, 7]));
     }
 
-    /// Two oxygens of an acid are within the cutoff of one lysine, which counts once, and not of another lysine.
+    /// Two oxygens of an acid are within the cutoff of one lysine, which is one bridge, and beyond the cutoff of
+    /// another lysine.
     #[test]
     fn pairs_of_residues_count_once() {
         let topology = topology(&[("ASP", &["OD1", "OD2"]), ("LYS", &["NZ"]), ("LYS", &["NZ"])]);
         let system = AnalysedSystem::new(&topology, Images::Gathered);
         let bridges = SaltBridges::new(&system, system.group("all").unwrap(), 0.4).unwrap();
         let at = [[0.0, 0.1], [0.0, -0.1], [0.38, 0.0], [-0.39, 0.0]].map(|[x, y]| vec3(x, y, 0.0)).to_vec();
-        // √(0.38² + 0.1²) = 0.393 and √(0.39² + 0.1²) = 0.403
+        // distances of oxygen and nitrogen: √(0.38² + 0.1²) = 0.393 and √(0.39² + 0.1²) = 0.403 nm
         assert_eq!(bridges.measure(&StoredFrame { positions: at, ..StoredFrame::default() }).unwrap(), [[0, 1]]);
     }
 }

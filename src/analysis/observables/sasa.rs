@@ -1,7 +1,7 @@
 //! Solvent-accessible surface area.
 //!
-//! The surface of a sphere around each atom, of the radius of the atom plus the radius of a probe, is represented by
-//! points of equal area. The accessible area is the area of all points that are inside no other sphere (Shrake &
+//! Each atom has a sphere whose radius is the radius of the atom plus that of the probe. Points of equal area represent
+//! the surface of the sphere. The accessible area is the area of all points that are inside no other sphere (Shrake &
 //! Rupley, J. Mol. Biol. 79, 351 (1973), doi:10.1016/0022-2836(73)90011-9).
 
 mod sphere;
@@ -34,7 +34,7 @@ const RADII: [u16; 92] = [
     348, 283, 200, 200, 200, 186,
 ];
 
-/// Number of the largest caps that are tested first. They cover most atoms inside a protein.
+/// Number of caps that are tested first, the largest ones. These cover most atoms inside a protein completely.
 const FIRST: usize = 16;
 
 /// Results: sasa (nm², over time) and sasa_residue (nm², time × residue), with the residues (0-based)
@@ -69,7 +69,7 @@ struct SurfaceArea {
     /// text of the selection of reported atoms
     of: String,
     probe: f64,
-    /// radius of each atom of the group and the probe, nm; zero for massless sites, which have no surface
+    /// sum of the radius of each atom and the radius of the probe, nm; zero for massless sites, which have no surface
     radii: Vec<f64>,
     /// reported residue of each atom of the group, as an index into `residues`; `None` for atoms that are not reported
     reported: Vec<Option<usize>>,
@@ -144,12 +144,13 @@ impl Observable for SurfaceArea {
                 let (square, reach) = (direction.norm_squared(), self.radii[other as usize]);
                 let is_same = other as usize == atom && square < 1e-12;
                 if reach > 0.0 && !is_same && square < (radius + reach).powi(2) {
-                    // a point R u is closer than R' to the neighbour at d if u·d > (R² + d² − R'²)/(2 R)
+                    // a point R u on the sphere of radius R is inside the sphere of radius R' of the neighbour at d if
+                    // u·d > (R² + d² − R'²)/(2 R)
                     let threshold = (radius * radius + square - reach * reach) / (2.0 * radius);
                     caps.push(Cap { direction, threshold });
                 }
             });
-            // the nearest neighbours have the largest caps, if all radii are similar
+            // if all radii are similar, the nearest neighbours cover the largest caps
             if caps.len() > FIRST {
                 caps.select_nth_unstable_by(FIRST, |a: &Cap, b| a.threshold.total_cmp(&b.threshold));
             }
@@ -252,11 +253,11 @@ mod tests {
             (1.0, [4.0 * PI * carbon * carbon, 4.0 * PI * oxygen * oxygen]),
             (0.3, [free(carbon, oxygen, 0.3), free(oxygen, carbon, 0.3)]),
         ] {
-            // the spheres touch across a face of the cell
+            // the spheres overlap across a face of the cell
             let positions = vec![vec3(3.9, 1.0, 1.0), vec3(3.9 + d - 4.0, 1.0, 1.0)];
             let areas = area(&[6, 8, 0], [positions, vec![vec3(3.9, 1.0, 1.0)]].concat(), Some(cell), 100_000);
             for (found, expected) in areas.iter().zip(expected) {
-                // the border of a cap crosses the areas of about √N of N points
+                // discretisation error: the border of a cap crosses the areas of about √N of N points
                 assert!((found / expected - 1.0).abs() < 2e-3, "{d}: {found} for {expected}");
             }
             assert_eq!(areas[2], 0.0, "a massless site has no surface");
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn atoms_inside_others_have_no_area() {
-        // a hydrogen at the center of a carbon
+        // a hydrogen near the center of a carbon has no accessible surface
         assert_eq!(area(&[6, 1], vec![Vec3::ZERO, vec3(0.01, 0.0, 0.0)], None, 960)[1], 0.0);
     }
 }

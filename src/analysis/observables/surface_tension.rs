@@ -20,15 +20,16 @@ pub(super) struct SurfaceTensionOptions {
     interfaces: u32,
 }
 
-/// Names of the columns of the pressures (bar), and of the height of the cell (nm).
+/// Names of the columns of the diagonal pressures (bar); the constant after them is the column of the height of the
+/// cell (nm).
 const PRESSURES: [&str; 3] = ["pressure_xx", "pressure_yy", "pressure_zz"];
 const HEIGHT: &str = "c_z";
-/// mN/m in bar nm.
+/// 1 bar nm in mN/m.
 const MILLINEWTON_PER_METER: f64 = 0.1;
 
 impl TableOptions for SurfaceTensionOptions {
-    /// The tension of n interfaces is γ = L_z/n ⟨P_zz − (P_xx + P_yy)/2⟩ (Kirkwood & Buff, J. Chem. Phys. 17, 338
-    /// (1949), doi:10.1063/1.1747248).
+    /// Computes the tension γ = L_z/n ⟨P_zz − (P_xx + P_yy)/2⟩ of each of n interfaces in a cell of height L_z with the
+    /// diagonal pressures P (Kirkwood & Buff, J. Chem. Phys. 17, 338 (1949), doi:10.1063/1.1747248).
     fn findings(&self, table: &EnergyTable) -> Result<Findings> {
         let column = |name| {
             table.named(name).ok_or_else(|| {
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
     use crate::analysis::table::RowRange;
 
-    /// P_zz − (P_xx + P_yy)/2 is 100 bar = 10 MPa over 8 nm, which is 80 mN/m for both interfaces.
+    /// P_zz − (P_xx + P_yy)/2 is 100 bar = 10 MPa in a cell of height 8 nm, which is 80 mN/m in all for two interfaces.
     #[test]
     fn tension_of_a_slab() {
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -1,4 +1,4 @@
-//! Velocity autocorrelation, its diffusion coefficient and its spectrum.
+//! Velocity autocorrelation function, with the diffusion coefficient and the vibrational spectrum that follow from it.
 
 use std::f64::consts::PI;
 
@@ -79,11 +79,11 @@ fn check(frame: &StoredFrame) -> Result<()> {
 struct Particle {
     /// mass, amu
     mass: f64,
-    /// atoms, with their shares of the mass
+    /// atoms of the particle, with their fractions of its mass
     atoms: Vec<(u32, f64)>,
 }
 
-/// Returns the atoms of a group that have mass, or its molecules.
+/// Returns the atoms of a group that have mass or, if `by_molecule`, its molecules.
 fn particles(system: &AnalysedSystem<'_>, group: &Group, by_molecule: bool) -> Result<Vec<Particle>> {
     let mut particles: Vec<Particle> = vec![];
     let mut last = None;
@@ -118,34 +118,34 @@ struct VelocityCorrelation {
     text: String,
     particles: Vec<Particle>,
     by_mass: bool,
-    /// longest lag, ps
+    /// longest lag, ps; `None` for half of the time of the trajectory
     longest: Option<f64>,
-    /// velocities (nm/ps), all particles of one frame after another
+    /// velocities (nm/ps) of all particles, frame after frame
     velocities: Vec<Vec3<f32>>,
     frames: usize,
 }
 
-/// Number of parts of the particles over which the standard error is estimated.
+/// Number of subsets of the particles from which the standard error is estimated.
 const PARTS: usize = 10;
-/// nm²/ps in 10⁻⁵ cm²/s.
+/// 1 nm²/ps in units of 10⁻⁵ cm²/s.
 const CENTIMETRES: f64 = 1000.0;
-/// Wavenumber in 1/cm of a frequency of 1/ps: 10¹² Hz divided by the speed of light, 299 792 458 m/s.
+/// Wavenumber in 1/cm of a frequency of 1/ps, which is 10¹² Hz divided by the speed of light, 299 792 458 m/s.
 const WAVENUMBER: f64 = 1e10 / 299_792_458.0;
 
-/// Returns the integral of values at equal intervals up to each of them, by the trapezoidal rule.
+/// Returns the running integral of values at equal intervals, up to each value, by the trapezoidal rule.
 fn integral(values: &[f64], interval: f64) -> Vec<f64> {
     let mut sum = 0.0;
     let steps = values.windows(2).map(|pair| 0.5 * interval * (pair[0] + pair[1]));
     std::iter::once(0.0).chain(steps.map(|step| (sum += step, sum).1)).collect()
 }
 
-/// Density of states g(ν) = 4 ∫ c(τ) w(τ) cos(2πντ) dτ of a normalised correlation c, up to the Nyquist frequency,
-/// with the window w of Hann, which suppresses ripples of the longest lag. Returns wavenumbers (1/cm) and densities
-/// (cm). The integral of the density over wavenumbers is 1.
+/// Computes the density of states g(ν) = 4 ∫ c(τ) w(τ) cos(2πντ) dτ of a normalised correlation function c, up to the
+/// Nyquist frequency. The Hann window w suppresses ripples that the cut at the longest lag causes. Returns wavenumbers
+/// (1/cm) and densities (cm). The integral of the density over wavenumbers is 1.
 fn density_of_states(normalised: &[f64], interval: f64) -> [Vec<f64>; 2] {
     let last = normalised.len() - 1;
     let window = |lag: usize| 0.5 + 0.5 * (PI * lag as f64 / last as f64).cos();
-    // the trapezoidal rule halves the ends
+    // the trapezoidal rule gives the first and the last value half weight
     let end = |lag: usize| if lag == 0 || lag == last { 0.5 } else { 1.0 };
     let weighted: Vec<f64> = normalised.iter().enumerate().map(|(lag, c)| c * window(lag) * end(lag)).collect();
     let cosines: Vec<f64> = (0..2 * last).map(|k| (PI * k as f64 / last as f64).cos()).collect();
@@ -158,7 +158,7 @@ fn density_of_states(normalised: &[f64], interval: f64) -> [Vec<f64>; 2] {
 }
 
 impl VelocityCorrelation {
-    /// Returns C (nm²/ps²) of these particles at `lags` lags.
+    /// Returns the velocity autocorrelation C (nm²/ps²) of these particles at `lags` lags.
     fn mean(&self, particles: std::ops::Range<usize>, lags: usize) -> Vec<f64> {
         let (frames, all) = (self.frames, self.particles.len());
         let weight = |particle: usize| if self.by_mass { self.particles[particle].mass } else { 1.0 };
@@ -185,7 +185,7 @@ impl VelocityCorrelation {
         (0..lags).map(mean).collect()
     }
 
-    /// Returns the interval between frames (ps) and the number of lags, zero included.
+    /// Returns the interval between frames (ps), and the number of lags including lag zero.
     fn lags(&self, times: &[f64]) -> Result<(f64, usize)> {
         let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let interval = intervals.first().copied().unwrap_or(0.0);
@@ -345,14 +345,14 @@ mod tests {
         values
     }
 
-    /// The trapezoidal sum of cos ωτ up to T is ½ Δ sin(ωT) / tan(½ ωΔ). The oscillators have a wavelength of
-    /// 1/1000 cm, and the range of wavenumbers ends at 1/(2cΔ).
+    /// The trapezoidal sum of cos ωτ up to T at intervals Δ is ½ Δ sin(ωT) / tan(½ ωΔ). The oscillators have a
+    /// wavelength of 1/1000 cm, and the range of wavenumbers ends at 1/(2cΔ).
     #[test]
     fn oscillators_have_one_frequency() {
         let (interval, omega) = (0.002, 2.0 * PI * 1000.0 / WAVENUMBER);
         let (mut vacf, passed) = oscillators(1000, interval, omega);
         let findings = vacf.finish(&passed).unwrap();
-        // velocities are stored in f32
+        // tolerance for velocities that are stored in f32
         const ROUNDING: f64 = 1e-6;
         for (&lag, &value) in array(&findings, "lag").iter().zip(array(&findings, "vacf")) {
             assert!((value - 0.5 * (omega * lag).cos()).abs() < ROUNDING, "{lag}: {value}");
@@ -366,7 +366,7 @@ mod tests {
         assert!((wavenumbers[500] - 1.0 / (2.0 * 2.997_924_58e-2 * interval)).abs() < 1e-6, "{wavenumbers:?}");
         let peak = findings.numbers.iter().find(|number| number.name == "peak").unwrap();
         assert!((peak.value - 1000.0).abs() <= 0.5 * spacing + 1e-9, "{peak:?} {spacing}");
-        // the integral over wavenumbers is the correlation at zero, 1
+        // the integral over wavenumbers is the normalised correlation at lag zero, which is 1
         let total = integral(array(&findings, "density_of_states"), spacing).pop().unwrap();
         assert!((total - 1.0).abs() < 1e-9, "{total}");
     }

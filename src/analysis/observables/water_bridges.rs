@@ -36,7 +36,8 @@ impl Options for WaterBridgesOptions {
 struct WaterBridges {
     groups: [Group; 2],
     criterion: Criterion,
-    /// donors of the residues and acceptors of waters, and donors of waters and acceptors of the residues
+    /// two searches for hydrogen bonds: donors of the residues with acceptors of waters, and donors of waters with
+    /// acceptors of the residues
     searches: [Sites; 2],
     /// residue of each atom
     residues: Vec<u32>,
@@ -87,7 +88,7 @@ impl Observable for WaterBridges {
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let [given, taken] = &self.searches;
         let residue = |atom: u32| self.residues[atom as usize];
-        // each hydrogen bond as residue of the water and residue of the group
+        // each hydrogen bond as a pair: the residue of the water, and the residue of the group
         let mut bonds: Vec<[u32; 2]> =
             self.criterion.bonds(frame, given)?.iter().map(|&[d, _, a]| [residue(a), residue(d)]).collect();
         bonds.extend(self.criterion.bonds(frame, taken)?.iter().map(|&[d, _, a]| [residue(d), residue(a)]));
@@ -132,8 +133,8 @@ mod tests {
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::{Vec3, vec3};
 
-    /// A water gives one hydrogen to the oxygen of a residue and takes one of the nitrogen of another. Without the
-    /// nitrogen's hydrogen in line, or with both atoms in one residue, there is no bridge.
+    /// A water donates a hydrogen bond to the oxygen of one residue and accepts one from the nitrogen of another. If
+    /// the hydrogen of the nitrogen points elsewhere, or if both atoms are in one residue, there is no bridge.
     #[test]
     fn a_water_between_a_donor_and_an_acceptor() {
         let found = |of_nitrogen: u32, hydrogen: Vec3| {

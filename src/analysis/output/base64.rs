@@ -1,6 +1,6 @@
-//! Bytes as text.
+//! Base64 encoding.
 
-/// Returns bytes in base 64 (RFC 4648).
+/// Returns bytes as Base64 text (RFC 4648).
 pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -18,7 +18,7 @@ pub fn base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// Examples of RFC 4648, section 10.
+    /// The expected texts are the test vectors of RFC 4648, section 10.
     #[test]
     fn base_64() {
         for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {

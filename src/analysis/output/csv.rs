@@ -1,10 +1,11 @@
-//! Results as tables of comma-separated values: a header line, then one line for each index of a dimension.
+//! Results as tables of comma-separated values: a header line, then one line for each index of the first dimension.
 //!
 //! `NAME.csv` has the arrays whose first dimension is that of the first array, which is usually the time.
-//! `NAME.DIMENSION.csv` has those on another first dimension. An array of one dimension is a column, whose name is
-//! that of the array and its unit. An array of two dimensions has a column for each index of the second. Coordinates
-//! that are text or whole numbers stand for the index. Arrays of more dimensions, or with too many columns, are in
-//! HDF5 alone. Numbers have as many digits as are needed to read the same number again. NaN is an empty field.
+//! `NAME.DIMENSION.csv` has the arrays whose first dimension is another one. An array of one dimension is a column,
+//! whose name is that of the array and its unit. An array of two dimensions has a column for each index of the second
+//! dimension. Coordinates that are texts or whole numbers replace the index in the name of a column. Arrays of more
+//! dimensions, or with too many columns, are in HDF5 alone. Numbers have as many digits as are needed to read the same
+//! number again. NaN is an empty field.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -16,7 +17,7 @@ use crate::analysis::findings::{Array, Findings, TIME, Values};
 use crate::analysis::pass::Passed;
 use crate::error::{Error, Result};
 
-/// Largest number of columns of an array of two dimensions.
+/// Largest number of columns that an array of two dimensions may have in a table.
 const MOST_COLUMNS: usize = 500;
 
 /// Writes the tables, and adds their paths to `written` before they are created.
@@ -31,7 +32,7 @@ pub(super) fn write(stem: &Path, passed: &Passed, findings: &Findings, written: 
     Ok(())
 }
 
-/// Table of results on one dimension.
+/// Table of the arrays that share their first dimension.
 struct Table<'a> {
     /// number of lines below the header
     rows: usize,
@@ -44,7 +45,8 @@ struct Column<'a> {
     source: Source<'a>,
 }
 
-/// Values of a column: those of an array, from the first index and with this distance.
+/// Values of a column: times, steps, every `stride`-th element of an array from the index `first` on, or the index of
+/// the line.
 enum Source<'a> {
     Times(&'a [f64]),
     Steps(&'a [i64]),
@@ -52,9 +54,9 @@ enum Source<'a> {
     Index,
 }
 
-/// Returns the tables with the endings of their files.
+/// Returns the tables, each with the ending of its file name.
 fn tables<'a>(passed: &'a Passed, findings: &'a Findings) -> Vec<(String, Table<'a>)> {
-    // a dimension of which there are coordinates only has no results
+    // a dimension with coordinates but without results has no table
     let results = findings.arrays.iter().filter(|array| fits(array) && !is_coordinate(array));
     let mut dimensions: Vec<&str> = vec![];
     for array in results {
@@ -69,7 +71,7 @@ fn tables<'a>(passed: &'a Passed, findings: &'a Findings) -> Vec<(String, Table<
     dimensions.iter().enumerate().map(table).collect()
 }
 
-/// Whether an array can be columns of a table.
+/// Whether an array can be written as columns of a table.
 fn fits(array: &Array) -> bool {
     array.shape.len() == 1 || (array.shape.len() == 2 && array.shape[1] <= MOST_COLUMNS)
 }
@@ -104,8 +106,8 @@ fn table<'a>(dimension: &str, passed: &'a Passed, findings: &'a Findings) -> Tab
     Table { rows, columns }
 }
 
-/// Returns what stands for each index of a dimension: its coordinates if they are different names or whole numbers, or
-/// numbers from zero.
+/// Returns the label of each index of a dimension: its coordinate, if the coordinates are distinct names or whole
+/// numbers, and otherwise the index, from zero.
 fn labels(dimension: &str, extent: usize, arrays: &[Array]) -> Vec<String> {
     let coordinates = arrays.iter().find(|array| is_coordinate(array) && array.name == dimension);
     let labels: Vec<String> = match coordinates.map(|array| &array.values) {
@@ -123,7 +125,8 @@ fn labels(dimension: &str, extent: usize, arrays: &[Array]) -> Vec<String> {
     }
 }
 
-/// Returns a name with a unit in words: `rg` and `nm+2` give `rg_nm2`, `nm ps-1` is `nm_per_ps`.
+/// Returns a name with its H5MD unit as a suffix: `rg` in `nm+2` becomes `rg_nm2`, and the unit `nm ps-1` becomes
+/// `nm_per_ps`.
 fn with_unit(name: &str, unit: &str) -> String {
     let mut text = name.to_owned();
     for factor in unit.split_whitespace() {
@@ -189,7 +192,7 @@ impl Source<'_> {
     }
 }
 
-/// Writes a number in the shortest form that is read as the same number of its type. `size` is the number itself.
+/// Writes a number in the shortest form from which the same number is read in its type. `size` is the number as `f64`.
 fn number(value: impl std::fmt::Display + std::fmt::LowerExp, size: f64, out: &mut impl Write) -> std::io::Result<()> {
     let has_few_digits = size == 0.0 || (1e-5..1e15).contains(&size.abs());
     match size {
@@ -200,7 +203,7 @@ fn number(value: impl std::fmt::Display + std::fmt::LowerExp, size: f64, out: &m
     }
 }
 
-/// Returns a text as a field (RFC 4180), on one line.
+/// Returns a text as a CSV field (RFC 4180), on one line.
 fn quoted(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }

@@ -1,10 +1,11 @@
 //! Results as HDF5 files with named dimensions, which netCDF4 and xarray open.
 //!
-//! Dimensions follow the specification of dimension scales of HDF5, as netCDF4 uses it. A dimension is a dataset with
-//! the attributes `CLASS` and `NAME`. Every other dataset names the scales of its dimensions in `DIMENSION_LIST`, and
-//! each scale lists these datasets in `REFERENCE_LIST`. An array of one dimension with the dimension's name is the
-//! scale and holds the coordinates. A dimension without coordinates has a scale without values, whose `NAME` says so.
-//! The scale `time` is in ps; `step` lies on the same dimension. Provenance and settings are attributes of the file.
+//! Dimensions follow the specification of HDF5 dimension scales, as netCDF4 uses it. A scale is a dataset with the
+//! attributes `CLASS` and `NAME`, which represents a dimension. Every other dataset names the scales of its dimensions
+//! in `DIMENSION_LIST`, and each scale lists these datasets in `REFERENCE_LIST`. An array of one dimension that has the
+//! name of its dimension is the scale and holds the coordinates. A dimension without coordinates has a scale without
+//! values, whose `NAME` says so. The scale `time` is in ps; the dataset `step` has the same dimension. Provenance and
+//! settings are attributes of the file.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -58,13 +59,13 @@ pub(super) fn is_coordinate(array: &Array) -> bool {
     array.dimensions == [array.name]
 }
 
-/// Dimensions of a file.
+/// Dimension scales of a file.
 struct Dimensions<'a> {
     file: &'a File,
     scales: Vec<Scale>,
 }
 
-/// Dataset that stands for a dimension.
+/// Dataset that represents a dimension.
 struct Scale {
     name: &'static str,
     extent: usize,
@@ -72,7 +73,7 @@ struct Scale {
     users: Vec<User>,
 }
 
-/// Entry of `REFERENCE_LIST`: a dataset, and which of its dimensions has the scale.
+/// Entry of `REFERENCE_LIST`: a dataset, and the index of its dimension that has the scale.
 #[derive(Clone, Copy, H5Type)]
 #[repr(C)]
 struct User {
@@ -126,7 +127,7 @@ impl Dimensions<'_> {
         dataset.new_attr_builder().with_data(&list).create("DIMENSION_LIST").map(drop)
     }
 
-    /// Writes the list of its datasets to each scale.
+    /// Writes to each scale the list of the datasets that use it.
     fn finish(&self) -> Hdf5Result<()> {
         let mut used = self.scales.iter().filter(|scale| !scale.users.is_empty());
         used.try_for_each(|scale| {
@@ -135,7 +136,7 @@ impl Dimensions<'_> {
     }
 }
 
-/// Writes an array.
+/// Writes an array as a dataset, and returns the dataset.
 fn store(file: &File, array: &Array) -> Hdf5Result<Dataset> {
     let Array { name, shape, values, unit, .. } = array;
     match values {
@@ -149,7 +150,8 @@ fn store(file: &File, array: &Array) -> Hdf5Result<Dataset> {
     }
 }
 
-/// Writes a dataset with its unit: `unit` in the syntax of H5MD (`nm+2`), `units` in that of netCDF (`nm2`).
+/// Writes a dataset with its unit: the attribute `unit` in the syntax of H5MD (`nm+2`), `units` in that of netCDF
+/// (`nm2`).
 fn dataset<T: H5Type>(file: &File, name: &str, shape: &[usize], values: &[T], unit: &str) -> Hdf5Result<Dataset> {
     let values = ArrayView::from_shape(shape, values).map_err(|error| hdf5::Error::from(error.to_string()))?;
     let dataset = file.new_dataset_builder().with_data(values).create(name)?;
@@ -160,8 +162,8 @@ fn dataset<T: H5Type>(file: &File, name: &str, shape: &[usize], values: &[T], un
     Ok(dataset)
 }
 
-/// Writes an attribute of a dimension scale. HDF5 recognises a scale only by a null-terminated ASCII text of fixed
-/// length, which the crate `hdf5` cannot create.
+/// Writes a text attribute of a dimension scale. HDF5 recognises a scale only if the text is null-terminated ASCII of
+/// fixed length, which the crate `hdf5` cannot create.
 fn scale_attribute(dataset: &Dataset, name: &str, text: &str) -> Hdf5Result<()> {
     let [key, value] = [name, text].map(|text| CString::new(text).expect("names of dimensions have no null"));
     let space = hdf5::Dataspace::try_new(())?;

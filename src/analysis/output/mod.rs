@@ -1,4 +1,4 @@
-//! Result files of observables: HDF5, and CSV and pictures beside it.
+//! Result files of observables: HDF5, CSV tables and pictures.
 
 mod base64;
 mod csv;
@@ -21,13 +21,14 @@ use crate::error::Result;
 pub struct Origin {
     /// paths of the trajectories
     pub trajectories: Vec<String>,
-    /// command line, or the call, that made the results
+    /// command line or function call that made the results
     pub command: String,
 }
 
-/// Names of the files that [`write()`] may create for results with this stem (`out/rdf` for `out/rdf.h5`). The names of
-/// further tables (`rdf.DIMENSION.csv`) and pictures (`rdf-SUFFIX.svg`) depend on the results. Those that exist in the
-/// folder are in the list, except pictures of other results, which have their own HDF5 file (`rdf-SUFFIX.h5`).
+/// Returns the names of the files that [`write()`] may create for results with this stem (`out/rdf` for `out/rdf.h5`).
+/// The names of further tables (`rdf.DIMENSION.csv`) and pictures (`rdf-SUFFIX.svg`) depend on the results. Of these
+/// the list contains those that exist in the folder, except pictures of other results, which have their own HDF5 file
+/// (`rdf-SUFFIX.h5`).
 pub fn files(stem: &Path) -> Vec<PathBuf> {
     let main = [".h5", ".csv"].into_iter().chain(plot::ENDINGS).map(|ending| with_ending(stem, ending));
     let mut files: Vec<PathBuf> = main.collect();
@@ -54,8 +55,8 @@ pub fn files(stem: &Path) -> Vec<PathBuf> {
 }
 
 /// Writes the results of an observable to files with this stem (`out/rdf` for `out/rdf.h5`): all arrays as HDF5, arrays
-/// of one and two dimensions as CSV, and pictures if there are any. Returns the files. After an error none of these
-/// files is left.
+/// of one and two dimensions as CSV, and pictures if there are any. Returns the paths of the files. After an error all
+/// files that were written are deleted.
 pub fn write(stem: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<Vec<PathBuf>> {
     let mut written = vec![with_ending(stem, ".h5")];
     let all = hdf5::write(&written[0], origin, passed, findings)
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
     use crate::analysis::findings::{Array, TIME};
 
-    /// Existing files of a result are found; those of a result with a longer name are not.
+    /// `files` lists existing files of a result, but not the files of a result with a longer name.
     #[test]
     fn files_of_a_result() {
         let folder = tempfile::tempdir().expect("a folder");

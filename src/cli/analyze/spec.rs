@@ -1,4 +1,4 @@
-//! Tables of observables in a TOML file, as words of the command line.
+//! Conversion of a TOML file with tables of observables to words of the command line.
 //!
 //! ```toml
 //! trajectory = ["out/trajectory.h5md"]
@@ -14,11 +14,12 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-/// Largest size of the file in bytes.
+/// Largest size of the TOML file in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// Returns the words of the command line that say what the file says: each key is an option. Paths stay relative to the
-/// current folder.
+/// Returns the words of the command line that are equivalent to the TOML file at `path`: each table `[[observable]]` is
+/// an observable with its options, and each key outside these tables an option of the whole analysis. Paths stay
+/// relative to the current folder.
 pub(super) fn words(path: &Path) -> Result<Vec<OsString>, String> {
     let located = |reason: String| format!("{}: {reason}\n", path.display());
     let bytes = crate::format::file::read(path, LARGEST_FILE).map_err(|error| located(error.to_string()))?;
@@ -55,7 +56,7 @@ pub(super) fn words(path: &Path) -> Result<Vec<OsString>, String> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-/// Adds the keys of a table as options. A list gives the option several times.
+/// Appends the keys of a table to `words` as options. A list repeats the option for each of its items.
 fn options(table: Table, words: &mut Vec<String>) -> Result<(), String> {
     for (key, value) in table {
         let option = format!("--{}", key.replace('_', "-"));

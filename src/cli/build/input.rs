@@ -1,4 +1,4 @@
-//! The input file that `md build` writes: forces, output, and the stages of a protocol for the system.
+//! Input file that `md build` writes: forces, output, and the stages of a protocol for the system.
 
 use md_build::Built;
 
@@ -34,17 +34,17 @@ pub(super) fn text(built: &Built, topology: &str) -> String {
     )
 }
 
-/// Stages before production in a cell with a protein.
+/// Stages before production of a protein in a periodic cell.
 const PRESET: &str = "[[stage]]
 preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
 ";
-/// First stage of a system without protein.
+/// First stage of a system without protein, a minimisation.
 const MINIMIZE: &str = "[[stage]]
 name = \"minimize\"
 kind = \"minimize\"
 
 ";
-/// Stages before production in a cell without protein, after [`MINIMIZE`].
+/// Stages after [`MINIMIZE`] and before production of a system without protein in a periodic cell.
 const HEAT_IN_CELL: &str = "[[stage]]
 name       = \"heat\"
 kind       = \"dynamics\"
@@ -61,7 +61,7 @@ timestep   = \"2 fs\"
 thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }
 barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"2 ps\" }
 ";
-/// Stages before production without a cell, after [`MINIMIZE`].
+/// Stages after [`MINIMIZE`] and before production of a system without a periodic cell.
 const HEAT: &str = "[[stage]]
 name       = \"heat\"
 kind       = \"dynamics\"
@@ -70,15 +70,15 @@ timestep   = \"1 fs\"
 velocities = \"generate\"
 thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"5 1/ps\" }
 ";
-/// Pressure coupling of a membrane, whose area and thickness change independently.
+/// Keys of semi-isotropic pressure coupling, for a membrane whose area and thickness change independently.
 const SEMI_ISOTROPIC: &str =
     "barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \"1 bar\", \
                               coupling_time = \"5 ps\" }
 ";
-/// Stages before production with a membrane. At 310 K all lipids of `md build` are fluid: of these the transition of
-/// DLPE has the highest temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids 69, 1 (1994),
-/// doi:10.1016/0009-3084(94)90024-8). The head groups are held until the chains have closed the gaps at the solute,
-/// then let go while the area changes, and the solute after them.
+/// Stages before production of a system with a membrane. At 310 K all lipids of `md build` are fluid. Of these DLPE has
+/// the highest transition temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids 69, 1 (1994),
+/// doi:10.1016/0009-3084(94)90024-8). The head groups are restrained until the lipid chains have filled the gaps at the
+/// solute. Then the head groups are released while the area changes, and the solute is released last.
 const MEMBRANE: &str = "[[stage]]
 name = \"minimize\"
 kind = \"minimize\"

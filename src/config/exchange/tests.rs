@@ -7,7 +7,7 @@ const LIST: &str = "temperature = [\"300 K\", \"305 K\"]";
 const PRESSURES: &str = "pressure = [\"1 bar\", \"200 bar\"]";
 const NPT: &str = "barostat = { kind = \"monte-carlo\" }";
 
-/// A thermostat at 300 K with one temperature group.
+/// Returns a thermostat at 300 K with one temperature group.
 fn grouped(group: &str) -> String {
     format!("thermostat = {{ kind = \"v-rescale\", temperature = \"300 K\", groups = [{{ {group} }}] }}")
 }

@@ -6,8 +6,8 @@ use crate::config::key::Kind::{self, Integer, Interval, Quantities, Settings, Te
 use crate::config::key::{Key, Range};
 use crate::units::Dimension::{Pressure, Temperature};
 
-/// Maximum number of replicas. A larger number is probably a mistake, because each replica has its own folder,
-/// threads and log lines.
+/// Maximum number of replicas. A larger number is probably a mistake, because each replica has its own folder, threads
+/// and log lines.
 const MOST: i64 = 10_000;
 
 pub(super) static ENSEMBLE: &[Key] = &[

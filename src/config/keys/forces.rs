@@ -10,7 +10,7 @@ use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
 use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
 
-/// Allowed relative force errors of PME. Above the upper limit the force is no longer a Coulomb force.
+/// Allowed relative force errors of PME. With a larger error the force would no longer be a Coulomb force.
 const FORCE_ERROR: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1" };
 /// Allowed relative tolerances of constraints. The lower limit follows from the rounding errors of f64. With a
 /// tolerance above the upper limit a bond is not really constrained.
@@ -18,15 +18,15 @@ const TOLERANCE: Range = Range { above: 1e-14, at_most: 1e-3, words: "greater th
 /// Allowed masses of hydrogens. The upper limit is the mass that a bonded carbon or oxygen can give to its hydrogens.
 const HYDROGEN: Range = Range { above: 0.0, at_most: 6.0, words: "greater than zero and at most 6 amu" };
 
-/// Allowed cutoffs. With a shorter cutoff, powers of inverse distances overflow in single precision.
+/// Allowed cutoffs. Below the lower limit, powers of inverse distances would overflow in single precision.
 const CUTOFF: Range = Range { above: 0.01, at_most: f64::INFINITY, words: "greater than zero, more than 0.01 nm" };
-/// Allowed Ewald splitting parameters α. With a smaller α, the reciprocal-space sum vanishes.
+/// Allowed Ewald splitting parameters α. Below the lower limit, the reciprocal-space sum would vanish.
 const SPLITTING: Range = Range { above: 1e-3, at_most: f64::INFINITY, words: "greater than 0.001 1/nm" };
 
-/// Allowed mesh spacings.
+/// Allowed grid spacings of PME.
 const SPACING: Range = Range { above: 0.0, at_most: 1.0, words: "greater than zero and at most 1 nm" };
 
-/// Default [`words::FORCE_FIELD`] as TOML.
+/// Default of keys whose value follows the force field: the word [`words::FORCE_FIELD`] as TOML.
 const BY_FORCE_FIELD: key::Default = Is("\"force-field\"");
 
 pub(super) static FORCES: &[Key] = &[

@@ -22,7 +22,7 @@ use ensemble::ENSEMBLE;
 use forces::FORCES;
 use stage::STAGE;
 
-/// Common fields of most keys. Each entry of the tables gives the fields that differ.
+/// Key with the usual values of its fields. Each entry of the tables sets only the fields that differ.
 const KEY: Key = Key { name: "", kind: Word, words: &[], default: Unset, only: None, example: "", doc: "" };
 
 /// Allowed resolutions of rounded positions. The lower limit is the resolution of f32 in a large cell, and the upper
@@ -360,12 +360,12 @@ static CHECKPOINT: &[Key] = &[Key {
     ..KEY
 }];
 
-/// Returns the default file name for the format in the table, or for the first format if the table has none.
+/// Returns the default name of a file in the format of the table, or in the default format if the table has none.
 fn file_name(table: &Table) -> Option<String> {
     quoted(&format!("trajectory.{}", table.word("format").unwrap_or(EXTENSIONS[0])))
 }
 
-/// Returns the default rounding of positions in the format.
+/// Returns the default rounding (resolution) of positions in the format of the table.
 fn rounding(table: &Table) -> Option<String> {
     let rounds = Format::of_name(table.text("file")?).is_ok_and(|format| !format.holds.lossless);
     quoted(if rounds { "0.001 nm" } else { "lossless" })
@@ -375,7 +375,7 @@ fn quoted(word: &str) -> Option<String> {
     Some(format!("\"{word}\""))
 }
 
-/// Returns the key with a dotted path, `forces.pme.alpha` or `stage.timestep`.
+/// Returns the key with a dotted path, such as `forces.pme.alpha` or `stage.timestep`.
 pub fn find(path: &str) -> Option<&'static Key> {
     let mut names = path.split('.');
     let first = names.next()?;
@@ -411,11 +411,11 @@ pub fn all() -> Vec<(String, &'static Key)> {
 mod tests {
     use super::*;
 
-    /// Tests that the second column of the tables in `coming-from.md` names only existing keys of `md`.
+    /// The second column of the tables in `coming-from.md` names only existing keys of `md`.
     #[test]
     fn the_page_for_users_of_other_programs_names_keys() {
         const PAGE: &str = include_str!("../../../docs/coming-from.md");
-        // not keys of `md`: files of a run or of this repository, commands, and options of commands
+        // code that is no key of `md`: files of a run or of this repository, commands, and options of commands
         let is_other = |code: &str| {
             ["md ", "--", "\"", "examples/"].iter().any(|start| code.starts_with(start)) || code.ends_with(".csv")
         };
@@ -424,7 +424,7 @@ mod tests {
         let paths: Vec<String> = all().into_iter().map(|(path, _)| format!(".{path}")).collect();
         let mut named = 0;
         for code in rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|code| !is_other(code)) {
-            // the cell has names before every "=", or a list of names
+            // a table cell has names before every "=", or a list of names
             let texts = code.split('"').step_by(2).collect::<String>();
             let words: Vec<&str> = texts
                 .split(|c: char| !(c.is_alphanumeric() || "._=[]".contains(c)))

@@ -1,7 +1,7 @@
 //! Keys of other programs, for messages about unknown keys.
 
-/// Keys of GROMACS (mdp) and AMBER (mdin), and the key that has the same purpose. Names with several meanings are left
-/// out.
+/// Keys of GROMACS (mdp) and AMBER (mdin), each with the key of `md` that has the same purpose. Names with several
+/// meanings are left out.
 const SAME_PURPOSE: &[(&str, &str)] = &[
     ("dt", "stage.timestep"),
     ("nsteps", "stage.steps"),
@@ -66,7 +66,7 @@ const SAME_PURPOSE: &[(&str, &str)] = &[
     ("ntwr", "output.checkpoint.every"),
 ];
 
-/// Returns the dotted path of the key that has the purpose of a key of another program.
+/// Returns the dotted path of the key of `md` that has the same purpose as the key `name` of another program.
 pub fn of_other_program(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase().replace('-', "_");
     SAME_PURPOSE.iter().find(|(other, _)| *other == name).map(|(_, path)| *path)

@@ -10,7 +10,8 @@ use crate::units::Dimension::{
     Angle, AngularForceConstant, AngularVelocity, Force, ForceConstant, Length, Torque, Velocity,
 };
 
-/// Kind of value for a position along a restraint variable: a length, or an angle for variables that are angles.
+/// Returns the kind of a value on the axis of a restraint variable: a length, or an angle for variables that are
+/// angles.
 const fn position(range: Range) -> Kind {
     QuantityBy([Length, Angle], ANGULAR, range)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::config::Config;
 
-/// Inputs that together set every key.
+/// Input files that together set every key.
 const INPUTS: [&str; 12] = [
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
      position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = [[\"1 ps\", \"12 kJ/mol/nm^2\"], [\"3 ps\", \"0 kJ/mol/nm^2\"]], \
@@ -145,8 +145,9 @@ fn what_is_written_reads_back_to_the_same_plan() {
 fn every_key_is_written() {
     let remark = |_: &str| Some("shown".to_owned());
     let written: String = INPUTS.iter().map(|input| text(&parse(input), &remark)).collect();
-    // some keys are written in another form: a duration as a number of steps, the format of a trajectory as the
-    // extension of its file, presets and repetitions as single stages. A plan has no replicas and no page
+    // keys that are written in another form or not at all: a duration becomes a number of steps, the format of a
+    // trajectory the extension of its file, presets and repetitions single stages. A plan has neither replicas nor a
+    // report
     let other = ["duration", "format", "preset", "repeat", "report"];
     let of_a_plan = keys::all().into_iter().filter(|(path, _)| !path.starts_with("ensemble"));
     for (path, key) in of_a_plan.filter(|(_, key)| !other.contains(&key.name)) {

@@ -1,4 +1,4 @@
-//! Periodic images of a reference structure that fit best to a target structure.
+//! Choice of the periodic images in which a reference structure fits best to a target structure.
 
 use super::{Image, Parts};
 use crate::cell::PeriodicCell;
@@ -22,7 +22,7 @@ impl Parts {
         let stored = vec![[0; 3]; self.len()];
         let Some(largest) = self.iter().max_by_key(|part| part.len()).filter(|_| self.len() > 1) else { return stored };
         let of = |all: &[Vec3]| largest.iter().map(|&place| all[place as usize]).collect::<Vec<_>>();
-        // superposes the target on the reference
+        // superposition of the target on the reference by the largest part alone
         let by_largest = Superposition::new(&of(target), &of(reference));
         let arrangements = [stored, self.gather(cell, reference), self.expected(cell, &by_largest, reference, target)];
         let improved = arrangements.map(|images| self.improved(cell, images, reference, target));
@@ -57,8 +57,8 @@ impl Parts {
         (images, deviation)
     }
 
-    /// Images in which the parts are nearest to their positions in the target, after `motion` moves the target onto
-    /// the reference.
+    /// Returns the images in which the parts are nearest to their positions in the target, after `motion` has moved the
+    /// target onto the reference.
     fn expected(&self, cell: &PeriodicCell, motion: &Superposition, reference: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let target: Vec<Vec3> = target.iter().map(|r| motion.apply(*r)).collect();
         self.nearest_to(cell, reference, &target)

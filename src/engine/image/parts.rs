@@ -1,4 +1,4 @@
-//! The molecules of a selection of atoms.
+//! Molecules of a selection of atoms, and the choice of their periodic images.
 
 use super::{Image, spanning_tree};
 use crate::cell::PeriodicCell;
@@ -7,8 +7,8 @@ use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
 
 /// Selected atoms, sorted by molecule. A part is the set of selected atoms of one molecule. The methods take the
-/// positions of the selected atoms in the order of the selection. Molecules must be whole. The methods return one
-/// image for each part.
+/// positions (nm) of the selected atoms in the order of the selection, and return one image for each part. Molecules
+/// must be whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
     /// indices into the selection, part by part
@@ -36,7 +36,7 @@ impl Parts {
         Self { places, starts }
     }
 
-    /// Number of molecules.
+    /// Returns the number of parts, which is the number of molecules with selected atoms.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -46,14 +46,14 @@ impl Parts {
         self.len() == 0
     }
 
-    /// Indices into the selection for the atoms of each part.
+    /// Iterates over the parts. The item of a part has the indices of its atoms in the selection.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.starts.windows(2).map(|part| &self.places[part[0] as usize..part[1] as usize])
     }
 
-    /// Images in which the parts are gathered: two parts that are joined by a link of the minimum spanning tree are
-    /// at their minimum-image distance. The tree is over the shortest distances between atoms of different parts. The
-    /// first part keeps its image.
+    /// Returns the images in which the parts are gathered: two parts that are joined by a link of the minimum spanning
+    /// tree are at their minimum-image distance. The tree connects the parts by the shortest distances between their
+    /// atoms. The first part keeps its image.
     pub fn gather(&self, cell: &PeriodicCell, positions: &[Vec3]) -> Vec<Image> {
         match self.len() {
             0 | 1 => vec![[0; 3]; self.len()],
@@ -61,7 +61,7 @@ impl Parts {
         }
     }
 
-    /// Images that minimise the shortest distance of each part to `center` (nm).
+    /// Returns the images that minimise the shortest distance of each part to `center` (nm).
     pub fn gather_around(&self, cell: &PeriodicCell, positions: &[Vec3], center: Vec3) -> Vec<Image> {
         let nearest = |part: &[u32]| {
             let displacements = part.iter().map(|&place| positions[place as usize] - center);
@@ -73,8 +73,8 @@ impl Parts {
         self.iter().map(nearest).collect()
     }
 
-    /// Image of each part in which the sum of squared distances between its atoms and their positions in `target` is
-    /// smallest.
+    /// Returns the image of each part in which the sum of squared distances between its atoms and their positions in
+    /// `target` is smallest.
     pub fn nearest_to(&self, cell: &PeriodicCell, positions: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let displacement = |part: &[u32]| {
             let of_atom = |&place: &u32| positions[place as usize] - target[place as usize];
@@ -91,7 +91,7 @@ impl Parts {
         self.shift(cell, &images, positions);
     }
 
-    /// Moves each part to its image.
+    /// Moves each part to its image in `images`.
     pub fn shift(&self, cell: &PeriodicCell, images: &[Image], positions: &mut [Vec3]) {
         for (part, &image) in self.iter().zip(images) {
             if image != [0; 3] {
@@ -101,7 +101,7 @@ impl Parts {
         }
     }
 
-    /// Moves the parts into the images of [`Self::gather`].
+    /// Moves the parts to the images of [`Self::gather`].
     pub fn make_gathered(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         let images = self.gather(cell, positions);
         self.shift(cell, &images, positions);

@@ -1,5 +1,5 @@
-//! Gathers molecules along the minimum spanning tree of their shortest distances (Kruskal, Proc. Am. Math. Soc. 7, 48
-//! (1956), doi:10.1090/S0002-9939-1956-0078686-7).
+//! Gathering of molecules along the minimum spanning tree of their shortest distances (Kruskal, Proc. Am. Math. Soc. 7,
+//! 48 (1956), doi:10.1090/S0002-9939-1956-0078686-7).
 //!
 //! Distances are minimum-image distances between atoms. The atoms of a molecule are divided into blocks with bounding
 //! spheres. Pairs of blocks are searched within a radius that grows until all molecules are joined, so that only
@@ -11,13 +11,13 @@ use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 use std::collections::HashMap;
 
-/// Radius of the first search, nm. Hydrogen bonds and atomic contacts are shorter.
+/// Radius of the first search, nm, which is longer than hydrogen bonds and most contacts.
 const FIRST_RADIUS: f64 = 0.3;
 /// Maximum number of atoms of a block. With blocks of this size, computing the atomic distances of a pair of blocks
 /// costs about as much as finding the pair by comparing bounding spheres.
 const BLOCK: usize = 12;
 
-/// Nearby atoms of one part.
+/// Block of nearby atoms of one part.
 struct Block {
     part: usize,
     places: Vec<u32>,
@@ -26,7 +26,7 @@ struct Block {
     radius: f64,
 }
 
-/// The shortest distance between two parts.
+/// Shortest minimum-image distance between two parts.
 #[derive(Clone, Copy)]
 struct Link {
     distance: f64,
@@ -35,7 +35,7 @@ struct Link {
     image: Image,
 }
 
-/// Images in which parts are connected along the minimum spanning tree. The first part keeps its image.
+/// Returns the images in which parts are connected along the minimum spanning tree. The first part keeps its image.
 pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) -> Vec<Image> {
     let mut blocks = vec![];
     for (part, places) in parts.iter().enumerate() {
@@ -57,7 +57,8 @@ pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) 
     }
 }
 
-/// Divides atoms into blocks: halves them at the middle of their longest extent until blocks are small enough.
+/// Divides the atoms of a part into blocks. Atoms are halved at the middle of their longest extent until each block has
+/// at most [`BLOCK`] atoms.
 fn divide(part: usize, mut places: Vec<u32>, positions: &[Vec3], blocks: &mut Vec<Block>) {
     let at = |place: &u32| positions[*place as usize];
     let extreme = |choose: fn(f64, f64) -> f64| {
@@ -79,7 +80,7 @@ fn divide(part: usize, mut places: Vec<u32>, positions: &[Vec3], blocks: &mut Ve
     divide(part, upper, positions, blocks);
 }
 
-/// The groups of parts that are already joined (union-find).
+/// Disjoint sets of parts that are already joined by links (union-find).
 struct Joined {
     group: Vec<usize>,
     tree: Vec<Link>,
@@ -102,7 +103,7 @@ impl Joined {
         }
     }
 
-    /// Images along the tree, starting at the first part.
+    /// Returns the image of each part, by a walk along the links of the tree from the first part.
     fn images(&self, parts: usize) -> Vec<Image> {
         let mut links: Vec<Vec<(usize, Image)>> = vec![vec![]; parts];
         for &Link { parts: [a, b], image, .. } in &self.tree {
@@ -130,7 +131,7 @@ impl Joined {
     }
 }
 
-/// The search for pairs of blocks.
+/// Search for pairs of blocks whose atoms are near each other.
 struct Search<'a> {
     cell: &'a PeriodicCell,
     positions: &'a [Vec3],
@@ -138,10 +139,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The shortest link, if shorter than `radius`, for each pair of groups that are not joined yet.
+    /// Returns, for each pair of sets of parts that are not joined yet, the shortest link between them if it is shorter
+    /// than `radius` (nm).
     fn links(&self, radius: f64, joined: &mut Joined) -> Vec<Link> {
         let groups: Vec<usize> = self.blocks.iter().map(|block| joined.group(block.part)).collect();
-        // all groups except the largest search their neighbourhood, so that every pair of nearby groups is found
+        // all sets of parts except the largest search their neighbourhood, which finds every pair of nearby sets
         let mut sizes: HashMap<usize, usize> = HashMap::new();
         groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
         let largest = sizes.into_iter().max_by_key(|&(group, size)| (size, group)).map(|(group, _)| group);
@@ -171,10 +173,11 @@ impl Search<'_> {
         shortest.into_values().collect()
     }
 
-    /// The shortest distance between atoms of two blocks.
+    /// Returns the shortest distance between atoms of two blocks.
     fn link(&self, a: &Block, b: &Block) -> Link {
         let mut shortest = Link { distance: f64::INFINITY, parts: [a.part, b.part], image: [0; 3] };
-        // all atoms use the minimum image of the block centers, unless another image may give a shorter distance
+        // all atoms of both blocks use the minimum image of the block centers, unless another image may give a shorter
+        // distance
         let image = self.cell.nearest_image(b.center - a.center);
         let shift = self.cell.shift(image);
         let reach = (b.center + shift - a.center).norm() + a.radius + b.radius;
@@ -193,13 +196,13 @@ impl Search<'_> {
         shortest
     }
 
-    /// Calls `visit` once for each pair of nearby blocks if `looks` is true for at least one of the two blocks. The
-    /// pairs are found on a grid of block centers, and include all pairs of blocks with atoms within `radius` of each
+    /// Calls `visit` once for each pair of nearby blocks if `looks` is true for at least one of the two. The pairs are
+    /// found on a grid of block centers. They include all pairs of blocks with atoms within `radius` (nm) of each
     /// other.
     fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
         let faces = self.cell.face_distances();
-        // more grid cells than blocks would be useless
+        // more grid cells than blocks would not speed up the search
         let most = (self.blocks.len() as f64).cbrt().ceil();
         let counts = faces.map(|face| (face / (radius + 2.0 * widest)).floor().clamp(1.0, most) as usize);
         let cell_of = |block: &Block| {
@@ -212,7 +215,7 @@ impl Search<'_> {
         for (index, &cell) in cells.iter().enumerate() {
             members[number(cell)].push(index);
         }
-        // indices of the grid cell and its neighbours on both sides, each once
+        // indices along one axis of a grid cell and of its two periodic neighbours, each index once
         let around = |at: usize, count: usize| {
             let wide = count.min(3);
             (0..wide).map(move |offset| (at + offset + count - usize::from(wide == 3)) % count)

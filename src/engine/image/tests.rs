@@ -1,4 +1,4 @@
-//! Properties of images in cells of every shape.
+//! Property tests of periodic images in cells of every shape.
 
 use super::{Image, Parts, WholeMolecules};
 use crate::cell::PeriodicCell;
@@ -8,7 +8,8 @@ use nalgebra::{Rotation3, Vector3};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Positions are below 100 nm and displaced by a few lattice vectors, with rounding errors of 1e-14 each.
+/// Tolerance (nm) for positions below 100 nm that are displaced by a few lattice vectors, with rounding errors of 1e-14
+/// each.
 const ROUNDING: f64 = 1e-11;
 
 /// Rectangular, octahedral, dodecahedral and skewed cells, nm.
@@ -54,7 +55,7 @@ fn parts(atoms: usize) -> Parts {
     Parts::new(&Molecules::from_bonds(atoms, &bonds(atoms)), &all)
 }
 
-/// Displacements from the first atom.
+/// Returns the displacement of each atom from the first atom.
 fn shape(positions: &[Vec3]) -> Vec<Vec3> {
     positions.iter().map(|r| *r - positions[0]).collect()
 }
@@ -86,8 +87,8 @@ proptest! {
         prop_assert!(agree(&shape(&a), &shape(&b)), "{a:?} {b:?}");
     }
 
-    /// The links that hold a gathered group together are the shortest possible links. An independent algorithm
-    /// (Prim's, over all pairs of atoms and images) gives a spanning tree of the same length. No gap in the group is
+    /// The links that hold a gathered group together are the shortest possible links: a spanning tree of an independent
+    /// algorithm (Prim's, over all pairs of atoms and images) has the same length. No gap in the gathered group is
     /// longer than the longest link.
     #[test]
     fn gathered_molecules_hang_on_the_shortest_links(cell in cells(), chains in chains(7)) {
@@ -100,7 +101,8 @@ proptest! {
         prop_assert!((tree[0] - tree[1]).abs() < ROUNDING, "{tree:?}");
     }
 
-    /// A copy of the target is rotated, moved and scattered over images; the fit restores the images of the target.
+    /// A copy of the target is rotated and moved, and its molecules are moved to random images. The fit restores the
+    /// images of the target.
     #[test]
     fn references_fit(
         cell in cells(), chains in chains(6), images in images(6), angles in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0],
@@ -120,7 +122,7 @@ proptest! {
     }
 }
 
-/// Length of the minimum spanning tree over chains, from distances between atoms (Prim's algorithm).
+/// Returns the length of the minimum spanning tree over chains, from distances between atoms (Prim's algorithm).
 fn tree_length(positions: &[Vec3], distance: impl Fn(Vec3, Vec3) -> f64) -> f64 {
     let chains: Vec<&[Vec3]> = positions.chunks(4).collect();
     let between = |a: &[Vec3], b: &[Vec3]| {

@@ -1,10 +1,11 @@
-//! Makes molecules whole.
+//! Restoration of molecules that are broken across periodic boundaries.
 
 use crate::cell::PeriodicCell;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Order in which atoms are visited. Each atom comes after an atom of the same molecule to which it is linked.
+/// Order in which [`WholeMolecules::make_whole`] visits atoms. Each atom comes after an atom of the same molecule to
+/// which it is linked.
 #[derive(Clone, Debug)]
 pub struct WholeMolecules {
     /// pairs (atom, linked atom visited before it); the first atom of a molecule is paired with itself
@@ -14,20 +15,21 @@ pub struct WholeMolecules {
 }
 
 impl WholeMolecules {
-    /// The molecules of a topology. Atoms that can be reached by bonds and constraints are visited before atoms that
-    /// are joined by a virtual site only. A site that is constructed from the far ends of a long molecule therefore
+    /// Plans the molecules of a topology. Atoms that can be reached by bonds and constraints are visited before atoms
+    /// that are joined only by a virtual site. Therefore a site that is constructed from both ends of a long molecule
     /// does not determine the images of these ends.
     pub fn of(topology: &Topology) -> Self {
         Self::walk(topology.atoms.len(), &topology.links(), &topology.site_joins())
     }
 
-    /// The molecules of atoms that are connected by `links`.
+    /// Plans the molecules of atoms (`atoms` in number) that are connected by `links`.
     pub fn new(atoms: usize, links: &[[u32; 2]]) -> Self {
         Self::walk(atoms, links, &[])
     }
 
-    /// Visits atoms breadth-first along links. Molecules are the components connected by `links` and `joins`, in the
-    /// order of their first atoms. A join is followed only after all links of all atoms that have been visited.
+    /// Orders atoms by a breadth-first search along links. Molecules are the components connected by `links` and
+    /// `joins`, in the order of their first atoms. A join is followed only after all links of all atoms that have been
+    /// visited.
     fn walk(atoms: usize, links: &[[u32; 2]], joins: &[[u32; 2]]) -> Self {
         let [links, joins] = [links, joins].map(|pairs| Graph::new(atoms, pairs));
         let mut visited = vec![false; atoms];
@@ -38,8 +40,8 @@ impl WholeMolecules {
                 continue;
             }
             starts.push(walk.len());
-            // indices in `walk` of the next atom whose links are followed and of the next atom whose joins are
-            // followed; the third number counts the joins of the second atom that were followed already
+            // `head`: index in `walk` of the next atom whose links are followed; `joined`: index of the next atom whose
+            // joins are followed; `followed`: number of joins of that atom that were followed already
             let (mut head, mut joined, mut followed) = (walk.len(), walk.len(), 0);
             walk.push([first as u32; 2]);
             loop {
@@ -71,12 +73,13 @@ impl WholeMolecules {
     /// each molecule does not move. Positions of molecules that are already whole are unchanged bit for bit.
     /// `positions` are those of all atoms, or of all atoms before some molecule.
     pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
-        // shorter vectors are minimum images
+        // vectors shorter than the largest cutoff of the cell are minimum images
         let shortest = cell.max_cutoff().powi(2);
         for &[atom, before] in &self.walk {
             let (atom, before) = (atom as usize, before as usize);
             if atom >= positions.len() {
-                // molecules are in the order of their first atoms
+                // molecules are in the order of their first atoms, so that all later molecules are missing from
+                // `positions`, too
                 break;
             }
             let link = positions[atom] - positions[before];
@@ -106,7 +109,7 @@ impl WholeMolecules {
     }
 }
 
-/// Neighbours of each atom.
+/// Adjacency lists of atoms.
 struct Graph {
     /// offset of each atom's neighbours in `neighbours`, followed by the length of `neighbours`
     starts: Vec<usize>,
@@ -151,7 +154,7 @@ mod tests {
         let mut positions = vec![whole[0], whole[1] - vec3(2.0, 0.0, 0.0), whole[2] - vec3(2.0, 4.0, 0.0), whole[3]];
         positions.push(vec3(0.4, 0.3, 0.3));
         molecules.make_whole(&cell, &mut positions);
-        // two additions of numbers near 2: several roundings of 4e-16
+        // tolerance for two additions of numbers near 2, with several roundings of 4e-16
         assert!(whole.iter().zip(&positions).all(|(a, b)| (*a - *b).norm() < 2e-15), "{positions:?}");
         let before = positions.clone();
         molecules.make_whole(&cell, &mut positions);
@@ -169,8 +172,8 @@ mod tests {
 
     #[test]
     fn what_only_a_site_joins_comes_last() {
-        // a chain longer than half the cell; a site is constructed from both of its ends and from an atom without
-        // bonds
+        // a chain is longer than half of the cell; a virtual site is constructed from both ends of the chain and from
+        // an atom without bonds
         let cell = PeriodicCell::orthorhombic([2.0; 3]);
         let walk = WholeMolecules::walk(6, &[[0, 1], [1, 2], [2, 3]], &[[0, 3], [0, 4], [0, 5]]);
         let whole = [0.0, 0.4, 0.8, 1.2, 0.6, -0.3].map(|x| vec3(x, 0.0, 0.0));

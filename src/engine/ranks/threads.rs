@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// Messages that have arrived, by receiver and sender: [to][from].
+/// Messages that have arrived and are not yet received, indexed as `[receiver][sender]`.
 struct Post {
     boxes: Mutex<Vec<Vec<VecDeque<Vec<u8>>>>>,
     arrived: Condvar,
@@ -70,7 +70,7 @@ impl Drop for Thread {
 }
 
 impl Ranks {
-    /// Runs `work` on `count` ranks at once, each in its own thread, and returns the results in rank order.
+    /// Runs `work` on `count` ranks at once, each in its own thread, and returns the results in the order of the ranks.
     pub fn threads<R: Send>(count: usize, work: impl Fn(Ranks) -> R + Sync) -> Vec<R> {
         let boxes = Mutex::new(vec![vec![VecDeque::new(); count]; count]);
         let post = Arc::new(Post {

@@ -1,11 +1,11 @@
-//! Random numbers as a pure function of (seed, purpose, step, index): Philox4x32-10.
+//! Random numbers as a pure function of (seed, purpose, step, index), from the counter-based generator Philox4x32-10.
 //!
-//! The generator has no state that must be stored: the same key gives the same numbers on any thread, on any device
-//! and after any restart. J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11,
-//! doi:10.1145/2063384.2063405.
+//! The generator has no state that must be stored: the same key (seed, purpose, step, index) gives the same numbers on
+//! any thread, on any device and after any restart (J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+//! SC11, doi:10.1145/2063384.2063405).
 //!
-//! A [`Stream`] is the sequence of random numbers of one key. It is a temporary value and is never stored.
-//! [`normals`] returns three normally distributed numbers for each of many indices at once.
+//! A [`Stream`] is the sequence of random numbers of one key, a temporary value that is never stored. [`normals`]
+//! returns three normally distributed numbers for each of many indices at once.
 
 mod normals;
 
@@ -17,9 +17,9 @@ pub use normals::{Lanes, NORMALS, indices_from, normals};
 pub enum Purpose {
     /// initial velocities; index = atom
     Velocities = 1,
-    /// thermostat
+    /// random numbers of thermostats
     Thermostat = 2,
-    /// barostat
+    /// random numbers of barostats
     Barostat = 3,
     /// velocities that a thermostat refreshes; index = atom
     Noise = 4,
@@ -31,18 +31,18 @@ pub enum Purpose {
     Exchange = 7,
     /// choice of the waters that ions replace; index = water
     Ions = 8,
-    /// tests
+    /// random numbers of tests
     Test = 255,
 }
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
-/// Golden ratio and √3 − 1 as 32-bit fractions.
+/// Increments of the Philox key between rounds (Weyl constants): the golden ratio and √3 − 1 as 32-bit fractions.
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 const ROUNDS: usize = 10;
-/// Number of blocks of four words for one key. The block number has 24 bits of the counter.
+/// Number of blocks of four words for one key: the block number has 24 bits of the counter.
 const BLOCKS: u32 = 1 << 24;
 
-/// The bijection Philox4x32 with ten rounds.
+/// Applies the bijection Philox4x32 with ten rounds to `counter` under `key`.
 #[inline]
 pub fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..ROUNDS {
@@ -54,7 +54,7 @@ pub fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// The random numbers of one key, in order.
+/// Sequence of the random numbers of one key (seed, purpose, step, index).
 ///
 /// The counter words are index, step (low, high), and block number with the purpose in its top eight bits. The Philox
 /// key is the seed.
@@ -62,14 +62,14 @@ pub fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 pub struct Stream {
     key: [u32; 2],
     counter: [u32; 4],
-    /// second half of the last block of four words, if it has not been used yet; the next field holds the second
-    /// number of the last Box–Muller pair
+    /// second half of the last block of four words, if it has not been used yet; the field after this one holds the
+    /// second number of the last Box–Muller pair
     spare_word: Option<u64>,
     spare_gaussian: Option<f64>,
 }
 
 impl Stream {
-    /// The random numbers of (seed, purpose, step, index).
+    /// Creates the sequence of the random numbers of (seed, purpose, step, index).
     pub fn new(seed: u64, purpose: Purpose, step: u64, index: u32) -> Self {
         let counter = [index, step as u32, (step >> 32) as u32, (purpose as u32) << 24];
         Self { key: [seed as u32, (seed >> 32) as u32], counter, spare_word: None, spare_gaussian: None }
@@ -100,7 +100,8 @@ impl Stream {
         low + (high - low) * self.uniform()
     }
 
-    /// Returns a normal number with mean 0 and variance 1 (Box–Muller; the largest magnitude is √(2·53 ln 2) = 8.6).
+    /// Returns a normal number with mean 0 and variance 1, by the Box–Muller transform. The largest magnitude is √(2·53
+    /// ln 2) = 8.6.
     pub fn gaussian(&mut self) -> f64 {
         if let Some(value) = self.spare_gaussian.take() {
             return value;
@@ -113,9 +114,9 @@ impl Stream {
 
     /// Returns a number of the gamma distribution with the given shape > 0 and scale 1.
     ///
-    /// G. Marsaglia, W. W. Tsang, ACM Trans. Math. Softw. 26, 363 (2000), doi:10.1145/358407.358414. The method
-    /// rejects less than 5 % of its trials, so that the cost does not grow with the shape. For shapes a below 1 the
-    /// rule Γ(a) = Γ(a+1) U^{1/a} of the same paper is used.
+    /// The method of G. Marsaglia, W. W. Tsang, ACM Trans. Math. Softw. 26, 363 (2000), doi:10.1145/358407.358414,
+    /// rejects less than 5 % of its trials, so that the cost does not grow with the shape. For shapes a below 1, a
+    /// number of shape a is a number of shape a + 1 times U^{1/a}, with a uniform number U, as in the same paper.
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             let boost = self.uniform().powf(1.0 / shape);
@@ -132,8 +133,9 @@ impl Stream {
         }
     }
 
-    /// Returns the sum of the squares of `count` independent normal numbers: χ² with `count` degrees of freedom, = 2
-    /// Γ(count/2). `count` need not be an integer.
+    /// Returns the sum of the squares of `count` independent normal numbers. This is a number of the χ² distribution
+    /// with `count` degrees of freedom, and is drawn as twice a gamma number of shape `count`/2. `count` need not be an
+    /// integer.
     pub fn sum_of_squares(&mut self, count: f64) -> f64 {
         if count > 0.0 { 2.0 * self.gamma(0.5 * count) } else { 0.0 }
     }
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn known_answers_of_random123() {
-        // kat_vectors of the Random123 distribution, philox4x32 with 10 rounds
+        // cases of philox4x32 with 10 rounds from the file kat_vectors of the Random123 distribution
         let cases = [
             ([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
             ([u32::MAX; 4], [u32::MAX; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),
@@ -177,8 +179,8 @@ mod tests {
         }
     }
 
-    /// Standard errors within which a sampled moment must lie. The seed is fixed, so that the test cannot fail at
-    /// random.
+    /// Number of standard errors within which a sampled moment must lie. The seed is fixed, so that the test cannot
+    /// fail at random.
     const STANDARD_ERRORS: f64 = 4.0;
     const SAMPLES: u32 = 200_000;
 
@@ -204,7 +206,8 @@ mod tests {
 
     #[test]
     fn moments_of_chi_square() {
-        // χ²_k: mean k, variance 2k, fourth central moment 12 k (k + 4)
+        // the χ² distribution with k degrees of freedom has the mean k, the variance 2k and the fourth central moment
+        // 12 k (k + 4)
         for k in [0.3, 1.0, 2.0, 2.7, 3.0, 50.0, 3_000_000.0] {
             check_moments(
                 |i| Stream::new(12, Purpose::Test, k as u64, i).sum_of_squares(k),

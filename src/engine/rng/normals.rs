@@ -1,20 +1,20 @@
 //! Normal random numbers for many indices at once, in loops that a compiler vectorises.
 //!
-//! Single precision: the Box–Muller transform uses 32 random bits for the radius and 32 for the angle. The largest
-//! magnitude is √(2·33 ln 2) = 6.8. Relative errors of the functions are below 10⁻⁷. The code uses only sums,
-//! products, quotients and square roots, which every instruction set rounds alike, so that results are the same bit
-//! for bit on all instruction sets.
+//! Numbers are in single precision. The Box–Muller transform uses 32 random bits for the radius and 32 for the angle,
+//! so that the largest magnitude is √(2·33 ln 2) = 6.8. Relative errors of its functions (ln, sin, cos) are below 10⁻⁷.
+//! The code uses only sums, products, quotients and square roots, which every instruction set rounds alike, so that
+//! results are the same bit for bit on all instruction sets.
 
 use super::{MULTIPLIERS, Purpose, ROUNDS, WEYL};
 use crate::arrays::{from_fn, map};
 use std::f32::consts::{FRAC_PI_2, LN_2, SQRT_2};
 
-/// Number of indices in a call of [`normals`].
+/// Number of indices for which a call of [`normals`] returns numbers.
 pub const NORMALS: usize = 32;
-/// A value for each index.
+/// Array with a value for each index.
 pub type Lanes<T> = [T; NORMALS];
 
-/// `NORMALS` consecutive indices.
+/// Returns `NORMALS` consecutive indices from `first` on.
 #[inline(always)]
 pub fn indices_from(first: u32) -> Lanes<u32> {
     let mut index = [0; NORMALS];
@@ -38,7 +38,7 @@ pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) ->
 /// conversion.
 type Halves = [u64; NORMALS / 2];
 
-/// [`super::philox4x32_10`] in every lane.
+/// Applies [`super::philox4x32_10`] in every lane.
 #[inline(always)]
 fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
     const LOWER: u64 = u32::MAX as u64;
@@ -48,7 +48,7 @@ fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
     for _ in 0..ROUNDS {
         let keys = map(key, |key| pair(key, key));
         for i in 0..w.len() {
-            // products of the lower 32-bit halves and of the upper 32-bit halves
+            // products of the lower 32-bit halves, and products of the upper 32-bit halves
             let [[a, b], [c, d]] = map([(w[i], MULTIPLIERS[0]), (y[i], MULTIPLIERS[1])], |(number, factor)| {
                 map([number & LOWER, number >> 32], |half| half * u64::from(factor))
             });
@@ -62,15 +62,15 @@ fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
     map([w, x, y, z], |halves| from_fn(|lane| (halves[lane / 2] >> (32 * (lane % 2))) as u32))
 }
 
-/// Two independent normal numbers from two random words.
+/// Returns two independent normal numbers from two random words, lane by lane.
 #[inline(always)]
 fn box_muller(radius: Lanes<u32>, angle: Lanes<u32>) -> [Lanes<f32>; 2] {
     let (mut along, mut across) = ([0.0; NORMALS], [0.0; NORMALS]);
     for lane in 0..NORMALS {
-        // a number in (0, 1], at least 2⁻³³
+        // uniform number in (0, 1], at least 2⁻³³
         let uniform = (radius[lane] as f32 + 0.5) * (1.0 / 4_294_967_296.0);
         let length = (-2.0 * ln(uniform)).sqrt();
-        // two bits choose the quadrant, thirty bits the angle within it, from −π/4 to π/4
+        // two bits of the word choose the quadrant, the other thirty the angle within the quadrant, from −π/4 to π/4
         let within = ((angle[lane] & 0x3fff_ffff) as i32 - 0x2000_0000) as f32 * (FRAC_PI_2 / 1_073_741_824.0);
         let (sine, cosine) = (sin(within), cos(within));
         let sign = if angle[lane] >> 31 == 0 { length } else { -length };
@@ -81,7 +81,8 @@ fn box_muller(radius: Lanes<u32>, angle: Lanes<u32>) -> [Lanes<f32>; 2] {
     [along, across]
 }
 
-/// Natural logarithm of a normal float x = 2ᵉ m, √½ ≤ m < √2: e ln 2 + 2 artanh((m−1)/(m+1)), as a series.
+/// Computes the natural logarithm of a normal float x = 2ᵉ m, √½ ≤ m < √2, as e ln 2 + 2 artanh((m−1)/(m+1)), with a
+/// series for artanh.
 #[inline(always)]
 fn ln(x: f32) -> f32 {
     let root_half = (0.5 * SQRT_2).to_bits();
@@ -95,7 +96,7 @@ fn ln(x: f32) -> f32 {
     exponent as f32 * LN_2 + 2.0 * (s + s * square * series)
 }
 
-/// Taylor series of sin x for |x| ≤ π/4. The first omitted term is below 10⁻⁸.
+/// Computes sin x for |x| ≤ π/4 by its Taylor series. The first omitted term is below 10⁻⁸.
 #[inline(always)]
 fn sin(x: f32) -> f32 {
     let square = x * x;
@@ -103,7 +104,7 @@ fn sin(x: f32) -> f32 {
     x + x * square * series
 }
 
-/// Taylor series of cos x for |x| ≤ π/4. The first omitted term is below 3·10⁻⁸.
+/// Computes cos x for |x| ≤ π/4 by its Taylor series. The first omitted term is below 3·10⁻⁸.
 #[inline(always)]
 fn cos(x: f32) -> f32 {
     let square = x * x;
@@ -133,7 +134,7 @@ mod tests {
             let uniform = (word as f32 + 0.5) / 4_294_967_296.0;
             let [x, y] = box_muller([word; NORMALS], [word ^ k; NORMALS]).map(|lanes| f64::from(lanes[0]));
             let exact = -2.0 * f64::from(uniform).ln();
-            // squaring doubles the relative error of the length
+            // the tolerance allows for squaring, which doubles the relative error of the length
             assert!((x * x + y * y - exact).abs() <= 1e-6 * exact, "{word}");
         }
         for k in -1000..=1000 {
@@ -171,7 +172,7 @@ mod tests {
             }
         }
         let n = f64::from(blocks) * NORMALS as f64;
-        // the first four moments are 0, 1, 0, 3; samples of them have the variances 1, 2, 15, 96
+        // the first four moments of a normal number x are 0, 1, 0, 3; x, x², x³ and x⁴ have the variances 1, 2, 15, 96
         for sum in sums {
             for (sum, (moment, variance)) in sum.into_iter().zip([(0.0, 1.0f64), (1.0, 2.0), (0.0, 15.0), (3.0, 96.0)])
             {
@@ -181,7 +182,7 @@ mod tests {
         for product in products {
             assert!((product / n).abs() < STANDARD_ERRORS / n.sqrt(), "{}", product / n);
         }
-        // P(|x| > 1, 3, 4.5)
+        // probabilities of |x| > 1, 3 and 4.5
         for (count, share) in beyond.into_iter().zip([0.317_310_507_9, 0.002_699_796_063, 6.795_346_249e-6]) {
             let expected = 3.0 * n * share;
             assert!((f64::from(count) - expected).abs() < STANDARD_ERRORS * expected.sqrt(), "{count} for {expected}");

@@ -22,7 +22,7 @@ const ON_BACKBONE: [&str; 20] = [
     "OC2", "O1", "O2",
 ];
 
-/// Topology and positions that a selection refers to.
+/// Topology and positions for which a selection is evaluated.
 pub(super) struct Evaluation<'a> {
     topology: &'a Topology,
     geometry: Option<Geometry<'a>>,
@@ -95,15 +95,15 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Returns for each residue whether it is of this kind.
+    /// Returns for each residue whether it is of this kind (such as protein or water).
     fn residues(&self, kind: Kind) -> Vec<bool> {
         let residues = self.topology.residues.iter().enumerate();
         let is = |index| kind == Kind::Water && self.topology.is_water(index);
         residues.map(|(index, residue)| kind.has(residue.name.as_str()) || is(index)).collect()
     }
 
-    /// Selects atoms whose text is one of the values or matches a pattern. A pattern that is the text of an atom, like
-    /// the name `C1*`, is no pattern.
+    /// Selects atoms whose text equals one of the values or matches a pattern. A value with `*` or `?` that equals the
+    /// text of some atom, like the name `C1*`, is not used as a pattern.
     fn texts(&self, property: Text, values: &[Value]) -> Chosen {
         let place = values.first().map_or(0..0, |value| value.place.clone());
         if property == Text::Type && !self.has_types() {
@@ -130,7 +130,8 @@ impl<'a> Evaluation<'a> {
         Ok(self.atoms(|atom| verdicts[text(atom)]))
     }
 
-    /// Returns the chains and segments of the residues if the property needs them.
+    /// Returns the chain labels of the residues. Fails if the property needs chains or segments that the file does not
+    /// state.
     fn labels(&self, property: Text, place: Place) -> Result<&'a [ChainLabel], Fault> {
         let labels = &self.topology.chain_labels;
         let (keyword, is_given): (_, fn(&ChainLabel) -> bool) = match property {
@@ -146,7 +147,7 @@ impl<'a> Evaluation<'a> {
         Err(Fault { what, place })
     }
 
-    /// Selects atoms whose number is in one of the ranges.
+    /// Selects the atoms for which the property is in one of the ranges.
     fn numbers(&self, property: Number, ranges: &[RangeInclusive<i64>], place: &Place) -> Chosen {
         let number = self.number(property, place)?;
         let counted = match property {
@@ -185,7 +186,7 @@ impl<'a> Evaluation<'a> {
         Ok(self.atoms(|atom| comparison.holds(number(atom), bound)))
     }
 
-    /// Returns the function that gives the property of an atom.
+    /// Returns a function from the index of an atom to its property.
     fn number(&self, property: Number, place: &Place) -> Result<impl Fn(usize) -> f64, Fault> {
         self.check_known(property, place)?;
         Ok(move |atom: usize| match property {
@@ -197,7 +198,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// Fails if the file does not state this property, as structures state neither charges nor bonds.
+    /// Fails if the file does not state this property. Coordinate files, for example, state neither charges nor bonds.
     fn check_known(&self, property: Number, place: &Place) -> Result<(), Fault> {
         let atoms = &self.topology.atoms;
         let what = match property {
@@ -210,7 +211,7 @@ impl<'a> Evaluation<'a> {
         Err(Fault { what, place: place.clone() })
     }
 
-    /// Whether the file states the types of atoms. Structures state none, and the names take their place.
+    /// Whether the file states the types of atoms. Coordinate files state none, so that atom names are used instead.
     fn has_types(&self) -> bool {
         let atoms = &self.topology.atoms;
         !atoms.iter().all(|atom| atom.type_name == atom.name && atom.charge == 0.0 && atom.lj_type == 0)
@@ -221,7 +222,7 @@ impl<'a> Evaluation<'a> {
         self.molecules.get_or_init(|| self.topology.molecules())
     }
 
-    /// Fails if the file states no bonds. A system without bonds in which every residue is one atom has none.
+    /// Fails if the file states no bonds, unless every residue is a single atom, so that there are no bonds.
     fn check_bonds(&self, place: &Place) -> Result<(), Fault> {
         let topology = self.topology;
         let has_bonds = !topology.connectivity.is_empty() || !topology.constraints.is_empty();
@@ -233,7 +234,7 @@ impl<'a> Evaluation<'a> {
         Err(Fault { what: what.to_owned(), place: place.clone() })
     }
 
-    /// Returns the atoms that have the relation to the atoms in `inner`.
+    /// Returns the atoms that have the relation `expansion` to the atoms in `inner`.
     fn expansion(&self, expansion: Expansion, inner: &[bool], place: &Place) -> Chosen {
         let topology = self.topology;
         Ok(match expansion {
@@ -266,7 +267,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// Selects atoms whose group, one of `count`, contains a chosen atom.
+    /// Selects all atoms of the groups that contain a chosen atom. `group` returns the group of an atom, below `count`.
     fn sharing(&self, chosen: &[bool], count: usize, group: impl Fn(usize) -> usize) -> Vec<bool> {
         let mut groups = vec![false; count];
         chosen.iter().enumerate().filter(|(_, chosen)| **chosen).for_each(|(atom, _)| groups[group(atom)] = true);

@@ -1,10 +1,10 @@
-//! A parsed selection.
+//! Syntax tree of a parsed selection.
 
 use std::ops::{Range, RangeInclusive};
 
 use super::residues::Kind;
 
-/// A selection of atoms.
+/// Selection of atoms as a syntax tree.
 #[derive(Clone, Debug)]
 pub(super) enum Expression {
     /// atoms in any of the selections
@@ -19,10 +19,10 @@ pub(super) enum Expression {
     Expand(Expansion, Box<Expression>, Place),
 }
 
-/// Bytes of the text of the selection.
+/// Byte range in the text of the selection.
 pub(super) type Place = Range<usize>;
 
-/// Atoms that a single word selects.
+/// Class of atoms that a single keyword selects.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Class {
     All,
@@ -33,7 +33,7 @@ pub(super) enum Class {
     Residues(Kind),
 }
 
-/// A property whose values are texts.
+/// Property of atoms whose values are texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Text {
     Name,
@@ -44,7 +44,7 @@ pub(super) enum Text {
     Segid,
 }
 
-/// A value of a text property.
+/// Value with which a text property is compared.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub(super) text: String,
@@ -59,7 +59,7 @@ impl Value {
     }
 }
 
-/// A property whose values are numbers.
+/// Property of atoms whose values are numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     Resid,
@@ -104,7 +104,7 @@ impl Comparison {
     }
 }
 
-/// Atoms that have a relation to the atoms of another selection.
+/// Relation of selected atoms to the atoms of another selection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Expansion {
     SameResidue,
@@ -123,7 +123,7 @@ impl Expression {
         self.first_distance().is_some()
     }
 
-    /// Returns the place of the first distance.
+    /// Returns the byte range of the first distance in the text; `None` if the selection has no distance.
     pub(super) fn first_distance(&self) -> Option<Place> {
         match self {
             Expression::Any(parts) | Expression::All(parts) => parts.iter().find_map(Self::first_distance),

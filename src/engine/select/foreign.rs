@@ -1,7 +1,7 @@
-//! Words of the selection languages of other programs that this language lacks, each with the reason and the
+//! Words of the selection languages of other programs that this selection language lacks, each with the reason and the
 //! equivalent. A word that has several meanings is refused, and the message names the meanings.
 
-/// Keywords of other programs, and what to write in their place.
+/// Keywords of other programs, each with the advice that the message gives.
 const FOREIGN: [(&str, &str); 40] = [
     (
         "residue",
@@ -57,10 +57,10 @@ const FOREIGN: [(&str, &str); 40] = [
     ("group", "index groups are not read here: write the atoms with index"),
 ];
 
-/// Words with several meanings that stand alone.
+/// Keywords of MDAnalysis' geometric selections, which share one advice.
 const ZONES: [&str; 7] = ["sphzone", "sphlayer", "isolayer", "cyzone", "cylayer", "point", "box"];
 
-/// Returns the advice for a keyword of another program, in lower case.
+/// Returns the advice for a lower-case keyword of another program; `None` if the keyword is not known.
 pub(super) fn advice(word: &str) -> Option<String> {
     if ZONES.contains(&word) {
         return Some(format!(

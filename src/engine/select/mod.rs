@@ -22,10 +22,10 @@
 //! residue of one oxygen and two hydrogens with any name. `sidechain` is the protein without its caps, its backbone,
 //! and the hydrogens and terminal oxygens on the backbone. The other keywords have the same meaning as in MDAnalysis.
 //!
-//! An expansion is the last part of a selection or is in parentheses, because programs differ in what belongs to it.
-//! `around` leaves out the atoms of the inner selection, `within` keeps them. Distances are those of the nearest
-//! periodic images. Without positions ([`select_at`]), selections with distances are refused, unless the topology holds
-//! the atoms ([`fix`]).
+//! An expansion (`around`, `within`, `byres` and the like) must be the last part of a selection or in parentheses,
+//! because programs differ in which words after it belong to it. `around` leaves out the atoms of the inner selection,
+//! `within` keeps them. Distances are those of the nearest periodic images. Without positions ([`select_at`]),
+//! selections with distances are refused, unless [`fix`] has stored their atoms in the topology.
 
 mod evaluate;
 mod expression;
@@ -81,13 +81,13 @@ pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
     }
 }
 
-/// Returns the atoms that the text selects, like [`select`], with the distances between these positions.
+/// Returns the atoms that the text selects, like [`select`], with distances between the positions of `geometry`.
 pub fn select_at(topology: &Topology, geometry: Geometry<'_>, text: &str) -> Result<Vec<u32>, Problem> {
     evaluate(topology, Some(geometry), text)
 }
 
-/// Evaluates the texts that need positions, and stores their atoms in the topology, so that [`select`] returns the same
-/// atoms from then on. Other texts, and texts with errors, are left out.
+/// Evaluates the texts that need positions and stores their atoms in the topology, so that [`select`] returns the same
+/// atoms from then on. Texts that need no positions, and texts with errors, are skipped.
 pub fn fix<'a>(
     topology: &mut Topology,
     geometry: Geometry<'_>,
@@ -103,7 +103,7 @@ pub fn fix<'a>(
     Ok(())
 }
 
-/// Whether the atoms that the text selects depend on positions. A text with errors depends on nothing.
+/// Whether the atoms that the text selects depend on positions. False for a text with errors.
 pub fn needs_positions(text: &str) -> bool {
     parse(text).is_ok_and(|(expression, _)| expression.needs_positions())
 }
@@ -127,11 +127,11 @@ fn evaluate(topology: &Topology, geometry: Option<Geometry<'_>>, text: &str) -> 
     Ok(atoms)
 }
 
-/// Maximum number of characters that a message quotes on each side of the faulty part of a selection, and from the
-/// faulty part.
+/// Maximum number of characters that a message quotes of the faulty part of a selection, and of the text on each side
+/// of it.
 const LONGEST_QUOTE: usize = 150;
 
-/// Returns the problem of a selection. The message quotes the text, with marks around the faulty part.
+/// Converts a fault of a selection to a problem, whose message quotes the text with marks around the faulty part.
 fn problem(text: &str, fault: &Fault) -> Problem {
     let Fault { what, place } = fault;
     let (before, part, after) = (&text[..place.start], &text[place.clone()], &text[place.end..]);
@@ -152,7 +152,7 @@ fn problem(text: &str, fault: &Fault) -> Problem {
     )
 }
 
-/// Shortens a text that is too long for a message to its beginning.
+/// Returns the beginning of a text that is too long for a message.
 fn shortened(text: &str) -> String {
     let beginning: String = text.chars().take(2 * LONGEST_QUOTE).collect();
     if beginning.len() < text.len() { beginning + "…" } else { beginning }

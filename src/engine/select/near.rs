@@ -1,15 +1,15 @@
 //! Atoms within a distance of other atoms, in any periodic cell.
 //!
-//! The targets are sorted into a grid of bins whose opposite faces are at least the distance apart, so that all targets
-//! near an atom are in its own bin and the bins around this bin. The displacement is the shortest of all periodic
-//! images, also if the distance is more than half of the cell.
+//! The targets are sorted into a grid of bins whose opposite faces are at least the search distance apart, so that all
+//! targets near an atom are in the bin of the atom and in the bins around it. The displacement is the shortest of all
+//! periodic images, also if the distance is more than half of the cell.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
 /// Maximum number of bins along an axis, which limits the memory of the grid to 2 MB.
 const MOST_BINS: usize = 64;
-/// Relative margin that keeps rounding from placing an atom outside of a bin that is searched.
+/// Relative margin of the bin size, so that rounding puts no atom outside of the bins that are searched.
 const MARGIN: f64 = 1e-9;
 
 /// Returns for each position whether a target is within `distance` (nm). Targets count as being within any distance of
@@ -56,14 +56,14 @@ pub(super) fn within(positions: &[Vec3], targets: &[bool], cell: Option<&Periodi
     positions.iter().zip(targets).map(|(&position, &target)| target || is_near(position)).collect()
 }
 
-/// Returns the bins next to `center`, and `center`, along an axis that is periodic, each bin once.
+/// Returns the index `center` of a bin and the indices next to it along a periodic axis, each index once.
 fn around(center: usize, bins: usize) -> impl Iterator<Item = usize> + Clone {
     let count = bins.min(3);
     (0..count).map(move |k| (center + bins - 1 + k + usize::from(bins < 3)) % bins)
 }
 
-/// Returns a rectangular cell around all positions that is so wide that no periodic image is within the distance.
-/// `None` without positions, or if a position is not finite.
+/// Returns a rectangular cell around all positions that is so wide that no periodic image is within `distance` (nm).
+/// `None` if there are no positions, or if a position is not finite.
 fn surrounding(positions: &[Vec3], distance: f64) -> Option<PeriodicCell> {
     let mut bounds = [[f64::INFINITY, f64::NEG_INFINITY]; 3];
     for position in positions {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     proptest! {
-        /// The expected result comes from all images within four lattice vectors.
+        /// The grid search agrees with a search over all images within four lattice vectors.
         #[test]
         fn the_grid_finds_what_all_images_do(
             which in 0usize..4,

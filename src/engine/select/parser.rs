@@ -45,11 +45,11 @@ const KEYWORDS: [&str; 29] = [
 /// call.
 const DEEPEST: usize = 100;
 
-/// Number of letters up to which a lower-case word in a list of values is taken for a name, although it is a keyword
-/// of another program: residues are named `mol` or `box`, but not `residue`.
+/// Number of letters up to which a lower-case word in a list of values is read as a name, although it is a keyword of
+/// another program. Residues may be named `mol` or `box`, but not `residue`.
 const LONGEST_SHORT: usize = 5;
 
-/// A fault of the text of a selection, and its place.
+/// Fault of the text of a selection, with the byte range of the faulty part.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) what: String,
@@ -58,7 +58,8 @@ pub(super) struct Fault {
 
 type Parsed<T> = Result<T, Fault>;
 
-/// Parses a selection. Also returns the number of its parts: words, properties with values, and patterns.
+/// Parses a selection. Returns its syntax tree and the number of its parts (words, properties with values, and
+/// patterns).
 pub(super) fn parse(text: &str) -> Parsed<(Expression, usize)> {
     let words = split(text).map_err(|place| fault(place, "the quotation mark is not closed"))?;
     let mut parser = Parser { end: text.len(), words, next: 0, depth: 0, parts: 0, expanded: None };
@@ -70,14 +71,14 @@ pub(super) fn parse(text: &str) -> Parsed<(Expression, usize)> {
 }
 
 struct Parser<'a> {
-    /// length of the text
+    /// length of the text, bytes
     end: usize,
     words: Vec<Word<'a>>,
     next: usize,
     depth: usize,
     /// number of parts that were parsed already
     parts: usize,
-    /// place of the keyword of an expansion that ended with the last word
+    /// byte range of the keyword of an expansion that ended with the last word
     expanded: Option<Place>,
 }
 
@@ -99,7 +100,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Accepts an operator between two selections. An operator after an expansion is refused, because programs differ
-    /// in what belongs to the expansion.
+    /// in whether the words after it belong to the expansion.
     fn operator(&mut self, spellings: &[&str]) -> Parsed<bool> {
         let at = self.next;
         if !self.accept(spellings) {
@@ -141,7 +142,7 @@ impl<'a> Parser<'a> {
         Ok(expression)
     }
 
-    /// Parses the selection that begins with this word.
+    /// Parses the selection that begins with the keyword `word`.
     fn keyword(&mut self, word: &Word<'a>) -> Parsed<Expression> {
         Ok(match word.text.to_ascii_lowercase().as_str() {
             "not" => Expression::Not(Box::new(self.one()?)),
@@ -204,7 +205,7 @@ impl<'a> Parser<'a> {
         Ok(kind)
     }
 
-    /// Parses a length with its unit, and `of`.
+    /// Parses a length with its unit, and the word `of` after it.
     fn distance(&mut self, word: &Word<'a>, keyword: &str) -> Parsed<f64> {
         let example = format!("for example {keyword} 0.5 nm of protein");
         let number = self.peek().filter(|word| word.form == Form::Plain);
@@ -240,7 +241,7 @@ impl<'a> Parser<'a> {
         Ok(distance)
     }
 
-    /// Parses a word that must follow another word.
+    /// Parses the word `expected`, which must follow the word `after`.
     fn expect(&mut self, after: &Word<'a>, expected: &str, example: &str) -> Parsed<()> {
         if self.accept(&[expected]) {
             return Ok(());
@@ -300,7 +301,7 @@ impl<'a> Parser<'a> {
         Ok(Expression::Numbers(property, ranges, place))
     }
 
-    /// Parses a comparison, without which the keyword has no meaning.
+    /// Parses a comparison after a keyword that needs one.
     fn comparison_only(&mut self, word: &Word<'a>, property: Number) -> Parsed<Expression> {
         let found = self.comparison(word, property)?;
         let keyword = word.text;
@@ -353,7 +354,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns the fault of a word after a complete selection.
+    /// Returns the fault that a word follows a complete selection.
     fn unexpected(&self, word: Word<'a>) -> Fault {
         let what = format!("expected \"and\", \"or\" or the end of the selection, but found \"{}\"", word.text);
         let is_known = KEYWORDS.contains(&word.text.to_ascii_lowercase().as_str());
@@ -364,7 +365,7 @@ impl<'a> Parser<'a> {
         fault(word.place, what)
     }
 
-    /// Returns the fault of a symbol at the beginning of a selection.
+    /// Returns the fault that a selection begins with a symbol.
     fn unexpected_start(&self, word: &Word<'a>) -> Fault {
         fault(word.place.clone(), format!("expected a selection, but found \"{}\"", word.text))
     }
@@ -399,7 +400,7 @@ fn is_length_unit(text: &str) -> bool {
     ["nm", "a", "å", "pm", "angstrom", "angstroms"].contains(&text.to_lowercase().as_str())
 }
 
-/// Returns the message for a distance without a unit.
+/// Returns the message for a distance that has no unit.
 fn no_unit(keyword: &str, value: &str) -> String {
     let programs = match keyword {
         "around" => "angstrom in MDAnalysis, and nm in programs whose lengths are in nm, such as MDTraj",
@@ -411,7 +412,7 @@ fn no_unit(keyword: &str, value: &str) -> String {
     )
 }
 
-/// Returns the fault of a word that is not a keyword, with the most similar keyword.
+/// Returns the fault of a word that is not a keyword. The message suggests the most similar keyword.
 fn unknown(word: &Word<'_>) -> Fault {
     let lower = word.text.to_lowercase();
     let what = format!("\"{}\" is not a selection keyword", word.text);

@@ -1,4 +1,4 @@
-//! Kinds of residues by name, in upper or lower case.
+//! Kinds of residues (protein, water, …) by residue name, without regard to case.
 //!
 //! Each list is the union of the lists of GROMACS 2022 (`share/top/residuetypes.dat`, which also ignores case),
 //! MDAnalysis 2.11 (`core/selection.py`) and VMD 1.9.4 (macros `ion` and `lipid`, and names of water). Names of ions
@@ -7,7 +7,7 @@
 //! which is also argon (Dickson, Walker, Gould, J. Chem. Theory Comput. 2022, 18, 1726). GROMACS and MDAnalysis have
 //! no lists of lipids, and VMD recognises proteins and nucleic acids by their bonds.
 
-/// A kind of residues.
+/// Kind of residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Protein,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The kind selected by a keyword of the language.
+    /// Returns the kind that a keyword of the selection language selects.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word {
             "protein" => Kind::Protein,

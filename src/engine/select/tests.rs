@@ -6,7 +6,7 @@ use super::*;
 use crate::system::{Atom, ChainLabel, Name, Residue};
 use crate::vec3::vec3;
 
-/// A topology with the residues ALA 1 (N H CA C O), LIG 7 (CA, a calcium), and two waters 8 and 9.
+/// Returns a topology with the residues ALA 1 (atoms N H CA C O), LIG 7 (atom CA, a calcium), and two waters 8 and 9.
 fn topology() -> Topology {
     let mut topology = Topology::default();
     let water = vec![("O", 8), ("H1", 1), ("H2", 1)];
@@ -47,7 +47,7 @@ fn words_choose_atoms() {
         ("index 0-2 11", vec![0, 1, 2, 11]),
         ("resid -5-7 and heavy", vec![0, 2, 3, 4, 5]),
         ("index 9-11 0-5 2 3-4 11 7 0", vec![0, 1, 2, 3, 4, 5, 7, 9, 10, 11]),
-        // "and" has a higher precedence than "or"
+        // `and` has a higher precedence than `or`
         ("name CA or water and name O", vec![2, 5, 6, 9]),
         ("(name CA or water)and name O", vec![6, 9]),
         ("not not (protein)", vec![0, 1, 2, 3, 4]),
@@ -97,7 +97,7 @@ fn mistakes_are_named() {
     assert!(message.contains("((…\": more than 100 levels") && message.len() < 1000, "{message}");
 }
 
-/// The topology of [`topology`] with bonds, masses, charges, types and chains: A for ALA and LIG, B for the waters.
+/// Returns [`topology`] with bonds, masses, charges, types and chains: A for ALA and LIG, B for the waters.
 fn described() -> Topology {
     let mut topology = topology();
     topology.connectivity = vec![[0, 1], [0, 2], [2, 3], [3, 4], [6, 7], [6, 8], [9, 10], [9, 11]];
@@ -118,7 +118,7 @@ fn properties_and_symbols_choose_atoms() {
         ("name C?", vec![2, 5]),
         ("name H?", vec![7, 8, 10, 11]),
         ("name \"C*\" CA", vec![2, 5]),
-        // the type C* exists, so that it is no pattern
+        // an atom has the type `C*`, so that `C*` is not used as a pattern
         ("type C*", vec![5]),
         ("type C?", (0..12).collect()),
         ("resid 7:8", vec![5, 6, 7, 8]),
@@ -216,7 +216,7 @@ fn foreign_and_ambiguous_spellings_are_refused_with_their_meanings() {
     assert!(problem.contains("molecule 1 to 4 is out of range: molecules are numbered 0 to 3"), "{problem}");
 }
 
-/// Atoms of ALA at 0.1 nm from each other along x, LIG at 0.95 nm, and the waters at 1.2 and 1.9 nm.
+/// Positions along x: the atoms of ALA 0.1 nm apart, LIG at 0.95 nm, and the waters at 1.2 and 1.9 nm.
 fn positions() -> Vec<Vec3> {
     let x = [0.0, 0.1, 0.2, 0.3, 0.4, 0.95, 1.2, 1.25, 1.15, 1.9, 1.95, 1.85];
     x.map(|x| vec3(x, 0.0, 0.0)).to_vec()
@@ -254,7 +254,7 @@ fn fixed_selections_need_no_positions() {
 }
 
 proptest! {
-    /// Molecules that are moved by lattice vectors stay in the same selections.
+    /// If molecules are moved by lattice vectors, selections keep the same atoms.
     #[test]
     fn lattice_shifts_of_molecules_change_no_selection(
         shifts in prop::collection::vec([-3i32..4, -3..4, -3..4], 4),

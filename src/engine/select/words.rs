@@ -1,17 +1,18 @@
-//! Splits the text of a selection into words, quoted texts and symbols, each with its place in the text.
+//! Splitting of the text of a selection into words, quoted texts and symbols, each with its byte range in the text.
 
 use std::ops::Range;
 
-/// Symbols of the language. A symbol that begins with another symbol comes before it.
+/// Symbols of the selection language. A longer symbol comes before a symbol with which it begins, so that the longer
+/// one is found first.
 const SYMBOLS: [&str; 14] = ["&&", "||", "==", "!=", "<=", ">=", "(", ")", "&", "|", "<", ">", "=", "!"];
 
-/// A word of a selection.
+/// Word, quoted text or symbol of a selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word<'a> {
     /// text without quotes
     pub(super) text: &'a str,
     pub(super) form: Form,
-    /// bytes of the selection that the word covers, with quotes
+    /// byte range of the word in the selection, including quotes
     pub(super) place: Range<usize>,
 }
 
@@ -24,7 +25,7 @@ pub(super) enum Form {
     Symbol,
 }
 
-/// Splits a text into words. The error is the place of a double quote without its partner.
+/// Splits a text into words. The error is the byte range of a double quote without a closing quote.
 pub(super) fn split(text: &str) -> Result<Vec<Word<'_>>, Range<usize>> {
     let mut words = vec![];
     let mut at = 0;
@@ -50,8 +51,8 @@ pub(super) fn split(text: &str) -> Result<Vec<Word<'_>>, Range<usize>> {
     Ok(words)
 }
 
-/// Returns the text between quotes at the beginning of `rest`. The closing quote ends the word. A single quote without
-/// a partner is a part of a name, as in `H5'`.
+/// Returns the text between quotes at the beginning of `rest`; `None` if there is no such text. The closing quote must
+/// end the word. A single quote without a closing quote is a part of a name, as in `H5'`.
 fn quoted(rest: &str) -> Option<&str> {
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let inside = &rest[1..];
@@ -61,7 +62,7 @@ fn quoted(rest: &str) -> Option<&str> {
     };
     let end = inside.match_indices(quote).map(|(end, _)| end).find(|&end| ends_word(end))?;
     let found = &inside[..end];
-    // names contain no blanks, so that the quotes of two names, as in 'HO2 H5', are no pair
+    // names contain no blanks, so that the single quotes at the ends of two names do not enclose a text
     (quote == '"' || !found.contains(char::is_whitespace)).then_some(found)
 }
 
@@ -78,7 +79,7 @@ fn plain(rest: &str) -> usize {
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // place after the last asterisk, and the place in the text at which the asterisk ends
+    // index in the pattern after the last asterisk, and the index in the text up to which this asterisk matches
     let mut asterisk = None;
     while t < text.len() {
         match pattern.get(p) {

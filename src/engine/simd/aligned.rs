@@ -8,8 +8,8 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, Copy, Debug)]
 struct Aligned<const N: usize>([f32; N]);
 
-/// A slice of arrays `[f32; N]`, where `N` is a multiple of eight. No group of eight floats crosses a cache line,
-/// because a load across a cache line takes twice as long.
+/// Growable array of `[f32; N]`, where `N` is a multiple of eight, in aligned memory. No group of eight floats crosses
+/// a cache line, because a load across a cache line takes twice as long.
 #[derive(Clone, Debug, Default)]
 pub struct AlignedArrays<const N: usize>(Vec<Aligned<N>>);
 

@@ -1,4 +1,4 @@
-//! AVX2 with FMA: sixteen lanes in two registers.
+//! Vectors of sixteen lanes in two registers of AVX2, with FMA.
 
 use super::avx512::sum8;
 use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
@@ -15,7 +15,7 @@ macro_rules! op {
     };
 }
 
-/// AVX2 and FMA.
+/// Level of AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2;
 
@@ -278,7 +278,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn recip_sqrt_fast(self) -> Self {
-        // the seed approximates 1/√(4 x) for the argument x, so that Newton's step needs no factor ½
+        // the seed approximates 1/√(4 x) for the argument x, so that the Newton step needs no factor ½
         let [low, high] = self.0;
         let two_octaves = op!(_mm256_set1_epi32(2 << 23));
         let x = F256(op!([
@@ -301,7 +301,7 @@ impl Float for F256 {
         op!({
             let index = map(self.0, |v| {
                 let bin = _mm256_srli_epi32::<21>(_mm256_castps_si256(v));
-                _mm256_and_si256(bin, _mm256_set1_epi32(31)) // keeps every index inside the table of 32
+                _mm256_and_si256(bin, _mm256_set1_epi32(31)) // keeps every index inside the table of 32 floats
             });
             from_fn(|k| F256(map(index, |i| _mm256_i32gather_ps::<4>(tables.0[k].as_ptr(), i))))
         })
@@ -397,7 +397,7 @@ impl Float for F256 {
     }
 }
 
-/// Transposes the 4 × 4 square in the lower halves of the registers, and the 4 × 4 square in the upper halves.
+/// Transposes the 4 × 4 matrix in the lower halves of the registers, and the 4 × 4 matrix in the upper halves.
 #[inline(always)]
 fn transpose4(a: __m256, b: __m256, c: __m256, d: __m256) -> [__m256; 4] {
     op!({
@@ -412,7 +412,7 @@ fn transpose4(a: __m256, b: __m256, c: __m256, d: __m256) -> [__m256; 4] {
     })
 }
 
-/// Transposes an 8 × 8 square.
+/// Transposes an 8 × 8 matrix.
 #[inline(always)]
 fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
     let (top, bottom) = (transpose4(v[0], v[1], v[2], v[3]), transpose4(v[4], v[5], v[6], v[7]));
@@ -439,7 +439,7 @@ fn sums8(v: &[F256]) -> __m256 {
     })
 }
 
-/// Reduces two vectors from 16 to 4 lanes; each half of the result belongs to one vector.
+/// Reduces two vectors from 16 to 4 partial sums each. Each half of the result holds the partial sums of one vector.
 #[inline(always)]
 fn sums4(a: F256, b: F256) -> __m256 {
     op!({
@@ -448,24 +448,26 @@ fn sums4(a: F256, b: F256) -> __m256 {
     })
 }
 
-/// Returns eight of the elements 8 k to 8 k + 7 of a row, selected by the low three bits of each lane of `index`.
+/// Selects from the elements 8 k to 8 k + 7 of a row. The low three bits of each lane of `index` choose the element of
+/// this lane.
 #[inline(always)]
 fn of_8<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
     let eight = row[k / 2].0[k % 2 * 8..].as_ptr();
     op!(_mm256_permutevar8x32_ps(_mm256_load_ps(eight), index))
 }
 
-/// Returns eight of the elements 8 k to 8 k + 15 of a row, selected by the low four bits of each lane of `index`.
+/// Selects from the elements 8 k to 8 k + 15 of a row. The low four bits of each lane of `index` choose the element of
+/// this lane.
 #[inline(always)]
 fn of_16<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
     op!({
-        // the sign bit selects one of the two groups of eight
+        // the sign bit selects one of the two groups of eight elements
         let bit = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index));
         _mm256_blendv_ps(of_8(index, row, k), of_8(index, row, k + 1), bit)
     })
 }
 
-/// Returns the elements of a row whose indices are the bits of `index`.
+/// Returns the elements of a row at the indices in `index` (integers in float lanes).
 #[inline(always)]
 fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
     op!({
@@ -485,7 +487,7 @@ fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
     })
 }
 
-/// Returns the first and the second elements of the pairs of a row whose indices are the bits of `index`.
+/// Returns the first and the second elements of the pairs of a row at the indices in `index` (integers in float lanes).
 #[inline(always)]
 fn of_pairs(index: __m256, row: &[[f32; 2]]) -> [__m256; 2] {
     assert!(!row.is_empty());

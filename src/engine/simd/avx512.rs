@@ -1,4 +1,4 @@
-//! AVX-512: sixteen lanes in one register.
+//! Vectors of sixteen lanes in one register of AVX-512.
 
 use super::{Aligned16, Arithmetic, Float, LANES, Level, Simd, Tables};
 use crate::arrays::map;
@@ -14,7 +14,7 @@ macro_rules! op {
     };
 }
 
-/// AVX-512 F, VL, BW, DQ with AVX2 and FMA.
+/// Level of AVX-512 F, VL, BW, DQ with AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512;
 
@@ -115,7 +115,7 @@ impl SubAssign for F512 {
     }
 }
 
-/// Sum of eight lanes, in the tree order 8 → 4 → 2 → 1.
+/// Returns the sum of eight lanes, in the tree order 8 → 4 → 2 → 1.
 #[inline(always)]
 pub(super) fn sum8(v: __m256) -> f32 {
     op!({
@@ -269,7 +269,7 @@ impl Float for F512 {
         op!({
             let index = _mm512_castps_si512(self.0);
             if R == 1 {
-                // both rows together are treated as one table of 32 floats
+                // the two rows are concatenated into one table of 32 floats; lanes 8–15 select from its second half
                 let index = _mm512_or_si512(index, _mm512_maskz_set1_epi32(0xff00, 16));
                 return F512(_mm512_permutex2var_ps(aligned(&rows[0][0]), index, aligned(&rows[1][0])));
             }
@@ -400,8 +400,8 @@ fn aligned(from: &Aligned16) -> __m512 {
     op!(_mm512_load_ps(from.0.as_ptr()))
 }
 
-/// Returns in lanes 0–7 elements 16 k to 16 k + 31 of the first row, and in lanes 8–15 the same elements of the
-/// second row, selected by `index`.
+/// Selects from the elements 16 k to 16 k + 31 of two rows at the indices in `index`: from the first row in lanes 0–7,
+/// from the second row in lanes 8–15.
 #[inline(always)]
 fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -> __m512 {
     op!({

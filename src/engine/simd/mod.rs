@@ -1,12 +1,12 @@
-//! SIMD with one source for every instruction set: 16 logical lanes of `f32`, with the instruction set chosen at run
-//! time.
+//! SIMD with one source for every instruction set: vectors have 16 logical lanes of `f32`, and the instruction set is
+//! chosen at run time.
 //!
 //! A kernel is a struct whose [`Kernel::run`] is generic over [`Simd`]. [`dispatch`] runs the version that is
 //! compiled for the chosen [`Level`]. The logical width is 16 on every level (one AVX-512 register, two AVX2
 //! registers, a portable vector), so that layouts, padding and the order of additions in sums do not depend on the
 //! machine.
 //!
-//! Rules:
+//! Rules for the code of kernels:
 //! - Every function between `dispatch` and an intrinsic is `#[inline(always)]`. A function that the compiler does not
 //!   inline is compiled without the instruction set of its caller.
 //! - Kernels use [`crate::arrays`] and loops over an index instead of the methods `map` of arrays and `zip` of
@@ -35,7 +35,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 /// Number of logical lanes of every vector.
 pub const LANES: usize = 16;
 
-/// Sixteen floats, aligned to a cache line.
+/// Array of sixteen floats, aligned to a cache line.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Aligned16(pub [f32; LANES]);
@@ -45,7 +45,7 @@ pub struct Aligned16(pub [f32; LANES]);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tables(pub [[f32; 32]; 5]);
 
-/// An instruction set for which kernels are compiled.
+/// Instruction set for which kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// portable code for any processor
@@ -67,7 +67,7 @@ impl Level {
         Level::available().pop().unwrap_or(Level::Portable)
     }
 
-    /// Name of the level in options and logs.
+    /// Returns the name of the level in options and logs.
     pub fn name(self) -> &'static str {
         match self {
             Level::Portable => "portable",
@@ -96,19 +96,19 @@ impl Level {
     }
 }
 
-/// An instruction set as a type, with its vectors.
+/// Instruction set as a type, with its vector type.
 pub trait Simd: Copy + 'static {
-    /// the corresponding level
+    /// level that the type represents
     const LEVEL: Level;
     /// Whether [`Float::look_up`] reads tables from registers, which makes it faster than a polynomial of degree 10.
     /// Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
-    /// Whether few processors need the level. For such a level only the most general variants of a kernel are
-    /// compiled, which shortens the build.
+    /// Whether the level is needed on few processors only. For such a level only the most general variants of a kernel
+    /// are compiled, which shortens the build.
     const RARE: bool;
     /// vector of 16 floats
     type F: Float;
-    /// Computes a·b + c of scalars, fused if the level has the instruction.
+    /// Computes a·b + c of scalars, with a single rounding if the level has a fused instruction.
     fn fma(a: f32, b: f32, c: f32) -> f32;
     /// Writes the values of the lanes whose bit is set to the start of `to`, in order, and returns the number of
     /// these values. The rest of `to` has unspecified values.
@@ -121,30 +121,30 @@ pub trait Simd: Copy + 'static {
         }
         bits.count_ones() as usize
     }
-    /// Transposes a square: element j of row i becomes element i of row j.
+    /// Transposes an 8 × 8 matrix: element j of row i becomes element i of row j.
     #[inline(always)]
     fn transpose8(rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
         from_fn(|i| from_fn(|j| rows[j][i]))
     }
 }
 
-/// Lanes of `f32` that can be added and multiplied. Values exist only inside [`dispatch`].
+/// Lanes of `f32` that can be added and multiplied. Values exist only inside a kernel that [`dispatch`] runs.
 pub trait Arithmetic: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
     /// Returns a vector with one value in all lanes.
     fn splat(value: f32) -> Self;
-    /// Fused self·b + c, rounded once on levels with the instruction.
+    /// Computes self·b + c, rounded once on levels with a fused instruction.
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// Fused c − self·b, rounded once on levels with the instruction.
+    /// Computes c − self·b, rounded once on levels with a fused instruction.
     fn neg_mul_add(self, b: Self, c: Self) -> Self;
 }
 
-/// Sixteen `f32` lanes.
+/// Vector of sixteen `f32` lanes.
 pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssign + SubAssign {
-    /// Register that holds all or a part of the sixteen lanes, for work that needs many registers at a time.
+    /// Register that holds all or a part of the sixteen lanes, for code that needs many registers at a time.
     type Register: Arithmetic;
-    /// Number of registers for sixteen lanes.
+    /// Number of registers that sixteen lanes need.
     const REGISTERS: usize;
-    /// A mask with one bit for each lane.
+    /// Mask with one bit for each lane.
     type Mask: Copy;
     /// Five tables of 32 floats in the form for which [`Self::look_up`] is fastest: in registers, if the level has
     /// enough registers.
@@ -170,23 +170,23 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     fn spread4(from: &[f32; 4]) -> Self;
     /// Loads four consecutive floats from each of four rows into one group of four lanes each.
     fn load_rows4(rows: [&[f32; 4]; 4]) -> Self;
-    /// Lane-wise larger value.
+    /// Returns the larger value, lane by lane.
     fn max(self, other: Self) -> Self;
-    /// Lane-wise self < other.
+    /// Returns the mask of the lanes in which self < other.
     fn lt(self, other: Self) -> Self::Mask;
     /// Converts bits, one per lane, to a mask.
     fn mask(bits: u16) -> Self::Mask;
     /// Converts a mask to bits, one per lane.
     fn bits(mask: Self::Mask) -> u16;
-    /// Bitwise and of two masks.
+    /// Computes the bitwise and of two masks.
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Lanes of self where the mask is set, and zero in all other lanes.
+    /// Returns the lanes of self where the mask is set, and zero in all other lanes.
     fn keep(self, mask: Self::Mask) -> Self;
-    /// Lanes of self where the mask is set, and lanes of `other` elsewhere.
+    /// Returns the lanes of self where the mask is set, and the lanes of `other` elsewhere.
     fn select(self, mask: Self::Mask, other: Self) -> Self;
     /// Rounds to the nearest integer; halves are rounded to the even integer.
     fn round(self) -> Self;
-    /// Square root, correctly rounded.
+    /// Computes the square root, correctly rounded.
     fn sqrt(self) -> Self;
     /// Returns 1/self with a relative error of at most 2.6·10⁻⁷ if self and 1/self are normal numbers. The last bits
     /// differ between levels.
@@ -194,8 +194,8 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns 1/√self with a relative error of at most 3.6·10⁻⁷ if self and 4·self are normal numbers. The last bits
     /// differ between levels.
     fn recip_sqrt_fast(self) -> Self;
-    /// Declares that all lanes are equal, which the caller guarantees. Arithmetic on the result may be done once for
-    /// all registers.
+    /// Returns self, all lanes of which must be equal. The compiler may then do arithmetic on the result once for all
+    /// registers.
     #[inline(always)]
     fn uniform(self) -> Self {
         self
@@ -208,14 +208,15 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns elements of two rows of 16 R floats, R = 1, 2 or 4. The bits of self are the indices, integers below
     /// 16 R. Lanes 0–7 of the result come from the first row, and lanes 8–15 come from the second row.
     fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self;
-    /// Returns first and second elements of pairs in two rows of any length. The bits of self are the indices, as for
-    /// [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
+    /// Returns the first and the second elements of pairs in two rows of any length. The bits of self are the indices,
+    /// as for [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
-    /// Exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits cleared).
+    /// Returns the exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits
+    /// cleared).
     fn bin_offset(self) -> Self;
-    /// Adds lanes 0–7 (`low`) and lanes 8–15 (`high`), and subtracts the sum from eight floats in memory, `to`.
+    /// Adds lanes 8–15 to lanes 0–7, and subtracts the eight sums from the floats in `to`.
     fn subtract_folded(self, to: &mut [f32; 8]);
-    /// Does the same as [`Self::subtract_folded`] for the product of self and `factor`.
+    /// Applies [`Self::subtract_folded`] to the product of self and `factor`.
     #[inline(always)]
     fn subtract_folded_product(self, factor: Self, to: &mut [f32; 8]) {
         (self * factor).subtract_folded(to);
@@ -226,17 +227,18 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     fn sum(self) -> f32;
     /// Returns the sums over the lanes of sixteen vectors; each sum is equal to [`Self::sum`].
     fn sums16(vectors: &[Self; 16]) -> Self;
-    /// Lane-wise smaller value.
+    /// Returns the smaller value, lane by lane.
     fn min(self, other: Self) -> Self;
     /// Loads eight floats into lanes 0–7 and eight floats into lanes 8–15.
     fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self;
     /// Returns the largest integer that is not above the value, lane by lane.
     fn floor(self) -> Self;
-    /// Stores lanes as integers. Values must be at least 0 and below 2³¹; other values give unspecified integers.
+    /// Stores lanes as integers. Values must be at least 0 and below 2³¹; other values become unspecified integers.
     fn store_whole(self, to: &mut [u32; 16]);
-    /// Transposes each 4 × 4 square: lane 4g + j of vector i becomes lane 4g + i of vector j.
+    /// Transposes each 4 × 4 matrix of four lanes of four vectors: lane 4g + j of vector i becomes lane 4g + i of
+    /// vector j.
     fn transpose4(vectors: [Self; 4]) -> [Self; 4];
-    /// Transposes a square of 16 × 16: lane j of vector i becomes lane i of vector j.
+    /// Transposes a 16 × 16 matrix: lane j of vector i becomes lane i of vector j.
     fn transpose16(vectors: [Self; 16]) -> [Self; 16];
 }
 
@@ -244,7 +246,7 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
 pub trait Kernel {
     /// Return type of the kernel.
     type Output;
-    /// Body of the kernel. It must be `#[inline(always)]`.
+    /// Runs the kernel. Implementations must be `#[inline(always)]`.
     fn run<S: Simd>(self) -> Self::Output;
 }
 
@@ -269,11 +271,11 @@ pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
 }
 
 /// Entry points of a kernel, one for each level. The compiler puts a provided method of a trait into the codegen unit
-/// of the module of the implementing type, so that kernels are compiled in parallel. Functions of this module would
-/// all be in one codegen unit.
+/// of the module of the implementing type, so that kernels are compiled in parallel. Functions of the module `simd`
+/// would all be in one codegen unit.
 ///
 /// # Safety
-/// The processor has the features of the level.
+/// The processor must have the instructions of the level.
 #[cfg(target_arch = "x86_64")]
 trait Entries: Kernel + Sized {
     #[target_feature(enable = "avx2,fma")]

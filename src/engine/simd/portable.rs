@@ -1,4 +1,4 @@
-//! Portable level: a vector of 16 floats from the crate `wide`, compiled for the target features of the build.
+//! Portable vectors of 16 floats from the crate `wide`, compiled for the target features of the build.
 
 use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
 use std::array::from_fn;
@@ -22,7 +22,7 @@ impl Simd for Portable {
     }
 }
 
-/// Sixteen floats in a vector of `wide`.
+/// Vector of sixteen floats of the crate `wide`.
 #[derive(Clone, Copy)]
 pub(super) struct Fx16(f32x16);
 
@@ -85,7 +85,7 @@ impl SubAssign for Fx16 {
     }
 }
 
-/// Sum of eight floats, in the tree order 8 → 4 → 2 → 1.
+/// Returns the sum of eight floats, in the tree order 8 → 4 → 2 → 1.
 #[inline(always)]
 fn sum8(v: &[f32]) -> f32 {
     let four: [f32; 4] = from_fn(|k| v[k] + v[k + 4]);

@@ -1,4 +1,4 @@
-//! Tests every operation on every instruction set of this machine against its definition, lane by lane, bit for bit.
+//! Tests of every operation on every instruction set of this machine against its definition, lane by lane, bit for bit.
 
 use super::{Aligned16, Arithmetic, Float, Kernel, LANES, Level, Simd, Tables, dispatch};
 use crate::rng::{Purpose, Stream};
@@ -39,7 +39,7 @@ const EDGES: [f32; 26] = [
 /// Number of rounds of sixteen lanes. Each pair of edge values occurs about ten times.
 const ROUNDS: usize = 4000;
 
-/// Random numbers of one test.
+/// Returns the random numbers of one test.
 fn random(seed: u64) -> Stream {
     Stream::new(seed, Purpose::Test, 0, 0)
 }
@@ -131,7 +131,7 @@ fn arithmetic_is_that_of_ieee_754() {
     }
 }
 
-/// Loads that fill a vector from fewer numbers.
+/// Applies the loads that fill a vector from fewer than sixteen numbers.
 struct Loads(Lanes);
 
 impl Kernel for Loads {
@@ -199,11 +199,11 @@ fn masks_choose_lanes() {
     }
 }
 
-/// Sums over lanes.
+/// Applies the sums over lanes.
 struct Sums(Box<[Lanes; 16]>);
 
-/// Relative tolerance of a folded product. Two products, their sum and the difference are rounded, each with an error
-/// of at most half of 2⁻²³ times the sum of magnitudes. A little is added for the rounding of the magnitudes.
+/// Relative tolerance of a folded product: two products, their sum and the difference are rounded, each by at most half
+/// of 2⁻²³ times the sum of magnitudes. The factor 4.01 instead of 4 allows for rounded magnitudes.
 const FOLDED_PRODUCT: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
 
 /// Returns the sum of the values by repeated halving, in the tree order 16 → 8 → 4 → 2 → 1.
@@ -253,7 +253,7 @@ fn sums_have_one_order_on_every_level() {
     Level::available().into_iter().for_each(|level| dispatch(level, Sums(zeros.clone())));
 }
 
-/// Looks up the table values for a vector.
+/// Looks up the values of five tables for a vector.
 struct LookUp<'a>(&'a Tables, Lanes);
 
 impl Kernel for LookUp<'_> {
@@ -329,7 +329,7 @@ fn rows_are_read_at_whole_numbers() {
     }
 }
 
-/// Returns the largest relative error of the fast reciprocal over all lanes.
+/// Computes the largest relative error of the fast reciprocal over all lanes.
 struct Reciprocal(Lanes);
 
 impl Kernel for Reciprocal {
@@ -341,14 +341,14 @@ impl Kernel for Reciprocal {
     }
 }
 
-/// Error of the fast reciprocal. The seed of AVX2 has an error of 1.5·2⁻¹² (RCPPS, Intel's Software Developer's
-/// Manual), which Newton's step squares. The step has two rounding errors of 2⁻²⁴. Other levels have better seeds.
+/// Bound of the relative error of the fast reciprocal. The seed of AVX2 has an error of 1.5·2⁻¹² (RCPPS, Intel's
+/// Software Developer's Manual), which the Newton step squares. The step adds two rounding errors of 2⁻²⁴.
 const RECIPROCAL_ERROR: f64 = (1.5 / 4096.0) * (1.5 / 4096.0) + 2.0 / 16_777_216.0;
 
 #[test]
 fn fast_reciprocals_keep_their_error() {
     for level in Level::available() {
-        // exponents for which argument and result are normal numbers; mantissas that are 2⁻¹³ apart
+        // exponents for which argument and result are normal numbers, with mantissas that are 2⁻¹³ apart
         for exponent in [-125, -60, -1, 0, 1, 60, 124] {
             for step in 0..512u32 {
                 let x = from_fn(|k| {
@@ -363,7 +363,7 @@ fn fast_reciprocals_keep_their_error() {
     }
 }
 
-/// Returns the largest relative error of the fast reciprocal square root over all lanes.
+/// Computes the largest relative error of the fast reciprocal square root over all lanes.
 struct ReciprocalRoot(Lanes);
 
 impl Kernel for ReciprocalRoot {
@@ -375,9 +375,9 @@ impl Kernel for ReciprocalRoot {
     }
 }
 
-/// Error of the fast reciprocal square root. The seed of AVX2 has an error of 1.5·2⁻¹² (RSQRTPS, Intel's Software
-/// Developer's Manual). One Newton step turns a relative error ε into 3/2 ε². The step has two rounding errors of
-/// 2⁻²⁴, and half of such an error in the product that is subtracted from 3.
+/// Bound of the relative error of the fast reciprocal square root. The seed of AVX2 has an error of 1.5·2⁻¹² (RSQRTPS,
+/// Intel's Software Developer's Manual). One Newton step turns a relative error ε into 3/2 ε². The step adds two
+/// rounding errors of 2⁻²⁴, and half of such an error from the product that is subtracted from 3.
 const ROOT_ERROR: f64 = 1.5 * (1.5 / 4096.0) * (1.5 / 4096.0) + 2.5 / 16_777_216.0;
 
 #[test]
@@ -396,7 +396,7 @@ fn fast_reciprocal_roots_keep_their_error() {
     }
 }
 
-/// A vector of equal lanes.
+/// Applies [`Float::uniform`] to a vector of equal lanes.
 struct Uniform(f32);
 
 impl Kernel for Uniform {
@@ -412,7 +412,7 @@ fn equal_lanes_stay_what_they_are() {
     EDGES.into_iter().for_each(|x| Level::available().into_iter().for_each(|level| dispatch(level, Uniform(x))));
 }
 
-/// Transposes sixteen vectors as a whole, the first four in squares of four, and a quarter in double precision.
+/// Transposes sixteen vectors as a whole, the first four in 4 × 4 matrices, and an 8 × 8 quarter in double precision.
 struct Turn([[f32; 16]; 16]);
 
 impl Kernel for Turn {
@@ -447,7 +447,7 @@ fn transposes_exchange_vectors_and_lanes() {
     }
 }
 
-/// Returns sums of rows, and integer parts, which are rounded down and limited to at most 5.
+/// Computes sums of rows, and integer parts, which are rounded down and limited to at most 5.
 struct Fold([[f32; 16]; 16]);
 
 impl Kernel for Fold {

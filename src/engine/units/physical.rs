@@ -1,12 +1,12 @@
-//! Physical ranges of quantities. The ranges are wide enough for every model of matter. The ranges are also narrow
-//! enough that squares and products of two quantities are finite even in single precision.
+//! Physical ranges of quantities. The ranges are wide enough for every model of matter, but so narrow that squares and
+//! products of two quantities are finite even in single precision.
 //!
 //! [`Dimension::largest`] limits the values in an input file, and [`Range`] limits the parameters of a topology.
 
 use super::{BAR, Dimension};
 
-/// Largest coordinate, box edge and distance, nm. This length, a millimetre, is longer than any molecule diffuses in
-/// a simulation. At this coordinate the resolution of `f64` is 1e-10 nm.
+/// Largest coordinate, box edge and distance, nm: one millimetre, which is farther than any molecule diffuses in a
+/// simulation. At this coordinate the resolution of `f64` is 1e-10 nm.
 pub const FARTHEST: f64 = 1e6;
 /// Longest simulated time, ps: one second. The longest known simulations reach milliseconds.
 const LATEST: f64 = 1e12;
@@ -36,7 +36,7 @@ impl Dimension {
     /// Smallest accepted nonzero magnitude, in internal units. Its reciprocal is finite in single precision.
     pub const SMALLEST: f64 = 1e-30;
 
-    /// Largest accepted magnitude, in internal units.
+    /// Returns the largest accepted magnitude, in internal units.
     pub fn largest(self) -> f64 {
         use Dimension as D;
         match self {
@@ -60,7 +60,7 @@ impl Dimension {
     }
 }
 
-/// Physical range of a parameter of a topology, ends included.
+/// Physical range of a parameter of a topology, including its ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     what: &'static str,
@@ -86,10 +86,9 @@ impl Range {
     pub const LENGTH: Self = Self { what: "length", low: 0.0, high: 1e3, unit: "nm" };
     /// The length of a constraint, at least the size of a nucleus.
     pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };
-    /// The force constant of a term that must not be negative, because the term must have a minimum without help of
-    /// other terms.
+    /// The force constant of a term that must have a minimum by itself, so that negative values are refused.
     pub const STIFFNESS: Self = Self { what: "force constant", low: 0.0, high: STIFFEST, unit: "kJ/mol/nm²" };
-    /// The force constant of a harmonic distance. Negative values are allowed, since the term may correct other
+    /// The force constant of a harmonic distance. Negative values are allowed, because the term may correct other
     /// terms.
     pub const CORRECTION: Self = Self { low: -STIFFEST, ..Self::STIFFNESS };
     /// The force constant of a quartic bond.
@@ -102,13 +101,13 @@ impl Range {
     pub const COSINE: Self = Self::around("cosine or sine", 1.0, "");
     /// The force constant of an angle.
     pub const ANGULAR: Self = Self { unit: "kJ/mol/rad²", ..Self::STIFFNESS };
-    /// The force constant of a harmonic torsion. Negative values are allowed, since the term may correct other terms.
+    /// The force constant of a harmonic torsion. Negative values are allowed, because the term may correct other terms.
     pub const ANGULAR_CORRECTION: Self = Self { low: -STIFFEST, ..Self::ANGULAR };
     /// The periodicity of a torsion.
     pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };
     /// The amplitude of a torsion or a correction map, of either sign, up to 25 times the energy of a chemical bond.
-    /// The terms of one torsion partly cancel. With larger amplitudes the sum of the terms would be smaller than the
-    /// rounding error of single precision.
+    /// The terms of one torsion partly cancel. With larger amplitudes the rounding error of the terms in single
+    /// precision would exceed their sum.
     pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
     /// A weight of a virtual site.
     pub const WEIGHT: Self = Self::around("weight", 1e3, "");
@@ -118,12 +117,12 @@ impl Range {
     /// The coefficient of a cross product of a virtual site.
     pub const CROSS: Self = Self::around("coefficient of the cross product", 1e3, "1/nm");
 
-    /// A range symmetric about zero.
+    /// Creates a range that is symmetric about zero.
     const fn around(what: &'static str, most: f64, unit: &'static str) -> Self {
         Self { what, low: -most, high: most, unit }
     }
 
-    /// Message for a value outside the range; `None` for a value inside.
+    /// Returns the message for a value outside the range; `None` for a value inside.
     ///
     /// ```
     /// use md_engine::units::Range;

@@ -1,4 +1,4 @@
-//! Quantities with units as text: `"2 fs"`, `"0.9 nm"`, `"1 bar"`.
+//! Quantities with units as text, such as `"2 fs"`, `"0.9 nm"`, `"1 bar"`.
 //!
 //! A quantity is a number, optional blanks, and a unit from the table of its [`Dimension`]. There are no default
 //! units. A number without a unit, an unknown unit, and a unit of another dimension give three different error
@@ -7,46 +7,47 @@
 use super::{ANGSTROM, BAR, KCAL};
 use crate::error::Problem;
 
-/// Physical dimension of a quantity. It decides the accepted units and the internal unit of the result.
+/// Physical dimension of a quantity. The dimension determines the accepted units and the internal unit of the parsed
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dimension {
-    /// nm
+    /// length, nm
     Length,
-    /// 1/nm
+    /// inverse length, 1/nm
     InverseLength,
     /// simulated time, ps
     Time,
-    /// 1/ps
+    /// rate or frequency, 1/ps
     Rate,
     /// wall-clock time, s
     WallTime,
-    /// amu
+    /// mass, amu
     Mass,
-    /// K
+    /// temperature, K
     Temperature,
-    /// kJ/mol
+    /// molar energy, kJ/mol
     Energy,
-    /// kJ/mol/nm
+    /// force, kJ/mol/nm
     Force,
-    /// kJ/mol/nm²
+    /// harmonic force constant, kJ/mol/nm²
     ForceConstant,
     /// energy drift, kJ/mol/ps
     EnergyRate,
-    /// kJ/mol/nm³
+    /// pressure, kJ/mol/nm³
     Pressure,
-    /// kJ/mol/nm²
+    /// surface tension, kJ/mol/nm²
     SurfaceTension,
-    /// nm³/(kJ/mol)
+    /// compressibility, nm³/(kJ/mol)
     Compressibility,
-    /// rad
+    /// angle, rad
     Angle,
-    /// nm/ps
+    /// velocity, nm/ps
     Velocity,
-    /// rad/ps
+    /// angular velocity, rad/ps
     AngularVelocity,
-    /// kJ/mol/rad
+    /// torque, kJ/mol/rad
     Torque,
-    /// kJ/mol/rad²
+    /// force constant of an angle, kJ/mol/rad²
     AngularForceConstant,
 }
 
@@ -55,8 +56,8 @@ use Dimension::{
     InverseLength, Length, Mass, Pressure, Rate, SurfaceTension, Temperature, Time, Torque, Velocity, WallTime,
 };
 
-/// Table of the units: spelling, dimension, and size in internal units. Messages recommend the first unit of each
-/// dimension.
+/// Table of units: spelling, dimension, and size of the unit in internal units. Messages recommend the first unit of
+/// each dimension.
 const UNITS: &[(&str, Dimension, f64)] = &[
     ("nm", Length, 1.0),
     ("A", Length, ANGSTROM),
@@ -133,7 +134,7 @@ const UNITS: &[(&str, Dimension, f64)] = &[
 ];
 
 impl Dimension {
-    /// Plain words with an article, for messages and help.
+    /// Returns the name of the dimension in plain words with an article, for messages and help.
     pub fn name(self) -> &'static str {
         match self {
             Length => "a length",
@@ -158,7 +159,7 @@ impl Dimension {
         }
     }
 
-    /// A valid example with a usual value.
+    /// Returns a valid quantity with a usual value, as an example for the user.
     pub fn example(self) -> &'static str {
         match self {
             Length => "0.9 nm",
@@ -183,13 +184,13 @@ impl Dimension {
         }
     }
 
-    /// Accepted units, the recommended one first.
+    /// Returns the accepted units, the recommended one first.
     pub fn units(self) -> impl Iterator<Item = &'static str> {
         UNITS.iter().filter(move |unit| unit.1 == self).map(|unit| unit.0)
     }
 
-    /// Parses `text` and returns the value in internal units. A returned problem has no location yet, and its help
-    /// names the accepted units.
+    /// Parses `text` and returns the value in internal units. The problem of an invalid text has no location yet, and
+    /// its help names the accepted units.
     ///
     /// ```
     /// use md_engine::units::Dimension;
@@ -199,7 +200,7 @@ impl Dimension {
     pub fn parse(self, text: &str) -> Result<f64, Problem> {
         let value = self.read(text)?;
         let size = value.abs();
-        // false for NaN
+        // NaN is outside of the range
         match size == 0.0 || (Self::SMALLEST..=self.largest()).contains(&size) {
             true => Ok(value),
             false => Err(self.beyond(text, size)),
@@ -282,10 +283,10 @@ impl Dimension {
 
 /// Times below this limit (ps), such as time steps, are written in femtoseconds.
 const SHORT: f64 = 0.1;
-/// Decimal digits that distinguish all f64 values.
+/// Number of decimal digits that distinguish all `f64` values.
 const DIGITS: usize = 17;
 
-/// A number with `digits` significant digits and no trailing zeros, with an exponent if that is shorter.
+/// Formats a number with `digits` significant digits and no trailing zeros, with an exponent if that is shorter.
 fn rounded(value: f64, digits: usize) -> String {
     let exponential = format!("{value:.*e}", digits.saturating_sub(1));
     // a formatted number can always be parsed
@@ -334,7 +335,7 @@ mod tests {
             (InverseLength, "0.31 1/A", 3.1),
             (Temperature, "300 K", 300.0),
             (Energy, "1 kcal/mol", 4.184),
-            // 1 bar = 1e5 Pa = 0.0602214076 kJ/mol/nm³, exact with the Avogadro number of the SI
+            // 1 bar = 1e5 Pa = 0.0602214076 kJ/mol/nm³ is exact, because the SI defines the Avogadro constant
             (Pressure, "1 bar", 0.060_221_407_6),
             (Pressure, "1 atm", 0.061_019_341_250_7),
             (Pressure, "101325 Pa", 0.061_019_341_250_7),
@@ -379,8 +380,8 @@ mod tests {
         }
     }
 
-    /// Not every value equals a number times the size of the usual unit. Of 100 tested times, 2 cannot be written
-    /// exactly in femtoseconds.
+    /// Spelled values are parsed as the same number, also those that equal no number times the size of the usual unit.
+    /// Of 100 tested times, 2 cannot be written exactly in femtoseconds.
     #[test]
     fn what_is_spelled_reads_as_the_same_number() {
         let mut in_picoseconds = 0;

@@ -1,5 +1,4 @@
-//! Computes the position of a virtual site, and distributes the force on the site over its atoms, for each
-//! [`Construction`].
+//! Position of a virtual site, and distribution of the force on the site over its atoms, for each [`Construction`].
 //!
 //! Forces are propagated backwards through the steps that compute the position (reverse-mode differentiation). A
 //! force F on û = u/|u| becomes the force (F − û (û·F))/|u| on u. A force F on p = u × v becomes v × F on u and F × u
@@ -9,11 +8,12 @@ use crate::system::Construction;
 use crate::term::{Real, inverse_norm};
 use crate::vec3::Vec3;
 
-/// Position of a virtual site (nm), from the positions of its atoms.
+/// Computes the position (nm) of a virtual site from the positions of its atoms. `at` returns the position (nm) of an
+/// atom.
 ///
-/// H. J. C. Berendsen, W. F. van Gunsteren, in "Molecular Liquids: Dynamics and Interactions", Reidel (1984),
-/// describe the kinds of virtual sites of GROMACS. The manuals of GROMACS and OpenMM define the kinds as
-/// [`Construction`] does.
+/// The kinds of virtual sites of GROMACS are those of H. J. C. Berendsen, W. F. van Gunsteren, in "Molecular Liquids:
+/// Dynamics and Interactions", Reidel (1984). The manuals of GROMACS and OpenMM define the kinds as [`Construction`]
+/// does.
 #[inline(always)]
 pub fn position<T: Real>(construction: &Construction, at: impl Fn(u32) -> Vec3<T>) -> Vec3<T> {
     let number = T::constant;
@@ -53,8 +53,8 @@ pub fn position<T: Real>(construction: &Construction, at: impl Fn(u32) -> Vec3<T
     }
 }
 
-/// Distributes the force on a site over the atoms from which the site is constructed (kJ/mol/nm). The function passes
-/// the force on each atom to `add`.
+/// Distributes the force (kJ/mol/nm) on a site over the atoms from which the site is constructed. `add` is called with
+/// each atom and the force on this atom.
 #[inline(always)]
 pub fn spread(construction: &Construction, at: impl Fn(u32) -> Vec3, force: Vec3, mut add: impl FnMut(u32, Vec3)) {
     let mut weigh = |atoms: &[u32], weights: &[f64]| {
@@ -79,7 +79,7 @@ pub fn spread(construction: &Construction, at: impl Fn(u32) -> Vec3, force: Vec3
         Construction::FixedAngle3 { atoms: [i, j, k], angle, distance } => {
             let (ij, jk) = (at(*j) - at(*i), at(*k) - at(*j));
             let along = unit(ij).0;
-            // s = r_jk − û (û·r_jk), û along r_ij
+            // force on s = r_jk − û (û·r_jk), where û is the unit vector along r_ij
             let of_s = through_unit(jk - along * along.dot(jk), force * (distance * angle.sin()));
             let of_along = force * (distance * angle.cos()) - of_s * along.dot(jk) - jk * along.dot(of_s);
             let (of_ij, of_jk) = (through_unit(ij, of_along), of_s - along * along.dot(of_s));
@@ -115,7 +115,7 @@ pub fn spread(construction: &Construction, at: impl Fn(u32) -> Vec3, force: Vec3
     }
 }
 
-/// Σ w r
+/// Computes the weighted sum Σ w r of the positions of `atoms`.
 #[inline(always)]
 fn weighted<T: Real>(atoms: &[u32], weights: &[f64], at: impl Fn(u32) -> Vec3<T>) -> Vec3<T> {
     let zero = Vec3::splat(T::constant(0.0));
@@ -129,21 +129,22 @@ fn unit<T: Real>(u: Vec3<T>) -> (Vec3<T>, T) {
     (u * inverse, inverse)
 }
 
-/// The force on u that results from the force `factor` on u/|u|.
+/// Returns the force on u that results from the force `factor` on the unit vector u/|u|.
 #[inline(always)]
 fn through_unit(u: Vec3, factor: Vec3) -> Vec3 {
     let (along, inverse) = unit(u);
     (factor - along * along.dot(factor)) * inverse
 }
 
-/// The two vectors that define a local frame.
+/// Vectors u and v that define the local frame of a site.
 struct Frame<T> {
     u: Vec3<T>,
     v: Vec3<T>,
 }
 
 impl<T: Real> Frame<T> {
-    /// Returns the origin and the frame.
+    /// Returns the origin of the local frame, and the vectors of the frame. All three are weighted sums of the
+    /// positions of the atoms.
     fn new(atoms: &[u32], weights: &[[f64; 3]], at: impl Fn(u32) -> Vec3<T>) -> (Vec3<T>, Self) {
         let zero = Vec3::splat(T::constant(0.0));
         let [origin, u, v] = atoms.iter().zip(weights).fold([zero; 3], |sums, (&atom, weights)| {
@@ -160,11 +161,11 @@ impl<T: Real> Frame<T> {
 }
 
 impl Frame<f64> {
-    /// Forces on the frame vectors u and v that result from a force on the site, whose coordinates in the frame are
-    /// `p`.
+    /// Returns the forces on the frame vectors u and v that result from a force on the site, whose coordinates in the
+    /// local frame are `p1`, `p2` and `p3` (nm).
     fn through(&self, force: Vec3, [p1, p2, p3]: [f64; 3]) -> [Vec3; 2] {
         let ([x, _, z], Frame { u, v }) = (self.axes(), self);
-        // ŷ = ẑ × x̂
+        // the frame vector ŷ is ẑ × x̂
         let of_y = force * p2;
         let of_z = force * p3 + x.cross(of_y);
         let of_x = force * p1 + of_y.cross(z);

@@ -23,19 +23,20 @@ use crate::team::Team;
 use crate::vec3::{Mat3, Vec3, vec3};
 use rayon::prelude::*;
 
-/// Atoms per unit of parallel work.
+/// Number of atoms per unit of parallel work.
 const ATOMS: usize = 1024;
 
-/// The virtual sites of a system, in sections that share no atom. Results do not depend on the number of threads.
+/// Virtual sites of a system, in sections that share no atom and are processed in parallel. Results do not depend on
+/// the number of threads.
 #[derive(Clone, Debug, Default)]
 pub struct SitePlan {
     sites: Vec<VirtualSite>,
     sections: Vec<Section>,
-    /// virial of each section, from the last call of `spread`
+    /// virial (kJ/mol) of each section, from the last call of `spread`
     virials: Vec<Mat3>,
 }
 
-/// A range of consecutive atoms with the virtual sites that are constructed from them.
+/// Range of consecutive atoms, with the virtual sites that are constructed from them.
 #[derive(Clone, Debug)]
 struct Section {
     atoms: Range<usize>,
@@ -96,7 +97,7 @@ impl SitePlan {
         }
         let forces = &SharedVectors::new(forces);
         team.for_each(sections.par_iter().zip(virials.par_iter_mut()), |(Section { atoms, sites: range }, virial)| {
-            // SAFETY: as in `place`
+            // SAFETY: sections share no atom, and each is processed by one thread
             let forces = unsafe { forces.slice(atoms.clone()) };
             *virial = Mat3::ZERO;
             for VirtualSite { site, construction } in sites[range.clone()].iter().rev() {
@@ -130,9 +131,9 @@ impl SitePlan {
         all
     }
 
-    /// Distributes the forces on sites over the atoms from which they are constructed, if the forces on only some
-    /// atoms and sites are known. `forces` are the forces on the atoms `listed` (ascending). The resulting force on
-    /// an atom is complete if all sites that are constructed from this atom are in `listed`.
+    /// Distributes the forces on sites over the atoms from which they are constructed, if only the forces on some atoms
+    /// and sites are known. `forces` (kJ/mol/nm) are the forces on the atoms and sites `listed` (ascending). The
+    /// resulting force on an atom is complete if all sites that are constructed from this atom are in `listed`.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };

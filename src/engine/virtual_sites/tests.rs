@@ -4,10 +4,11 @@ use crate::system::Construction;
 use crate::term::Real;
 use crate::term::dual::{Dual, dual};
 
-/// Dual numbers and the formulas differ only by the rounding of a few dozen operations, on forces of about 1.
+/// Tolerance for the rounding of a few dozen operations, in which dual numbers and the formulas differ, on forces of
+/// about 1.
 const ROUNDING: f64 = 1e-12;
 
-/// A construction of every kind, on atoms without special geometry.
+/// Returns a construction of every kind, on atoms without special geometry.
 fn constructions() -> Vec<Construction> {
     let atoms = [0, 1, 2];
     let local = vec![[0.2, -1.0, 0.3], [0.5, 0.4, -0.9], [0.3, 0.6, 0.6]];
@@ -74,8 +75,8 @@ fn total_force_and_torque_stay() {
     }
 }
 
-/// A topology with one site of every kind. The four atoms of one site are interleaved with the atoms of other sites.
-/// All sites come after all atoms.
+/// Returns a topology with one site of every kind. The four atoms of each site are interleaved with the atoms of other
+/// sites. All sites come after all atoms.
 fn topology() -> Topology {
     let kinds = constructions();
     let number = kinds.len() as u32;
@@ -112,7 +113,7 @@ fn a_plan_places_and_spreads_all_and_counts_their_virial() {
         assert!(error.abs() < 100.0 * ROUNDING, "virial {row} {k}: {error}");
     }
     assert!(forces[4 * number..].iter().all(|f| *f == Vec3::ZERO));
-    // distributes the same forces again with `spread_listed`
+    // `spread_listed` with all atoms and sites must distribute the same forces
     let everybody: Vec<u32> = (0..all.len() as u32).collect();
     plan.spread_listed(&all, &everybody, &mut listed);
     assert_eq!(listed, forces);
@@ -121,8 +122,8 @@ fn a_plan_places_and_spreads_all_and_counts_their_virial() {
     assert_eq!(plan.with_sites(&[0]), [vec![0], (0..1).map(|k| 4 * number as u32 + k).collect()].concat());
 }
 
-/// A topology with the sites 5, 4 and 6, in this order, on the atoms 0 to 3. Each site after the first is constructed
-/// from earlier sites.
+/// Returns a topology with the sites 5, 4 and 6, in this order of construction, on the atoms 0 to 3. Sites 4 and 6 are
+/// constructed from earlier sites.
 fn nested() -> Topology {
     let sites = [
         (5, Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.4, distance: 0.07 }),
@@ -170,14 +171,15 @@ fn sites_made_of_sites_are_placed_and_spread_in_order() {
     assert_eq!(listed, forces);
     plan.spread_errors(&all, &everybody, &mut errors);
     assert!(forces.iter().zip(&errors).all(|(force, error)| force.norm() <= *error + ROUNDING));
-    // atom 2 moves site 5, which moves the other sites; atom 3 moves site 4, which moves site 6
+    // site 5 is constructed from atom 2, and the other sites from site 5; site 4 is constructed from atom 3, and site 6
+    // from site 4
     assert_eq!(plan.with_sites(&[2]), [2, 4, 5, 6]);
     assert_eq!(plan.with_sites(&[3]), [3, 4, 6]);
 }
 
 #[test]
 fn sections_share_no_atom_and_threads_change_no_bit() {
-    // water-like molecules of three atoms and a site, far more than one section
+    // molecules of three atoms and a site, so many that there are several sections
     let waters = 3000u32;
     let sites = (0..waters).map(|w| VirtualSite {
         site: 4 * w + 3,

@@ -1,18 +1,19 @@
-//! Conversion of one `&rst` of a DISANG file to restraints of collective variables.
+//! Conversion of one `&rst` namelist of a DISANG file to restraints of collective variables.
 //!
 //! The energy of a variable r is zero from r2 to r3, rk2 (r − r2)² below r2 and rk3 (r − r3)² above r3. Below r1 and
-//! above r4 it continues as a straight line (manual, "NMR refinement"). Units are Å and degrees, kcal/mol/Å² and
-//! kcal/mol/rad². Unlike in `md`, the energy has no factor ½.
+//! above r4 the energy continues as a straight line (AMBER manual, "NMR refinement"). Units are Å and degrees for r,
+//! and kcal/mol/Å² and kcal/mol/rad² for rk2 and rk3. Unlike in `md`, the energy has no factor ½.
 
 use crate::import::atoms::indices;
 use crate::restraint::{Potential, VariableKind, Well};
 use crate::run::Restraint;
 use crate::units::{ANGSTROM, KCAL};
 
-/// Number of Å per nm. A length in Å is divided by this number, which rounds only once.
+/// Number of Å per nm. Lengths in Å are divided by this number instead of multiplied by 0.1, so that they are rounded
+/// only once.
 const PER_NM: f64 = 10.0;
 
-/// Settings of one variable in a `&rst`.
+/// Settings of one variable in a `&rst` namelist.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Distances {
     /// atoms of each group, counted from 1
@@ -23,22 +24,22 @@ pub(super) struct Distances {
     pub(super) k: [f64; 2],
 }
 
-/// Side of a potential with a flat bottom, in internal units.
+/// One side of a potential with a flat bottom, in internal units.
 #[derive(Clone, Copy, PartialEq)]
 struct Side {
     /// end of the flat bottom
     at: f64,
     /// distance from `at` at which the linear part begins; `None` if the variable cannot reach the linear part
     width: Option<f64>,
-    /// half of the force constant k
+    /// half of the force constant k of the energy k/2 (r − at)²
     half_k: f64,
     /// largest distance from `at` that the variable can reach
     reach: f64,
 }
 
 impl Distances {
-    /// Returns one restraint, or a separate restraint for each side if the sides differ; no restraint if no force
-    /// acts. The error says why there is no equivalent restraint.
+    /// Returns the equivalent restraints: one, or one for each side if the sides differ, or none if no force acts. The
+    /// error is the reason why there is no equivalent restraint.
     pub(super) fn restraints(&self) -> Result<Vec<Restraint>, String> {
         let kind = match self.groups.len() {
             2 => VariableKind::Distance,
@@ -127,7 +128,8 @@ impl Distances {
 }
 
 impl Side {
-    /// Returns the width of the harmonic part that both sides have, if the sides are equal.
+    /// Returns the width of the harmonic part if both sides have the same width and force constant; `None` if the sides
+    /// differ.
     fn width_with(&self, other: &Side) -> Option<Option<f64>> {
         let free = |side: &Side, width: f64| side.width.is_none() && width >= side.reach;
         let width = match (self.width, other.width) {

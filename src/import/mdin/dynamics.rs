@@ -1,4 +1,4 @@
-//! Time step, velocities, thermostat, barostat.
+//! Translation of time step, velocities, thermostat and barostat of AMBER.
 
 use super::{Draft, unexpected};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
@@ -7,11 +7,11 @@ use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
-/// Temperature in K at which velocities are generated if the file asks for zero velocities.
+/// Temperature (K) of the velocities that are generated if the file requests zero velocities.
 const COLD: f64 = 1e-3;
-/// Unit of compressibilities: 1e-6/bar.
+/// Number of bar in a megabar: AMBER's unit of compressibilities is 1/Mbar = 1e-6/bar.
 const PER_MEGABAR: f64 = 1e6;
-/// Conversion of a surface tension from mN/m to kJ/mol/nm²: 1 mN/m is 10 bar nm.
+/// 1 mN/m in kJ/mol/nm²: 1 mN/m is 10 bar nm.
 const MILLINEWTON_PER_METRE: f64 = 10.0 * BAR;
 
 pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
@@ -47,7 +47,7 @@ fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
     (every > 0).then(|| u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// Values of `ntx` for coordinates without velocities. With other values, AMBER reads velocities, and uses them in a
+/// Values of `ntx` for which AMBER reads no velocities. With other values, AMBER reads velocities, and uses them in a
 /// restart.
 const WITHOUT_VELOCITIES: [i64; 2] = [1, 2];
 
@@ -177,7 +177,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
 }
 
-/// Returns the directions that are scaled together, and the total surface tension γ₀ of all interfaces.
+/// Returns the directions that are scaled together, and the total surface tension γ₀ (kJ/mol/nm²) of all interfaces.
 fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (PressureCoupling, f64) {
     match draft.whole("csurften") {
         0 => {

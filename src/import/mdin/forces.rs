@@ -1,4 +1,4 @@
-//! Translation of cutoffs, PME, and constraints.
+//! Translation of AMBER's cutoffs, PME, and constraints.
 
 use super::{Draft, unexpected};
 use crate::constraint::ConstraintKind;
@@ -7,13 +7,14 @@ use crate::pme::{ORDERS, alpha_for_tolerance};
 use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 
-/// Number of Å per nm. A length in Å is divided by this number, which rounds only once.
+/// Number of Å per nm. Lengths in Å are divided by this number instead of multiplied by 0.1, so that they are rounded
+/// only once.
 const PER_NM: f64 = 10.0;
-/// Smallest cutoff (Å) that, in a system without a cell, means no cutoff.
+/// Smallest cutoff (Å) that means "no cutoff" in a system without a cell.
 const BEYOND: f64 = 999.0;
-/// Default cutoffs in Å: with a cell, and without a cell.
+/// Default cutoffs of AMBER in Å, with a cell and without a cell.
 const USUAL: [f64; 2] = [8.0, 9999.0];
-/// Value of `vdwmeth` for PME of Lennard-Jones interactions.
+/// Value of `vdwmeth` with which AMBER uses PME for Lennard-Jones interactions.
 const LJ_PME: i64 = 3;
 /// Grid spacing of AMBER's PME for Lennard-Jones interactions: 1 Å, in nm.
 const LJ_SPACING: f64 = 0.1;
@@ -52,7 +53,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     constraints(draft);
 }
 
-/// Whether the system has a cell.
+/// Whether the system is periodic. Adds a remark on `ntb` if it is not.
 fn cell(draft: &mut Draft<'_>, igb: i64) -> bool {
     let periodic = draft.whole("ntb") != 0 && (igb == 0 || draft.is_given("ntb"));
     if !periodic {
@@ -74,7 +75,7 @@ fn cutoffs(draft: &mut Draft<'_>, usual: f64) -> [f64; 2] {
     [coulomb, lj]
 }
 
-/// Returns PME with AMBER's parameters if the file sets them; otherwise PME with the default accuracy of `md`.
+/// Returns PME with AMBER's parameters if the file sets them, and otherwise PME with the default accuracy of `md`.
 fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
     let names = ["nfft1", "nfft2", "nfft3"];
     let grid = names.map(|name| draft.count(name) as usize);
@@ -84,7 +85,7 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
         unexpected(draft, "dsum_tol", "expected a number between 0 and 0.1");
         return draft.plan.forces.electrostatics;
     }
-    // AMBER's criterion is the direct-space potential at the cutoff: erfc(α·cut)/cut, with cut in Å
+    // AMBER's tolerance is the direct-space potential at the cutoff, erfc(α·cut)/cut, with cut in Å
     let is_given = coefficient > 0.0;
     let alpha = if is_given { coefficient * PER_NM } else { alpha_for_tolerance(cutoff / PER_NM, tolerance * cutoff) };
     let alpha = readable(alpha);
@@ -117,7 +118,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
     }
     draft.carried_as("forces.coulomb_modifier", &[], "AMBER truncates the potential");
     let method = draft.whole("vdwmeth");
-    // the correction needs the density and therefore a cell
+    // the dispersion correction needs the density and therefore a cell
     let correction = match method {
         LJ_PME if periodic => lj_pme(draft),
         0 | 1 | LJ_PME => {
@@ -132,8 +133,8 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
     draft.plan.forces.dispersion_correction = Setting::Given(correction);
 }
 
-/// Returns the dispersion correction by LJ-PME. In AMBER, LJ-PME uses the grid of electrostatics, whose spacing is
-/// about 1 Å.
+/// Returns the dispersion correction by LJ-PME. AMBER's LJ-PME uses the grid of electrostatics, whose spacing is about
+/// 1 Å.
 fn lj_pme(draft: &mut Draft<'_>) -> DispersionCorrection<LjPmeSpec> {
     draft.carried_as("forces.dispersion_correction", &["vdwmeth"], "LJ-PME");
     let asked = draft.count("order") as usize;

@@ -3,7 +3,7 @@
 
 use crate::import::settings::{Key, absent, carried, no_use, part};
 
-/// All known keys.
+/// All known keys of `&cntrl` and `&ewald`.
 pub(super) const KEYS: &[&[Key]] = &[RUN, OUTPUT, FORCES, COUPLING, EWALD, MODULES];
 
 const RUN: &[Key] = &[

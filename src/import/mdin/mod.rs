@@ -16,7 +16,7 @@ use crate::error::Problem;
 use crate::run::{Minimize, StageKind};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Namelists whose keys are translated.
+/// Namelists whose keys are translated to an input file.
 const TRANSLATED: [&str; 2] = ["cntrl", "ewald"];
 
 /// Whether the text has a namelist that this module translates.
@@ -25,7 +25,7 @@ pub(super) fn is_mdin(text: &str) -> bool {
     { names }.any(|name| TRANSLATED.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
-/// Reads the settings of a file.
+/// Reads the settings of an mdin file.
 pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     let found = namelist::read(text).map_err(|problem| problem.in_file(path))?;
     let mut entries = vec![];
@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     Ok(settings)
 }
 
-/// Translates a file.
+/// Translates an mdin file to a stage.
 pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     if let Some(path) = &draft.files.index {
         let help = "leave out --index: restraints and masks of AMBER contain atom numbers and names";

@@ -1,8 +1,8 @@
 //! Reader of Fortran namelists: `&name key = value, key = 3*value … /`, in any number of lines.
 //!
-//! Blanks and commas separate values. Texts are in quotes; inside a text, a doubled quote stands for one quote. An
+//! Blanks and commas separate values. Texts are in quotes; inside a text, a doubled quote represents one quote. An
 //! exclamation mark begins a comment. A slash, `&end` or `$end` ends a namelist. Lines before, between and after
-//! namelists are not part of them: a title, cards of groups, redirections of files.
+//! namelists (a title, group cards, redirections of files) belong to no namelist.
 
 use super::super::settings::{Entry, shortened};
 use crate::error::Problem;
@@ -11,7 +11,7 @@ use crate::error::Problem;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Namelists {
     pub(super) lists: Vec<Namelist>,
-    /// lines after the first namelist that are outside namelists, with their numbers
+    /// lines after the first namelist that belong to no namelist, with their line numbers
     pub(super) cards: Vec<(usize, String)>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Namelist {
     pub(super) entries: Vec<Entry>,
 }
 
-/// Largest repeat count of a value. No array of AMBER's programs is longer.
+/// Largest repeat count of a value such as `3*1.0`. No array of AMBER's programs is longer.
 const MOST_COPIES: usize = 1000;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads the rest of a line. Returns whether the namelist ends in this line.
+    /// Reads the rest of a line of the namelist. Returns whether the namelist ends on this line.
     fn line(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
         let tokens = tokens(text).map_err(|problem| problem.at_line(number))?;
         for (index, token) in tokens.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Returns the values of the last key, to which `value` is to be appended.
+    /// Returns the values of the last key, to which the caller appends `value`. Fails if no key precedes the value.
     fn values(&mut self, number: usize, value: &str) -> Result<&mut Vec<String>, Problem> {
         let problem = || {
             let message = format!("\"{}\" is before the first key", shortened(value));
@@ -120,7 +120,7 @@ impl Reader {
 
 const SYNTAX: &str = "expected KEY = VALUE, KEY = VALUE … and a slash at the end";
 
-/// Returns the value of a word, or several copies of the value for `3*value`.
+/// Returns the values of a word: one value, or n copies for `n*value`.
 fn copies(word: &str) -> Result<Vec<String>, Problem> {
     let Some((count, value)) = word.split_once('*') else { return Ok(vec![word.to_owned()]) };
     let problem = || Problem::new(format!("\"{}\": this repeated value cannot be read", shortened(word)));
@@ -166,7 +166,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Problem> {
     Ok(tokens)
 }
 
-/// Returns the text in quotes at the beginning of `text`, and the rest of the line. A doubled quote stands for one
+/// Returns the text in quotes at the beginning of `text`, and the rest of the line. A doubled quote represents one
 /// quote.
 fn quoted(text: &str, quote: char) -> Result<(String, &str), Problem> {
     let mut value = String::new();

@@ -1,4 +1,4 @@
-//! Translation of trajectory and energy output.
+//! Translation of AMBER's trajectory and energy output.
 
 use super::Draft;
 use crate::run::{EnergyOptions, Interval, TrajectoryOptions};

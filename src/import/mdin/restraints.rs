@@ -1,8 +1,8 @@
 //! Translation of the restraints of `nmropt = 1`. The file that `DISANG` names has a namelist `&rst` for each
 //! restraint.
 //!
-//! A `&rst` inherits the settings of the previous one, except atoms, r0 and k0. The list ends with a `&rst` without
-//! atoms.
+//! A `&rst` inherits all settings of the previous one except atoms, r0 and k0. A `&rst` without atoms ends the
+//! restraints.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::run::{Interval, RestraintOptions};
 const LARGEST_FILE: u64 = 1 << 24;
 /// Largest number of restraints of a stage.
 const MOST_RESTRAINTS: usize = 1000;
-/// Largest number of groups of a restraint.
+/// Largest number of groups of atoms in a restraint.
 const MOST_GROUPS: usize = 8;
 
-/// Settings that have no equivalent in `md`, and the values with which these settings have no effect.
+/// Settings that have no equivalent in `md`, each with the values for which the setting has no effect.
 const ABSENT: [(&str, &[f64]); 10] = [
     ("nstep1", &[0.0]),
     ("nstep2", &[0.0]),
@@ -33,10 +33,10 @@ const ABSENT: [(&str, &[f64]); 10] = [
     ("rstwt", &[0.0, 0.0, 0.0, 0.0]),
     ("fxyz", &[1.0, 1.0, 1.0]),
 ];
-/// Settings without effect, because they modify settings that are absent, or do not act on a restraint.
+/// Settings without effect, because they only modify settings that are absent, or do not change a restraint.
 const NO_EFFECT: [&str; 12] =
     ["ifntyp", "ixpk", "nxpk", "outxyz", "ninc", "imult", "r1a", "r2a", "r3a", "r4a", "rk2a", "rk3a"];
-/// Types of `&wt` that scale restraints, by their first letters.
+/// Types of `&wt` namelists that scale restraints, by their first letters.
 const WEIGHTS: [&str; 6] = ["rest", "all", "disav", "angav", "torav", "nstep0"];
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -91,7 +91,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     }
 }
 
-/// Entry outside the translated namelists.
+/// Entry outside the namelists `&cntrl` and `&ewald`.
 enum Other<'a> {
     /// name of the restraint file
     Restraints(&'a str),
@@ -124,7 +124,8 @@ fn kind_of(entry: &Entry) -> Other<'_> {
     }
 }
 
-/// Adds the restraints of a file to the stage. Returns the restraints that are left out, with the reasons.
+/// Adds the restraints of the DISANG file at `path` to the stage. Returns the restraints that are left out, with the
+/// reasons.
 fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<Vec<String>, Problem> {
     let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
         Problem::new(format!("cannot read the file: {error}"))
@@ -148,10 +149,10 @@ fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<
     Ok(left)
 }
 
-/// Numbers by the names (in lower case) of their settings, which the next `&rst` inherits.
+/// Settings that the next `&rst` inherits: name in lower case, and numbers.
 type Kept = BTreeMap<String, Vec<f64>>;
 
-/// Reads a `&rst`; `None` if the `&rst` has no atoms.
+/// Reads a `&rst` namelist; `None` if it has no atoms.
 fn one(kept: &mut Kept, entries: &[Entry]) -> Result<Option<Distances>, String> {
     kept.retain(|name, _| !["iat", "igr", "r0", "k0"].iter().any(|start| name.starts_with(start)));
     let mut unknown = None;
@@ -211,10 +212,10 @@ fn is_known(name: &str) -> bool {
         || is_group
 }
 
-/// Returns the values of an array that is set as a whole, `iat = 1, 2`, or element by element, `iat(1) = 1`. Missing
-/// elements have their initial value, zero.
+/// Returns the values of an array that is set as a whole, `iat = 1, 2`, or element by element, `iat(1) = 1`. Elements
+/// that are not set are zero.
 fn list(kept: &Kept, name: &str) -> Vec<f64> {
-    /// Largest group in AMBER.
+    /// Largest number of atoms of a group in AMBER.
     const LONGEST: usize = 200;
     let mut values = kept.get(name).cloned().unwrap_or_default();
     let elements = kept.iter().filter_map(|(key, value)| {

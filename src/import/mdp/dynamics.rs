@@ -1,4 +1,4 @@
-//! Translation of time step, velocities, and barostat.
+//! Translation of time step, velocities and barostat of GROMACS.
 
 use super::groups::Groups;
 use super::{Draft, shortened, steps, temperature};
@@ -7,7 +7,7 @@ use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
-/// Temperature in K at which velocities are generated if the file asks for zero velocities.
+/// Temperature (K) of the velocities that are generated if the file requests zero velocities.
 const COLD: f64 = 1e-3;
 
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
@@ -98,7 +98,7 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
     Some(u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// Returns the number of steps between couplings if the file sets it.
+/// Returns the number of steps between couplings from the key `name`; `None` if the file does not set it.
 pub(super) fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
     let steps = draft.whole(name);
     if steps <= 0 {
@@ -154,8 +154,8 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
 }
 
-/// Returns the directions that are scaled together, with the values of `ref-p` and `compressibility` for each group of
-/// directions, or `None` if a problem was recorded.
+/// Returns the directions that are scaled together, and the values of `ref-p` and `compressibility` for each group of
+/// directions; `None` if a problem was recorded.
 fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])> {
     let word = draft.word("pcoupltype");
     let coupling = match word.as_str() {
@@ -194,8 +194,8 @@ fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])
     Some((coupling, [of(draft, "ref-p")?, of(draft, "compressibility")?]))
 }
 
-/// Returns the values for x, y and z. The input has one value for all directions, or one value for each group of
-/// directions.
+/// Returns the values for x, y and z. `values` has one value for all directions, or one value for each group of
+/// directions that are scaled together.
 fn along(coupling: PressureCoupling, values: &[f64]) -> [f64; 3] {
     let mut along = [values[0]; 3];
     for (value, directions) in values.iter().zip(coupling.extents()).skip(1) {

@@ -1,4 +1,4 @@
-//! Translation of cutoffs, Coulomb and Lennard-Jones interactions, pair lists, and constraints.
+//! Translation of GROMACS' cutoffs, Coulomb and Lennard-Jones interactions, pair lists, and constraints.
 
 use super::Draft;
 use crate::constraint::ConstraintKind;
@@ -8,13 +8,13 @@ use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters};
 use crate::units::BAR;
 
-/// Cutoff (nm) beyond which, in a system without a cell, the file means no cutoff.
+/// Cutoff (nm) above which the file means "no cutoff" in a system without a cell.
 const BEYOND: f64 = 99.0;
 /// Value of `ewald-rtol` from which α is computed if the input sets `forces.pme.spacing`.
 const TOLERANCE: f64 = 1e-5;
 /// Mass of a hydrogen (amu), the lightest atom of biomolecules.
 const HYDROGEN: f64 = 1.008;
-/// Smallest distance in nm at which a switch begins. The distance must be above zero.
+/// Smallest distance (nm) at which a switch begins, because a distance of zero is not allowed.
 const SHORTEST_SWITCH: f64 = 0.001;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -132,7 +132,7 @@ fn spline_order(draft: &mut Draft<'_>) -> usize {
     order
 }
 
-/// Returns the Ewald tolerance of a sum over a mesh.
+/// Returns the Ewald tolerance (`ewald-rtol` or `ewald-rtol-lj`) from the key `name`.
 fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
     let tolerance = draft.real(name);
     if tolerance > 0.0 && tolerance < 0.1 {
@@ -144,13 +144,13 @@ fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
 
 const FOURIER: [&str; 3] = ["fourier-nx", "fourier-ny", "fourier-nz"];
 
-/// Returns the numbers of grid points if the file gives all three.
+/// Returns the numbers of grid points along a, b and c; `None` unless the file sets all three.
 fn grid(draft: &mut Draft<'_>) -> Option<[usize; 3]> {
     let grid = FOURIER.map(|name| draft.count(name) as usize);
     grid.iter().all(|&points| points > 0).then_some(grid)
 }
 
-/// Translates LJ-PME, which uses the grid of electrostatics.
+/// Translates LJ-PME, which in GROMACS uses the grid of electrostatics.
 fn lj_pme(draft: &mut Draft<'_>, cutoff: f64) {
     let order = spline_order(draft);
     let Some(tolerance) = tolerance(draft, "ewald-rtol-lj") else { return };
@@ -321,7 +321,7 @@ fn constraints(draft: &mut Draft<'_>) {
         }
     };
     draft.plan.forces.constraints = kind;
-    // waters with [ settles ] in the topology are rigid whatever the constraints are
+    // waters with [ settles ] in the topology are rigid for every value of `constraints`
     let flexible = draft.plan.system.define.iter().any(|name| name == "FLEXIBLE");
     let rigid = kind != ConstraintKind::None && !flexible;
     draft.plan.forces.rigid_water = rigid;

@@ -1,10 +1,10 @@
-//! Translation of frozen groups.
+//! Translation of GROMACS' freeze groups.
 
 use super::groups::Groups;
 use super::{Draft, shortened};
 use crate::import::settings::folded;
 
-/// Translates each frozen group whose atoms are known and which is frozen in all three directions.
+/// Translates each freeze group whose atoms are known and which is frozen along x, y and z.
 pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     let (groups, directions) = (draft.words("freezegrps"), draft.words("freezedim"));
     if groups.is_empty() {

@@ -1,7 +1,7 @@
-//! Groups of atoms as selections. The groups are those of an index file; without an index file, the default groups of
-//! GROMACS.
+//! Conversion of groups of atoms to selections. The groups are those of an index file; without an index file, the
+//! default groups of GROMACS.
 //!
-//! An index file has headings `[ name ]`, each followed by the numbers of its atoms, which count from 1. Case is
+//! An index file has headings `[ name ]`, each followed by the numbers of the atoms of the group, from 1. Case is
 //! ignored in the names of groups.
 
 use std::path::Path;
@@ -31,7 +31,7 @@ const DEFAULTS: [(&str, &str); 12] = [
 /// Largest index file in bytes, enough for all atoms of the largest systems in several groups.
 const LARGEST_FILE: u64 = 1 << 30;
 
-/// Groups to which names in a file refer.
+/// Groups to which an mdp file can refer by name.
 pub(super) enum Groups {
     Default,
     OfFile(Vec<Group>),
@@ -57,8 +57,8 @@ impl Groups {
         }
     }
 
-    /// Returns the selection of a group's atoms; `None` if the group does not exist, is empty, or consists of too
-    /// many ranges.
+    /// Returns a selection of the atoms of a group; `None` if the group does not exist, is empty, or has too many
+    /// ranges of consecutive atoms.
     pub(super) fn selection(&self, name: &str) -> Option<String> {
         match self {
             Groups::Default => {
@@ -67,13 +67,13 @@ impl Groups {
             }
             Groups::OfFile(groups) => {
                 let mut named = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(name));
-                // GROMACS refuses a name that belongs to two groups
+                // two groups of the same name count as unknown, because GROMACS refuses an ambiguous name
                 named.next().filter(|_| named.next().is_none()).and_then(|group| indices(&group.atoms))
             }
         }
     }
 
-    /// Returns the selections of the groups with these names; `None` if one of the groups is missing.
+    /// Returns the selections of the groups with these names; `None` if one of the groups has no selection.
     pub(super) fn selections(&self, names: &[&str]) -> Option<Vec<String>> {
         names.iter().map(|name| self.selection(name)).collect()
     }

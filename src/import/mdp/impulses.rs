@@ -1,16 +1,18 @@
-//! Translation of multiple time steps.
+//! Translation of GROMACS' multiple time steps.
 
 use super::Draft;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::run::{Dynamics, StageOutput, misplaced};
 
-/// Forces of GROMACS' second level that are translated: the long-range forces, which are those of reciprocal space.
+/// Word for the forces of GROMACS' second level that are translated: the long-range nonbonded forces, which are those
+/// of reciprocal space.
 const LONG_RANGE: &str = "longrange-nonbonded";
 
-/// Range of the interval in the input file. The value 1 is not included, because GROMACS refuses it.
+/// Allowed values of the interval in the mdp file. The value 1 is not included, because GROMACS refuses it.
 const EVERY: std::ops::RangeInclusive<u32> = 2..=100;
 
-/// Returns the stage with its multiple time steps. This function must be called after everything else is translated.
+/// Returns the stage with multiple time steps, if the file requests them. Must be called after all other settings of
+/// the stage are translated.
 pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
     if !draft.flag("mts") {
         return stage;

@@ -2,7 +2,7 @@
 
 use crate::import::settings::{Key, absent, carried, no_use, part};
 
-/// All keys of the manual, including keys that were removed.
+/// All keys of the manual, including keys that newer versions of GROMACS have removed.
 pub(super) const KEYS: &[&[Key]] = &[RUN, OUTPUT, FORCES, COUPLING, MODULES, REMOVED];
 
 const RUN: &[Key] = &[
@@ -281,7 +281,7 @@ const REMOVED: &[Key] = &[
 
 const GONE: &str = "GROMACS ignores it";
 
-/// Renamed keys: old name and present name.
+/// Renamed keys: the old name, and the name in the table.
 pub(super) const RENAMED: [(&str, &str); 9] = [
     ("nstxtcout", "nstxout-compressed"),
     ("xtc-grps", "compressed-x-grps"),

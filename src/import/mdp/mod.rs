@@ -29,7 +29,7 @@ fn without_comment(line: &str) -> &str {
     line.split(';').next().unwrap_or_default().trim()
 }
 
-/// Reads the settings of a file.
+/// Reads the settings of an mdp file.
 pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     let mut entries = vec![];
     for (index, line) in text.lines().enumerate() {
@@ -56,7 +56,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     Settings::new(path.to_owned(), keys::KEYS, entries)
 }
 
-/// Translates a file.
+/// Translates an mdp file to a stage.
 pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     let groups = Groups::of(draft);
     preprocessor(draft);
@@ -81,7 +81,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     }
 }
 
-/// Prefix of macros that switch position restraints on.
+/// Prefix of the macros of `define` that enable position restraints.
 const RESTRAINTS: &str = "POSRES";
 
 fn preprocessor(draft: &mut Draft<'_>) {
@@ -102,7 +102,7 @@ fn preprocessor(draft: &mut Draft<'_>) {
     }
     for word in draft.words("include") {
         match word.strip_prefix("-I").filter(|folder| !folder.is_empty()) {
-            // the path is relative to the working directory, as for grompp
+            // paths in `include` are relative to the working directory, as for grompp
             Some(folder) => {
                 draft.plan.system.include.push(std::path::absolute(folder).unwrap_or_else(|_| folder.into()))
             }
@@ -133,7 +133,7 @@ fn minimisation(draft: &mut Draft<'_>) -> StageKind {
     StageKind::Minimize(Minimize { steps, force_tolerance, initial_step })
 }
 
-/// Returns the number of steps of a stage; -1 means a run that has no end.
+/// Returns the number of steps of a stage. In GROMACS -1 means a run without end.
 fn steps(draft: &mut Draft<'_>) -> u64 {
     let steps = draft.whole("nsteps");
     draft.carried("stage.steps", &["nsteps"]);

@@ -1,4 +1,4 @@
-//! Translation of trajectory and energy output.
+//! Translation of GROMACS' trajectory and energy output.
 
 use super::groups::Groups;
 use super::{Draft, shortened};
@@ -43,7 +43,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
             velocities: false,
             forces: false,
             images: false,
-            // rounded, to hide rounding errors in the last digits of a quotient
+            // the quotient is rounded, to remove rounding errors in its last digits
             precision: Some(format!("{step:.6e}").parse().unwrap_or(step)),
             select: selection(draft, known, &mut names),
         });
@@ -59,7 +59,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     draft.plan.output.energies = (energies > 0).then_some(EnergyOptions { every: Interval::Steps(energies) });
 }
 
-/// Returns the selection of the atoms in compressed frames; `None` = all atoms.
+/// Returns the selection of the atoms in compressed frames; `None` for all atoms.
 fn selection(draft: &mut Draft<'_>, known: &Groups, names: &mut Vec<&str>) -> Option<String> {
     let groups = draft.words("compressed-x-grps");
     if groups.is_empty() {

@@ -1,7 +1,7 @@
 //! Translation of the position restraints that the topology contains and that macros of `define` enable.
 //!
-//! Atoms with the same shape and force constant of the potential become one entry of the stage. The entry selects its
-//! atoms by words if some words match exactly these atoms; otherwise by their numbers.
+//! Atoms whose restraints have the same shape and force constant become one entry of `position_restraints`. The entry
+//! selects its atoms by keywords if one of [`SELECTIONS`] matches exactly these atoms, and otherwise by their indices.
 
 use super::{Draft, shortened};
 use crate::format::{AtomRestraint, RestraintShape, TopologyOptions, read_position_restraints, read_topology_with};
@@ -11,7 +11,7 @@ use crate::run::PositionRestraint;
 use crate::select::select;
 use crate::system::Topology;
 
-/// Selections that are compared with the set of restrained atoms.
+/// Selections by keywords whose atoms are compared with the restrained atoms.
 const SELECTIONS: [&str; 8] = [
     "protein and heavy",
     "protein and name CA",
@@ -23,16 +23,16 @@ const SELECTIONS: [&str; 8] = [
     "heavy",
 ];
 
-/// Atoms whose energies depend on their displacements in the same way.
+/// Restrained atoms with the same potential.
 struct Group {
     force_constant: f64,
-    /// radius of the flat bottom, nm
+    /// radius of the flat bottom of the potential, nm
     flat_radius: f64,
     /// atoms, counted from 1
     atoms: Vec<u32>,
 }
 
-/// Translates the restraints of the topology. `macros` are the macros of `define` that may switch them on.
+/// Translates the position restraints of the topology. `macros` are the macros of `define` that may enable them.
 pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
     let system = &draft.plan.system;
     let of_files = draft.files.include.iter();
@@ -102,8 +102,8 @@ fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
     }
 }
 
-/// Groups atoms by their restraint potentials, in the order of the topology. Also returns the features of restraints
-/// that `md` does not have.
+/// Groups atoms by their restraint potentials, in the order of the topology. Also returns the features of the
+/// restraints that `md` lacks.
 fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     let (mut groups, mut left): (Vec<Group>, Vec<String>) = (vec![], vec![]);
     let (mut uneven, mut other) = (vec![], 0usize);
@@ -124,7 +124,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
             continue;
         }
         let atom = restraint.atom + 1;
-        // a second restraint acts on the same atom besides the first one, so it belongs to another group
+        // if an atom has two restraints with the same potential, the second one belongs to a further group, because
+        // both must act
         let fits = |group: &&mut Group| {
             (group.force_constant, group.flat_radius) == (force_constant, flat_radius)
                 && group.atoms.last() != Some(&atom)
@@ -156,8 +157,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     (groups, left)
 }
 
-/// Returns selections that together match the atoms, which are counted from 1. The result is a single selection if
-/// words suffice, or if the atoms form only a few ranges.
+/// Returns selections that together match `atoms`, whose numbers count from 1. The result is a single selection if
+/// keywords suffice, or if the atoms form only a few ranges.
 fn selections(topology: Option<&Topology>, atoms: &[u32]) -> Vec<String> {
     let mut sorted: Vec<u32> = atoms.iter().map(|atom| atom - 1).collect();
     sorted.sort_unstable();

@@ -1,8 +1,9 @@
-//! Translation of the pull code: coordinates between groups become restraints of collective variables.
+//! Translation of GROMACS' pull code: pull coordinates between groups become restraints of collective variables.
 //!
 //! Three potentials of a distance, an angle or a dihedral between centers of mass have the same meaning in `md`
-//! (manual, "The pull code"): the harmonic potential k/2 (ξ − ξ₀ − v t)², a wall, and the linear potential k ξ of a
-//! constant force. For other geometries and potentials there is a remark instead of a restraint.
+//! (GROMACS manual, "The pull code"): the harmonic potential k/2 (ξ − ξ₀ − v t)² of a variable ξ with reference ξ₀ and
+//! rate v, a flat-bottomed potential (wall), and the linear potential k ξ of a constant force. Other geometries and
+//! potentials are reported in a remark instead of translated.
 
 use super::groups::Groups;
 use super::{Draft, shortened};
@@ -11,7 +12,7 @@ use crate::import::settings::{folded, real};
 use crate::restraint::{Potential, VariableKind, Well};
 use crate::run::{Interval, Restraint, RestraintOptions};
 
-/// Largest number of coordinates that are translated.
+/// Largest number of pull coordinates that are translated.
 const MOST_COORDINATES: u64 = 100;
 /// Settings of a pull coordinate from which a restraint follows.
 const DETAILS: [&str; 10] = ["groups", "geometry", "type", "dim", "init", "start", "rate", "k", "vec", "origin"];
@@ -58,7 +59,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
     }
 }
 
-/// Translates the output intervals of values and forces to rows of `restraints.csv`.
+/// Translates the output intervals of pull coordinates and forces to the interval of the rows in `restraints.csv`.
 fn table(draft: &mut Draft<'_>) {
     let names = ["pull-nstxout", "pull-nstfout"];
     let every = names.map(|name| draft.count(name)).into_iter().filter(|&every| every > 0).min();
@@ -84,7 +85,7 @@ impl<'a> Coordinate<'_, 'a> {
         }
     }
 
-    /// Returns the restraint, or the reason why the coordinate cannot be translated.
+    /// Returns the restraint of the pull coordinate. The error is the reason why it cannot be translated.
     fn restraint(&self, is_dynamics: bool) -> Result<Restraint, String> {
         let (kind, numbers) = self.variable()?;
         let (mut groups, mut gather_around) = (vec![], vec![]);
@@ -112,7 +113,8 @@ impl<'a> Coordinate<'_, 'a> {
         Ok(Restraint { kind, groups, gather_around, along, reference: None, potential })
     }
 
-    /// Returns the atom relative to which the periodic images of a group's atoms are chosen, if the file gives one.
+    /// Returns the selection of the atom around which the periodic images of a group's atoms are chosen; `None` if the
+    /// file sets no such atom.
     fn gather_around(&self, group: &str) -> Result<Option<String>, String> {
         let text = self.draft.text(&format!("pull-group{group}-pbcatom")).trim();
         match text.parse::<u32>() {
@@ -126,8 +128,8 @@ impl<'a> Coordinate<'_, 'a> {
         format!("pull-coord{}-{detail}", self.number)
     }
 
-    /// Returns the variable that is pulled, and the numbers of its groups. An angle is the angle between vectors from
-    /// one group to the next.
+    /// Returns the kind of the variable that is pulled, and the numbers of its groups. An angle is that between the
+    /// vectors from one group to the next.
     fn variable(&self) -> Result<(VariableKind, Vec<&'a str>), String> {
         let numbers: Vec<&str> = self.value("groups").split_whitespace().collect();
         match (folded(self.value("geometry")).as_str(), &numbers[..]) {
@@ -153,7 +155,7 @@ impl<'a> Coordinate<'_, 'a> {
         let is_torsion = kind == VariableKind::Torsion;
         let (below, above) = match folded(self.value("type")).as_str() {
             "" | "umbrella" => (Some(0.0), Some(0.0)),
-            // a positive k pulls the groups together, so the force on the variable is −k
+            // a positive k of GROMACS pulls the groups together, so that the force on the distance is −k
             "constantforce" if k != 0.0 && !is_torsion => return Ok(Potential::Force(-k)),
             "flatbottom" | "flatbottomhigh" | "constantforce" if is_torsion => {
                 return Err("md has no single wall and no constant force for torsions".to_owned());

@@ -1,4 +1,4 @@
-//! Translation of the thermostat, its groups, and annealing.
+//! Translation of GROMACS' thermostat, its temperature groups, and simulated annealing.
 
 use super::dynamics::interval;
 use super::groups::Groups;
@@ -10,8 +10,8 @@ use crate::run::Dynamics;
 
 /// Temperature group of `tc-grps`.
 struct Group {
-    /// selection of the group's atoms; `None` if only an index file could define them, or if the group has all atoms
-    /// that are in no other group
+    /// selection of the group's atoms; `None` if the group has all atoms that are in no other group, or if only an
+    /// index file could define it
     selection: Option<String>,
     temperature: Schedule,
     coupling_time: f64,
@@ -20,7 +20,8 @@ struct Group {
 pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Groups) {
     let Some((key, kind)) = method(draft) else { return };
     let Some(mut groups) = groups(draft, key, kind, known) else { return };
-    // the thermostat of all atoms outside other groups has the values of the first group without a selection
+    // the first group without a selection, or else the last group, sets the thermostat of all atoms that are in no
+    // other group
     let base = groups.iter().position(|group| group.selection.is_none()).unwrap_or(groups.len() - 1);
     let base = groups.remove(base);
     let differ =
@@ -46,7 +47,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
     stage.thermostat = Some(thermostat);
 }
 
-/// Returns the kind of thermostat, and the key that names it; `None` without a thermostat.
+/// Returns the kind of thermostat, and the mdp key that selects it; `None` without a thermostat.
 fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
     let integrator = draft.word("integrator");
     let (key, method) = match integrator.as_str() {
@@ -86,11 +87,11 @@ fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
     Some((key, kind))
 }
 
-/// Returns the coupled groups; `None` if there are no groups, or after a problem.
+/// Returns the temperature groups; `None` if there are no groups, or if a problem was recorded.
 fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known: &Groups) -> Option<Vec<Group>> {
     let names = draft.words("tc-grps");
     let times = match draft.reals("tau-t") {
-        // in Brownian dynamics, one friction for all groups may take the place of the coupling times
+        // Brownian dynamics may have one friction for all groups instead of coupling times
         times if times.is_empty() => vec![1.0; names.len()],
         times => times,
     };
@@ -106,8 +107,8 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
     let groups: Vec<Group> = groups
         .map(|((name, time), temperature)| {
-            // the input file states the friction, which is the inverse of the time, and some f64 are not exactly the
-            // inverse of another
+            // the input file of `md` states the friction, the inverse of the coupling time; rounded so that the inverse
+            // of the friction is the coupling time again
             let friction = kind == ThermostatKind::Langevin;
             let coupling_time = if friction { time.recip().recip() } else { time };
             Group { selection: known.selection(name), temperature, coupling_time }
@@ -129,7 +130,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     Some(groups)
 }
 
-/// Returns the temperatures of all groups with their annealing.
+/// Returns the temperatures (K) of all groups as functions of time, with annealing if the file requests it.
 fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule>> {
     let methods = draft.words("annealing");
     let constant = || Some(temperatures.iter().map(|&temperature| temperature.into()).collect());

@@ -1,4 +1,4 @@
-//! Methods that divide frames into clusters.
+//! Algorithms that divide frames into clusters.
 
 use rayon::prelude::*;
 
@@ -29,9 +29,10 @@ impl Partition {
     }
 }
 
-/// Clusters of Daura et al., Angew. Chem. Int. Ed. 38, 236 (1999),
+/// Clusters frames as Daura et al., Angew. Chem. Int. Ed. 38, 236 (1999),
 /// doi:10.1002/(SICI)1521-3773(19990115)38:1/2<236::AID-ANIE236>3.0.CO;2-M: the frame with the most neighbours within
-/// the cutoff (nm) is the center of a cluster of all of these neighbours. They are removed, and so on.
+/// the cutoff (nm) is the center of a cluster, whose members are this frame and its neighbours. The members are
+/// removed, and the search is repeated for the remaining frames.
 pub(super) fn gromos(matrix: &RmsdMatrix, cutoff: f64) -> Partition {
     let count = matrix.frames;
     let is_near = |rmsd: f32| f64::from(rmsd) <= cutoff;
@@ -41,7 +42,7 @@ pub(super) fn gromos(matrix: &RmsdMatrix, cutoff: f64) -> Partition {
     let mut centers = vec![];
     loop {
         let left = (0..count).filter(|&frame| clusters[frame].is_none());
-        // of frames with as many neighbours, the first
+        // if several frames have the most neighbours, the first of them is the center
         let Some(center) = left.min_by_key(|&frame| std::cmp::Reverse(neighbours[frame])) else { break };
         let row = matrix.row(center);
         let members: Vec<usize> = (0..count).filter(|&i| clusters[i].is_none() && is_near(row[i])).collect();
@@ -55,16 +56,16 @@ pub(super) fn gromos(matrix: &RmsdMatrix, cutoff: f64) -> Partition {
     Partition { clusters: clusters.into_iter().flatten().collect(), centers }.sorted()
 }
 
-/// Average linkage (UPGMA; Sokal & Michener, Univ. Kansas Sci. Bull. 38, 1409 (1958)): the two clusters with the
-/// smallest mean RMSD between their frames are merged, until the mean is larger than the cutoff (nm), or until only
-/// `least` clusters are left. The center of a cluster is the frame with the smallest sum of RMSDs to its other
-/// frames.
+/// Clusters frames by average linkage (UPGMA; Sokal & Michener, Univ. Kansas Sci. Bull. 38, 1409 (1958)): the two
+/// clusters with the smallest mean RMSD between their frames are merged, until this mean exceeds the cutoff (nm), or
+/// until only `least` clusters are left. The center of a cluster is the frame with the smallest sum of RMSDs to its
+/// other frames.
 pub(super) fn average_linkage(matrix: &RmsdMatrix, cutoff: f64, least: usize) -> Partition {
     let count = matrix.frames;
     let mut condensed: Vec<f32> = Vec::with_capacity(count * count.saturating_sub(1) / 2);
     (0..count).for_each(|frame| condensed.extend_from_slice(&matrix.row(frame)[frame + 1..]));
     let dendrogram = kodama::linkage(&mut condensed, count, kodama::Method::Average);
-    // members of each cluster of the dendrogram: the frames, then the clusters of its steps
+    // members of each cluster of the dendrogram: the single frames, then the clusters that the merging steps create
     let mut members: Vec<Vec<usize>> = (0..count).map(|frame| vec![frame]).collect();
     for step in dendrogram.steps().iter().take(count.saturating_sub(least)) {
         if f64::from(step.dissimilarity) > cutoff {
@@ -87,7 +88,7 @@ pub(super) fn average_linkage(matrix: &RmsdMatrix, cutoff: f64, least: usize) ->
     Partition { clusters, centers }.sorted()
 }
 
-/// Returns the frame with the smallest sum of RMSDs to the others.
+/// Returns the member with the smallest sum of RMSDs to the other members.
 fn medoid(matrix: &RmsdMatrix, members: &[usize]) -> u32 {
     let sum = |frame: usize| members.iter().map(|&other| f64::from(matrix.row(frame)[other])).sum::<f64>();
     let sums: Vec<f64> = members.iter().map(|&frame| sum(frame)).collect();
@@ -95,7 +96,7 @@ fn medoid(matrix: &RmsdMatrix, members: &[usize]) -> u32 {
     least.map_or(0, |place| members[place] as u32)
 }
 
-/// Nearest and second nearest center of a frame.
+/// Nearest center of a frame, with the RMSDs to the nearest and to the second nearest center.
 #[derive(Clone, Copy, Debug)]
 struct Nearest {
     /// index of the nearest center
@@ -104,12 +105,12 @@ struct Nearest {
     rmsd: [f64; 2],
 }
 
-/// Partition around medoids (Kaufman & Rousseeuw, Finding Groups in Data, 1990, doi:10.1002/9780470316801): the centers
-/// minimise the sum of RMSDs of all frames to their nearest center, so that no exchange of a center for another frame
-/// makes it smaller.
+/// Partitions frames around medoids (Kaufman & Rousseeuw, Finding Groups in Data, 1990, doi:10.1002/9780470316801): the
+/// centers are a local minimum of the sum of RMSDs of all frames to their nearest center. No exchange of one center for
+/// another frame lowers this sum.
 ///
-/// All exchanges of one frame are evaluated together (Schubert & Rousseeuw, Inf. Syst. 101, 101804 (2021),
-/// doi:10.1016/j.is.2021.101804).
+/// The changes of the sum by all exchanges of a center for one frame are computed together (Schubert & Rousseeuw, Inf.
+/// Syst. 101, 101804 (2021), doi:10.1016/j.is.2021.101804).
 pub(super) fn k_medoids(matrix: &RmsdMatrix, clusters: usize) -> Partition {
     let count = matrix.frames;
     let mut centers = first_centers(matrix, clusters.min(count));
@@ -120,7 +121,7 @@ pub(super) fn k_medoids(matrix: &RmsdMatrix, clusters: usize) -> Partition {
         let best = exchanges.min_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
         let total: f64 = nearest.iter().map(|nearest| nearest.rmsd[0]).sum();
         match best {
-            // smaller changes are rounding errors of sums
+            // changes below 1e-9 of the sum are rounding errors
             Some((change, center, frame)) if change < -1e-9 * total => centers[center] = frame,
             _ => {
                 let clusters = nearest.iter().map(|nearest| nearest.center as u32).collect();
@@ -131,7 +132,7 @@ pub(super) fn k_medoids(matrix: &RmsdMatrix, clusters: usize) -> Partition {
     }
 }
 
-/// Chooses centers one after another, each such that the sum of RMSDs becomes smallest.
+/// Chooses the initial centers one after another. Each new center lowers the sum of RMSDs to the nearest center most.
 fn first_centers(matrix: &RmsdMatrix, clusters: usize) -> Vec<usize> {
     let count = matrix.frames;
     let mut least = vec![f64::INFINITY; count];
@@ -166,14 +167,15 @@ fn nearest_centers(matrix: &RmsdMatrix, centers: &[usize]) -> Vec<Nearest> {
     (0..matrix.frames).into_par_iter().map(nearest).collect()
 }
 
-/// Returns the change of the sum of RMSDs by the best exchange of a center for `frame`, the center, and `frame`.
+/// Finds the center whose exchange for `frame` lowers the sum of RMSDs most. Returns the change of the sum, the center,
+/// and `frame`.
 fn best_exchange(matrix: &RmsdMatrix, nearest: &[Nearest], centers: usize, frame: usize) -> (f64, usize, usize) {
-    // change that every exchange has in common, and the additional change by the removal of each center
+    // change of the sum that is the same for every exchange, and the additional change by the removal of each center
     let (mut common, mut removal) = (0.0, vec![0.0; centers]);
     for (&rmsd, &Nearest { center, rmsd: [first, second] }) in matrix.row(frame).iter().zip(nearest) {
         let rmsd = f64::from(rmsd);
         common += (rmsd - first).min(0.0);
-        // without its center, the frame goes to the new center or to its second nearest
+        // if its center is removed, this frame goes to the new center or to its second nearest center
         removal[center] += rmsd.min(second) - rmsd.min(first);
     }
     let best = (0..centers).min_by(|&a, &b| removal[a].total_cmp(&removal[b])).unwrap_or(0);
@@ -190,7 +192,7 @@ mod tests {
         RmsdMatrix { frames: points.len(), values }
     }
 
-    /// Groups of three, four and one points, mixed.
+    /// Points in mixed order, which form groups of three, four and one.
     const POINTS: [f32; 8] = [10.0, 0.0, 10.25, 1.0, 0.5, 10.5, 20.0, 10.75];
 
     #[test]
@@ -208,14 +210,16 @@ mod tests {
         }
     }
 
-    /// Point 1 is the first of the points 0 to 4 that has two neighbours within 1; the points 3 and 4 are left.
+    /// Point 1 is the first of the points 0 to 4 that has two neighbours within 1. Its cluster leaves the points 3 and
+    /// 4.
     #[test]
     fn gromos_removes_neighbours() {
         let found = gromos(&line(&[0.0, 1.0, 2.0, 3.0, 4.0]), 1.0);
         assert_eq!(found, Partition { clusters: vec![0, 0, 0, 1, 1], centers: vec![1, 3] });
     }
 
-    /// Mean distances: 0 and 1 merge at 1, 3.5 joins them at (3.5 + 2.5)/2 = 3.
+    /// The points 0 and 1 merge at a mean distance of 1; the point at 3.5 joins them at the mean distance (3.5 + 2.5)/2
+    /// = 3.
     #[test]
     fn average_linkage_compares_means() {
         let matrix = line(&[0.0, 1.0, 3.5]);
@@ -224,7 +228,7 @@ mod tests {
         assert_eq!(average_linkage(&line(&[1.0]), 1.0, 1).clusters, [0]);
     }
 
-    /// The result is compared with all choices of two centers.
+    /// The centers of [`k_medoids`] are compared with the best of all choices of two centers.
     #[test]
     fn medoids_are_optimal_for_few_points() {
         let points: Vec<f32> = (0..13).map(|i| (i * i % 17) as f32 + 0.1 * i as f32).collect();
@@ -236,7 +240,7 @@ mod tests {
         let least = pairs.map(|pair| cost(&pair)).fold(f32::INFINITY, f32::min);
         let centers: Vec<usize> = k_medoids(&matrix, 2).centers.iter().map(|&c| c as usize).collect();
         assert!((cost(&centers) - least).abs() < 1e-4, "{centers:?}");
-        // one center is the median, and as many centers as points are the points
+        // the only center of one cluster is the median; with as many clusters as points every point is a center
         assert_eq!(k_medoids(&line(&[5.0, 0.0, 1.0]), 1).centers, [2]);
         assert_eq!(k_medoids(&line(&[5.0, 0.0, 1.0]), 9).centers, [0, 1, 2]);
     }

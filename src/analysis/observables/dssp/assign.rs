@@ -1,11 +1,11 @@
-//! Classes of residues of one structure.
+//! Assignment of DSSP classes to the residues of one structure.
 
 use crate::cell::{PeriodicCell, displacement};
 use crate::pair::Neighbours;
 use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
-/// Class of a residue.
+/// Secondary structure class of a residue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Loop,
@@ -33,12 +33,12 @@ impl Class {
         Class::Bend,
     ];
 
-    /// Returns the letter of DSSP; `C` for a loop, which DSSP leaves blank.
+    /// Returns the letter that DSSP prints for the class; `C` for a loop, which DSSP leaves blank.
     pub(super) fn letter(self) -> char {
         ['C', 'H', 'B', 'E', 'G', 'I', 'P', 'T', 'S'][self as usize]
     }
 
-    /// Returns a name for the user.
+    /// Returns the name of the class for the user.
     pub(super) fn name(self) -> &'static str {
         ["loop", "α helix", "bridge", "strand", "3₁₀ helix", "π helix", "polyproline", "turn", "bend"][self as usize]
     }
@@ -51,20 +51,21 @@ pub(super) struct Backbone {
     pub(super) ca: Vec3,
     pub(super) c: Vec3,
     pub(super) o: Vec3,
-    /// whether N has no hydrogen
+    /// whether N has no hydrogen, because the residue is a proline
     pub(super) proline: bool,
 }
 
-/// 0.42 e · 0.20 e · 332 Å kcal/mol/e², the constant of Kabsch & Sander, in nm kcal/mol.
+/// Constant K of the energy of a hydrogen bond (Kabsch & Sander), in nm kcal/mol: 0.42 e · 0.20 e · 332 Å kcal/mol/e².
 const COUPLING: f64 = 0.42 * 0.20 * 33.2;
 /// Energy in kcal/mol below which two groups form a hydrogen bond (Kabsch & Sander).
 const BOND_ENERGY: f64 = -0.5;
-/// Lowest energy in kcal/mol, which atoms that are too close have, too, and the distance (nm) that is too close (DSSP).
+/// Lowest energy of a hydrogen bond in kcal/mol. Bonds whose atoms are too close have this energy, too; the constant
+/// after this one is the distance (nm) below which atoms are too close (DSSP).
 const LEAST_ENERGY: f64 = -9.9;
 const LEAST_DISTANCE: f64 = 0.05;
-/// Number of steps in 1 kcal/mol to which energies are rounded (DSSP).
+/// Number of steps per kcal/mol to which energies are rounded (DSSP).
 const STEPS: f64 = 1000.0;
-/// Largest distance (nm) of the CA of two residues that may form a hydrogen bond (DSSP).
+/// Largest distance (nm) between the CA atoms of two residues that may form a hydrogen bond (DSSP).
 const CA_DISTANCE: f64 = 0.9;
 /// Largest length (nm) of a peptide bond (DSSP).
 const PEPTIDE_BOND: f64 = 0.25;
@@ -73,7 +74,8 @@ const NH_BOND: f64 = 0.1;
 /// Angle (degrees) between the directions from CA(i − 2) to CA(i) and from CA(i) to CA(i + 2) above which the chain is
 /// bent (Kabsch & Sander).
 const BEND: f64 = 70.0;
-/// φ and ψ (degrees) of a polyproline helix, the largest deviation, and the least number of residues (DSSP 4).
+/// φ and ψ (degrees) of a polyproline helix. The constants after this one are the largest deviation from these angles
+/// and the least number of residues of a polyproline helix (DSSP 4).
 const POLYPROLINE: [f64; 2] = [-75.0, 145.0];
 const POLYPROLINE_DEVIATION: f64 = 29.0;
 const POLYPROLINE_LENGTH: usize = 3;
@@ -90,17 +92,18 @@ pub(super) fn classes(cell: Option<&PeriodicCell>, residues: &[Backbone]) -> Vec
     classes
 }
 
-/// Chains of residues, with their hydrogen bonds.
+/// Residues with their chain breaks and hydrogen bonds.
 struct Chain<'a> {
     cell: Option<&'a PeriodicCell>,
     residues: &'a [Backbone],
     /// number of chain breaks before each residue
     breaks: Vec<usize>,
-    /// residues of which the oxygen accepts the hydrogen of each residue, at most the two of lowest energy
+    /// residues whose oxygens accept the N–H hydrogen of each residue, at most the two of lowest energy
     acceptors: Vec<[Option<usize>; 2]>,
 }
 
-/// Energy (kcal/mol) of the hydrogen bond from `donor`, with hydrogen `h`, to the groups at `acceptor`: C and O.
+/// Returns the energy (kcal/mol) of the hydrogen bond from the N–H group of `donor`, with its hydrogen at `h`, to the
+/// C=O group whose C and O are at `acceptor`.
 fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
     let [c, o] = acceptor;
     let [ho, hc] = [(o - h).norm(), (c - h).norm()];
@@ -112,9 +115,10 @@ fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
     (((hc - ho + no - nc) * STEPS).round() / STEPS).max(LEAST_ENERGY)
 }
 
-/// Returns the distance (nm) between the middles of an N–H and a C–O bond beyond which they form no hydrogen bond. The
-/// energy is a difference of 1/r along both bonds. The mixed second derivative of 1/r is at most 2/r³ in size, so that
-/// |E| ≤ 2 K |NH| |CO|/r³, with the smallest distance r between points of both bonds.
+/// Returns the distance (nm) between the midpoints of an N–H and a C–O bond beyond which the two bonds form no hydrogen
+/// bond. The energy is a difference of 1/r along both bonds. The mixed second derivative of 1/r is at most 2/r³ in
+/// magnitude, so that |E| ≤ 2 K |NH| |CO|/r³, with the constant K = [`COUPLING`] and the smallest distance r between
+/// points of the two bonds.
 fn longest_bond(residues: &[Backbone]) -> f64 {
     let carbonyl = residues.iter().map(|residue| (residue.o - residue.c).norm()).fold(0.0, f64::max);
     let r = (2.0 * COUPLING * NH_BOND * carbonyl / (-BOND_ENERGY - 1.0 / STEPS)).cbrt();
@@ -133,12 +137,12 @@ impl<'a> Chain<'a> {
         chain
     }
 
-    /// Whether the residues from `first` to `last` are one chain.
+    /// Whether the chain has no break between the residues `first` and `last`.
     fn is_unbroken(&self, first: usize, last: usize) -> bool {
         last < self.breaks.len() && self.breaks[first] == self.breaks[last]
     }
 
-    /// Finds the hydrogen bonds.
+    /// Finds the hydrogen bonds of all residues, and keeps two acceptors of each donor.
     fn find_bonds(&mut self) {
         let residues = self.residues;
         let alphas: Vec<Vec3> = residues.iter().map(|residue| residue.ca).collect();
@@ -146,7 +150,7 @@ impl<'a> Chain<'a> {
         let middles: Vec<Vec3> = residues.iter().map(|residue| (residue.c + residue.o) * 0.5).collect();
         let longest = longest_bond(residues).powi(2);
         for (i, donor) in residues.iter().enumerate() {
-            // the hydrogen is opposite to the O of the residue before (Kabsch & Sander)
+            // the N–H bond is antiparallel to the C=O bond of the preceding residue (Kabsch & Sander)
             let before = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i) && !donor.proline);
             let hydrogen = before.map(|before| {
                 let carbonyl = residues[before].c - residues[before].o;
@@ -175,13 +179,13 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Returns the pairs of close residues that may form a bridge, because one of its hydrogen bonds exists. The first
-    /// index is the smaller one, and the pairs are in ascending order.
+    /// Returns the pairs of close residues that may form a bridge, because at least one hydrogen bond of a bridge
+    /// exists. The first index of a pair is the smaller one, and the pairs are in ascending order.
     fn candidates(&self) -> Vec<[usize; 2]> {
         let mut found = vec![];
         for (donor, acceptors) in self.acceptors.iter().enumerate() {
             for &acceptor in acceptors.iter().flatten() {
-                // the cases of `bridge`, in its order
+                // the cases of `bridge`, in the order in which `bridge` tests them
                 let before = donor.wrapping_sub(1);
                 found.extend([[before, acceptor], [acceptor, before], [before, acceptor + 1], [acceptor, donor]]);
             }
@@ -195,12 +199,13 @@ impl<'a> Chain<'a> {
         found
     }
 
-    /// Whether the NH of a residue forms a hydrogen bond with the CO of another.
+    /// Whether the NH of the residue `donor` forms a hydrogen bond with the CO of the residue `acceptor`.
     fn is_bond(&self, donor: usize, acceptor: usize) -> bool {
         self.acceptors[donor].contains(&Some(acceptor))
     }
 
-    /// Returns whether each residue starts a turn: its CO accepts the NH of the residue `stride` later.
+    /// Returns for each residue whether it starts a turn: its CO accepts a hydrogen bond from the NH of the residue
+    /// `stride` later.
     fn turns(&self, stride: usize) -> Vec<bool> {
         let starts = |i| self.is_unbroken(i, i + stride) && self.is_bond(i + stride, i);
         (0..self.residues.len()).map(starts).collect()
@@ -224,7 +229,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Returns φ and ψ of a residue in degrees, if it has neighbours in its chain.
+    /// Returns φ and ψ of a residue in degrees; `None` if it has no preceding or no following residue in its chain.
     fn ramachandran(&self, i: usize) -> Option<[f64; 2]> {
         let before = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i + 1))?;
         let own = &self.residues[i];
@@ -247,10 +252,10 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Returns whether two residues form a bridge, and then whether it is parallel.
+    /// Returns whether the bridge between two residues is parallel; `None` if they form no bridge.
     fn bridge(&self, i: usize, j: usize) -> Option<bool> {
         let inside = i >= 1 && j >= 1 && self.is_unbroken(i - 1, i + 1) && self.is_unbroken(j - 1, j + 1);
-        // the three residues around each do not overlap
+        // residues i − 1 to i + 1 and j − 1 to j + 1 must not overlap
         if !inside || j < i + 3 {
             return None;
         }
@@ -262,7 +267,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Marks residues in ladders of bridges; ladders are joined across bulges.
+    /// Marks the residues of bridges and strands. Ladders of bridges are joined across bulges.
     fn mark_strands(&self, classes: &mut [Class]) {
         let mut ladders: Vec<Ladder> = vec![];
         for [i, j] in self.candidates() {
@@ -295,8 +300,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Whether a bulge connects two ladders: at most one residue more between them on one strand, and at most four on
-    /// the other (Kabsch & Sander).
+    /// Whether a bulge connects two ladders: between them are at most one additional residue on one strand and at most
+    /// four on the other (Kabsch & Sander).
     fn is_bulge(&self, a: &Ladder, b: &Ladder) -> bool {
         let chains = [[a.i, b.i], [a.j, b.j]].map(|[a, b]| self.is_unbroken(a[0].min(b[0]), a[1].max(b[1])));
         if a.parallel != b.parallel || chains.contains(&false) {
@@ -309,7 +314,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Consecutive bridges of one kind between two strands.
+/// Ladder: consecutive bridges of one kind (parallel or antiparallel) between two strands.
 struct Ladder {
     parallel: bool,
     bridges: usize,
@@ -319,7 +324,7 @@ struct Ladder {
 }
 
 impl Ladder {
-    /// Adds a bridge, if it continues the ladder. Returns whether it does.
+    /// Adds a bridge between the residues i and j, if it continues the ladder. Returns whether the bridge was added.
     fn extend(&mut self, parallel: bool, i: usize, j: usize) -> bool {
         let end = usize::from(self.parallel);
         let next = if self.parallel { self.j[1] + 1 } else { self.j[0].wrapping_sub(1) };
@@ -340,8 +345,8 @@ impl Ladder {
     }
 }
 
-/// Marks helices: two consecutive turns of the same kind begin a helix with the second residue. An α helix replaces a
-/// strand, a π helix an α helix, and a 3₁₀ helix nothing (DSSP 2 and later).
+/// Marks helices: two consecutive turns of the same kind begin a helix at the second residue of the first turn. An α
+/// helix replaces a strand, a π helix replaces an α helix, and a 3₁₀ helix replaces neither (DSSP 2 and later).
 fn mark_helices(starts: &[Vec<bool>; 3], classes: &mut [Class]) {
     for (turn, class, replaced) in [
         (1, Class::Alpha, None),

@@ -16,7 +16,7 @@ use crate::system::Topology;
 use crate::vec3::Vec3;
 use assign::{Backbone, Class, classes};
 
-/// Names of the oxygen of the carbonyl group; at the end of a chain force fields name it differently.
+/// Names of the oxygen of the carbonyl group. Force fields use different names at the end of a chain.
 const OXYGEN: [&str; 4] = ["O", "OT1", "OC1", "O1"];
 
 /// Results: class (index, time × residue), the names of the classes (class_name), the residues (0-based), the fraction
@@ -34,7 +34,7 @@ impl Options for DsspOptions {
     }
 }
 
-/// Observable of the class of each residue.
+/// Observable of the secondary structure class of each residue.
 #[derive(Clone, Debug)]
 struct SecondaryStructure {
     text: String,
@@ -49,7 +49,7 @@ struct SecondaryStructure {
     frames: usize,
 }
 
-/// Whether N of a residue is in a ring with CD.
+/// Whether N of a residue is in a ring with CD, as in proline.
 fn is_proline(topology: &Topology, residue: usize) -> bool {
     let named = |atom: u32, name: &str| {
         let atom = &topology.atoms[atom as usize];
@@ -87,7 +87,7 @@ impl SecondaryStructure {
         Ok(Self { text: group.text, residues, atoms, prolines, classes: vec![], frames: 0 })
     }
 
-    /// Returns, for every class, the number of residues of each frame, and the number of frames of each residue.
+    /// Returns for every class the number of its residues in each frame, and the number of its frames for each residue.
     fn counts(&self) -> (Vec<f64>, Vec<f64>) {
         let kinds = Class::ALL.len();
         let residues = self.residues.len();
@@ -104,7 +104,7 @@ impl SecondaryStructure {
     fn plots(&self, times: &[f64], fractions: &[f64]) -> Vec<Plot> {
         let (frames, residues) = (self.frames, self.residues.len());
         let ends = [times.first(), times.last()].map(|time| time.copied().unwrap_or(0.0));
-        // rows are residues, from the first
+        // the rows of the picture are residues, the first residue at the bottom
         let by_residue = (0..residues * frames).map(|at| self.classes[at % frames * residues + at / frames]).collect();
         let numbers = [self.residues.first(), self.residues.last()].map(|n| n.map_or(0.0, |&n| f64::from(n)));
         let line = |(index, class): (usize, &Class)| {
@@ -141,7 +141,8 @@ impl Observable for SecondaryStructure {
     type Sample = Vec<Class>;
 
     fn memory(&self, frames: usize) -> f64 {
-        // the class, its copies for the picture and the result file (4 bytes), and its share of the fractions
+        // 6 bytes per class: the class, its copies for the picture and for the result file (4 bytes), and its part of
+        // the fractions
         6.0 * frames as f64 * self.residues.len() as f64
     }
 

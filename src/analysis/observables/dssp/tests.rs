@@ -1,7 +1,8 @@
 use super::*;
 use crate::vec3::vec3;
 
-/// Returns the position at a distance (nm) from c, at an angle (degrees) to b, and at a torsion (degrees) to a.
+/// Returns the position of a fourth atom d of a chain a–b–c–d, from the length c–d (nm), the angle b–c–d (degrees) and
+/// the torsion a–b–c–d (degrees).
 fn place([a, b, c]: [Vec3; 3], length: f64, angle: f64, torsion: f64) -> Vec3 {
     let unit = |v: Vec3| v * (1.0 / v.norm());
     let along = unit(c - b);
@@ -33,7 +34,8 @@ fn letters(cell: Option<&PeriodicCell>, residues: &[Backbone]) -> String {
     classes(cell, residues).into_iter().map(Class::letter).collect()
 }
 
-/// Atoms N, H, O and C on a line at 0, 0.1, 0.29 and 0.413 nm: 2.7888 (1/0.313 − 1/0.19 + 1/0.29 − 1/0.413) = −2.904.
+/// The atoms N, H, O and C are on a line at 0, 0.1, 0.29 and 0.413 nm, so that the energy is 2.7888 (1/0.313 − 1/0.19 +
+/// 1/0.29 − 1/0.413) = −2.904 kcal/mol.
 #[test]
 fn energy_of_a_linear_bond() {
     let at = |x: f64| vec3(x, 0.0, 0.0);
@@ -42,8 +44,8 @@ fn energy_of_a_linear_bond() {
     assert_eq!(energy(&donor, at(0.1), [at(0.2), at(0.12)]), LEAST_ENERGY);
 }
 
-/// The dihedral angles of ideal helices are those of Arnott & Dover (α, J. Mol. Biol. 30, 209 (1967)), of the 3₁₀ helix
-/// and of polyproline II. The first residue of a helix follows the first residue whose CO accepts a hydrogen bond.
+/// The dihedral angles are those of the ideal α helix (Arnott & Dover, J. Mol. Biol. 30, 209 (1967)), of the 3₁₀ helix
+/// and of polyproline II. A helix begins one residue after the first residue whose CO accepts a hydrogen bond.
 #[test]
 fn ideal_helices() {
     assert_eq!(letters(None, &chain(12, -57.0, -47.0)), "CHHHHHHHHHHC");
@@ -67,7 +69,7 @@ fn faces_of_the_cell_break_no_helix() {
 
 #[test]
 fn chain_breaks_and_prolines_end_helices() {
-    // six residues have two turns, at the residues 0 and 1; five residues have one
+    // a helix of six residues has two turns, at the residues 0 and 1; a helix of five residues has one
     let mut residues = chain(12, -57.0, -47.0);
     residues.remove(6);
     assert_eq!(letters(None, &residues), "CHHHHCCTTTC");
@@ -77,13 +79,14 @@ fn chain_breaks_and_prolines_end_helices() {
     assert_eq!(letters(None, &residues), "CTTTSHHHHHHC");
 }
 
-/// Returns the classes that strands have, for these hydrogen bonds (donor, acceptor) between residues.
+/// Returns the letters of the classes of residues that have only these hydrogen bonds, each given as donor and
+/// acceptor.
 fn strands(residues: usize, bonds: &[(usize, usize)]) -> String {
     let bond = |i: usize| {
         let mut found = bonds.iter().filter(|(donor, _)| *donor == i).map(|(_, acceptor)| *acceptor);
         [found.next(), found.next()]
     };
-    // all residues are close
+    // all residues are close, so that [`Chain::candidates`] excludes no pair by distance
     let [n, ca, c, o] = [Vec3::ZERO; 4];
     let backbones = vec![Backbone { n, ca, c, o, proline: false }; residues];
     let acceptors = (0..residues).map(bond).collect();
@@ -93,10 +96,11 @@ fn strands(residues: usize, bonds: &[(usize, usize)]) -> String {
     classes.into_iter().map(Class::letter).collect()
 }
 
-/// The bonds are those of figure 3 of Kabsch & Sander.
+/// The hydrogen bonds are the patterns of figure 3 of Kabsch & Sander.
 #[test]
 fn bridges_and_ladders() {
-    // residues 3 and 10, and 5 and 8, are bonded both ways; 4 and 9 are between the bonds 5 → 8 and 10 → 3
+    // residues 3 and 10, and residues 5 and 8, have hydrogen bonds in both directions; 4 and 9 are between the bonds 5
+    // → 8 and 10 → 3
     let hairpin = [(3, 10), (10, 3), (5, 8), (8, 5)];
     assert_eq!(strands(14, &hairpin), "CCCEEECCEEECCC");
     // residue 10 is bonded to the neighbours of residue 3

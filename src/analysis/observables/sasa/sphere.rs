@@ -1,4 +1,4 @@
-//! Points on a unit sphere, and how many of them caps leave free.
+//! Points on a unit sphere, and the number of points outside of all caps.
 
 use crate::vec3::{Vec3, vec3};
 use std::f64::consts::PI;
@@ -6,26 +6,26 @@ use std::f64::consts::PI;
 /// Cap of the unit sphere: the points u with u·`direction` > `threshold`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cap {
-    /// a vector of any length
+    /// axis of the cap, of any length
     pub(super) direction: Vec3,
     pub(super) threshold: f64,
 }
 
 /// Number of points of a block.
 const BLOCK: usize = 16;
-/// Margin of the cosines that decide for whole blocks, above their rounding errors.
+/// Margin, above rounding errors, of the cosines by which a whole block is found inside or outside of a cap.
 const MARGIN: f64 = 1e-7;
 
-/// Neighbouring points.
+/// Block of neighbouring points.
 #[derive(Clone, Debug)]
 struct Block {
-    /// unit vector to the middle of the points
+    /// unit vector towards the center of the points
     center: Vec3,
     /// components of the points
     x: [f64; BLOCK],
     y: [f64; BLOCK],
     z: [f64; BLOCK],
-    /// bits of the points that the block has; the last block may have fewer than its size
+    /// bit mask of the points of the block; only the last block may have fewer than [`BLOCK`] points
     present: u16,
 }
 
@@ -33,14 +33,14 @@ struct Block {
 #[derive(Clone, Debug)]
 pub(super) struct Sphere {
     blocks: Vec<Block>,
-    /// largest angle between a point and the center of its block, as cosine and sine
+    /// cosine and sine of the largest angle between a point and the center of its block
     cosine: f64,
     sine: f64,
     count: usize,
 }
 
-/// Returns points on the unit sphere, on a spiral whose turns advance by the golden angle. The points are at equal
-/// intervals along y.
+/// Returns `count` points on the unit sphere, on a spiral whose turns advance by the golden angle. The points are at
+/// equal intervals along y.
 fn spiral(count: usize) -> Vec<Vec3> {
     let golden_angle = PI * (3.0 - 5f64.sqrt());
     let point = |index: usize| {
@@ -52,8 +52,8 @@ fn spiral(count: usize) -> Vec<Vec3> {
     (0..count).map(point).collect()
 }
 
-/// Sorts the points so that each [`BLOCK`] of them is compact: they are cut in two along their longest extent, again
-/// and again, after a whole number of blocks.
+/// Sorts the points so that each [`BLOCK`] of consecutive points is compact: the points are bisected recursively along
+/// their longest extent, at a multiple of the block size.
 fn sort_into_blocks(points: &mut [Vec3]) {
     let blocks = points.len().div_ceil(BLOCK);
     if blocks < 2 {
@@ -75,7 +75,7 @@ fn sort_into_blocks(points: &mut [Vec3]) {
 impl Block {
     fn new(points: &[Vec3]) -> Self {
         let sum: Vec3 = points.iter().copied().sum();
-        // the points of a whole sphere have no middle, and any direction serves
+        // points of a whole sphere have their center at the origin, so that an arbitrary direction is used
         let center = if sum.norm() > MARGIN { sum * (1.0 / sum.norm()) } else { vec3(0.0, 0.0, 1.0) };
         let component =
             |axis: usize| std::array::from_fn(|k| points.get(k).map_or(0.0, |point| point.to_array()[axis]));
@@ -83,7 +83,7 @@ impl Block {
         Block { center, x: component(0), y: component(1), z: component(2), present }
     }
 
-    /// Returns bits of the points inside a cap.
+    /// Returns a bit mask of the points inside a cap.
     fn covered(&self, cap: &Cap) -> u16 {
         let Vec3 { x, y, z } = cap.direction;
         let mut inside = [0; BLOCK];
@@ -106,23 +106,23 @@ impl Sphere {
         Sphere { blocks, cosine, sine: (1.0 - cosine * cosine).max(0.0).sqrt(), count }
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
     /// Returns the number of points that are in no cap. Caps that cover many points should come first. `open` is
-    /// memory for the blocks with free points.
+    /// scratch memory for the blocks with free points.
     pub(super) fn free_points(&self, caps: &[Cap], open: &mut Vec<(usize, u16)>) -> usize {
         open.clear();
         open.extend(self.blocks.iter().enumerate().map(|(index, block)| (index, block.present)));
         for cap in caps {
             let length = cap.direction.norm();
-            // the cosine of the cap's angle; the cap has no point beyond 1, and every point below −1
+            // cosine of the opening angle of the cap; above 1 the cap has no point, below −1 it has every point
             let cosine = (cap.threshold / length).clamp(-1.0, 1.0);
             let sine = (1.0 - cosine * cosine).sqrt();
-            // a block is outside if its center is farther from the direction than the angles of cap and block
-            // together, and inside if its center is nearer than their difference
+            // with θ the angle between cap axis and block center, a block is outside if θ exceeds the sum of the angles
+            // of cap and block, and inside if θ is less than the angle of the cap minus that of the block
             let product = [cosine * self.cosine, sine * self.sine];
             let outside = if cosine <= -self.cosine { -2.0 } else { product[0] - product[1] - MARGIN };
             let inside = if cosine >= self.cosine { 2.0 } else { product[0] + product[1] + MARGIN };

@@ -40,7 +40,7 @@ const ON_BLACK: [[u8; 3]; SERIES] = [
 ];
 
 impl Colour {
-    /// Returns red, green and blue.
+    /// Returns the red, green and blue of a colour in a theme.
     pub(super) fn rgb(self, theme: Theme) -> [u8; 3] {
         let dark = theme == Theme::Dark;
         match self {
@@ -55,12 +55,12 @@ impl Colour {
 /// Further colours of classes: yellow of Okabe and Ito, brown, black, and pale red.
 const FURTHER: [[u8; 3]; 4] = [[0xf0, 0xe4, 0x42], [0x8c, 0x4a, 0x2f], [0x1c, 0x1c, 0x1c], [0xf4, 0xc3, 0xb0]];
 
-/// Colours of classes, which are the same in both themes. They repeat after twelve.
+/// Returns the colours of `count` classes, which are the same in both themes. The colours repeat after twelve.
 pub(super) fn classes(count: usize) -> Vec<[u8; 3]> {
     ON_WHITE.iter().chain(&FURTHER).copied().cycle().take(count).collect()
 }
 
-/// Viridis of Matplotlib at equal distances.
+/// Colour map viridis of Matplotlib, sampled at equal distances.
 const VIRIDIS: [[u8; 3]; 11] = [
     [0x44, 0x01, 0x54],
     [0x48, 0x24, 0x75],
@@ -75,7 +75,7 @@ const VIRIDIS: [[u8; 3]; 11] = [
     [0xfd, 0xe7, 0x25],
 ];
 
-/// RdBu of ColorBrewer, from blue to red, for values on both sides of zero.
+/// Colour map RdBu of ColorBrewer, from blue to red, for values on both sides of zero.
 const DIVERGING: [[u8; 3]; 9] = [
     [0x21, 0x66, 0xac],
     [0x43, 0x93, 0xc3],
@@ -91,7 +91,8 @@ const DIVERGING: [[u8; 3]; 9] = [
 /// Number of colours of a map.
 pub(super) const STEPS: usize = 255;
 
-/// Colours of a map, from the lowest value to the highest. `diverging` is for values on both sides of zero.
+/// Returns the colours of a map, from the lowest value to the highest. If `diverging`, the colours suit values on both
+/// sides of zero.
 pub(super) fn map(diverging: bool) -> Vec<[u8; 3]> {
     let anchors: &[[u8; 3]] = if diverging { &DIVERGING } else { &VIRIDIS };
     let colour = |step: usize| {

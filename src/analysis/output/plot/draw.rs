@@ -17,7 +17,7 @@ pub(super) enum Size {
 }
 
 impl Size {
-    /// Width and height of the area of the data in pixels.
+    /// Returns the width and the height of the data area, in pixels.
     fn area(self) -> [f32; 2] {
         match self {
             Size::Slide => [680.0, 400.0],
@@ -25,7 +25,7 @@ impl Size {
         }
     }
 
-    /// Edge of the area if both axes have the same range.
+    /// Returns the edge (pixels) of the data area if both axes have the same range.
     fn square(self) -> f32 {
         match self {
             Size::Slide => 460.0,
@@ -33,31 +33,31 @@ impl Size {
         }
     }
 
-    /// Largest number of ticks along the horizontal axis.
+    /// Returns the largest number of ticks along the horizontal axis.
     fn horizontal_ticks(self, area: [f32; 2]) -> usize {
         if self == Size::Slide && area == self.area() { 8 } else { 6 }
     }
 }
 
-/// Distance from the edges of the picture.
+/// Distance (pixels) of all content from the edges of the picture.
 const EDGE: f32 = 16.0;
-/// Sizes of text.
+/// Font sizes in pixels.
 const TITLE: f32 = 22.0;
 const LABEL: f32 = 20.0;
 const TICK: f32 = 17.0;
-/// Length of a tick, and distance of its text.
+/// Length of a tick, and the distance between a tick and its text, in pixels.
 const TICK_LENGTH: f32 = 6.0;
 const TICK_DISTANCE: f32 = 6.0;
-/// Height of a row of the legend.
+/// Height of a row of the legend, in pixels.
 const ROW: f32 = 27.0;
 /// Largest number of entries of a legend.
 const MOST_ENTRIES: usize = 24;
-/// Width of the colour bar.
+/// Width of the colour bar, in pixels.
 const BAR: f32 = 22.0;
-/// Height of digits above the baseline, as a fraction of the size of the text.
+/// Height of digits above the baseline, as a fraction of the font size.
 const DIGIT_HEIGHT: f32 = 0.73;
 
-/// Draws a picture.
+/// Lays out a picture and returns its marks.
 pub(super) fn scene(plot: &Plot, format: Size, font: &Font) -> Scene {
     let layers = readable(plot);
     let has_cells = layers.iter().any(|layer| matches!(layer, Layer::Map { .. } | Layer::Classes { .. }));
@@ -121,8 +121,8 @@ fn text(at: [f32; 2], text: &str, size: f32, anchor: Anchor) -> Mark {
     Mark::Text { at, text: text.to_owned(), size, anchor, turned: false, colour: Colour::Ink }
 }
 
-/// Returns a text and a size with which it is no wider than `width`. If the text becomes too small, it is cut, but for
-/// the unit at its end.
+/// Returns a text and a font size with which the text is no wider than `width`. If the size would become too small, the
+/// text is cut, except the unit at its end.
 fn fitted(text: &str, size: f32, width: f32, font: &Font) -> (String, f32) {
     let least = 0.75 * size;
     let smaller = size.min(width / font.width(text).max(1e-3));
@@ -151,7 +151,8 @@ fn range(axis: &Axis, layers: &[Layer], of: impl Fn(&Layer) -> (Option<[f64; 2]>
     let all = extent(found.iter().filter_map(|(range, _)| *range).flatten());
     let margin = found.iter().map(|&(_, margin)| margin).fold(f64::INFINITY, f64::min);
     let [low, high] = widened(all, if margin.is_finite() { margin } else { 0.0 });
-    // what is never negative has no axis below zero, and what ends at zero ends there
+    // an axis of values without a negative one begins at zero or above, and an axis of values without a positive one
+    // ends at zero or below
     match all {
         Some([least, greatest]) if least >= 0.0 && greatest > 0.0 => [low.max(0.0), high],
         Some([least, greatest]) if greatest <= 0.0 && least < 0.0 => [low, high.min(0.0)],
@@ -185,7 +186,8 @@ fn vertical(layer: &Layer) -> (Option<[f64; 2]>, f64) {
     }
 }
 
-/// Returns the entry of the legend of a layer that has its own colour.
+/// Returns the label of a layer that has a colour of its own; `None` for maps and classes, which the legend does not
+/// list.
 fn label(layer: &Layer) -> Option<&str> {
     match layer {
         Layer::Line { label, .. } | Layer::Points { label, .. } | Layer::Bars { label, .. } => Some(label),
@@ -226,7 +228,7 @@ fn rows<'a>(entries: &[Entry<'a>], width: f32, font: &Font) -> Vec<Row<'a>> {
     rows
 }
 
-/// Returns as much of a text as fits into a width in the size of ticks.
+/// Returns the beginning of a text that fits into `width` at the font size of ticks.
 fn cut(text: &str, width: f32, font: &Font) -> String {
     let (text, _) = fitted(text, TICK / 0.75, width, font);
     text
@@ -299,11 +301,11 @@ fn turned(at: [f32; 2], label: &str, length: f32, font: &Font) -> Mark {
     Mark::Text { at, text, size, anchor: Anchor::Middle, turned: true, colour: Colour::Ink }
 }
 
-/// Explanation of colours to the right of the data.
+/// Explanation of colours at the right of the data area.
 enum Side {
-    /// nothing
+    /// no explanation
     Nothing,
-    /// colours of a map
+    /// colour bar of a map, with its ticks
     Bar(ColourBar, Ticks),
     /// names of classes
     Names(Vec<&'static str>),

@@ -1,34 +1,34 @@
-//! The font of pictures: widths and outlines of its characters.
+//! Font of pictures: widths and outlines of its characters.
 
 use tiny_skia::{Path, PathBuilder};
 use ttf_parser::{Face, OutlineBuilder};
 
-/// DejaVu Sans.
+/// Embedded font, DejaVu Sans.
 pub(super) struct Font {
     face: Face<'static>,
 }
 
 impl Font {
-    /// Reads the font.
+    /// Parses the embedded font.
     pub(super) fn new() -> Self {
         Font { face: Face::parse(dejavu::sans::regular(), 0).expect("the font is part of the program") }
     }
 
-    /// Returns the width of a text in units of the font's size.
+    /// Returns the width of a text as a multiple of the font size.
     pub(super) fn width(&self, text: &str) -> f32 {
         text.chars().map(|letter| self.glyph(letter).1).sum()
     }
 
-    /// Returns the number and the width of a character, in units of the font's size. Characters that the font lacks
-    /// are shown as the font's empty box.
+    /// Returns the glyph of a character and its width as a multiple of the font size. The font shows its empty box for
+    /// characters that it lacks.
     fn glyph(&self, letter: char) -> (ttf_parser::GlyphId, f32) {
         let glyph = self.face.glyph_index(letter).unwrap_or_default();
         let advance = f32::from(self.face.glyph_hor_advance(glyph).unwrap_or(0));
         (glyph, advance / f32::from(self.face.units_per_em()))
     }
 
-    /// Returns the outline of a text of size 1 whose baseline starts at the origin, with y downwards. A text without
-    /// ink has none.
+    /// Returns the outline of a text at font size 1 whose baseline starts at the origin, with y downwards; `None` for a
+    /// text without visible characters.
     pub(super) fn outline(&self, text: &str) -> Option<Path> {
         let scale = 1.0 / f32::from(self.face.units_per_em());
         let mut outline = Outline { path: PathBuilder::new(), scale, left: 0.0 };
@@ -42,7 +42,7 @@ impl Font {
     }
 }
 
-/// Path of characters beside each other.
+/// Path of the characters of a text, one after another.
 struct Outline {
     path: PathBuilder,
     scale: f32,
@@ -85,8 +85,8 @@ impl OutlineBuilder for Outline {
 mod tests {
     use super::*;
 
-    /// All characters of axes are in the font. Widths of DejaVu Sans by its `hmtx` table: a space has 651 of 2048, an
-    /// "m" 1995.
+    /// The font has all characters that axes need. By the `hmtx` table of DejaVu Sans a space is 651/2048 of the font
+    /// size wide, and an "m" 1995/2048.
     #[test]
     fn characters_have_widths() {
         let font = Font::new();

@@ -1,23 +1,24 @@
-//! Layers of a picture as marks.
+//! Conversion of the layers of a picture into marks.
 
 use super::colour::{STEPS, classes, map};
 use super::scale::{Scale, counted, extent, thinned, widened};
 use super::scene::{Cells, Colour, EMPTY, Mark};
 use crate::analysis::findings::{Layer, Plot};
 
-/// Number of points above which single points hide each other, and are shown as a map of their density.
+/// Number of points above which a layer of points is shown as a map of their density, because points would hide each
+/// other.
 const MOST_POINTS: usize = 5000;
-/// Number of points of a line above which it is reduced.
+/// Number of points above which a line is reduced.
 const MOST_LINE_POINTS: usize = 2000;
-/// Number of cells of a map along each axis. With more, an SVG file becomes larger than 500 kB.
+/// Largest number of cells of a map along each axis. With more cells, an SVG file becomes larger than 500 kB.
 const MOST_CELLS: usize = 512;
-/// Number of cells of a map of density along each axis.
+/// Number of cells of a density map along each axis.
 const DENSITY_CELLS: usize = 115;
-/// Opacity of the band of errors.
+/// Opacity of the error band of a line.
 const BAND: f32 = 0.25;
 
-/// Returns the layers of a picture, with too many points replaced by a map of their density, or by fewer points if
-/// several layers have points.
+/// Returns the layers of a picture. A layer of too many points is replaced by a map of their density or, if several
+/// layers have points, by fewer points.
 pub(super) fn readable(plot: &Plot) -> Vec<Layer> {
     let clouds = plot.layers.iter().filter(|layer| matches!(layer, Layer::Points { .. })).count();
     let reduced = |layer: &Layer| match layer {
@@ -39,7 +40,7 @@ pub(super) fn readable(plot: &Plot) -> Vec<Layer> {
     plot.layers.iter().map(reduced).collect()
 }
 
-/// Width of the bars at these centers: their least distance.
+/// Returns the width of the bars with these centers: the smallest distance between centers.
 pub(super) fn bar_width(x: &[f64]) -> f64 {
     let mut sorted: Vec<f64> = x.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -47,19 +48,20 @@ pub(super) fn bar_width(x: &[f64]) -> f64 {
     extent(distances).map_or(1.0, |[least, _]| least)
 }
 
-/// Colours of a map and what they mean.
+/// Colours of a map and the values that they represent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ColourBar {
     /// quantity with its unit
     pub(super) label: String,
-    /// values of the first and the last colour
+    /// values that the first and the last colour represent
     pub(super) range: [f64; 2],
-    /// colours
+    /// colours, from the lowest value to the highest
     pub(super) palette: Vec<[u8; 3]>,
 }
 
 impl ColourBar {
-    /// Returns the colours of a map, which are on both sides of white if both signs are important.
+    /// Creates the colour bar of a map of `values`. Diverging colours, with white at zero, are used if both signs are
+    /// important.
     pub(super) fn new(label: &str, values: &[f64]) -> Self {
         let range = widened(extent(values.iter().copied()), 0.0);
         let [low, high] = range;
@@ -77,14 +79,14 @@ impl ColourBar {
         ((value - low) / (high - low) * (STEPS - 1) as f64).round().clamp(0.0, (STEPS - 1) as f64) as u8
     }
 
-    /// Returns the bar, with the greatest value at the top.
+    /// Returns the cells of the colour bar, with the largest value at the top.
     pub(super) fn cells(&self) -> Cells {
         let indices = (0..STEPS).rev().map(|index| index as u8).collect();
         Cells { columns: 1, rows: STEPS, indices, palette: self.palette.clone() }
     }
 }
 
-/// Returns the marks of a layer, whose colour is that of `series`.
+/// Returns the marks of a layer, drawn in the colour of the series with the index `series`.
 pub(super) fn marks(layer: &Layer, series: usize, x_axis: &Scale, y_axis: &Scale) -> Vec<Mark> {
     let colour = Colour::Series(series);
     match layer {
@@ -101,7 +103,7 @@ pub(super) fn marks(layer: &Layer, series: usize, x_axis: &Scale, y_axis: &Scale
             let bar = |(&x, &y): (&f64, &f64)| {
                 let [left, right] = [x_axis.at(x - half), x_axis.at(x + half)];
                 let [zero, top] = [y_axis.at(0.0), y_axis.at(y)];
-                // a narrow gap lets single bars be seen
+                // a gap of one pixel separates bars that are wide enough
                 let gap = if right - left > 6.0 { 1.0 } else { 0.0 };
                 [left, zero.min(top), (right - left - gap).max(0.2), (zero - top).abs()]
             };
@@ -134,7 +136,8 @@ fn rectangle(x: [f64; 2], y: [f64; 2], x_axis: &Scale, y_axis: &Scale) -> [f32; 
     [left, top, right - left, bottom - top]
 }
 
-/// Returns cells, with the first row of `values` at the bottom. Blocks of values become one cell if there are too many.
+/// Returns the cells of a map, whose bottom row is the first row of `values`. Blocks of values are merged into one cell
+/// if there are more than [`MOST_CELLS`] along an axis.
 fn grid<T: Copy>(
     columns: usize,
     values: &[T],
@@ -162,7 +165,7 @@ fn grid<T: Copy>(
     vec![Mark::Cells { rectangle, cells: Cells { columns: wide, rows: high, indices, palette } }]
 }
 
-/// Returns a line and its band. Values that are not finite interrupt both.
+/// Returns a line and its error band. Values that are not finite interrupt line and band.
 fn line(x: &[f64], y: &[f64], error: &[f64], series: usize, [x_axis, y_axis]: [&Scale; 2]) -> Vec<Mark> {
     let colour = Colour::Series(series);
     let many = x.len() > MOST_LINE_POINTS;

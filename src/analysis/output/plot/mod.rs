@@ -1,8 +1,8 @@
 //! Pictures as SVG and PNG.
 //!
-//! A picture is laid out once, as a list of marks. SVG follows the theme that the reader prefers; PNG files exist for
-//! the light and the dark theme. Files stay small: long lines are reduced to the extremes of each column of pixels,
-//! many points become a map of their density, and maps have at most 512 cells along each axis.
+//! A picture is laid out once, as a list of marks. The SVG file follows the theme that the reader prefers; there is one
+//! PNG file for the light theme and one for the dark theme. Files stay small: long lines are reduced to the extremes of
+//! each column of pixels, many points become a map of their density, and maps have at most 512 cells along each axis.
 
 mod colour;
 mod draw;
@@ -19,7 +19,7 @@ use super::with_ending;
 use crate::analysis::findings::Plot;
 use crate::error::{Error, Result};
 
-/// Endings of the files of a picture.
+/// Endings of the names of the files that are written for each picture.
 pub(super) const ENDINGS: [&str; 3] = [".svg", ".png", ".dark.png"];
 
 /// Writes the files of pictures, each with its suffix after the stem, and adds their paths to `written` before they
@@ -43,18 +43,18 @@ pub(super) fn write(stem: &Path, plots: &[Plot], written: &mut Vec<PathBuf>) -> 
 }
 
 /// Returns a picture as an SVG element for an HTML page that has the style sheet [`svg_rules`]. The element is smaller
-/// than a picture in a file, and its texts are readable on a phone. `name` is unique in the page.
+/// than a picture in a file, and its text is readable on a phone. `name` must be unique in the page.
 pub fn inline_svg(plot: &Plot, name: &str) -> Result<String> {
     let scene = draw::scene(plot, draw::Size::Column, &font::Font::new());
     svg::inline(&scene, name)
 }
 
-/// Returns the style sheet of pictures in an HTML page.
+/// Returns the style sheet that an HTML page needs for the pictures of [`inline_svg`].
 pub fn svg_rules() -> String {
     svg::rules()
 }
 
-/// Returns the part of a file name that stands for a picture.
+/// Returns the part of the file name of a picture after the stem.
 fn suffix(plot: &Plot) -> String {
     if plot.suffix.is_empty() { String::new() } else { format!("-{}", plot.suffix) }
 }

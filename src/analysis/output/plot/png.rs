@@ -13,7 +13,7 @@ use super::font::Font;
 use super::scene::{Anchor, Cells, Colour, EMPTY, Mark, Scene};
 use crate::error::{Error, Result};
 
-/// Pixels of a PNG file for each pixel of the drawing.
+/// Number of pixels of a PNG file along the edge of a pixel of the drawing.
 const SCALE: f32 = 2.0;
 
 /// Returns the bytes of a PNG file in the colours of a theme.
@@ -60,7 +60,7 @@ fn color([red, green, blue]: [u8; 3], opacity: f32) -> Color {
     Color::from_rgba8(red, green, blue, (opacity * 255.0).round() as u8)
 }
 
-/// Pixels with what is needed to draw on them.
+/// Pixel buffer of a picture, with the theme and the font in which marks are drawn.
 struct Painter<'a> {
     pixels: &'a mut Pixmap,
     mask: Option<&'a Mask>,

@@ -1,6 +1,6 @@
-//! Axes: ends, ticks at round numbers, and the reduction of many points to what a reader can see.
+//! Axes of pictures: ends, ticks at round numbers, and the reduction of points that a reader cannot tell apart.
 
-/// Axis from a number to a position in pixels.
+/// Linear map from the numbers of an axis to positions in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     /// numbers at the ends
@@ -10,17 +10,17 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Returns the position of a number.
+    /// Returns the position (pixels) of a number on the axis.
     pub(super) fn at(&self, value: f64) -> f32 {
         let [low, high] = self.range;
         let [from, to] = self.ends.map(f64::from);
         let place = from + (value - low) / (high - low) * (to - from);
-        // far outside of the picture; drawing libraries reject numbers that are too large
+        // positions far outside of the picture are clamped, because drawing libraries reject numbers that are too large
         place.clamp(-1e5, 1e5) as f32
     }
 }
 
-/// Returns the least and greatest finite number, or `None` without one.
+/// Returns the smallest and the largest finite number; `None` if no number is finite.
 pub(super) fn extent(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
     values.into_iter().filter(|value| value.is_finite()).fold(None, |range, value| match range {
         None => Some([value; 2]),
@@ -28,13 +28,13 @@ pub(super) fn extent(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> 
     })
 }
 
-/// Returns ends with a margin, as a fraction of their distance. Equal ends are moved apart. Without data the ends are
-/// 0 and 1, with the margin.
+/// Returns the ends of an axis, with `margin` added at both as a fraction of their distance. Equal ends are moved
+/// apart. Without data the ends are 0 and 1, with the margin.
 pub(super) fn widened(range: Option<[f64; 2]>, margin: f64) -> [f64; 2] {
     let [low, high] = range.unwrap_or([0.0, 1.0]);
-    // beyond half of the largest number the distance of the ends overflows
+    // if the ends exceed half of the largest `f64`, their distance overflows
     let [low, high] = [low.max(-1e300), high.min(1e300)];
-    // below 1e-12 of its size, a difference is mostly rounding
+    // a difference below 1e-12 of the larger number is mostly rounding
     let size = low.abs().max(high.abs());
     if high - low <= 1e-12 * size || high <= low {
         let half = if size > 0.0 { 0.1 * size } else { 0.5 };
@@ -44,16 +44,16 @@ pub(super) fn widened(range: Option<[f64; 2]>, margin: f64) -> [f64; 2] {
     [low - margin * (high - low), high + margin * (high - low)]
 }
 
-/// Numbers at which an axis is labelled.
+/// Numbers at which an axis has ticks, with their labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Ticks {
-    /// numbers and their texts
+    /// numbers and their labels
     pub(super) marks: Vec<(f64, String)>,
-    /// common factor of all texts, as "×10⁵"; empty for 1
+    /// common factor of all labels, such as "×10⁵"; empty for 1
     pub(super) factor: String,
 }
 
-/// Numbers that an axis shows.
+/// Kind of the numbers of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// any numbers
@@ -79,7 +79,7 @@ pub(super) fn ticks([low, high]: [f64; 2], count: usize, numbers: Numbers) -> Ti
         Some(step) if numbers == Numbers::Angles && high - low >= 90.0 => step,
         _ => decimal.unwrap_or(10.0 * power),
     };
-    // a thousandth of a step for the rounding of the ends
+    // a tick may be a thousandth of a step outside of the range, because the ends are rounded
     let [first, last] = [(low / step - 1e-3).ceil(), (high / step + 1e-3).floor()];
     if last - first > 100.0 {
         return Ticks::default();
@@ -99,15 +99,15 @@ pub(super) fn ticks([low, high]: [f64; 2], count: usize, numbers: Numbers) -> Ti
     Ticks { marks: values.iter().map(|&value| (value, label(value))).collect(), factor }
 }
 
-/// Returns a whole number in raised digits.
+/// Returns a whole number in superscript digits.
 fn raised(number: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digits = number.to_string();
     digits.chars().map(|digit| digit.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize])).collect()
 }
 
-/// Reduces a line to the first, least, greatest and last point of each column of pixels. Points in the same column
-/// that do not follow each other on the line are kept apart, so that the reduced line covers the same pixels.
+/// Reduces a line to the first, lowest, highest and last point of each column of pixels. If the line leaves a column
+/// and returns to it, each passage is reduced separately, so that the reduced line covers the same pixels.
 pub(super) fn thinned(points: &[[f32; 2]]) -> Vec<[f32; 2]> {
     let mut kept = vec![];
     for column in points.chunk_by(|a, b| a[0].floor() == b[0].floor()) {
@@ -121,12 +121,12 @@ pub(super) fn thinned(points: &[[f32; 2]]) -> Vec<[f32; 2]> {
     kept
 }
 
-/// Counts points in cells of a grid, row by row from the lower end.
+/// Counts points in the cells of a grid. Cells are in row-major order from the lower end.
 pub(super) fn counted(x: &[f64], y: &[f64], ranges: [[f64; 2]; 2], [columns, rows]: [usize; 2]) -> Vec<f64> {
     let mut counts = vec![0.0; columns * rows];
     let cell = |value: f64, [low, high]: [f64; 2], cells: usize| {
         let place = (value - low) / (high - low);
-        // also false for NaN; the upper end belongs to the last cell
+        // the condition is false for NaN; the upper end of the range belongs to the last cell
         (0.0..=1.0).contains(&place).then(|| ((place * cells as f64) as usize).min(cells - 1))
     };
     for (&x, &y) in x.iter().zip(y) {
@@ -171,7 +171,8 @@ mod tests {
         assert_eq!(extent([f64::NAN, f64::INFINITY]), None);
     }
 
-    /// A line with 50 points in each column keeps at most four, among them a peak.
+    /// A line with 50 points in each column of pixels keeps at most four points per column, and the peak is one of
+    /// them.
     #[test]
     fn peaks_survive_thinning() {
         let mut points: Vec<[f32; 2]> = (0..5000).map(|i| [i as f32 / 50.0, (i % 7) as f32]).collect();

@@ -9,7 +9,7 @@ pub(super) struct Scene {
     pub(super) height: f32,
     /// title, for programs that read pages aloud
     pub(super) title: String,
-    /// area of the data: left, top, width, height
+    /// data area: left, top, width, height
     pub(super) area: [f32; 4],
     /// marks below the data
     pub(super) below: Vec<Mark>,
@@ -19,10 +19,10 @@ pub(super) struct Scene {
     pub(super) above: Vec<Mark>,
 }
 
-/// Something that is drawn.
+/// Element of a drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mark {
-    /// connected line
+    /// polyline
     Line { points: Vec<[f32; 2]>, colour: Colour, width: f32, dashed: bool },
     /// filled polygon
     Polygon { points: Vec<[f32; 2]>, colour: Colour, opacity: f32 },
@@ -32,7 +32,7 @@ pub(super) enum Mark {
     Circles { centers: Vec<[f32; 2]>, radius: f32, colour: Colour, opacity: f32 },
     /// coloured cells that fill a rectangle
     Cells { rectangle: [f32; 4], cells: Cells },
-    /// text; `at` is on the baseline
+    /// text, with the point `at` on its baseline
     Text { at: [f32; 2], text: String, size: f32, anchor: Anchor, turned: bool, colour: Colour },
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Colour {
     Series(usize),
 }
 
-/// Part of a text that is at its position.
+/// Part of a text that is placed at the position of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     /// first character
@@ -60,7 +60,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// Cells of one colour each, row by row from the top.
+/// Grid of cells, each of one colour, row by row from the top.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cells {
     /// number of columns

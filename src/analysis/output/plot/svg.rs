@@ -8,11 +8,12 @@ use super::png;
 use super::scene::{Anchor, Colour, Mark, Scene};
 use crate::error::Result;
 
-/// Fonts with the widths of the font of PNG files, for which the drawing was laid out.
+/// Font families of an SVG file. Their widths are similar to those of the font of PNG files, for which the drawing was
+/// laid out.
 const FONTS: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// Returns the text of an SVG file. Colours are those on white, as attributes that every program reads. A style sheet
-/// replaces them if the reader prefers a dark theme.
+/// Returns the text of an SVG file. Attributes have the colours of the light theme, which every program can read. A
+/// style sheet replaces these colours if the reader prefers a dark theme.
 pub(super) fn text(scene: &Scene) -> Result<String> {
     let Scene { width, height, .. } = scene;
     let attributes = format!(
@@ -22,12 +23,13 @@ pub(super) fn text(scene: &Scene) -> Result<String> {
     element(scene, &attributes, &format!("<style>{}</style>\n", rules()), "area")
 }
 
-/// Returns an element for a page whose style sheet has the [`rules`]. `name` is unique in the page.
+/// Returns an SVG element for an HTML page whose style sheet has the [`rules`]. `name` must be unique in the page.
 pub(super) fn inline(scene: &Scene, name: &str) -> Result<String> {
     element(scene, "", "", &format!("{name}-area"))
 }
 
-/// Returns an SVG element with further attributes and a style sheet. `area` is the identifier of the area of the data.
+/// Returns an SVG element with further attributes and a style sheet. `area` is the identifier of the clip path of the
+/// data area.
 fn element(scene: &Scene, attributes: &str, style: &str, area: &str) -> Result<String> {
     let Scene { width, height, title, area: [left, top, wide, high], .. } = scene;
     let mut out = format!(
@@ -77,13 +79,13 @@ fn name(colour: Colour) -> String {
     }
 }
 
-/// Returns the attributes of an element with this colour of `fill` or `stroke`.
+/// Returns the attributes that set `fill` or `stroke` of an element to a colour.
 fn paint(attribute: &str, colour: Colour) -> String {
     format!("{attribute}=\"{}\" class=\"{attribute}-{}\"", hexadecimal(colour, Theme::Light), name(colour))
 }
 
 fn draw(mark: &Mark, out: &mut String) -> Result<()> {
-    // formatting into a string does not fail
+    // `write!` into a string does not fail
     let _ = match mark {
         Mark::Line { points, colour, width, dashed } => {
             let dash = if *dashed { " stroke-dasharray=\"7 4\"" } else { "" };
@@ -136,7 +138,7 @@ fn draw(mark: &Mark, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Returns a number with at most one digit after the point, in pixels.
+/// Returns a number (pixels) as text with at most one digit after the decimal point.
 fn short(value: f32) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
@@ -150,7 +152,7 @@ fn path(points: &[[f32; 2]]) -> String {
     })
 }
 
-/// Returns a text for XML, without the control characters that XML does not allow.
+/// Returns a text escaped for XML, without the control characters that XML does not allow.
 pub(super) fn escaped(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}')).fold(
         String::new(),

@@ -12,7 +12,7 @@ fn plot(suffix: &'static str, title: &str, [x, y]: [Axis; 2], layers: Vec<Layer>
     Plot { suffix, title: title.into(), x, y, layers }
 }
 
-/// Pseudo-random numbers between 0 and 1: a linear congruential generator.
+/// Returns `count` pseudo-random numbers between 0 and 1 of a linear congruential generator.
 fn noise(count: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let next = || {
@@ -32,7 +32,7 @@ fn walk(count: usize, seed: u64) -> Vec<f64> {
         .collect()
 }
 
-/// Pictures of each kind of layer. Long because it is a list of pictures.
+/// Returns pictures with each kind of layer.
 fn examples() -> Vec<Plot> {
     let times: Vec<f64> = (0..1000).map(|i| f64::from(i) * 0.1).collect();
     let many: Vec<f64> = (0..50_000).map(|i| f64::from(i) * 0.1).collect();
@@ -151,7 +151,7 @@ fn examples() -> Vec<Plot> {
     ]
 }
 
-/// Data without numbers, with a single number, or with extreme ones.
+/// Returns pictures of data that are hard to draw: without numbers, with a single number, or with extreme numbers.
 fn hard() -> Vec<Plot> {
     let axes = || [Axis::new("x < \"y\" & z"), Axis::new("")];
     let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN, 0.0, 1e-310, 1.0];
@@ -177,8 +177,8 @@ fn hard() -> Vec<Plot> {
     plots
 }
 
-/// Checks that the elements of an XML text are nested and that it has only the characters that XML allows. The parser
-/// knows elements, attributes in double quotes, and entities, which is all that SVG files here have.
+/// Checks that the elements of an XML text are nested and that the text has only characters that XML allows. The parser
+/// handles elements, attributes in double quotes, and entities; the SVG files have nothing else.
 fn check_xml(text: &str) {
     let mut open: Vec<&str> = vec![];
     let mut rest = text;
@@ -216,7 +216,7 @@ fn pictures_are_small_and_valid() {
     }
 }
 
-/// No text of an example lies outside of the picture.
+/// All texts of the examples lie within the picture.
 #[test]
 fn texts_are_inside() {
     let font = font::Font::new();
@@ -240,7 +240,7 @@ fn texts_are_inside() {
     }
 }
 
-/// Writes the examples to the folder of the environment variable `MD_PICTURES`, for readers.
+/// Writes the examples to the folder in the environment variable `MD_PICTURES`, for inspection by eye.
 #[test]
 fn examples_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
