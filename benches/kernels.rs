@@ -1,13 +1,14 @@
-//! Benchmarks of the kernels: each phase of a step separately, on one thread, for every instruction set of this
-//! processor.
+//! Benchmarks of the computational kernels: each phase of a step separately, on one thread, for every instruction set
+//! of this processor.
 //!
 //!     cargo bench                      all benchmarks, some minutes
 //!     cargo bench -- avx512            one instruction set
 //!     cargo bench -- 'pairs|spread'    some phases
 //!
-//! Reported times are for a thousand units, so 7.1 µs means 7.1 ns per unit. A unit is sixteen slots of the pair
-//! kernel, an atom, a term, or a water. Phases are timed within whole steps from the same state, with the caches as
-//! steps leave them. The Fourier transform is timed separately, and its time is that of one call.
+//! A reported time is the time of a thousand units, so 7.1 µs means 7.1 ns per unit. A unit is sixteen slots of the
+//! pair kernel, an atom, a bonded term, or a water. Phases are timed within whole steps that start from the same state,
+//! so that the caches are in the state in which the preceding phase leaves them. The Fourier transform is timed
+//! separately, and its time is that of one call.
 
 #![allow(missing_docs, reason = "criterion's macros make public functions without words")]
 #![allow(clippy::expect_used, reason = "a benchmark without its system has nothing to say")]

@@ -43,7 +43,8 @@ fn main() -> md::error::Result<()> {
     let lattice = engine.minimize(&plan, &system, &Minimize::default(), &mut state)?;
     println!("lattice energy {:.3} kJ/mol per atom", lattice.energy() / atoms);
 
-    // Twice the temperature melts the lattice. Its kinetic energy halves, because it turns into potential energy.
+    // run at twice the temperature to melt the lattice; the kinetic energy then halves, because half of it turns into
+    // potential energy
     let kind = ThermostatKind::VRescale;
     let thermostat = Some(Thermostat::new(kind, TEMPERATURE, 0.5, 10));
     let velocities = Velocities::Generate { temperature: 2.0 * TEMPERATURE };

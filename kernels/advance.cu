@@ -1,9 +1,9 @@
-// Integration: leapfrog and constraints, one thread per update group, and the scaling of the centers of mass of the
-// groups.
+// Integration: leapfrog and constraints, one thread per update group. Also the barostat's scaling of the centers of
+// mass of update groups.
 
-// v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints. REFRESHED: a thermostat renews
-// velocities in this stage. The work of constraint forces then counts as work of the thermostat, and if `renews` is
-// set the velocities are renewed in the middle of the step.
+// v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints. The template parameter REFRESHED
+// means that a thermostat refreshes velocities in this stage. The work of constraint forces then counts as work of the
+// thermostat, and if `renews` is set the velocities are refreshed in the middle of the step.
 template <bool REFRESHED>
 struct Leapfrog {
     const Arguments& a;
@@ -81,8 +81,8 @@ extern "C" __global__ void advance_refreshed_sums(const Arguments a, const doubl
     leapfrog<true, true>(a, timestep);
 }
 
-// Scales position and velocity of the center of mass of each update group by the factors of the last barostat step,
-// see `src/engine/ensemble/barostat.rs`.
+// Scales the position and the velocity of the center of mass of each update group by the factors of the last barostat
+// step, as described in `src/engine/ensemble/barostat.rs`.
 struct Scale {
     const Arguments& a;
 

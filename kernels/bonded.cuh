@@ -1,5 +1,5 @@
-// Bonded terms, 1-4 pairs, the correction of excluded pairs, and position restraints: one thread per term, one kind
-// of terms per warp. `BONDED_LISTS_TABLE` has the lists of the table in `src/engine/system/bonded.rs`.
+// Bonded terms, 1-4 pairs, the correction of excluded pairs, and position restraints: one thread per term, and terms of
+// one kind in each warp. `BONDED_LISTS_TABLE` holds the term lists of the table in `src/engine/system/bonded.rs`.
 //
 // Displacements are computed in double precision. Bonds, whose stiff force constants amplify rounding errors, and the
 // few correction maps (CMAP) are also computed in double precision, as in `src/engine/backend/cpu/bonded.rs`.
@@ -42,7 +42,7 @@ __device__ inline void add_forces(const Arguments& a, const u32* atoms, const Ve
     if constexpr (N > 3) add_outer(sums.virial, d[1] + d[2], converted<double>(term.force[3]));
 }
 
-// Computes and adds a term of the table.
+// Computes a term whose formula is in the table of bonded terms, and adds its forces, energy and virial.
 template <class T, int N, int P, class Formula>
 __device__ inline void add_term(const Arguments& a, const Lattice& cell, const Bonded<T, N, P>& t, Formula formula,
                                 BondedSums& sums) {
@@ -55,7 +55,7 @@ __device__ inline void add_term(const Arguments& a, const Lattice& cell, const B
     add_forces<T, N>(a, t.atoms, exact, term, sums);
 }
 
-// Returns the grid interval of a map that contains an angle, and the position within the interval, as
+// Returns the grid interval of a correction map (CMAP) that contains an angle, and the position within the interval, as
 // `CmapTable::patch` does.
 __device__ inline u32 map_step(double angle, u32 size, double& place) {
     const double pi = 3.141592653589793;
@@ -116,7 +116,7 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
     if (set.points > 1) add_fixed(&a.restraint_slopes[t.set], at.half_square, FORCE_SCALE);
 }
 
-// Formulas of the table, as types.
+// Formulas of the table of bonded terms, as types.
 #define DEFINE(KIND, LIST, FORMULA) \
     struct Formula##KIND { \
         template <class D, class P> \
@@ -127,7 +127,7 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
 BONDED_LISTS_TABLE(DEFINE)
 #undef DEFINE
 
-// Returns the kind of terms that a warp computes. Each kind begins at a multiple of the warp size.
+// Returns the kind of terms that a warp computes. The first thread of each kind is a multiple of the warp size.
 __device__ inline u32 kind_of(const Arguments& a, u32 thread) {
     u32 kind = 0;
     while (kind + 1 < BONDED_KINDS && thread >= a.bonded_starts[kind + 1]) ++kind;

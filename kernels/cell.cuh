@@ -12,7 +12,8 @@ __device__ inline Vec3<double> to_fractional(const Lattice& cell, Vec3<double> r
     return vec3((r.x - sy * cell.bx - sz * cell.cx) / cell.ax, sy, sz);
 }
 
-// Returns the shortest image of a displacement, for all lengths up to the largest cutoff that the cell allows.
+// Returns the shortest periodic image of a displacement. The result is right for all lengths up to the largest cutoff
+// that the cell allows.
 __device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d) {
     if (!cell.periodic) return d;
     // the condition is nearly always true, and then all three roundings below would give zero

@@ -1,13 +1,14 @@
 // Coupled constraints, the counterpart of `src/engine/constraint/coupled.rs`: one block of threads per cluster of
 // constraints connected by shared atoms. All arithmetic is in double precision.
 //
-// The iteration is the same as on the CPU: Newton's method with the matrix A = D M⁻¹ Dᵀ of the old bond vectors in
-// all iterations. The CPU factors A, which is serial along a chain. Here conjugate gradients with diagonal
-// preconditioning solve for the change of the multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur. Stand. 49,
-// 409 (1952), doi:10.6028/jres.049.044). They converge because A is positive definite. The condition number of A
-// depends on the angles between neighbouring bonds and not on the number of bonds (6.2 for the 73 bonds of a peptide,
-// 6.4 for the 2523 bonds of DHFR), so long chains need no more steps than short chains. A is never formed: the
-// product of A with a vector λ of multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
+// The iteration is the same as on the CPU: Newton's method, in which all iterations use the matrix A = D M⁻¹ Dᵀ of the
+// old bond vectors (D: derivatives of the constraints with respect to the positions, M: masses). The CPU factors A,
+// which is serial along a chain. Here conjugate gradients with diagonal preconditioning solve for the change of the
+// multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur. Stand. 49, 409 (1952), doi:10.6028/jres.049.044).
+// Conjugate gradients converge because A is positive definite. The condition number of A depends on the angles between
+// neighbouring bonds and not on the number of bonds (6.2 for the 73 bonds of a peptide, 6.4 for the 2523 bonds of
+// DHFR), so long chains need no more iterations than short chains. A is never formed: the product of A with a vector λ
+// of multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
 
 // Solver for a cluster of coupled constraints, run by one block of threads. Constraints and atoms are numbered over
 // all clusters. `old` holds the positions at the start of the step.
@@ -74,7 +75,7 @@ struct CoupledSolver {
         });
         double size = block_sum(of_thread);
         const double enough = COUPLED_REDUCTION * COUPLED_REDUCTION * size;
-        // `size > enough` is false for NaN
+        // the comparison `size > enough` is false if `size` is NaN, which ends the loop
         for (u32 step = 0; step < COUPLED_STEPS && size > enough; ++step) {
             displace(a.coupled_directions);
             double curvature = 0.0, fresh = 0.0;
@@ -160,8 +161,8 @@ __device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, c
     sums.store(a);
 }
 
-// Refreshes velocities as `renew` does for the other update groups. The unconstrained positions are those after the
-// whole step.
+// Refreshes the velocities of the atoms of a cluster, as `renew` does for the other update groups. The unconstrained
+// positions are those after the whole step.
 __device__ inline void refresh_coupled_cluster(const Arguments& a, double timestep) {
     const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};
     const Refreshment refreshment = a.status->refreshment;
@@ -185,7 +186,7 @@ __device__ inline void refresh_coupled_cluster(const Arguments& a, double timest
     add_refreshment_work(a, work);
 }
 
-// Makes the leapfrog step as `Leapfrog` does for the other update groups.
+// Integrates one leapfrog step, as `Leapfrog` does for the other update groups.
 template <bool SUMS, bool REFRESHED>
 __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
     if (halted(a) || forces_overflowed(a)) return;
@@ -245,7 +246,8 @@ extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) refresh_coupled
     if (!halted(a)) refresh_coupled_cluster(a, timestep);
 }
 
-// Scales the center of mass of the cluster by the factors of the last barostat step, see `Scale`.
+// Scales the center of mass of each cluster by the factors of the last barostat step, as `Scale` does for the other
+// update groups.
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_coupled(const Arguments a, const double) {
     if (halted(a)) return;
     const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};

@@ -9,8 +9,8 @@ __device__ inline double rescaling_factor(const Rescaling& rescaling, double kin
     return copysign(sqrt(root * root + rescaling.across / kinetic), root);
 }
 
-// Returns the length factor of an extent of the cell at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart
-// of `Relaxation::length_factor`.
+// Returns the factor by which a barostat scales each cell length along the directions that it scales together, from a
+// pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of `Relaxation::length_factor`.
 __device__ inline double length_factor(const Relaxation& relaxation, double measured, double volume) {
     const double x = 1.0 - relaxation.rate * (relaxation.pressure - measured - relaxation.thermal / volume) +
                      relaxation.noise / sqrt(volume);
@@ -25,8 +25,8 @@ __device__ inline double half_potential_work(Vec3<double> changes, Vec3<double> 
 }
 
 // Rescales all velocities by the factor of the thermostat at the present kinetic energy, which is the kinetic energy
-// after the last step plus its change by a barostat since that step. Halts the run if the sum of the kinetic energies
-// at both half steps is negative, NaN or above `limit` (kJ/mol).
+// after the last step plus its change by a barostat since that step. Halts the run if the kinetic energies of the two
+// half steps add up to a negative number, NaN, or more than `limit` (kJ/mol).
 extern "C" __global__ void rescale_velocities(const Arguments a, const double limit) {
     if (halted(a)) return;
     const u32 atom = thread_number();
@@ -56,8 +56,9 @@ __device__ inline double volume_of(const Lattice& cell) {
     return cell.ax * cell.by * cell.cz;
 }
 
-// Computes the scale factors of a barostat step at a pressure (kJ/mol/nm³) along x, y, z; the counterpart of
-// `BoxScaling::factors`. Returns false if the barostat would tear the system apart.
+// Computes the scale factors of a barostat step from the measured pressure (kJ/mol/nm³) along x, y, z; the counterpart
+// of `BoxScaling::factors`. Returns false if a length would change by more than LARGEST_CHANGE, which would tear the
+// system apart.
 __device__ inline bool choose_factors(const Arguments& a, Vec3<double> measured) {
     Status& status = *a.status;
     const Lattice& cell = *a.cell;
@@ -81,7 +82,8 @@ __device__ inline bool choose_factors(const Arguments& a, Vec3<double> measured)
     return true;
 }
 
-// Makes the barostat step of the cell and adds its work; the kernels that scale atoms follow. For one thread.
+// Scales the cell in a barostat step and adds the work of this scaling. Other kernels scale the atoms afterwards. To be
+// called by a single thread.
 __device__ inline void scale_box(const Arguments& a) {
     Status& status = *a.status;
     Lattice& cell = *a.cell;
@@ -109,8 +111,8 @@ __device__ inline void scale_box(const Arguments& a) {
     if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
 }
 
-// Adds the rest of the work of the couplings after the previous step. This part of the work depends on the forces and
-// on the step that followed the couplings.
+// Adds the second part of the work of the couplings after the previous step. This part depends on the forces and on the
+// step that followed the couplings.
 extern "C" __global__ void finish_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     Status& status = *a.status;
@@ -126,8 +128,8 @@ extern "C" __global__ void finish_work(const Arguments a, const double timestep)
     status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
-// Computes the quantities that are derived from the rows of a cell, among them the reciprocal rows, whose lengths are
-// the inverse distances of opposite faces.
+// Computes the derived quantities of a cell from its rows. Among them are the reciprocal rows, whose lengths are the
+// inverse distances of opposite faces (1/nm).
 __device__ inline void derive(Lattice& cell) {
     if (!cell.periodic) return;
     const Vec3<double> a = vec3(1.0 / cell.ax, -cell.bx / (cell.ax * cell.by),
@@ -153,7 +155,7 @@ __device__ inline void split(double shift, float& high, float& low) {
 extern "C" __global__ void change_cell(const Arguments a, const double scaled) {
     if (threadIdx.x == 0) {
         if (scaled != 0.0) {
-            // after a failed step nothing may be scaled, because the state before that step is reported
+            // after a failed step nothing may be scaled, because the run reports the state before that step
             stop_after_fault(a);
             if (!halted(a)) scale_box(a);
         }

@@ -107,7 +107,7 @@ struct Image {
     float reach2;
 };
 
-// Whether the image is within the list radius of the box with index `number` in `boxes`.
+// Returns true if the image is within the list radius of the box with index `number` in `boxes`.
 __device__ inline bool reaches(const Image& image, const float4* boxes, u32 number) {
     return gap_squared(image.low, image.high, xyz(boxes[2 * number]), xyz(boxes[2 * number + 1])) < image.reach2;
 }
@@ -192,7 +192,7 @@ extern "C" __global__ void search(const Arguments a, const double) {
     if (searcher.found > 0) write_group(a, searcher, buffers[warp], searcher.found);
 }
 
-// Sets the number of chunks after the search. If the search needed more chunks than fit, the host allocates larger
+// Stores the number of chunks after the search. If the search needed more chunks than fit, the host allocates larger
 // lists and searches again.
 extern "C" __global__ void close_search(const Arguments a, const double) {
     const u32 found = a.counts->chunks_found;

@@ -1,7 +1,7 @@
 // Particle-mesh Ewald: spreads charges, solves with the influence function, gathers forces. The kernels between
-// spreading and gathering are in `mesh_fft.cu`. Meshes that these kernels cannot transform use `solve` between
-// transforms by cuFFT. Grid points are numbered (x · grid_y + y) · grid_z + z; in the spectrum grid_z/2 + 1 takes the
-// place of grid_z.
+// spreading and gathering are in `mesh_fft.cu`. Meshes that the kernels of `mesh_fft.cu` cannot transform use `solve`
+// between transforms by cuFFT. The grid point (x, y, z) has the index (x · grid_y + y) · grid_z + z; in the spectrum
+// grid_z/2 + 1 replaces grid_z.
 
 // Spline weights of one atom, and its first grid point.
 template <int N>
@@ -36,8 +36,8 @@ __device__ inline u32 wrapped(u32 point, u32 points) {
     return point < points ? point : point - points;
 }
 
-// Work of a lane. N lanes share an atom, and each of them has a different z. A warp has as many atoms as fit. In
-// lanes without work `active` is false.
+// Work of a lane. The N lanes that share an atom handle N different grid points along z. A warp handles as many atoms
+// as fit. `active` is false in lanes without work.
 struct SplineLane {
     u32 slot, z;
     bool active;
@@ -71,8 +71,8 @@ __device__ inline int warp_lowest(int value) {
     return value;
 }
 
-// Calls `add` with each grid point of the spline in every SPREAD_PLANES-th plane from `first_plane` on, and the
-// charge there.
+// Calls `add` with each grid point of the spline in every SPREAD_PLANES-th plane from `first_plane` on, and the charge
+// that the atom spreads to this grid point.
 template <int N, class Add>
 __device__ inline void add_charges(const Support<N>& at, float charge, u32 first_plane, Add add) {
 #pragma unroll
@@ -136,7 +136,7 @@ __device__ inline void spread(const Arguments& a) {
     const bool active = slot < a.slots && a.slot_atom[slot] != NO_ATOM;
     const int points[3] = {int(a.grid_x), int(a.grid_y), int(a.grid_z)};
     const Support<N> at = support<N>(a.places[active ? slot : first_slot]);
-    // the first slot of a block always has an atom
+    // the first slot of a block is never empty
     const u32 packed = __float_as_uint(a.places[first_slot].w), mask = (1u << GRID_BITS) - 1;
     const int first[3] = {int(packed & mask), int(packed >> GRID_BITS & mask), int(packed >> (2 * GRID_BITS))};
     int near[3];
@@ -188,14 +188,15 @@ extern "C" __global__ void convert_grid(const Arguments a, const double) {
 struct Influence {
     Vec3<float> wave;  // 1/nm
     float green;       // influence function, kJ/mol/e²
-    float virial;      // nm²: the virial of wave vector m is its energy times (δ − virial · m⊗m)
+    float virial;      // nm²: the virial of wave vector m is the energy of m times (δ − virial · m⊗m)
 };
 
 __device__ inline float signed_index(u32 k, u32 points) {
     return 2 * k < points ? float(k) : float(k) - float(points);
 }
 
-// Computes the influence function; `moduli` is the product of the spline moduli along x, y and z.
+// Computes the influence function at the wave vector of an element of the spectrum; `moduli` is the product of the
+// spline moduli along x, y and z.
 __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z, float moduli) {
     const Vec3<float> row_a = vec3(cell.reciprocal[0], cell.reciprocal[1], cell.reciprocal[2]);
     const Vec3<float> row_b = vec3(0.0f, cell.reciprocal[3], cell.reciprocal[4]);
@@ -216,7 +217,7 @@ struct MeshSums {
 
     // Adds the energy and the virial of one wave vector; `value` is the transform of the charges there.
     __device__ void add(const Arguments& a, const Influence& factor, u32 z, float2 value) {
-        // the half of the spectrum that is not stored equals the stored half, so each element counts twice, except in
+        // the half of the spectrum that is not stored mirrors the stored half, so each element counts twice, except in
         // planes that are their own mirror image
         const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
                             (double(value.x) * value.x + double(value.y) * value.y);

@@ -18,8 +18,8 @@ struct Plane {
     u32 pitch, stride, x;
     float2 *rows, *roots_y, *roots_z;
 
-    // A row has `first` parts of `second` numbers. The distances between parts and between rows are odd, so that
-    // neighbouring threads use different banks.
+    // Each row consists of `first` parts of `second` numbers. The distances between parts and between rows are odd, so
+    // that neighbouring threads use different banks of shared memory.
     __device__ Plane(const Arguments& a, u32 first, u32 second)
         : a(a), t(a.transforms), pitch((first * (second | 1) + 2) | 1), stride(second | 1), x(blockIdx.x),
           rows(launched_memory()), roots_y(rows + t.half_y.value * pitch), roots_z(roots_y + a.grid_y) {}
@@ -31,8 +31,8 @@ struct Plane {
         bool same;
     };
 
-    // Calls `work` for each item of this thread below `count` · `divisor`, with the quotient and the remainder of the
-    // item by `divisor`.
+    // Calls `work` for each index below `count` · `divisor` that this thread handles, with the quotient and the
+    // remainder of the index by `divisor`.
     template <class Work>
     __device__ void each(u32 count, const Divisor& divisor, Work work) const {
         for (u32 item = threadIdx.x; item < count * divisor.value; item += blockDim.x) {
@@ -46,9 +46,9 @@ struct Plane {
     }
 };
 
-// One element per thread of a table that is copied to shared memory. The element is loaded before the first stage and
-// stored after it, so that the thread waits only once for both loads. A block has at least as many threads as an axis
-// has points.
+// One element per thread of a table that is copied from global to shared memory. The element is loaded before the first
+// stage and stored after it, so that the thread waits only once, for this load and the loads of the first stage
+// together. A block has at least as many threads as an axis has points.
 template <class T>
 struct TableEntry {
     T value;
@@ -84,7 +84,7 @@ struct ForwardPlane : Plane {
         return {place(k), same ? stride * t.z.first + (k != 0) : place(a.grid_z - k), same};
     }
 
-    // Sets the charges to zero for the next step, four at once if planes are aligned.
+    // Sets the fixed-point charges to zero for the next step, four at once if planes are aligned.
     __device__ void clear_charges() const {
         const u32 points = a.grid_y * a.grid_z;
         int* charges = a.charge_grid + x * points;
@@ -374,7 +374,8 @@ struct InverseLines : Lines {
 template <bool SUMS>
 __device__ inline void solve_on_lines(const Arguments& a) {
     const Lines lines(a);
-    // these values are loaded here, so that the thread waits only once for them and for the numbers of the lines
+    // the element of each table is loaded here, so that the thread waits only once, for the tables and the numbers of
+    // the lines together
     const TableEntry<float2> root(lines.t.x.roots, a.grid_x);
     const TableEntry<float> modulus(a.moduli, a.grid_x);
     const Lattice cell = *a.cell;

@@ -1,5 +1,5 @@
 // Preparation of a force evaluation: packs positions as offsets, computes the grid point of each atom, and clears
-// forces. If `packs_ahead` is set, the kernel that integrates also packs. `pack` runs if anything but that kernel has
+// forces. If `packs_ahead` is set, the integration kernel also packs. The kernel `pack` runs if another kernel has
 // changed positions, if sums must be cleared, or if displacements must be checked against the list buffer.
 
 // Returns the grid point below an atom along one axis, from the fractional coordinate s of the atom. `fraction`
@@ -8,7 +8,7 @@ __device__ inline u32 grid_point(double s, u32 points, float& fraction) {
     const double place = (s - floor(s)) * points;
     const double point = floor(place);
     fraction = float(place - point);
-    // rounding can give the point after the last one
+    // rounding can give the index `points`, one too many
     return u32(point) % points;
 }
 
@@ -33,7 +33,7 @@ __device__ inline void clear_force(const Arguments& a, u32 slot) {
     for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;
 }
 
-// Packs the atom in a slot, whose position is `r`, and clears the force on the atom.
+// Packs the position `r` of the atom in a slot, and clears the force on the atom.
 __device__ inline void pack_atom(const Arguments& a, u32 slot, u32 atom, Vec3<double> r) {
     clear_force(a, slot);
     const Lattice& cell = *a.cell;

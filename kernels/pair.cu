@@ -23,10 +23,10 @@ __device__ inline Vec3<float> from_lane(Vec3<float> value, u32 lane) {
                 __shfl_sync(ALL_LANES, value.z, lane));
 }
 
-// Computes all pairs of a tile. Lanes l and l + 16 have i-atom l of the half block. In turn t, lane l computes the
-// pair with j-atom (l + t) mod 32, and the force accumulators of the j-atoms rotate through the warp by shuffles.
-// After 16 turns lane l has the force on j-atom (l + 16) mod 32. With a last shuffle lane l returns the force on
-// j-atom l. MASKED: at least one pair of the tile does not interact.
+// Computes all pairs of a tile. Lanes l and l + 16 have i-atom l of the half block. In turn t, lane l computes the pair
+// with j-atom (l + t) mod 32, and the force accumulators of the j-atoms rotate through the warp by shuffles. After 16
+// turns lane l has the force on j-atom (l + 16) mod 32. With a last shuffle lane l returns the force on j-atom l. The
+// template parameter MASKED means that at least one pair of the tile does not interact.
 template <int RULE, bool SUMS, bool MORE, bool MASKED>
 __device__ inline Vec3<float> tile_forces(const Arguments& a, const JTile& tile, IAtom& i) {
     const u32 lane = lane_number(), next = (lane + 1) % WARP;
@@ -95,8 +95,8 @@ __device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 ha
 }
 
 // Computes pairs and bonded terms. Blocks of threads with bonded terms are distributed among the first quarter of the
-// blocks with pairs. Bonded terms wait for memory, which pairs do not. In separate kernels they would delay the
-// pairs.
+// blocks with pairs. Bonded terms wait for memory while pairs compute, so the two kinds of work overlap. In separate
+// kernels bonded terms would delay the pairs.
 template <int RULE, bool SUMS>
 __device__ inline void pair_forces(const Arguments& a) {
     __shared__ JTile tiles[SEARCH_WARPS];
@@ -117,7 +117,7 @@ __device__ inline void pair_forces(const Arguments& a) {
     pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 
-// Kernels of a Lennard-Jones rule: forces alone, and forces with energies and virial.
+// Kernels of a Lennard-Jones rule: one computes forces alone, the other forces, energies and virial.
 #define PAIR_KERNELS(NAME, RULE) \
     extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_##NAME(const Arguments a, const double) { \
         pair_forces<RULE, false>(a); \

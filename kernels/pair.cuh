@@ -7,7 +7,8 @@ struct PairTerm {
     float force, coulomb, lj;
 };
 
-// Returns Σ c_k u^k with u = center − r². MORE: there are more coefficients than those in `first`.
+// Returns Σ c_k u^k with u = center − r². The template parameter MORE means that there are more coefficients than those
+// in `first`.
 template <bool MORE>
 __device__ inline float polynomial(const Smooth& p, float r2) {
     const float u = p.center - r2;

@@ -81,7 +81,7 @@ __device__ inline Vec3<float> xyz(float4 a) {
     return vec3(a.x, a.y, a.z);
 }
 
-// Dynamic shared memory, of the size that the launch specifies.
+// Start of dynamic shared memory, whose size the launch specifies.
 #ifdef __CUDACC__
 __device__ inline float2* launched_memory() {
     extern __shared__ float2 memory[];
@@ -89,7 +89,8 @@ __device__ inline float2* launched_memory() {
 }
 #endif
 
-// Index of this thread in its launch, and below the index of its warp.
+// Returns the index of this thread in its launch. The next two functions return the lane of the thread, and the index
+// of its warp.
 __device__ inline u32 thread_number() {
     return blockIdx.x * blockDim.x + threadIdx.x;
 }
@@ -124,8 +125,8 @@ __device__ inline Vec3<double> block_sum(Vec3<double> of_thread) {
     return vec3(block_sum(of_thread.x), block_sum(of_thread.y), block_sum(of_thread.z));
 }
 
-// Returns true after a fault or when the lists have expired. In this case kernels that change the state return at
-// once. The flags are set before a step is integrated or after its couplings, so a step is made completely or not at
+// Returns true after a fault or when the lists have expired. In this case kernels that change the state return at once.
+// The flags are set before a step is integrated or after its couplings, so a step is integrated completely or not at
 // all.
 __device__ inline bool halted(const Arguments& a) {
     return a.status->stopped != 0 || a.status->lists_expired != 0;
@@ -137,8 +138,8 @@ __device__ inline void stop_after_fault(const Arguments& a) {
     if (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM) a.status->stopped = STOPPED_BY_FAULT;
 }
 
-// Returns true if a force of this step exceeds the limit, in which case the step is not made. For kernels that run
-// after the force kernels.
+// Returns true if a force of this step exceeds the limit, in which case the step is not integrated. For kernels that
+// run after the force kernels.
 __device__ inline bool forces_overflowed(const Arguments& a) {
     return a.status->overflow != NO_ATOM;
 }
@@ -198,7 +199,7 @@ __device__ inline void add_tensor(const Arguments& a, u32 first, const Tensor& o
 }
 
 // Adds a force (kJ/mol/nm) to the atom in a slot. If a component exceeds FORCE_LIMIT or is NaN, the function adds
-// nothing and reports the atom, and the step is not made.
+// nothing and reports the atom, and the step is not integrated.
 template <class T>
 __device__ inline void add_force(const Arguments& a, u32 slot, Vec3<T> force) {
     const T limit = T(FORCE_LIMIT);

@@ -1,8 +1,8 @@
 // Pruning: copies the entries of the outer list that are within the inner radius to the inner list, chunk by chunk,
-// without gaps. Each chunk becomes two lists, one for each half of its block of 32 atoms, with the entries near that
-// half. With 16 instead of 32 i-atoms a larger share of the pairs is within the cutoff.
+// without gaps. Each chunk becomes two inner lists, one for each half of its block of 32 atoms, with the entries near
+// that half. Lists for 16 instead of 32 i-atoms contain fewer pairs beyond the cutoff.
 
-// Predicts the positions r + v t from the velocities.
+// Predicts the positions r + v t from the velocities v, where t is `time` (ps).
 extern "C" __global__ void predict_positions(const Arguments a, const double time) {
     const u32 atom = thread_number();
     if (atom < a.atoms) a.positions[atom] = a.positions[atom] + a.velocities[atom] * time;

@@ -61,7 +61,7 @@ __device__ inline Vec3<double> renewal(const Refreshment& refreshment, u32 atom,
     return velocity * refreshment.lost + normals(refreshment, atom) * sqrt(refreshment.variance * (1.0 / mass));
 }
 
-// Adds the sum over a warp to the work of refreshments, kJ/mol. All lanes must call this function.
+// Adds the sum over a warp to the work of velocity refreshments, kJ/mol. All lanes must call this function.
 __device__ inline void add_refreshment_work(const Arguments& a, double of_lane) {
     const double sum = warp_sum(of_lane);
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.status->refreshment_work, sum, SUM_SCALE);
@@ -76,8 +76,8 @@ __device__ inline double work_beyond_forces(const Arguments& a, u32 atom, Vec3<d
            0.5 * timestep * dot(force_on(a, a.atom_slot[atom]), before + velocity);
 }
 
-// Adds the work of refreshments and the work of constraint forces of a step separately, so that rounding does not
-// depend on whether one kernel adds both.
+// Adds the work of velocity refreshments and the work of constraint forces of a step as two separate terms, so that
+// rounding does not depend on whether one kernel adds both.
 template <bool SUMS>
 __device__ inline void book_works(const Arguments& a, double of_constraints, double of_refreshment) {
     add_refreshment_work(a, of_constraints);
@@ -96,16 +96,17 @@ __device__ inline void begin_refreshment(const Arguments& a) {
     status.refreshment_work = 0;
 }
 
-// Schedules the next refreshment for the next step. The host may change it later. For one thread.
+// Schedules the next refreshment for the next step; the host may change this schedule later. To be called by a single
+// thread.
 __device__ inline void end_refreshment(const Arguments& a) {
     Refreshment& refreshment = a.status->refreshment;
     refreshment.next_step[0] = refreshment.step[0] + 1;
     refreshment.next_step[1] = refreshment.step[1] + (refreshment.step[0] + 1 == 0 ? 1 : 0);
 }
 
-// Renews the velocities of an update group and corrects the second half of the step, with constraints. The
-// `unconstrained` positions of the group are those after the whole step. Adds the work. Returns −1 on success,
-// otherwise the leaf whose constraint failed.
+// Refreshes the velocities of an update group, corrects the second half of the step with constraints, and adds the
+// work. The `unconstrained` positions of the group are those after the whole step. Returns −1 on success, otherwise the
+// leaf whose constraint failed.
 template <class Kind>
 __device__ inline int renew(const Arguments& a, const Kind& kind, double timestep, UpdateGroup<Kind::SIZE>& group,
                             Vec3<double> (&velocity)[Kind::SIZE], double& work) {

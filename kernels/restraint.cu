@@ -8,7 +8,8 @@ __device__ inline Vec3<double> moved(const Lattice& then, const Lattice& now, Ve
     return lattice_shift(now, s.x, s.y, s.z);
 }
 
-// Force on a restrained atom (kJ/mol/nm), E/k (nm²), and the vector r (nm) of the virial r⊗F.
+// Force on a restrained atom (kJ/mol/nm), E/k (nm²) with the energy E and the force constant k, and the vector r (nm)
+// of the virial r⊗F.
 struct Held {
     Vec3<double> force, arm;
     double half_square;
@@ -50,8 +51,8 @@ extern "C" __global__ void set_force_constants(const Arguments a, const double t
     a.restraint_slopes[number] = 0;
 }
 
-// Adds the work of time-dependent force constants after a step of `timestep` (ps), as `Restraining::book_work` does.
-// For one thread, so that the order of additions is fixed.
+// Adds the work of time-dependent force constants after a step of `timestep` (ps), as `Restraining::book_work` does. To
+// be called by a single thread, so that the order of additions is fixed.
 extern "C" __global__ void book_restraint_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     RestraintWork& work = *a.restraint_work;

@@ -1,7 +1,7 @@
 // SHAKE cluster: constraints between one center and N leaves, solved by SHAKE in matrix form in double precision; the
 // counterpart of `src/engine/constraint/shake.rs`. The matrix of the old bonds is factored once.
 
-// Inverse masses (1/amu) and squared lengths (nm²).
+// Inverse masses (1/amu) of the center and the leaves, and squared constraint lengths (nm²).
 template <int N>
 struct ShakeShape {
     double inverse_center, inverse_leaf[N], length_squared[N];

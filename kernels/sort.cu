@@ -2,7 +2,7 @@
 // traversed alternately up and down, are cut into thin slices. A counting sort assigns atoms to slices. The atoms of
 // a slice are ordered by index, so that the result never depends on timing.
 
-// Returns which of `bins` equal bins contains a fractional coordinate.
+// Returns the index of the bin, of `bins` equal ones, that contains a fractional coordinate.
 __device__ inline u32 bin_of(double s, u32 bins) {
     const int bin = int(floor(s * bins));
     return u32(bin < 0 ? 0 : bin >= int(bins) ? int(bins) - 1 : bin);
@@ -108,8 +108,8 @@ __device__ inline void store_box(float4* boxes, u32 number, const Box& box) {
     boxes[2 * number + 1] = make_float4(float(box.high.x), float(box.high.y), float(box.high.z), 0.0f);
 }
 
-// Computes the data of slots, and the bounding boxes of blocks and regions. There is one block of threads per region
-// of 32 blocks of atoms, and one warp per block of atoms.
+// Computes the data of slots, and the bounding boxes of blocks and regions. One block of threads handles each region of
+// 32 blocks of atoms, with one warp per block of atoms.
 extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Arguments a, const double) {
     __shared__ float4 boxes[2 * WARP];
     const u32 slot = thread_number(), block = warp_number(), warp = threadIdx.x / WARP, lane = lane_number();

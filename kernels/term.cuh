@@ -79,7 +79,7 @@ __device__ inline Dihedral<T> dihedral(const Vec3<T> (&displacements)[3]) {
             {toward_i, along - toward_i, -(along + toward_l), toward_l}};
 }
 
-// Returns the forces and the energy for dE/dφ = slope.
+// Returns the forces and the energy of a dihedral term, where `slope` is dE/dφ.
 template <class T>
 __device__ inline Term<T, 4> turned(const Dihedral<T>& d, T slope, T energy) {
     return {{d.gradient[0] * -slope, d.gradient[1] * -slope, d.gradient[2] * -slope, d.gradient[3] * -slope}, energy};
@@ -133,8 +133,8 @@ __device__ inline Term<T, 4> harmonic_improper(const Vec3<T> (&displacements)[3]
     return turned(d, torque, T(0.5) * torque * deviation);
 }
 
-// E(φ, ψ) = Σ a_mn uᵐ vⁿ in one grid square of a correction map (CMAP); a_mn is at 4m + n, (u, v) is the position in
-// the square.
+// E(φ, ψ) = Σ a_mn uᵐ vⁿ in one grid square of a correction map (CMAP). The coefficient a_mn has the index 4m + n, and
+// (u, v) is the position within the square.
 template <class T>
 struct Surface {
     T energy, slope_phi, slope_psi;
@@ -170,8 +170,8 @@ __device__ inline Radial<T> lennard_jones(T inverse_r2, T c6, T c12) {
 }
 
 // Limit of (αr)² below which erf(αr)/(αr) is computed from a power series. Above the limit cancellation in the force
-// magnifies rounding errors by 1/(αr)². The first term that the series leaves out, RANGE^SERIES_TERMS/7!, is below
-// the rounding error of float and of double.
+// magnifies rounding errors by 1/(αr)². The first term that the series leaves out, RANGE^SERIES_TERMS/7!, is below the
+// rounding error of float and of double.
 template <class T>
 struct Series {
     static constexpr double RANGE = sizeof(T) == sizeof(float) ? 0.25 : 1e-2;
@@ -201,7 +201,8 @@ __device__ inline Radial<T> ewald_excluded(T charge_product, T r2, T inverse_r, 
     return {charge_product * field, -(charge_product * potential)};
 }
 
-// Scaled 1-4 pair: plain Coulomb and Lennard-Jones without a cutoff. The force acts on atom i.
+// Scaled 1-4 pair: plain Coulomb and Lennard-Jones interactions without a cutoff. The returned force is the force on
+// atom i.
 template <class T>
 struct Pair14 {
     Vec3<T> force;

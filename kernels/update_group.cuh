@@ -58,8 +58,8 @@ struct Shake {
     }
 };
 
-// Calls `work` with the update group of this thread, if it has one. Each kind of groups begins at a multiple of the
-// warp size.
+// Calls `work` with the update group of this thread, if it has one. The first thread of each kind of groups is a
+// multiple of the warp size.
 template <class Work>
 __device__ inline void visit_update_group(const Arguments& a, Work& work) {
     const u32 thread = thread_number();
@@ -112,7 +112,7 @@ struct CenterSums {
     }
 };
 
-// Sums over an integration step, kJ/mol.
+// Sums over the atoms of an integration step, kJ/mol unless stated otherwise.
 struct StepSums {
     double before, after, cross;                        // kinetic energy of both half steps; Σ ½ m v(t−½dt)·v(t+½dt)
     double power;                                       // Σ v(t−½dt)·F, kJ/mol/ps
@@ -135,7 +135,7 @@ struct StepSums {
         along = along + twice * (0.25 * m);
         cross += 0.5 * m * dot(earlier, later);
     }
-    // Adds to the sums of the device. All lanes of a warp must call this function.
+    // Adds these sums to the sums of the device. All lanes of a warp must call this function.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_KINETIC_BEFORE, before);
         add_sum(a, SUM_KINETIC_AFTER, after);

@@ -36,15 +36,15 @@ struct Site {
     __device__ Vec3<double> at(u32 k) const {
         return a.positions[atom(k)];
     }
-    // Displacement r_k − r_j.
+    // Returns the displacement r_k − r_j.
     __device__ Vec3<double> from(u32 j, u32 k) const {
         return at(k) - at(j);
     }
     __device__ double parameter(u32 k) const {
         return a.site_parameters[site.first_parameter + k];
     }
-    // Component `which` of the weights of atom k in a local frame. In the parameters the weights follow the position
-    // of the site in the frame.
+    // Returns component `which` of the weights of atom k in a local frame. In the list of parameters the weights come
+    // after the position of the site in the frame.
     __device__ double frame_weight(u32 k, u32 which) const {
         return parameter(3 + 3 * k + which);
     }
@@ -66,7 +66,7 @@ struct Site {
         return sum;
     }
 
-    // Component of r_jk perpendicular to r_ij, in the plane of the three atoms.
+    // Returns the component of r_jk perpendicular to r_ij, in the plane of the three atoms.
     __device__ Vec3<double> across(Vec3<double> along, Vec3<double> jk) const {
         return jk - along * dot(along, jk);
     }
@@ -191,8 +191,8 @@ extern "C" __global__ void place_sites(const Arguments a, const double moved) {
     }
 }
 
-// Returns the force (kJ/mol/nm) on the atom in a slot and clears it. An atomic exchange acts in the same memory as
-// atomic additions, so it comes after the additions of this thread.
+// Returns the force (kJ/mol/nm) on the atom in a slot and clears this force. An atomic exchange acts on the same memory
+// as atomic additions, so it comes after the additions of this thread.
 __device__ inline Vec3<double> take_force(const Arguments& a, u32 slot) {
     double components[3];
     for (u32 axis = 0; axis < 3; ++axis) {

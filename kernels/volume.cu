@@ -1,7 +1,7 @@
 // Monte Carlo volume moves; the counterpart of `src/engine/backend/host/volume.rs`.
 
-// Computes the positions after a move in which each molecule moves rigidly with its scaled center of mass. One warp
-// computes a molecule.
+// Computes the positions after a volume move, which translates each molecule rigidly with its scaled center of mass.
+// One warp handles one molecule.
 extern "C" __global__ void stretch_molecules(const Arguments a, const double) {
     const VolumeMove& move = a.volume_move;
     const u32 molecule = warp_number();
@@ -23,24 +23,24 @@ extern "C" __global__ void stretch_molecules(const Arguments a, const double) {
     }
 }
 
-// Computes the largest deviation of an atom after the move from the position to which scaling would take the atom
-// itself.
+// Computes the largest distance (nm) between the position of an atom after the volume move and the scaled position of
+// the atom.
 extern "C" __global__ void largest_deviation(const Arguments a, const double) {
     const VolumeMove& move = a.volume_move;
     const u32 atom = thread_number();
     if (atom >= a.atoms) return;
     const Vec3<double> off = move.stretched[atom] - stretched(a.positions[atom], components(move.factors));
-    // floats that are not negative have the order of their bits
+    // the bits of non-negative floats, read as integers, have the same order as the floats
     atomicMax(move.deviation, __float_as_uint(float(sqrt(norm_squared(off)))));
 }
 
-// Sets aside the forces of the present positions.
+// Stores the forces at the present positions, for comparison with the forces after a volume move.
 extern "C" __global__ void keep_forces(const Arguments a, const double) {
     const u32 atom = thread_number();
     if (atom < a.atoms) a.volume_move.kept_forces[atom] = force_on(a, a.atom_slot[atom]);
 }
 
-// Adds Σ v·ΔF, where ΔF is the difference between a force and the force that was set aside, kJ/mol/ps.
+// Adds Σ v·ΔF in kJ/mol/ps, where ΔF is the difference between a force and the force that `keep_forces` stored.
 extern "C" __global__ void power_of_change(const Arguments a, const double) {
     const u32 atom = thread_number();
     double power = 0.0;

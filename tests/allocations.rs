@@ -27,18 +27,18 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller guarantees the conditions of `GlobalAlloc`, and the call passes them on unchanged.
         unsafe { Heap.alloc(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller guarantees the conditions of `GlobalAlloc`, and the call passes them on unchanged.
         unsafe { Heap.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller guarantees the conditions of `GlobalAlloc`, and the call passes them on unchanged.
         unsafe { Heap.dealloc(pointer, layout) }
     }
 }
@@ -46,14 +46,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Input with every part of a step: PME, bonded terms, rigid waters, constrained bonds, both couplings, removal of
-/// the center-of-mass motion.
+/// Input that uses every phase of a step: PME, bonded terms, rigid waters, constrained bonds, thermostat and barostat,
+/// removal of the center-of-mass motion.
 const INPUT: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ns\"\ntimestep = \"2 fs\"\ncom_removal = 5\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\", every = 5 }\n\
     barostat = { pressure = \"1 bar\", coupling_time = \"2 ps\", every = 5 }";
-/// Number of steps before the count, and of counted steps. Before the count, buffers reach their final sizes and
-/// threads allocate what they need to sleep.
+/// Number of steps before allocations are counted, and number of steps in which they are counted. Before the count,
+/// buffers reach their final sizes and threads allocate what they need to sleep.
 const WARM_UP: u64 = 200;
 /// Value of [`WARM_UP`] in double precision, which is slow.
 const SHORT_WARM_UP: u64 = 40;

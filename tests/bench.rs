@@ -34,7 +34,7 @@ fn eight_copies_have_eight_times_the_energy_and_the_same_forces() {
     let (system, state) = water(forces);
     let (mut larger, all) = replicate(&system, &state, [2, 2, 2]).unwrap();
     let Electrostatics::Pme(pme) = &mut larger.settings.electrostatics else { panic!("PME was asked for") };
-    // the same grid spacing: twice the points over twice the length
+    // the same grid spacing: twice as many points over twice the length
     pme.grid = [40, 40, 40];
     let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     let evaluate = |system: &System, state: &State| {
@@ -71,7 +71,8 @@ fn useful_pairs_are_those_within_the_cutoff() {
             count += usize::from(near && !system.topology.exclusions.contains(i as u32, j as u32));
         }
     }
-    // remaining structure of the liquid: g(r) differs from 1 by 1 % in the last 0.1 nm, which hold 30 % of the pairs
+    // Tolerance for the remaining structure of the liquid: g(r) differs from 1 by 1 % in the last 0.1 nm below the
+    // cutoff, which hold 30 % of the pairs.
     const STRUCTURE: f64 = 0.003;
     let expected = useful_pairs(&system, Some(cell.volume()));
     assert!((expected / count as f64 - 1.0).abs() < STRUCTURE, "{expected} and {count}");
@@ -164,8 +165,8 @@ fn the_summary_of_a_run_counts_work_too() {
     command.current_dir(folder.path()).args(["run", "input.toml", "--quiet", "--threads", "1"]).assert().success();
     let summary = Summary::read(&folder.path().join("out/summary.json")).unwrap();
     let flops = |name: &str| summary.phases.iter().find(|phase| phase.name == name).unwrap().work.unwrap().flops;
-    // 774 atoms in 8 nm³ have 145 partners each within 0.9 nm, if each pair is counted once, and each pair takes at
-    // least some operations. SETTLE of 258 waters is counted exactly by the formula.
+    // 774 atoms in 8 nm³ have 145 partners each within 0.9 nm, if each pair is counted once. The test assumes at least
+    // 6 floating-point operations per pair. The operations of SETTLE for 258 waters are counted exactly by the formula.
     assert!(flops("pairs") > 6.0 * 774.0 * 145.0);
     assert_eq!(flops("constraints"), 320.0 * 258.0);
     let useful = summary.useful_pairs.unwrap();

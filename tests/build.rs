@@ -1,4 +1,4 @@
-//! `md build` with ubiquitin: the files that it writes can be run, and bad wishes are refused with a reason.
+//! `md build` with ubiquitin: the files that it writes can be run, and invalid requests are refused with a reason.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -17,7 +17,7 @@ fn md(folder: &Path) -> Command {
     command
 }
 
-/// Output of a command that must succeed.
+/// Returns the output of a command that must succeed.
 fn done(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let printed = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
@@ -25,7 +25,7 @@ fn done(command: &mut Command) -> String {
     printed
 }
 
-/// Message of a command that must end with exit code 2, on one line.
+/// Returns the message, joined to one line, of a command that must end with exit code 2.
 fn refused(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
@@ -99,7 +99,7 @@ fn wishes_that_cannot_be_met_are_refused() {
     assert!(build(&[]).contains("the folder already exists"));
 }
 
-/// Writes the lines of 1UBI that are kept to a file `cut.pdb`.
+/// Writes the lines of 1UBI for which `is_kept` is true to the file `cut.pdb`.
 fn cut(folder: &Path, is_kept: impl Fn(&str) -> bool) {
     let mut text = String::new();
     let packed = std::fs::File::open(entry()).unwrap();
@@ -152,20 +152,21 @@ fn gaps_are_refused_or_capped() {
 #[test]
 fn charged_residues_get_ions() {
     let folder = tempfile::tempdir().unwrap();
-    // a histidine with two hydrogens is charged, which a chloride ion counters
+    // a histidine with hydrogens on both ring nitrogens has a charge of +1 e, which one chloride ion neutralises
     let printed =
         done(md(folder.path()).arg("build").arg(entry()).args(["-o", "y", "--variant", "A:68=HIP", "--dry-run"]));
     assert!(printed.contains("0 sodium and 1 chloride ions") && !folder.path().join("y").exists(), "{printed}");
 }
 
-/// Counts and charges of ions, the cell, and the distances of ions from the protein and from each other.
+/// Tests the counts and charges of ions, the cell, and the distances of ions from the protein and from each other.
 #[test]
 fn ions_and_cells_are_those_that_were_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let wishes = ["--size", "5.6 nm,5.2 nm,5.8 nm", "--cation", "Mg2+", "--salt", "0.1 M", "--variant", "A:6=LYN"];
     let printed =
         done(md(folder.path()).arg("build").arg(entry()).args(["-o", "z", "--ions", "electrostatic"]).args(wishes));
-    // a charge of −1 e: one magnesium and one chloride, and as many chlorides as magnesiums for each formula unit
+    // magnesium ions for a protein with −1 e: one Mg²⁺ and one Cl⁻ neutralise the charge, and the salt adds two Cl⁻ for
+    // each further Mg²⁺
     assert!(printed.contains("Mg2+ alone cannot neutralise this charge exactly, and 1 Cl- make up"), "{printed}");
     let json = std::fs::read_to_string(folder.path().join("z/build.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -196,7 +197,8 @@ fn ions_and_cells_are_those_that_were_asked_for() {
     assert!(check.contains("net charge 0 e") && check.contains("5.6"), "{check}");
 }
 
-/// N± = N₀ exp(∓ arsinh(Q/2N₀)) with Q = 5 e, rounded to neutral numbers.
+/// Tests SLTCAP: N± = N₀ exp(∓ arsinh(Q/2N₀)) with the charge Q = 5 e of the solute, rounded so that the system is
+/// neutral.
 #[test]
 fn sltcap_gives_the_numbers_of_the_closed_form() {
     let folder = tempfile::tempdir().unwrap();
@@ -267,10 +269,10 @@ fn a_helix_is_built_into_a_membrane() {
     let json = std::fs::read_to_string(folder.path().join("x/build.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let lipids = [0, 1].map(|leaflet| json["lipids"][leaflet].as_u64().unwrap());
-    // the helix has the area of two lipids and touches the chains of at most six others, the neighbours in a hexagon
+    // the helix has the area of two lipids and touches at most six other lipids, as in a hexagonal lattice
     assert!(lipids[0] == lipids[1] && (56..63).contains(&lipids[0]), "{lipids:?}");
     let check = done(md(folder.path()).args(["check", "x/input.toml"]));
-    // each lipid of Lipid17 has a charge of −2e-6 e, since the file has seven decimals
+    // each lipid of Lipid17 has a charge of −2e-6 e, because the force-field file rounds charges to seven decimals
     let charge: f64 = check.split("net charge ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(charge.abs() < 1e-3 && check.contains("angles 90.00 90.00 90.00"), "{check}");
     // the force check compares the first step of each stage with the reference

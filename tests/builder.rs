@@ -216,7 +216,7 @@ fn atoms_that_cannot_be_are_refused() {
     });
     refused("must be contiguous and non-empty", |b| _ = b.residue("A"));
     refused("must be contiguous and non-empty", |b| _ = b.residue("A").residue("B").atom(atom));
-    // an atom with a wrong type in a chain whose 1-4 pairs need this type
+    // an atom has an unknown type, and the 1-4 pairs of its chain need this type
     refused("type 7, but there are 1", |b| {
         let last = b.atom(AtomSpec { lj_type: 7, ..atom });
         b.bond([3, last]).scale_pairs14(0.5, 0.5);

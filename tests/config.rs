@@ -171,7 +171,7 @@ fn trajectories_are_one_or_several_by_their_names() {
     assert_eq!(files(""), [named("trajectory.h5md", None)]);
     assert_eq!(files("trajectory = \"none\""), []);
     assert_eq!(files("trajectory = { format = \"h5md\", every = \"1 ps\" }"), [named("trajectory.h5md", None)]);
-    // XTC always rounds, to 0.001 nm unless a finer precision is requested
+    // XTC rounds positions to 0.001 nm, unless the input requests another precision
     assert_eq!(files("trajectory = { file = \"a.xtc\" }"), [named("a.xtc", Some(0.001))]);
     assert_eq!(files("trajectory = { format = \"dcd\" }"), [named("trajectory.dcd", None)]);
     let list = "trajectory = [{}, { file = \"b.xtc\", precision = \"0.0001 nm\" }]";

@@ -1,5 +1,5 @@
-//! Checks of the dependencies: compatible licences, a single registry, and features that do not depend on whether
-//! the tests are built too. `cargo deny` checks more if it is installed (`deny.toml`).
+//! Checks of the dependencies: permissive licences, a single registry, and package features that are the same with and
+//! without the development dependencies. `cargo deny` checks more if it is installed (`deny.toml`).
 
 use std::process::Command;
 
@@ -17,14 +17,14 @@ const LICENCES: [&str; 10] = [
     "Zlib",
 ];
 
-/// Packages whose licence is a separate file: that of HDF5, BSD with three clauses.
+/// Packages whose licence is a separate file. The licence of HDF5 is BSD with three clauses.
 const FILES: [(&str, &str); 1] = [("hdf5-metno-src", "ext/hdf5/LICENSE")];
 
 /// Name of the default registry in the metadata.
 const REGISTRY: &str = "crates.io-index";
 
-/// Whether every part of an SPDX expression that is joined by AND allows a licence of the list. The older separator
-/// `/` means OR.
+/// Whether an SPDX expression is allowed: every part that is joined by AND must offer a licence of [`LICENCES`]. The
+/// older separator `/` means OR.
 fn is_allowed(expression: &str) -> bool {
     let name =
         |licence: &str| licence.split(" WITH ").next().map(str::trim).is_some_and(|name| LICENCES.contains(&name));
@@ -50,7 +50,7 @@ fn dependencies_have_permissive_licences_and_one_registry() {
         let licence = package["license"].as_str().unwrap_or("none");
         let file = (package["name"].as_str(), package["license_file"].as_str());
         let is_known = FILES.iter().any(|&(name, path)| file == (Some(name), Some(path)));
-        // only this package has no source
+        // this package itself is the only one without a source
         let source = package["source"].as_str();
         if !(is_allowed(licence) || is_known) || source.is_some_and(|source| !source.contains(REGISTRY)) {
             faults.push(format!("{}: licence {licence}, source {source:?}", package["name"]));
@@ -68,12 +68,13 @@ fn packages(kinds: &str) -> Vec<String> {
         .output()
         .expect("cargo runs");
     assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
-    // a package that was listed before is marked so
+    // cargo appends a mark to a package that it has listed before
     String::from_utf8(tree.stdout).expect("UTF-8").lines().map(|line| line.trim_end_matches(" (*)").into()).collect()
 }
 
-/// Cargo gives a package the features that anything in the build asks for. If a development dependency asks for more
-/// than the program does, then `cargo build` after `cargo test` compiles the package again, and all that use it.
+/// Cargo compiles a package with the union of the features that the build requests. If a development dependency
+/// requested more features than the program does, `cargo build` after `cargo test` would compile the package and all
+/// its dependents again.
 #[test]
 fn development_dependencies_add_no_features() {
     let with_tests = packages("normal,build,dev");

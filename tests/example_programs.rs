@@ -40,7 +40,7 @@ fn output(name: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Returns the number on the line that starts with `beginning`, up to `unit`.
+/// Returns the number between `beginning` and `unit` on the line that starts with `beginning`.
 fn number(text: &str, beginning: &str, unit: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(beginning)?.split(unit).next());
     line.unwrap_or_else(|| panic!("{beginning} in {text}")).trim().parse().expect("a number")
@@ -80,8 +80,9 @@ const LIQUID_TOLERANCE: f64 = 0.034;
 /// Lattice sums of the face-centered cubic lattice over r⁻⁶ and r⁻¹², in units of the nearest distance (J. E. Jones and
 /// A. E. Ingham, Proc. R. Soc. A 107, 636 (1925)).
 const LATTICE_SUMS: [f64; 2] = [14.45392, 12.13188];
-/// Tolerance in kJ/mol. With the uniform density of the dispersion correction there are 62.2 atoms within the cutoff,
-/// while the lattice has 54. Half of V(0.9 nm), at most 0.0115 ε, is missing or superfluous for 8.2 atoms.
+/// Tolerance in kJ/mol of the lattice energy. With the uniform density of the dispersion correction there are 62.2
+/// atoms within the cutoff of 0.9 nm, while the lattice has 54. Half of V(0.9 nm), at most 0.0115 ε, is missing or
+/// superfluous for the difference of 8.2 atoms.
 const LATTICE_TOLERANCE: f64 = 0.5 * 8.2 * 0.0115;
 
 #[test]

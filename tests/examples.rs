@@ -1,4 +1,4 @@
-//! Tests of the examples that run and read simulations, with the results that they must find.
+//! Tests of the examples that run simulations or read their results. The tests compare the results with known values.
 
 #![allow(
     clippy::unwrap_used,

@@ -24,7 +24,8 @@ const FORCE: f64 = 2e-5;
 const LATTICE_FORCE: f64 = 1e-3;
 /// Maximum energy error relative to the sum of the absolute terms, the project's limit.
 const ENERGY: f64 = 1e-6;
-/// Maximum relative error of the virial, which is made of positions of a few nm times forces accurate to [`FORCE`].
+/// Maximum relative error of the virial, which is a sum of products of positions (a few nm) and forces accurate to
+/// [`FORCE`].
 const VIRIAL: f64 = 2e-5;
 /// Maximum error of the Coulomb virial relative to its direct and reciprocal parts. The trace of the Coulomb virial
 /// is the Coulomb energy, whose direct and reciprocal parts cancel. The trace of each part is accurate to [`ENERGY`],
@@ -70,7 +71,8 @@ fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
     f64::sqrt(sum / number)
 }
 
-/// Returns the RMS error of forces relative to the RMS of `theirs`, and as a multiple of the allowed error.
+/// Returns the RMS error of forces relative to the RMS of `theirs`, and the same error as a multiple of the allowed
+/// error.
 fn force_excess(ours: &[Vec3], theirs: &[Vec3]) -> (f64, f64) {
     let error = rms(ours.iter().zip(theirs).map(|(a, b)| *a - *b));
     let scale = rms(theirs.iter().copied());
@@ -160,7 +162,7 @@ fn against_reference(name: &str, change: impl Fn(&mut System)) {
     compare_changed(name, &[Level::detect()], change);
 }
 
-/// Compares a changed system with the reference backend.
+/// Compares a system with changed settings with the reference backend, on the given instruction sets.
 fn compare_changed(name: &str, levels: &[Level], change: impl Fn(&mut System)) {
     let mut golden = Golden::load(name).expect("an own system");
     let case = golden.cases()[0].clone();
@@ -441,7 +443,7 @@ fn atoms_many_images_away_and_on_top_of_each_other() {
     let at_home = mixed(&golden.system, Some(&cell), &golden.positions, way, EVERYTHING);
     let mut moved = golden.positions.clone();
     for (index, r) in moved.iter_mut().enumerate() {
-        // atoms of a water residue move together, as in a run
+        // atoms of a water move by the same lattice vector, as in a run
         let n = (index / 3) as i32 % 7 - 3;
         *r += cell.shift([n, -2 * n, 3 * n]);
     }

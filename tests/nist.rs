@@ -88,8 +88,8 @@ fn nearest(d: Vec3, edge: f64) -> Vec3 {
     vec3(image(d.x), image(d.y), image(d.z))
 }
 
-/// Returns the energy in K of the wave vectors 2πn/L with n² ≥ 27, which the NIST values do not include. Wave vectors
-/// with |n| > 12 add less than a fraction e⁻⁴⁵.
+/// Returns the energy in K of the wave vectors 2πn/L with n² ≥ 27 (n: vector of integers, L: cell edge), which the NIST
+/// values do not include. Wave vectors with |n| > 12 add less than a fraction e⁻⁴⁵.
 fn left_out(positions: &[Vec3], edge: f64, alpha: f64) -> f64 {
     let reach = -12_i32..=12;
     let mut sum = 0.0;
@@ -105,7 +105,7 @@ fn left_out(positions: &[Vec3], edge: f64, alpha: f64) -> f64 {
             (cosine, sine) = (cosine + CHARGES[i % 3] * c, sine + CHARGES[i % 3] * s);
         }
         let k2 = k * k * f64::from(square);
-        // wave vectors with negative z have the same terms
+        // wave vectors with negative z have the same terms as those with positive z, which therefore count twice
         let images = if z == 0 { 1.0 } else { 2.0 };
         sum += images * (-k2 / (4.0 * alpha * alpha)).exp() / k2 * (cosine * cosine + sine * sine);
     }
@@ -139,8 +139,8 @@ fn water_energies_are_those_of_nist() {
     has_digits("intramolecular", inside, "2.80999E+06", CONSTANTS);
     has_digits("reciprocal", waves, "6.27009E+03", CONSTANTS);
     has_digits("real", real, "-5.58889E+05", CONSTANTS);
-    // for n oxygens among N atoms, the average of md and OpenMM counts n(n+1)/2 of N(N+1)/2 pairs, and NIST counts
-    // n²/2 of N²/2 pairs
+    // number of oxygen pairs relative to all pairs in the dispersion correction, for n oxygens among N atoms: md and
+    // OpenMM count n(n+1)/2 of N(N+1)/2 pairs, and NIST counts n²/2 of N²/2 pairs
     let corrected = energy("spce-1", &format!("{forces}dispersion_correction = true"));
     let counting = (1.0 + 1.0 / molecules) / (1.0 + 1.0 / (3.0 * molecules));
     has_digits("correction", term(&corrected, "dispersion_correction") / GAS / counting, "-8.23715E+02", CONSTANTS);

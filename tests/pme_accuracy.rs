@@ -14,9 +14,9 @@ use md::units::COULOMB;
 use md::vec3::Vec3;
 
 /// Minimum error as a fraction of the target. The reciprocal part has nearly all of the error. The estimate of the
-/// reciprocal part is too large for correlated charges, as in water: by a factor of 2.3 at α = 3.3/nm and order 4,
-/// and by a factor of 4.1 at α = 3.6/nm. A force error below this fraction of the target would mean that the estimate
-/// has become worse, which costs speed but not accuracy.
+/// reciprocal part is too large for correlated charges, as in water: by a factor of 2.3 at α = 3.3/nm and order 4, and
+/// by a factor of 4.1 at α = 3.6/nm. A force error below this fraction would mean that the estimate has become worse,
+/// which costs speed but not accuracy.
 const LEAST_SHARE: f64 = 0.2;
 /// Fraction of the target that the reciprocal part may use, reduced because the grid spacing is found only to 10⁻³.
 const RECIPROCAL_SHARE: f64 = 0.97;
@@ -106,6 +106,7 @@ fn dispersion_correction_of_gromacs() {
     golden.system.settings.dispersion_correction = DispersionCorrection::NonExcluded;
     let volume = golden.cell.expect("a periodic system").volume();
     let (energy, _) = DispersionTail::new(&golden.system).at(volume);
-    // GROMACS in mixed precision with plain truncation at 0.9 nm prints two decimals
+    // Reference: the dispersion correction of GROMACS in mixed precision with plain truncation at 0.9 nm, printed with
+    // two decimals
     assert!((energy + 2158.29).abs() < 0.02, "{energy}");
 }

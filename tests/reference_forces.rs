@@ -9,8 +9,8 @@ use md::backend::{Energies, Evaluation, Reference, Workload};
 use md::system::{BondedTerms, Exclusions, G96Angle, G96Bond, RyckaertBellemans, Topology};
 use md::vec3::Vec3;
 
-/// Relative tolerance, the project's limit. Both sides compute in f64 with the same α, grid and order. They differ in
-/// the order of summation and in the last digits of converted units (Å, kcal, 18.2223).
+/// Relative tolerance, the project's limit. Both sides compute in f64 with the same α, grid and order. The order of
+/// summation and the last digits of converted units (Å, kcal, AMBER's charge factor 18.2223) differ.
 const TOLERANCE: f64 = 1e-7;
 /// Absolute tolerance of energies in kJ/mol, for terms that vanish at their minimum. Such energies are sums of
 /// differences of nearly equal numbers. A cosine or a distance has a rounding error of 10⁻¹⁶, which is multiplied by
@@ -19,8 +19,8 @@ const FLOOR: f64 = 1e-12;
 /// Relative tolerance of the dispersion correction with a type table. OpenMM's `CustomNonbondedForce` computes the
 /// correction by numerical integration, which stops at a relative change of this order.
 const NUMERICAL_TAIL: f64 = 1e-6;
-/// Minimum RMS force in kJ/mol/nm to which force errors are relative. The minimum is needed on a perfect lattice,
-/// where forces cancel. It is 10⁻³ of the force between two ions in contact.
+/// Minimum RMS force in kJ/mol/nm to which force errors are relative. It is needed on a perfect lattice, where forces
+/// cancel, and is 10⁻³ of the force between two ions in contact.
 const FORCE_FLOOR: f64 = 1.0;
 
 fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
@@ -32,8 +32,8 @@ fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
     found
 }
 
-/// Returns (name, ours, theirs) for each energy. `elec_*` and `lj_*` of the reference include 1-4 pairs. With a type
-/// table, the part without 1-4 pairs is in `lj_nbfix`.
+/// Returns name, energy of md and energy of OpenMM (kJ/mol) for each term. `elec_*` and `lj_*` of the reference include
+/// 1-4 pairs. With a type table, the part without 1-4 pairs is in `lj_nbfix`.
 fn energies(golden: &Golden, case: &str, ours: &Evaluation) -> Vec<(&'static str, f64, f64)> {
     let their = |key| golden.number(case, key);
     let e = &ours.energies;
@@ -153,7 +153,8 @@ fn switched_interactions() {
     }
 }
 
-/// Tests LJ-PME against OpenMM: one kind of atom, a combination rule, another cell; with excluded and 1-4 pairs.
+/// Tests LJ-PME against OpenMM for one kind of atom, for a combination rule, and for another cell, with excluded and
+/// 1-4 pairs.
 #[test]
 fn lennard_jones_by_pme() {
     for name in ["argon", "peptide-charged", "peptide-charmm36", "octahedron"] {
@@ -208,7 +209,7 @@ fn ryckaert_bellemans_and_fourier_torsions() {
     assert_eq!(file.openmm.len(), 2);
 }
 
-/// Asserts energies and forces of bonded terms of one kind, for atoms without other interactions.
+/// Compares energies and forces of one kind of bonded terms, for atoms without other interactions.
 fn agree_alone(kind: &str, positions: &[Vec3], bonded: BondedTerms, energy: fn(&Energies) -> f64, expected: &Expected) {
     let mut system = Golden::load("peptide-vacuum").expect("a system of this repository").system;
     let count = positions.len() as u32;

@@ -124,8 +124,8 @@ fn forces_are_the_gradient_of_every_energy() {
 
 #[test]
 fn virial_is_the_derivative_under_strain() {
-    // With these strains r → r + ε (r·source) target keeps a lower-triangular cell lower-triangular. The diagonal
-    // ones add up to tr W = −3V dE/dV.
+    // with the strains r → r + ε (r·e_source) e_target a lower-triangular cell stays lower-triangular; the diagonal
+    // strains add up to tr W = −3V dE/dV
     let strains = [(0, 0), (1, 1), (2, 2), (1, 0), (2, 0), (2, 1)];
     for (name, model) in variants() {
         let virial = evaluate(&model).virial.0;
@@ -147,8 +147,8 @@ fn virial_is_the_derivative_under_strain() {
     }
 }
 
-/// Relative rounding error of sums in another order, and of displacements rounded elsewhere: 10⁻¹⁶ times a thousand
-/// contributions.
+/// Relative rounding error of sums in another order, and of displacements that are rounded differently: 10⁻¹⁶ times a
+/// thousand contributions.
 const ROUNDING: f64 = 1e-11;
 
 fn assert_same(name: &str, a: &Evaluation, b: &Evaluation) {
@@ -243,7 +243,7 @@ fn rock_salt_has_its_madelung_energy() {
     let result = evaluate(&model);
     let error = (result.energies.coulomb / expected(512) - 1.0).abs();
     assert!(error < 1e-6, "PME: {error:e}");
-    // the energy is proportional to 1/L, so the trace of the virial equals the energy
+    // the energy is proportional to 1/L with the cell edge L, so the trace of the virial equals the energy
     assert!((result.virial.trace() / result.energies.coulomb - 1.0).abs() < 1e-5);
 }
 
@@ -288,15 +288,15 @@ fn pme_converges_to_ewald_with_grid_and_order() {
     let gas = ionic_gas();
     let (_, exact) = ewald(&gas.0, &gas.1, &gas.2, 1e-15);
     let cutoff = 1.1;
-    // erfc(αr_c) = 10⁻¹², so only the error of the grid is left
+    // erfc(αr_c) = 10⁻¹², so that only the error of the grid remains
     let alpha = 5.0 / cutoff;
     let model = ErrorModel::new(&gas.0, cutoff, &gas.2, ChargeStructure::uncorrelated());
     let error = |points, order| {
         let parameters = PmeParameters { alpha, grid: [points; 3], order };
         let estimate = model.estimate(&parameters).total();
         let error = pme_error(&gas, &exact, cutoff, parameters);
-        // The estimate assumes uncorrelated charges, and these are almost uncorrelated. An RMS over 400 atoms
-        // scatters by some per cent.
+        // The estimate assumes uncorrelated charges, and the charges of this gas are almost uncorrelated. An RMS over
+        // 400 atoms scatters by some per cent.
         assert!((0.85..1.15).contains(&(error / estimate)), "{points} {order}: {error:e}, estimated {estimate:e}");
         error
     };
@@ -328,7 +328,7 @@ fn pair(distance: f64, electrostatics: Electrostatics) -> Model {
 fn shifted_potentials_end_at_zero() {
     let field = Electrostatics::ReactionField { permittivity: 78.0 };
     for electrostatics in [Electrostatics::Plain, field] {
-        // a force of 172 kJ/mol/nm over 10⁻⁹ nm
+        // the force is 172 kJ/mol/nm over a distance of 10⁻⁹ nm, so the energy may change by 1.7·10⁻⁷ kJ/mol
         let inside = evaluate(&pair(0.9 - 1e-9, electrostatics)).energies;
         assert!(inside.coulomb.abs() < 1e-6 && inside.coulomb != 0.0 && inside.lj.abs() < 1e-9 && inside.lj != 0.0);
         let outside = evaluate(&pair(0.9 + 1e-9, electrostatics)).energies;

@@ -37,7 +37,7 @@ impl Shared {
     fn run(&self) {
         let region = self.region.load(SeqCst) + 1;
         self.work.with_mut(|work| {
-            // SAFETY: `loom` reports an error if another thread has access
+            // SAFETY: `loom` reports an error if another thread accesses the cell at the same time
             unsafe { *work = region }
         });
         self.region.fetch_add(1, SeqCst);
@@ -49,7 +49,7 @@ impl Shared {
             thread::yield_now();
         }
         self.work.with_mut(|work| {
-            // SAFETY: `loom` reports an error if another thread has access
+            // SAFETY: `loom` reports an error if another thread accesses the cell at the same time
             unsafe { *work = NO_WORK }
         });
     }
@@ -62,14 +62,14 @@ impl Shared {
         }
     }
 
-    /// Runs a member until the team is dismissed.
+    /// Runs a member of the team until the team is released.
     fn serve(&self) {
         let mut last = 0;
         while let Some(region) = self.next(last) {
             self.inside.fetch_add(1, SeqCst);
             fence(SeqCst);
             if !self.looks_again || self.region.load(SeqCst) == region {
-                // SAFETY: `loom` reports an error if the leader has access
+                // SAFETY: `loom` reports an error if the leader accesses the cell at the same time
                 let work = self.work.with(|work| unsafe { *work });
                 assert_eq!(work, region, "the work of another region");
             }
@@ -99,7 +99,7 @@ impl Shared {
     }
 }
 
-/// Checks a team with a leader and the given number of members over some regions, until its dismissal.
+/// Checks a team with a leader and the given number of members over some regions, until the team is released.
 fn model(members: usize, regions: usize, looks_again: bool) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(PREEMPTIONS);
@@ -133,7 +133,8 @@ fn members_work_in_open_regions_only_and_all_go_home() {
     model(2, 1, true);
 }
 
-/// Without the second check a member enters a region that was closed after the member had found it open.
+/// Tests that the model detects a missing second check: without it, a member enters a region that was closed after the
+/// member had found it open.
 #[test]
 #[should_panic]
 fn a_member_that_does_not_look_again_is_found_out() {

@@ -139,7 +139,7 @@ impl Equilibrated {
 mod tests {
     use super::*;
 
-    /// For four values of 1 and then four of −1, C(1) = 5/7, C(2) = 2/6, C(3) = −1/5, and C(4) = −1, at which the sum
+    /// Four values of 1 and then four of −1 have C(1) = 5/7, C(2) = 2/6, C(3) = −1/5, and C(4) = −1, at which the sum
     /// ends, so that g = 1 + 2 (5/8 + 2/8 − 1/8) = 2.5. An alternating series is anticorrelated, so that g is 1.
     #[test]
     fn inefficiency_of_short_series() {

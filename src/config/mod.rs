@@ -47,7 +47,7 @@ use crate::run::Plan;
 /// Input file after all checks for which no other file is needed.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// what the run computes and writes
+    /// computations and outputs of the run
     pub plan: Plan,
     /// the whole configuration with every default, as TOML from which the same plan can be read
     pub effective: String,

@@ -11,7 +11,7 @@ use crate::run::Interval;
 /// Checked value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// one of the words of the key
+    /// a word that the key allows
     Word(&'static str),
     /// text, or absolute path
     Text(String),

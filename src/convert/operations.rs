@@ -57,7 +57,7 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
 pub struct Unwrap {
     whole: WholeMolecules,
     molecules: Molecules,
-    /// for each molecule in the previous frame: the center as stored, and the unwrapped center (nm)
+    /// center as stored and unwrapped center (nm) of each molecule in the previous frame
     before: Vec<[Vec3; 2]>,
 }
 

@@ -45,7 +45,7 @@ pub struct Place {
 /// Translation of one foreign file, while it is in progress.
 pub(super) struct Draft<'a> {
     settings: &'a Settings,
-    /// other files that belong to the foreign input, such as the topology
+    /// further files that belong to the foreign input, such as the topology
     pub(super) files: &'a Files,
     /// plan that follows from the settings
     pub(super) plan: Plan,

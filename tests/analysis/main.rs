@@ -1,4 +1,5 @@
-//! `md analyze` on a trajectory of `md run`: results agree with MDAnalysis, MDTraj and numpy, and refusals are clear.
+//! `md analyze` on a trajectory of `md run`: results agree with MDAnalysis, MDTraj and numpy, and invalid requests are
+//! refused with a clear message.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test stops at the first surprise; a skip says why")]
 
@@ -61,7 +62,8 @@ fn matrices_and_components_are_those_of_other_programs() {
         return;
     }
     let folder = trajectory();
-    // a few frames with many atoms use the Gram matrix, the opposite case the covariance
+    // PCA of few frames with many atoms diagonalises the Gram matrix; PCA of many frames with few atoms diagonalises
+    // the covariance matrix
     for (observable, name, more) in [
         ("rmsd-matrix", "heavy", &[][..]),
         ("rmsd-matrix", "mass", &["--select", "protein", "--mass-weighted", "--stride", "3"]),
@@ -102,7 +104,7 @@ fn matrices_and_components_are_those_of_other_programs() {
     assert_eq!(python("check_analysis.py", folder.path()).matches(": same").count(), 16);
 }
 
-/// Runs a script of `tests/python` on a folder. Returns standard output.
+/// Runs a script of `tests/python` on a folder. Returns the standard output of the script.
 fn python(script: &str, folder: &Path) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(script);
     let output = Command::new("python3").arg(script).arg(folder).output().unwrap();
@@ -173,7 +175,7 @@ fn what_cannot_be_done_is_said() {
     assert!(code == 5 && message.contains("nowhere.h5md"), "{message}");
     let (code, message) = md(here, &["analyze", "pca", TRAJECTORY, "--output", "no/such/pca.h5"]).unwrap_err();
     assert!(code == 5 && message.contains("no/such/pca.h5"), "{message}");
-    // no command left or changed a file
+    // no refused command left a new file or changed an existing file
     assert_eq!(std::fs::read(here.join("there.h5")).unwrap(), b"someone's");
     assert!(["rmsd.h5", "pca.h5", "rg.h5"].iter().all(|name| !here.join(name).exists()));
     md(here, &["analyze", "rmsd", TRAJECTORY, "--output", "there.h5", "--force"]).unwrap();

@@ -3,7 +3,7 @@
 //! The following rules decide how a block is checked.
 //!
 //! - A block with the key `observable` is a list of observables for `md analyze`, and is not checked here.
-//! - A block with the section `[system]` is a whole input. Its topology is the file of this name below `inputs`.
+//! - A block with the section `[system]` is a whole input. Its topology is the file of the same name below `inputs`.
 //! - Every other block is a fragment of an input, which [`BASE`] completes. The stages of the fragment replace the
 //!   stages of the base. Every other key of the fragment is added to the base, or replaces the value of the base.
 

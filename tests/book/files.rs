@@ -17,7 +17,8 @@ fn columns(path: &Path) -> Vec<String> {
     header.map(|column| column.split(" (").next().unwrap().to_owned()).collect()
 }
 
-/// Names of all fields of a JSON value. Keys of `skipped` have fields whose names are data.
+/// Returns the names of all fields of a JSON value. The fields of the objects under the keys `skipped` are left out,
+/// because their names are data.
 fn fields(value: &serde_json::Value, skipped: &[&str], found: &mut Vec<String>) {
     if let Some(list) = value.as_array() {
         list.iter().for_each(|value| fields(value, skipped, found));
@@ -94,7 +95,7 @@ fn every_name_in_the_files_of_a_run_is_explained() {
     assert_named("exchange.csv", columns(&path("ensemble/exchange.csv")).into_iter().map(counted).collect());
     let (file, mut found) = (hdf5::File::open(path("run/trajectory.h5md")).unwrap(), vec![]);
     datasets(&file, "", &mut found);
-    // the page has one row for all observables, and one for the steps and times beside values
+    // the page has one row for the values of all observables, and one row for the steps and times stored beside them
     let observable = |path: String| match path.strip_prefix("/observables/").and_then(|rest| rest.split_once('/')) {
         Some((name, _)) => name.to_owned(),
         None => path.replace("/particles/system/", "/particles/trajectory/"),

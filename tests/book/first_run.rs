@@ -1,5 +1,6 @@
-//! The commands of "A first run" in order, with shorter stages, and those of "From a structure to a system". What they
-//! print is what the page shows, apart from numbers; a line "..." on the page stands for any lines.
+//! Runs the commands of the page "A first run" in order, with shorter stages, and the commands of the page "From a
+//! structure to a system". Their output must equal the output on the page, apart from numbers. A line "..." on the page
+//! stands for any lines.
 
 use std::path::Path;
 
@@ -41,7 +42,7 @@ fn masked(line: &str) -> String {
     masked.trim().to_owned()
 }
 
-/// Whether the printed lines are those that are shown.
+/// Whether the printed lines match the lines that the page shows.
 fn is_shown(printed: &[String], shown: &[String]) -> bool {
     match shown.split_first() {
         None => printed.is_empty(),
@@ -52,7 +53,8 @@ fn is_shown(printed: &[String], shown: &[String]) -> bool {
     }
 }
 
-/// Copies an input whose data lie beside it, with shorter stages and more frequent output.
+/// Copies an input file, with shorter stages and more frequent output. The data files of the input lie in the same
+/// folder.
 fn shorten(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
@@ -72,7 +74,8 @@ fn shorten(from: &Path, to: &Path) {
     std::fs::write(to.join("input.toml"), short).unwrap();
 }
 
-/// Runs the commands of a page in a folder, at least `least`, and compares what they print with the page.
+/// Runs the commands of a page in a folder and compares their output with the page. Fails if the page has fewer than
+/// `least` commands.
 fn run_page(name: &str, folder: &Path, least: usize) {
     let commands = commands(&page(name));
     assert!(commands.len() >= least, "{commands:?}");
@@ -116,7 +119,7 @@ fn a_system_is_built_as_the_page_says() {
     run_page("build.md", folder.path(), 1);
 }
 
-/// Words of a command line; words in quotes may have blanks.
+/// Words of a command line; a word in quotes may contain blanks.
 fn words(command: &str) -> Vec<String> {
     let parts = command.split('"').enumerate();
     parts

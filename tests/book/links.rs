@@ -21,7 +21,7 @@ fn targets(text: &str) -> Vec<String> {
     links.filter_map(|rest| rest.split(')').next()).map(str::to_owned).collect()
 }
 
-/// Names that links to the headings of a page have: lower case, blanks as hyphens, without punctuation.
+/// Anchors of the headings of a page: in lower case, with hyphens for blanks, and without punctuation.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let kept = |c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == ' ';
@@ -30,7 +30,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// All documents of the project: the guide, and the pages beside what they describe.
+/// All documents of the project: the guide, and the pages in other folders, such as README files.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found: Vec<PathBuf> =

@@ -1,10 +1,11 @@
-//! The pages about messages quote messages that the program has, and every fault of an input is on one of them.
+//! The pages about messages quote only messages that the program can print, and every error about an input is on one of
+//! these pages.
 
 use std::path::Path;
 
 use crate::{docs, page, pages};
 
-/// Texts of the sources below a folder, without tests. Texts that are continued on the next line are joined.
+/// Returns the source files below a folder in the form of [`shown`]. Unit tests are left out.
 fn sources(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let read = |path: std::path::PathBuf| {
@@ -21,8 +22,9 @@ fn sources(folder: &Path) -> Vec<String> {
     entries.flat_map(read).collect()
 }
 
-/// Text of a source as pages quote it: placeholders are `…`, backticks are quotation marks, and an escaped quotation
-/// mark is `”`, so that the end of a message can be found.
+/// Returns a source file in the form in which pages quote its messages: placeholders become `…`, backticks become
+/// quotation marks, string literals that continue on the next line are joined, and an escaped quotation mark becomes
+/// `”`, so that the end of a message can be found.
 fn shown(source: &str) -> String {
     let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
     let mut lines = code.split("\\\n");
@@ -65,7 +67,7 @@ fn quotations() -> Vec<String> {
     texts.flat_map(|text| quoted(&text)).collect()
 }
 
-/// Longest parts without placeholders of the messages that a source passes directly to `Problem::new`.
+/// Longest parts without placeholders of the messages that a source file passes directly to `Problem::new`.
 fn faults(source: &str) -> Vec<String> {
     let calls = source.split("Problem::new(").skip(1);
     let arguments = calls.map(|call| call.trim_start().trim_start_matches("format!(").trim_start());

@@ -1,4 +1,4 @@
-//! The pages of methods have the same sections, and their tables of keys have the defaults of the program.
+//! All pages about methods have the same sections, and their tables of keys state the defaults of the program.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ fn methods() -> Vec<PathBuf> {
     pages().into_iter().filter(|path| path.starts_with(docs().join("methods"))).collect()
 }
 
-/// Text without marks of Markdown.
+/// Returns a text without Markdown syntax.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !"`\\".contains(*c)).collect::<String>().trim().to_owned()
 }
@@ -32,7 +32,8 @@ fn defaults() -> BTreeMap<String, String> {
     found
 }
 
-/// Keys in the tables of a page, with their defaults. A row begins with a link to a key and ends with the default.
+/// Returns the keys in the tables of a page, with their defaults. A row begins with a link to a key and ends with the
+/// default.
 fn rows(text: &str) -> Vec<(String, String)> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("| [`"));
     rows.filter_map(|row| {

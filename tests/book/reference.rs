@@ -1,4 +1,4 @@
-//! The pages of commands and keys, of the guide and for `man`, are those that the program describes.
+//! The pages of commands and keys, in the guide and for `man`, equal the text that the program generates.
 //!
 //! `MD_WRITE_DOCS=1 cargo test --test book reference` writes both pages again.
 
@@ -88,7 +88,7 @@ fn manual_pages_have_every_command_and_every_key() {
     }
 }
 
-/// Returns text of Markdown that shows `text`.
+/// Escapes `text` so that Markdown shows it unchanged.
 fn escaped(text: &str) -> String {
     text.replace('<', "\\<").replace('*', "\\*").replace('_', "\\_")
 }

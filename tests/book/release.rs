@@ -1,4 +1,4 @@
-//! Version and names of a release, which several files repeat.
+//! Version and names of a release agree in all files that repeat them.
 
 use crate::page;
 

@@ -1,4 +1,4 @@
-//! What the program says about its commands and keys: help, and completions of shells.
+//! Descriptions of commands and keys that the program prints: help, and completions of shells.
 
 use crate::{failure, success};
 

@@ -90,7 +90,7 @@ fn a_missing_or_binary_input_file_is_an_input_error() {
     ] {
         let (code, message) = failure(folder.path(), &["check", name]);
         assert_eq!(code, 2, "{message}");
-        // lines are broken anywhere
+        // messages are wrapped at any blank, so the words are compared
         let words: Vec<&str> = message.split_whitespace().filter(|word| *word != "│").collect();
         assert!(words.join(" ").contains(part), "{part} in {message}");
     }
@@ -155,7 +155,7 @@ fn a_cell_that_does_not_fit_the_settings_is_refused() {
 /// Tolerance of energies, relative. Both sides use double precision and the same rounded parameters (eight to nine
 /// digits in files), so only the order of summation differs. The project requires 1e-7.
 const ENERGY_TOLERANCE: f64 = 1e-7;
-/// Tolerance of forces for the same reasons: RMS of the difference over the RMS force.
+/// Relative tolerance of forces, RMS of the difference over the RMS force; the same as for energies.
 const FORCE_TOLERANCE: f64 = 1e-7;
 
 /// Compares `md energy` with OpenMM's double-precision Reference platform.
@@ -229,8 +229,8 @@ fn constraints_leave_out_the_energy_of_fixed_bonds() {
     assert_eq!(bond(&["--constraints"]), 0.0);
 }
 
-/// A rigid water with 0.09572 nm and 104.52 degrees, in which one O-H distance is stretched to 0.1 nm. The stretch is
-/// 0.1/0.09572 − 1 = 4.47 %, and the distance of the hydrogens changes by 2 %.
+/// Tests a rigid water with a bond length of 0.09572 nm and an angle of 104.52°, in which one O-H distance is stretched
+/// to 0.1 nm. The stretch is 0.1/0.09572 − 1 = 4.47 %, and the distance of the hydrogens changes by 2 %.
 #[test]
 fn energy_says_that_a_rigid_water_is_not_rigid() {
     let folder = tempfile::tempdir().unwrap();
@@ -349,8 +349,8 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
         let (code, message) = failure(folder.path(), &["info", &format!("out/{name}")]);
         assert!(code == 2 && message.contains("md info reads AMBER"), "{message}");
     }
-    // the state that a killed writer leaves: HDF5 File Format Specification 3.0, superblock version 3, byte 11: bit 0
-    // = open for writing, bit 2 = concurrent readers allowed
+    // marks the file as a killed writer leaves it. Byte 11 of superblock version 3 (HDF5 File Format Specification 3.0)
+    // has bit 0 = open for writing, and bit 2 = concurrent readers allowed
     let path = folder.path().join("out/trajectory.h5md");
     let good = std::fs::read(&path).unwrap();
     let mut killed = good.clone();
@@ -465,7 +465,7 @@ fn the_memory_said_before_a_run_is_right_to_a_factor_of_two() {
         usage
     };
     assert_eq!(status, 0);
-    // Linux counts kilobytes
+    // `ru_maxrss` is in kilobytes on Linux
     let peak = usage.ru_maxrss as f64 * 1024.0 / 1e6;
     assert!(said / peak < 2.0 && peak / said < 2.0, "said {said} MB, took {peak:.0} MB");
 }

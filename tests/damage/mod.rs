@@ -14,7 +14,7 @@ pub(crate) enum Damage {
 /// Strategy that generates one to five changes.
 pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     let index = any::<prop::sample::Index>;
-    // readers interpret digits, signs and separators further than arbitrary bytes
+    // digits, signs and separators reach further code of a reader than arbitrary bytes
     let byte = prop_oneof![any::<u8>(), prop::sample::select(b"0123456789-+.*%E \n".to_vec())];
     let one = prop_oneof![
         4 => (index(), byte).prop_map(|(at, byte)| Damage::Overwrite(at, byte)),

@@ -1,4 +1,4 @@
-//! Broken topologies: each must be refused with file, line and a helpful message.
+//! Broken AMBER topologies: each must be refused with file, line and a helpful message.
 
 use md::format::read_topology;
 use md::system::Topology;
@@ -12,7 +12,7 @@ fn topology(text: &str) -> Topology {
     read_topology(&path).unwrap_or_else(|error| panic!("{error}")).topology
 }
 
-/// Asserts that the message contains every one of `words` and names the place `line`.
+/// Asserts that a text is refused with a message that contains every one of `words` and names `line`.
 fn refused(text: &str, line: Option<usize>, words: &[&str]) {
     let (_folder, path) = file("small.prmtop", text.as_bytes());
     let error = match read_topology(&path) {
@@ -56,7 +56,7 @@ fn the_valid_file_means_what_it_says() {
     assert!(small.exclusions.contains(6, 4) && !small.exclusions.contains(0, 4));
 }
 
-/// Section of implicit solvent.
+/// Section with the radii of implicit solvent.
 const RADII: &str = "\
 %FLAG RADII
 %FORMAT(5E16.8)
@@ -167,7 +167,7 @@ fn names_may_touch_and_hold_blanks() {
     assert_eq!(names, ["C1A'", "C 2", "HC3'", "C4", "O", "H1", "H2"]);
     let stripped = with_line(PRMTOP, "ATOM_NAME", 2, "C1  C2  C3  C4  O   H1  H");
     assert_eq!(topology(&stripped).atoms[6].name.as_str(), "H");
-    // one character more or less in a line moves all names behind it
+    // one character more or less in a line shifts all names after it
     for moved in ["C1  C2 C3  C4  O   H1  H2  ", "C1  C2   C3  C4  O   H1  H2  "] {
         refused(
             &with_line(PRMTOP, "ATOM_NAME", 2, moved),
@@ -282,7 +282,7 @@ fn damaged_containers_are_refused() {
 
 #[test]
 fn a_file_cut_anywhere_is_refused() {
-    // cuts everything up to the last section that is needed
+    // cuts at all positions up to the last section that the reader needs
     let needed = PRMTOP.find("%FLAG AMBER_ATOM_TYPE").unwrap() - "%FLAG HBOND_ACOEF\n%FORMAT(5E16.8)\n\n".len() * 2;
     for cut in (0..needed - 20).step_by(37) {
         let (_folder, path) = file("cut.prmtop", &PRMTOP.as_bytes()[..cut]);
@@ -439,7 +439,7 @@ fn chamber_sections_are_read_and_checked() {
     let Some(text) = chamber() else { return };
     let charmm = topology(&text);
     let bonded = &charmm.bonded;
-    // expected values are POINTERS and the counts of the CHARMM sections, which were read from the file by eye
+    // expected values are the counts in POINTERS and in the CHARMM sections, read from the file by a person
     assert_eq!((bonded.cmaps.len(), bonded.cmap_grids.len(), bonded.cmap_grids[0].size), (1, 1, 24));
     assert_eq!((bonded.propers.len(), bonded.impropers.len()), (76, 0));
     assert!(!bonded.urey_bradleys.is_empty() && !bonded.harmonic_impropers.is_empty());
@@ -453,7 +453,7 @@ fn chamber_sections_are_read_and_checked() {
         let impropers = topology(&with_commented_line(&text, "CHARMM_IMPROPER_PHASE", &line)).bonded.harmonic_impropers;
         impropers.iter().map(|improper| improper.angle).fold(0.0, f64::max)
     };
-    let printed = 5e-9; // half a unit of the ninth digit
+    let printed = 5e-9; // tolerance: half a unit of the ninth digit
     for value in ["  1.80000000E+02", "  3.14159265E+00"] {
         assert!((phase(value) - std::f64::consts::PI).abs() < printed, "{value}");
     }
@@ -486,7 +486,7 @@ fn chamber_sections_are_read_and_checked() {
     }
 }
 
-/// Replaces the first line of values of a section that has comments.
+/// Replaces the first line of values of a section whose header has comment lines.
 fn with_commented_line(text: &str, name: &str, new: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let flag = lines.iter().position(|l| l.trim() == format!("%FLAG {name}")).unwrap();

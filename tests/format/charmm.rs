@@ -12,11 +12,10 @@ use md::system::{
 };
 use md::vec3::{Vec3, vec3};
 
-/// Relative tolerance. Both sides compute in f64, and OpenMM writes the π of its harmonic impropers with six
-/// decimals.
+/// Relative tolerance. Both sides compute in f64, but OpenMM writes π with only six decimals in its harmonic impropers.
 const TOLERANCE: f64 = 1e-7;
 
-/// Folder of the system of `tests/systems/build/charmm.py`.
+/// Folder of the system that `tests/systems/build/charmm.py` writes.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/charmm")
 }
@@ -60,7 +59,7 @@ pub(crate) fn agree(folder: &Path, name: &str, terms: usize, ours: &Evaluation) 
     assert_eq!(expected.values().filter(|value| number(value) != 0.0).count(), terms);
     for (term, theirs) in expected {
         let ours = ours.energies.named().find(|(name, _)| name == term).unwrap().1;
-        // a system without the term has exactly zero
+        // the energy of a term that the system does not have is exactly zero
         let scale = if number(theirs) == 0.0 { f64::MIN_POSITIVE } else { number(theirs).abs() };
         let error = (ours - number(theirs)).abs() / scale;
         println!("{name} {term}: {ours} against {theirs} ({error:.1e})");
@@ -106,7 +105,7 @@ fn both_forms_of_psf_mean_the_same() {
     // the H-H bonds of water are not chemical bonds and need no parameters
     assert_eq!((topology.connectivity.len(), topology.bonded.bonds.len()), (18, 18));
     assert!(topology.exclusions.contains(15, 16) && !topology.connectivity.contains(&[15, 16]));
-    // in a ring of five two atoms are at most two bonds apart
+    // two atoms of a five-membered ring are at most two bonds apart, so the ring has no 1-4 pairs
     assert!(topology.exclusions.contains(9, 11) && !topology.bonded.pairs14.iter().any(|pair| pair.atoms == [9, 12]));
 }
 
@@ -127,7 +126,8 @@ fn changed(file: &str, changes: &[(&str, &str)], files: &[&str]) -> md::error::R
     read_topology_with(&copies.path().join(psf), &options(copies.path(), files))
 }
 
-/// Reads the system with one of its files damaged. If the system is refused, the message must name the damaged file.
+/// Reads the system with one of its files damaged. The reader must accept the system, or refuse it with a message that
+/// names the damaged file.
 pub(crate) fn read_damaged(file: usize, damages: &[crate::damage::Damage]) {
     let names = ["charmm.psf", "charmm.numbers.psf", PARAMETERS[0], PARAMETERS[1], PARAMETERS[2]];
     let bytes = crate::damage::apply(&std::fs::read(folder().join(names[file])).unwrap(), damages);
@@ -284,7 +284,7 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
 fn contradictions_matter_only_where_they_are_needed_and_last() {
     let unused = ("TA TH 330.0 1.08", "TA TH 330.0 1.08\nTX TH 330.0 1.09\nTX TH 330.0 1.1");
     assert!(changed("charmm.prm", &[unused], &PARAMETERS).is_ok());
-    // the stream file replaces both values
+    // the stream file, which is read later, defines the pair again and replaces both values
     let replaced = ("TR TR 222.5 1.60", "TR TR 222.5 1.7\nTR TR 222.5 1.60");
     let found = changed("charmm.prm", &[replaced], &PARAMETERS).unwrap();
     assert_eq!(found.topology.bonded, read("charmm.psf").topology.bonded);

@@ -23,8 +23,8 @@ fn systems(extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Cut positions: every `step`-th byte, all of the last `all` bytes, and, for every `lines`-th newline, before and
-/// after it.
+/// Positions at which a file is cut: every `step`-th byte, each of the last `all` bytes, and before and after every
+/// `lines`-th newline.
 fn cuts(bytes: &[u8], step: usize, all: usize, lines: usize) -> Vec<usize> {
     let newlines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
     let ends = newlines.step_by(lines).flat_map(|at| [at, at + 1]);
@@ -35,7 +35,7 @@ fn cuts(bytes: &[u8], step: usize, all: usize, lines: usize) -> Vec<usize> {
     cuts
 }
 
-/// All data from which forces follow.
+/// Text of all data on which forces depend.
 fn meaning(amber: &Description) -> String {
     format!("{:?} {:?}", amber.topology, amber.nonbonded)
 }
@@ -70,7 +70,7 @@ fn a_topology_with_cmap_cut_anywhere_keeps_its_cmap_or_is_refused() {
     cut_topology(leap.as_bytes(), &cuts);
 }
 
-/// Moves the maps after everything else, and uses ff19SB's name for the type of α carbons.
+/// Moves the correction maps to the end of the file, and gives α carbons the atom type of ff19SB, as LEaP does.
 fn as_leap_writes(text: &str) -> String {
     let column = |section: &str| {
         let start = text.find(&format!("%FLAG {section}")).unwrap();
@@ -97,7 +97,7 @@ fn other_topologies_cut_are_refused_or_mean_the_same() {
     for path in systems("prmtop") {
         println!("{}", path.display());
         let bytes = md::format::read(&path).unwrap();
-        // virtual sites are already refused in the whole file
+        // files with virtual sites are refused even if they are whole
         if path.to_string_lossy().contains("tip4pew") {
             continue;
         }
@@ -118,7 +118,7 @@ fn coordinates_cut_anywhere_lose_nothing_unnoticed() {
         let bytes = md::format::read(&path).unwrap();
         let whole = read_coordinates(&path, None, None).unwrap();
         let text = std::str::from_utf8(&bytes).unwrap();
-        // every byte of the last three lines is a cut position, because the box is there
+        // the box is in the last three lines, so that every byte of these lines is a cut position
         let last = text.trim_end().lines().rev().take(3).map(|line| line.len() + 1).sum();
         let (_folder, part) = file("part.rst7", &bytes);
         for cut in cuts(&bytes, 499, last, 7) {
@@ -126,7 +126,7 @@ fn coordinates_cut_anywhere_lose_nothing_unnoticed() {
             let Ok(found) = read_coordinates(&part, Some(whole.positions.len()), None) else { continue };
             let place = format!("cut at byte {cut} of {}", bytes.len());
             assert!(found.positions == whole.positions, "{place}");
-            // a stage that needs velocities reports that they are missing
+            // a cut may remove the velocities: a stage that needs velocities reports that they are missing
             assert!(found.velocities.is_none() || found.velocities == whole.velocities, "{place}");
             if found.cell != whole.cell {
                 let input = format!("[system]\ntopology = {topology:?}\ncoordinates = {part:?}\n");

@@ -10,8 +10,9 @@ use md::vec3::Vec3;
 
 use crate::{reference, shared_systems, system_file};
 
-/// Relative tolerance. Both sides are f64. Stiff bonds lose digits in r − r₀ (1e-16 · r/(r − r₀)), and sums over 10⁵
-/// terms lose a few more. Formats have 8 digits, but both sides read the same digits.
+/// Relative tolerance. Both sides compute in f64. Stiff bonds lose digits in r − r₀ (relative error 1e-16 · r/(r −
+/// r₀)), and sums over 10⁵ terms lose a few more digits. Parameters have 8 digits in the files, but both sides read the
+/// same digits.
 const TOLERANCE: f64 = 1e-9;
 
 fn angle(a: Vec3, b: Vec3, c: Vec3) -> f64 {
@@ -70,8 +71,9 @@ fn terms(topology: &Topology, x: &[Vec3]) -> Vec<(&'static str, f64)> {
     ]
 }
 
-/// Slopes (per grid step) of the periodic cubic spline through `y`: s₋ + 4 s + s₊ = 3 (y₊ − y₋), solved by
-/// Gauss–Seidel sweeps, each of which reduces the error by at least half.
+/// Slopes s (per grid step) of the periodic cubic spline through the values `y`, from s₋ + 4 s + s₊ = 3 (y₊ − y₋),
+/// where ₋ and ₊ denote the neighbouring grid points. Gauss–Seidel sweeps solve the equations; each sweep reduces the
+/// error by at least half.
 fn slopes(y: &[f64]) -> Vec<f64> {
     let n = y.len();
     let mut s = vec![0.0; n];

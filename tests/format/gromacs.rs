@@ -24,10 +24,11 @@ fn energies(description: Description, positions: &[Vec3]) -> Energies {
     crate::charmm::evaluate(description, positions).energies
 }
 
-/// Relative tolerance. GROMACS computes with 32 bits: positions below 2 nm are rounded to 1.2e-7 nm, energies to
-/// 6e-8. Bonds of 3·10⁵ kJ/mol/nm² that are displaced by 0.01 nm then change by 4·10⁻⁴ of some tens.
+/// Relative tolerance. GROMACS computes in single precision: positions below 2 nm have an error of 1.2e-7 nm, energies
+/// a relative error of 6e-8. Bonds of 3·10⁵ kJ/mol/nm² that are displaced by 0.01 nm then change by 4·10⁻⁴ kJ/mol of
+/// some tens of kJ/mol.
 const TOLERANCE: f64 = 1e-5;
-/// Absolute tolerance in kJ/mol, where terms cancel.
+/// Absolute tolerance in kJ/mol, for energies whose terms cancel.
 const FLOOR: f64 = 1e-4;
 
 #[test]
@@ -58,8 +59,8 @@ fn every_function_agrees_with_gromacs() {
     }
 }
 
-/// Relative tolerance. Both energies are sums of products of numbers with at least six digits. The texts of prmtop
-/// and top round the eight digits of σ differently, and r⁻¹² multiplies this error by twelve.
+/// Relative tolerance. Both energies are sums of products of numbers with at least six digits. The files prmtop and top
+/// round σ to eight digits in different ways, and r⁻¹² multiplies this error by twelve.
 const DIGITS: f64 = 1e-6;
 
 #[test]
@@ -117,8 +118,8 @@ fn sorted(pairs: &[[u32; 2]]) -> Vec<[u32; 2]> {
     pairs
 }
 
-/// Tolerance in nm. Positions in a `.g96` of GROMACS come from 32 bits: 1.2e-7 nm below 2 nm, multiplied by a small
-/// number in a construction with factors below 6.
+/// Tolerance in nm. GROMACS writes positions to a `.g96` file from single precision, with an error of 1.2e-7 nm below 2
+/// nm. The constructions, with factors below 6, multiply this error by a small number.
 const SITE_TOLERANCE: f64 = 1e-6;
 
 #[test]
@@ -167,7 +168,7 @@ fn place(construction: &Construction, x: &[Vec3]) -> Vec3 {
     }
 }
 
-/// The order of sites in the file does not matter.
+/// Tests sites that are constructed from other sites. The order of sites in the file does not matter.
 #[test]
 fn sites_of_sites_stand_where_gromacs_puts_them() {
     let description = read_topology(&path("nested.top")).unwrap();
@@ -203,7 +204,7 @@ fn settles_make_rigid_waters_and_flexible_ones_have_bonds() {
     assert_eq!(first, [([0, 1], 0.09572), ([0, 2], 0.09572), ([1, 2], 0.151390065)]);
     let (last, site) = (rigid.atoms.len() as u32 - 4, &rigid.virtual_sites[waters - 1]);
     assert_eq!((site.site, site.construction.atoms()), (last + 3, &[last, last + 1, last + 2][..]));
-    // residues of one molecule each are numbered consecutively
+    // the residues of molecules with one residue each are numbered consecutively
     assert!(rigid.residues.iter().zip(1..).all(|(residue, number)| residue.number == number));
     let flexible = read_topology_with(&top, &flexible()).unwrap().topology;
     assert_eq!((flexible.constraints.len(), flexible.bonded.bonds.len()), (0, 3 * waters));

@@ -11,7 +11,7 @@ fn md(folder: &Path) -> Command {
     command
 }
 
-/// Exit code and standard error, with the lines of each message joined.
+/// Returns exit code and standard error, with the lines of each message joined.
 fn failure(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = md(folder).args(arguments).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
@@ -19,7 +19,7 @@ fn failure(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), lines.join(" "))
 }
 
-/// Titles and headings may contain any text of any length.
+/// Tests messages that quote titles and headings, which may contain any text of any length.
 #[test]
 fn what_files_hold_reaches_the_terminal_without_control_characters_and_not_at_any_length() {
     let folder = tempfile::tempdir().unwrap();
@@ -79,7 +79,7 @@ fn gromacs_files_are_checked_computed_described_and_run() {
     assert!(library(&["info", "system.top"]).starts_with("GROMACS topology (top)\n"));
     assert!(library(&["info", coordinates.to_str().unwrap()]).starts_with("GROMACS coordinates (gro)\n"));
     library(&["run", "input.toml"]);
-    // the search path does not change the physics, so the same run continues
+    // the search path is not part of the physics, so that a run continues after the path has changed
     library(&["run", "input.toml", "--set", "stage.dynamics.steps=8", "--set", "system.include=[\"library\"]"]);
     let (code, message) = failure(
         folder.path(),

@@ -185,7 +185,8 @@ fn a_topology_means_what_it_says() {
 fn macros_switch_and_replace() {
     let flexible = good(TOP, &["FLEXIBLE"]);
     assert_eq!((flexible.constraints.len(), flexible.bonded.bonds.len(), flexible.bonded.angles.len()), (0, 7, 4));
-    // a macro of the user is defined from the start, and a macro in the file replaces it
+    // a macro of the input file (`define`) is defined from the start of the topology, and a `#define` in the topology
+    // replaces it
     let text = TOP.replace("#define bond_ca 0.15 2.5e5\n", "");
     assert_eq!(good(&text, &["bond_ca=0.14 1e5"]).bonded.bonds[0].length, 0.14);
     let replaced = good(TOP, &["bond_ca=0.14 1e5"]);
@@ -269,7 +270,7 @@ fn includes_without_end_are_refused_with_their_chain() {
     let message =
         read(&[("a.top", "#define A B\n#define B A\n[ defaults ]\n1 A yes\n")], &[], &[]).expect_err("endless");
     assert!(message.starts_with("a.top:4: the text of macro A contains the macro itself: A -> B -> A"), "{message}");
-    // macro expansions that end, but take half a megabyte
+    // nested macros whose expansion ends, but has half a megabyte
     let doubling: String = (0..14).map(|level| format!("#define M{level} M{} M{}\n", level + 1, level + 1)).collect();
     let long =
         format!("{doubling}#define M14 {}\n[ defaults ]\n1 2 yes\n[ system ]\n{}", "1".repeat(31), "M0\n".repeat(200));

@@ -6,7 +6,7 @@ use md::prepare::ConstrainedTerms;
 
 use crate::gromacs_text::{GRO, TOP, good, refused};
 
-/// Topologies of `pdb2gmx` list their 1-4 pairs: bonds alone make exclusions, but no 1-4 pairs.
+/// Tests the rule of `pdb2gmx` topologies, which list their 1-4 pairs: bonds alone create exclusions, but no 1-4 pairs.
 #[test]
 fn pairs_are_those_listed() {
     let text = crate::literal::replaced(TOP, "[ pairs ]\n1 4 1\n", "");
@@ -29,14 +29,15 @@ fn every_kind_of_water_is_rigid() {
     assert_eq!(lengths, [0.09572, 0.09572, 0.15139, 0.1, 0.1, 0.1633]);
 }
 
-/// `[ settles ]` count as one bond for exclusions: `generate_excl` of grompp uses their first two atoms.
+/// Tests the exclusions of `[ settles ]`, which counts as one bond: `generate_excl` of grompp uses only the first two
+/// atoms.
 #[test]
 fn a_rigid_water_excludes_its_pairs_by_a_list() {
     refused("[ exclusions ]\n1 2 3\n2 3\n", "", &["atoms 1 and 3 of a rigid water interact", "in [ exclusions ]"]);
 }
 
-/// A bond of function type 6 is not a chemical bond: it excludes nothing, joins nothing, and is never replaced by a
-/// constraint.
+/// Tests a bond of function type 6, which is not a chemical bond: it creates no exclusions, joins no molecules, and is
+/// never replaced by a constraint.
 #[test]
 fn harmonic_distances_are_no_bonds() {
     let topology = good(&crate::literal::replaced(TOP, "3 4 1 0.152 3e5", "3 4 6 0.152 3e5"), &[]);
@@ -46,7 +47,8 @@ fn harmonic_distances_are_no_bonds() {
     assert_eq!(topology.exclusions.len(), 3 + 2 * 3);
 }
 
-/// A damaged number of molecules costs neither time nor memory, because only the number is compared.
+/// Tests a damaged number of molecules, which costs neither time nor memory, because the reader only compares this
+/// number with the coordinates.
 #[test]
 fn molecules_are_as_many_as_the_coordinates_hold() {
     let folder = tempfile::tempdir().unwrap();

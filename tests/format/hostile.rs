@@ -17,7 +17,8 @@ fn refusal(name: &str, text: &[u8], options: &TopologyOptions) -> String {
     message
 }
 
-/// All atoms are bonded to the first, so the number of pairs two bonds apart is quadratic in the number of atoms.
+/// Tests a topology in which all atoms are bonded to the first, so that the number of pairs two bonds apart is
+/// quadratic in the number of atoms.
 #[test]
 fn bonds_that_meet_in_one_atom_are_refused_before_their_exclusions_take_memory() {
     let star = |atoms: usize| -> String { (2..=atoms).map(|atom| format!("1 {atom}\n")).collect() };
@@ -50,7 +51,7 @@ fn bonds_that_meet_in_one_atom_are_refused_before_their_exclusions_take_memory()
     );
 }
 
-/// The size of the Lennard-Jones parameter table is the square of the number of types.
+/// Tests a large number of atom types: the size of the Lennard-Jones table is the square of the number of types.
 #[test]
 fn more_types_than_a_table_is_made_for_are_refused() {
     let system = |types: usize| {
@@ -85,7 +86,7 @@ fn elements_with_many_attributes_are_refused_with_their_line() {
     assert!(message.contains("many.xml:9: the element `Particle` has more than 256 attributes"), "{message}");
 }
 
-/// A file costs time each time it is included.
+/// Tests a file that is included many times, each of which takes time.
 #[test]
 fn files_that_are_included_over_and_over_are_refused() {
     let (folder, path) = file("a.top", &b"#include \"b.itp\"\n".repeat(2000));
@@ -94,7 +95,7 @@ fn files_that_are_included_over_and_over_are_refused() {
     assert!(message.contains("more than 1024 MiB") && message.contains("over and over"), "{message}");
 }
 
-/// Each macro expands to the next one twice.
+/// Tests a chain of macros, each of which expands to two copies of the next one.
 #[test]
 fn macros_that_double_are_refused_with_their_line() {
     let doubling = |levels: usize, chain: usize| -> String {

@@ -1,4 +1,5 @@
-//! Small valid pair of files: a butane-like chain of four atoms with a torsion and an improper, and one water.
+//! Small valid AMBER topology and coordinates: a butane-like chain of four atoms with a torsion and an improper, and
+//! one water.
 
 /// Topology of seven atoms in two residues, with every section that an AMBER force field needs.
 pub(crate) const PRMTOP: &str = "\
@@ -136,7 +137,7 @@ chain and water
   20.0000000  21.0000000  22.0000000  90.0000000  90.0000000  90.0000000
 ";
 
-/// Writes `content` to a new file of this name; the folder exists as long as the guard.
+/// Writes `content` to a new file of this name in a temporary folder. The folder exists as long as the returned guard.
 pub(crate) fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -144,7 +145,7 @@ pub(crate) fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, std::path:
     (folder, path)
 }
 
-/// `text` with its only occurrence of `old` replaced.
+/// Returns `text` with its only occurrence of `old` replaced by `new`.
 pub(crate) fn replaced(text: &str, old: &str, new: &str) -> String {
     assert_eq!(text.matches(old).count(), 1, "{old:?} is not unique");
     text.replacen(old, new, 1)

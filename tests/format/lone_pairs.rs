@@ -10,7 +10,7 @@ use md::virtual_sites::SitePlan;
 
 use crate::charmm::{agree, evaluate, options};
 
-/// Folder of the system of `tests/systems/build/lone_pairs.py`.
+/// Folder of the system that `tests/systems/build/lone_pairs.py` writes.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/lone-pairs")
 }

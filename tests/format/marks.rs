@@ -49,7 +49,7 @@ fn a_byte_order_mark_is_harmless_in_files_of_charmm() {
     assert_eq!(read(marked.path()), read(&from));
 }
 
-/// Header of a file that GROMACS writes: the lengths of a text in XDR, and the text.
+/// Tests the header of a GROMACS run input file (`.tpr`): the lengths of a text in XDR, and the text.
 #[test]
 fn a_run_input_file_of_gromacs_is_called_that() {
     for header in [&b"\0\0\0\x0d\0\0\0\x0cVERSION 2022"[..], b"\0\0\0\x0dVERSION 4.6.7\0"] {

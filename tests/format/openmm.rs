@@ -19,7 +19,8 @@ use std::path::Path;
 /// Relative tolerance, as for the prmtop files of the same systems.
 const TOLERANCE: f64 = 1e-7;
 
-/// Reference: OpenMM's getPMEParametersInContext on the Reference platform gives 2.628260884878466, 17, 17, 17.
+/// Tests the PME parameters of an OpenMM system. Reference: `getPMEParametersInContext` on the Reference platform
+/// returns α = 2.628260884878466/nm and 17 × 17 × 17 grid points.
 #[test]
 fn methods_are_those_of_openmm() {
     let of = |name: &str| {
@@ -34,7 +35,8 @@ fn methods_are_those_of_openmm() {
     let Electrostatics::Pme(pme) = water.electrostatics else { panic!("{:?}", water.electrostatics) };
     assert!((pme.alpha / 2.628260884878466 - 1.0).abs() < TOLERANCE, "{}", pme.alpha);
     assert_eq!((pme.grid, pme.order), ([17; 3], 5));
-    // for the same file with another method, getLJPMEParametersInContext gives 2.628260884878466, 9, 9, 9
+    // for the same file with LJ-PME, `getLJPMEParametersInContext` returns 2.628260884878466/nm and 9 × 9 × 9 grid
+    // points
     let packed = std::fs::read(Golden::load("tip4pew").unwrap().folder.join("tip4pew.xml.xz")).unwrap();
     let mut text = String::new();
     lzma_rust2::XzReader::new(&packed[..], true).read_to_string(&mut text).unwrap();
@@ -48,7 +50,7 @@ fn methods_are_those_of_openmm() {
     assert_eq!(vacuum.dispersion_correction, DispersionCorrection::Off);
 }
 
-/// Reference: systems serialised by `tests/systems/build/openmm_xml.py`.
+/// Compares energies and forces with the systems that `tests/systems/build/openmm_xml.py` has serialised.
 #[test]
 fn energies_and_forces_of_serialised_systems_agree() {
     for name in ["peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "tip4pew", "tip5p"] {
@@ -110,8 +112,8 @@ fn energies_and_forces_of_serialised_systems_agree() {
     }
 }
 
-/// CHARMM36 as `ForceField` serialises it, with Lennard-Jones interactions in custom forces; made by
-/// `tests/systems/build/charmm36_forcefield.py`.
+/// Compares energies and forces of CHARMM36 as OpenMM's `ForceField` serialises it, with Lennard-Jones interactions in
+/// custom forces (`tests/systems/build/charmm36_forcefield.py`).
 #[test]
 fn energies_and_forces_of_charmm36_as_a_force_field_agree() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/charmm36-forcefield");
@@ -293,7 +295,7 @@ fn the_file_means_what_it_says() {
     assert_eq!(bonded.ryckaert_bellemans[0].coefficients, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!((bonded.propers[0].periodicity, bonded.propers[0].phase), (2, 3.1));
     assert_eq!((bonded.harmonic_impropers[0].force_constant, bonded.harmonic_impropers[0].angle), (6.0, 0.5));
-    // OpenMM's grid starts at 0 with phi fastest; ours starts at -pi with phi slowest
+    // OpenMM's grid starts at 0 with φ fastest; the grid of md starts at −π with ψ fastest
     assert_eq!(bonded.cmap_grids[0].energies[..5], [10.0, 14.0, 2.0, 6.0, 11.0]);
     assert_eq!(bonded.cmaps[0].atoms, [0, 1, 2, 3, 1, 2, 3, 0]);
     assert!(topology.charmm);

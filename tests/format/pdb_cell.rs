@@ -10,7 +10,8 @@ use md::run::load;
 
 use crate::charmm::options;
 
-/// Cell edges (pm) of the system of `tests/systems/build/charmm.py` with these coordinates; `None` in vacuum.
+/// Returns the cell edges (pm) of the CHARMM system of `tests/systems/build/charmm.py` with the coordinates `text`;
+/// `None` without a cell.
 fn edges(coordinates: &str, text: &str, keys: &str) -> Option<[i64; 3]> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/charmm");
     let files = tempfile::tempdir().unwrap();

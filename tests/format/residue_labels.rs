@@ -1,11 +1,11 @@
-//! Chains, residue numbers and insertion codes of PDB and PDBx/mmCIF files are kept when they are written.
+//! Chains, residue numbers and insertion codes of PDB and PDBx/mmCIF files are kept when a structure is written.
 
 use std::path::Path;
 
 use md::format::{TopologyOptions, read_coordinates, read_names, write_mmcif, write_pdb};
 use md::system::Topology;
 
-/// A chain with insertion codes, whose second residue number is that of a water too, and another chain.
+/// A chain A with insertion codes, and a chain B whose residue has the same number as residues of chain A.
 const ENTRY: &str = "\
 ATOM      1  CA  SER A 163       1.000   0.000   0.000  1.00  0.00           C
 ATOM      2  CA  VAL A 163A      2.000   0.000   0.000  1.00  0.00           C
@@ -28,7 +28,7 @@ fn labels(topology: &Topology) -> Vec<Label> {
         .collect()
 }
 
-/// Writes the structure of a file in both formats, and returns the labels that are read again.
+/// Writes the structure of a file as PDB and as PDBx/mmCIF, reads both files again, and returns the labels.
 fn written_again(path: &Path) -> [Vec<Label>; 2] {
     let topology = read_names(path, &TopologyOptions::default()).unwrap().topology;
     let positions = read_coordinates(path, None, None).unwrap().positions;
@@ -69,7 +69,7 @@ fn insertion_codes_and_chains_are_kept() {
 fn residues_that_a_file_does_not_distinguish_are_numbered() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("entry.pdb");
-    // a second molecule with the number of the first, as in files of many waters
+    // makes both residues of chain B waters with the same number, as in files with many waters
     std::fs::write(&path, ENTRY.replace("HOH A 301", "HOH B 163").replace("GLY B", "HOH B")).unwrap();
     let [_, cif] = written_again(&path);
     let mut distinct = cif.clone();

@@ -1,4 +1,5 @@
-//! Coordinate files: text in all its forms, NetCDF written by an independent library, and files written by `md`.
+//! Coordinate files: every variant of the text formats, NetCDF written by an independent library, and files written by
+//! `md`.
 
 use std::path::Path;
 
@@ -33,7 +34,7 @@ fn refused(text: &str, words: &[&str]) {
     }
 }
 
-/// First `count` lines of the file.
+/// Returns the first `count` lines of the restart file.
 fn head(count: usize) -> String {
     RST7.lines().take(count).map(|line| format!("{line}\n")).collect()
 }
@@ -68,7 +69,7 @@ fn a_box_of_three_numbers_takes_the_angle_of_the_topology() {
     let text = head(10) + "  20.0000000  20.0000000  20.0000000\n";
     refused(&text, &[":11:", "no angles"]);
     let cell = read(&text, Some(7), Some(109.471_219)).unwrap().cell.unwrap();
-    let octahedron = 8.0 * 4.0 / 27f64.sqrt() * 1.0; // a³ · 4√3/9 with a = 2 nm
+    let octahedron = 8.0 * 4.0 / 27f64.sqrt() * 1.0; // volume of a truncated octahedron: a³ · 4√3/9 with a = 2 nm
     assert!((cell.volume() / octahedron - 1.0).abs() < 1e-12);
     assert!(read(&(head(10) + &"   0.0000000".repeat(6)), Some(7), None).unwrap().cell.is_none());
 }
@@ -113,7 +114,7 @@ fn broken_files_are_refused_at_their_line() {
     refused(&replaced(RST7, "  20.0000000  21.0000000", " -20.0000000  21.0000000"), &[":11:", "do not form a box"]);
     refused(&replaced(RST7, "   4.5000000", "   4.500000 "), &[":4:", "number 4", "does not fill its 12 columns"]);
     refused(RST7.trim_end().trim_end_matches('0'), &[":11:", "number 6", "does not fill its 12 columns"]);
-    // 1 mm is 1e7 Å; the speed of light is 146,560 Å per 1/20.455 ps
+    // positions beyond 1 mm = 1e7 Å and velocities beyond the speed of light, 146,560 Å per 1/20.455 ps, are refused
     refused(&replaced(RST7, "   4.5000000", "     1.0E+08"), &[":4:", "atom 4", "exceeds the limit"]);
     refused(&replaced(RST7, "   4.5000000", "    1.0E+308"), &[":4:", "atom 4", "exceeds the limit"]);
     refused(&replaced(RST7, "  -0.5000000", "     2.0E+05"), &[":9:", "atom 6", "exceeds the limit"]);
@@ -136,7 +137,7 @@ fn written(coordinates: &Coordinates) -> String {
 #[test]
 fn what_is_written_reads_back() {
     let whole = read(RST7, Some(7), None).unwrap();
-    // every digit of the file is written again, except for the width of the atom count
+    // the writer reproduces every digit of the file, except for the width of the atom count
     assert_eq!(written(&whole), replaced(RST7, "    7  1.5", "     7  1.5"));
     for (velocities, cell) in [(false, false), (false, true), (true, false)] {
         let mut part = whole.clone();
@@ -147,7 +148,7 @@ fn what_is_written_reads_back() {
     let mut far = whole;
     far.positions = vec![vec3(-123.456_789_012_3, 999.999_999_99, 12345.6); 7];
     let back = read(&written(&far), Some(7), None).unwrap();
-    // −1234.56789 Å leaves space for six decimals, 123456 Å for five
+    // a column of twelve characters leaves space for six decimals of −1234.56789 Å and for five of 123456 Å
     assert!(close(&far.positions, &back.positions, 5.1e-7), "{:?}", back.positions[0]);
 }
 
@@ -168,7 +169,7 @@ fn reference_systems_survive_the_round_trip() {
     }
 }
 
-/// Writes a restart file with AMBER's layout with the `netcdf3` crate.
+/// Writes a restart file in AMBER's layout with the `netcdf3` crate.
 pub(crate) fn write_netcdf(path: &Path, version: netcdf3::Version, velocity_unit: &str, frames: bool) {
     let mut set = netcdf3::DataSet::new();
     set.add_global_attr_string("title", "small").unwrap();
@@ -208,7 +209,7 @@ fn netcdf_restarts_are_read() {
         let found = read_coordinates(&path, Some(3), None).unwrap();
         assert_eq!((found.title.as_str(), found.time), ("small", Some(12.5)));
         assert!((found.positions[2] - vec3(0.7, 0.8, 0.9)).norm() < 1e-15);
-        // 0.09 · 20.455 Å/ps: the factor is applied once
+        // the velocity in the file, 0.09, is multiplied by 20.455 Å/ps only once
         assert!((found.velocities.unwrap()[2].z - 0.184_095).abs() < 1e-15);
         let (lengths, _) = found.cell.unwrap().lengths_angles();
         assert!(lengths.iter().zip([2.0, 3.0, 4.0]).all(|(a, b)| (a - b).abs() < 1e-14));
@@ -218,7 +219,7 @@ fn netcdf_restarts_are_read() {
             std::fs::write(&path, &bytes[..cut]).unwrap();
             assert!(read_coordinates(&path, Some(3), None).is_err(), "cut at byte {cut} of {}", bytes.len());
         }
-        // the last variables would then begin elsewhere
+        // inserted bytes shift the last variables, so that the offsets in the header are wrong
         for at in [bytes.len(), bytes.len() - 80] {
             let mut longer = bytes.clone();
             longer.splice(at..at, [0; 8]);
@@ -275,7 +276,7 @@ fn pdb_numbers_wrap_without_moving_columns() {
         count += 1;
         assert_eq!(line.len(), 78, "{line}");
         let x: f64 = line[30..38].trim().parse().unwrap();
-        // three decimals in Å
+        // coordinates have three decimals in Å
         assert!((0.1 * x - position.x).abs() < 5.1e-5, "{line}");
         assert_eq!(line[6..11].trim().parse::<usize>().unwrap(), count % 100_000);
     }

@@ -8,8 +8,8 @@ use md::vec3::vec3;
 
 use crate::{reference, shared_systems, system_file};
 
-/// Tolerance in e. Up to 155 008 charges are summed in another order, and each partial sum, of some tens of e, has a
-/// rounding error of 1e-15 e.
+/// Tolerance in e. Up to 155 008 charges are added in another order. Partial sums of some tens of e have rounding
+/// errors of 1e-15 e.
 const CHARGE_TOLERANCE: f64 = 1e-9;
 /// Relative tolerance. The density in `ref.json` was computed with masses rounded to nine digits.
 const MASS_TOLERANCE: f64 = 1e-8;
@@ -65,8 +65,8 @@ fn check_box(cell: &PeriodicCell, expected: &serde_json::Value) {
     assert!((cell.volume() / diagonal - 1.0).abs() < BOX_TOLERANCE_NM);
 }
 
-/// Reference: a of `r = r_O + a (r_H1 − r_O) + …` from OpenMM's force field files (tip4pew.xml, tip5p.xml), which
-/// have ten digits.
+/// Compares the weights of virtual sites, a in `r = r_O + a (r_H1 − r_O) + …`, with those in OpenMM's force field files
+/// (tip4pew.xml, tip5p.xml), which have ten digits.
 #[test]
 fn extra_points_of_waters_are_virtual_sites() {
     let read = |name: &str| {
@@ -100,8 +100,8 @@ fn extra_points_of_waters_are_virtual_sites() {
     assert!((c - 6.443_790_371_4).abs() < 1e-7 && minus_c == -c, "{c}");
 }
 
-/// TIP4P-D has the geometry of TIP4P-Ew, with its site 0.1546 Å from the oxygen (S. Piana et al., J. Phys. Chem. B
-/// 119, 5113 (2015)).
+/// Tests the virtual site of TIP4P-D, a water with the geometry of TIP4P-Ew whose site is 0.1546 Å from the oxygen (S.
+/// Piana et al., J. Phys. Chem. B 119, 5113 (2015)).
 #[test]
 fn the_distance_of_an_extra_point_is_that_of_its_bond() {
     let path = format!("{}/tests/systems/tip4pew/tip4pew.prmtop.xz", env!("CARGO_MANIFEST_DIR"));
@@ -112,7 +112,7 @@ fn the_distance_of_an_extra_point_is_that_of_its_bond() {
     let Construction::Average3 { weights: [_, h1, h2], .. } = topology.virtual_sites[0].construction else {
         panic!("{:?}", topology.virtual_sites[0]);
     };
-    // half of 0.1546 divided by the height of the water, 0.9572 Å cos(104.52°/2)
+    // weight of each hydrogen: half of 0.1546 Å divided by the height of the water, 0.9572 Å cos(104.52°/2)
     let expected = 0.5 * 0.1546 / (0.9572 * 52.26f64.to_radians().cos());
     assert!((h1 - expected).abs() < 1e-7 && h1 == h2, "{h1} for {expected}");
 }

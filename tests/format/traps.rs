@@ -13,9 +13,9 @@ fn topology(text: &str) -> Topology {
     read_topology(&path).unwrap_or_else(|error| panic!("{error}")).topology
 }
 
-/// A negative third pointer means "no 1-4 pair", as needed in rings and for several terms of one torsion. The row is
-/// still a proper torsion, and its atoms keep their order. LEaP reverses the atoms if the index of an atom is 0 and
-/// cannot have a sign.
+/// Tests a negative third pointer of a torsion, which means "no 1-4 pair", as needed in rings and for several terms of
+/// one torsion. The row is still a proper torsion, and its atoms keep their order. LEaP reverses the atoms if the
+/// pointer that needs the sign would be 0.
 #[test]
 fn a_repeated_torsion_makes_one_pair() {
     let rows = "       0       3       6       9       1       9       6      -3       0       2";
@@ -25,7 +25,7 @@ fn a_repeated_torsion_makes_one_pair() {
     assert_eq!(bonded.pairs14[0].atoms, [0, 3]);
 }
 
-/// 1-4 terms of a torsion type are divided by the scale factors of this type.
+/// Tests that the 1-4 interactions of a torsion are divided by the scale factors of its torsion type.
 #[test]
 fn scales_are_those_of_the_torsion() {
     let scaled = with_line(PRMTOP, "SCEE_SCALE_FACTOR", 2, "  1.00000000E+00  0.00000000E+00");
@@ -40,7 +40,8 @@ fn scales_are_those_of_the_torsion() {
     }
 }
 
-/// CHARMM does not scale 1-4 terms: without the sections a CHAMBER file has factors of 1, not AMBER's 1.2 and 2.
+/// Tests that a CHAMBER file without sections of 1-4 scale factors has factors of 1, as in CHARMM, not AMBER's 1.2 and
+/// 2.
 #[test]
 fn chamber_files_without_scales_have_none() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/systems/peptide-charmm36/peptide-charmm36.prmtop.xz");
@@ -72,7 +73,7 @@ fn the_box_is_that_of_the_coordinates() {
     assert!(message.contains("the coordinates have no cell"), "{message}");
 }
 
-/// An atom count of six digits uses the column of the blank before it. The time may follow or be absent.
+/// Tests that an atom count of six digits may use the column of the blank before it.
 #[test]
 fn counts_of_atoms_have_any_width() {
     let (_folder, path) = file("small.rst7", replaced(RST7, "    7  1.5", "000007 1.5").as_bytes());

@@ -41,7 +41,7 @@ fn atoms_of_a_psf_and_numbers_of_types() {
     let first = format!("the first is in line {}", line_of(&text, " 2 PROT"));
     let place = format!("twice.psf:{}:", line_of(&text, " 3 PROT"));
     refused(read_topology_with(&path, &parameters).unwrap_err(), &["two atoms have the number 2", &first, &place]);
-    // two types share a number, and the atoms are given by numbers
+    // two types share a number, and the atoms of the PSF file refer to types by their numbers
     let masses = std::fs::read_to_string(folder.join("charmm.rtf")).unwrap();
     let changed = replaced(&masses, "MASS    13 TN ", "MASS    10 TN ");
     let (here, _) = file("charmm.rtf", changed.as_bytes());
@@ -100,7 +100,7 @@ fn cells_of_a_pdb() {
     };
     let (a, b) = (cryst1(20), cryst1(30));
     assert_eq!(edge(format!("{a}{a}{ATOM}END\n")).unwrap(), 20.0);
-    // the cell of a model replaces that of the file, and the next model has its own cell
+    // the cell of a model replaces the cell of the file, and the next model has its own cell
     assert_eq!(edge(format!("{a}MODEL        1\n{b}{ATOM}ENDMDL\n")).unwrap(), 30.0);
     assert_eq!(edge(format!("{a}MODEL        1\n{ATOM}ENDMDL\nMODEL        2\n{b}{ATOM}ENDMDL\n")).unwrap(), 20.0);
     for text in [format!("{a}{b}{ATOM}END\n"), format!("{a}{ATOM}{b}END\n")] {
@@ -157,7 +157,7 @@ fn names_in_the_header_of_a_netcdf() {
 
 const SECRET: &str = "root:$6$DECOY$hash:19000:0:999";
 
-/// Argon topology with an `#include` at one of its places.
+/// Argon topology with an `#include` at the given place.
 fn argon(place: &str) -> String {
     let at = |here: &str| if here == place { "#include \"decoy\"\n" } else { "" };
     format!(
@@ -209,7 +209,7 @@ fn included_topologies_are_quoted_below_their_headings() {
     let (folder, path) = file("a.top", argon("molecules").as_bytes());
     std::fs::write(folder.path().join("decoy"), "[ molecules ]\nKr 1\n").unwrap();
     refused(read_topology(&path).unwrap_err(), &["decoy:2:", "no [ moleculetype ] `Kr`"]);
-    // rows without a heading are read
+    // rows of an included file before its first heading belong to the section with the `#include`
     std::fs::write(folder.path().join("decoy"), "Ar 3\n").unwrap();
     assert_eq!(read_topology(&path).unwrap().topology.atoms.len(), 7);
 }
@@ -232,7 +232,7 @@ fn lines_that_replace_other_parameters_are_listed() {
         let text = crate::literal::replaced(gromacs_text::TOP, old, &format!("{old}\n{row}"));
         listed(&text, row);
     }
-    // an identical repetition is accepted
+    // a definition that is repeated with the same values is accepted
     let text = crate::literal::replaced(gromacs_text::TOP, "CT CT 1 bond_ca", "CT CT 1 bond_ca\nCT CT 1 bond_ca");
     assert!(gromacs_text::good(&text, &[]).replaced.is_empty());
     let pairs = "[ pairtypes ]\nCT CT 1 0.3 0.2\nCT CT 1 0.3 0.3\n[ bondtypes ]";

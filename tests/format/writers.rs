@@ -1,5 +1,5 @@
-//! Topologies written by `md`: every test system is the same after writing and reading, and terms that a format
-//! cannot express are refused.
+//! Topologies written by `md`: every test system is unchanged after writing and reading, and terms that a format cannot
+//! express are refused.
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ use serde_json::json;
 use crate::golden::{Golden, file};
 use crate::probe::python_has;
 
-/// Relative tolerance of a `.top`, which holds every digit: σ and ε from r⁻¹² and angles in degrees take a few
-/// roundings of f64.
+/// Relative tolerance of a `.top`, which holds every digit. σ and ε, which follow from the coefficients of r⁻⁶ and
+/// r⁻¹², and angles in degrees have a few rounding errors of f64.
 const TOP: f64 = 1e-9;
 /// Relative tolerance of a prmtop. Nine digits have a rounding error of 5·10⁻⁹, which is multiplied by twelve in
 /// r⁻¹². Errors are larger where the terms of a sum cancel.
@@ -52,7 +52,7 @@ fn rewritten(description: &Description, cell: Option<&PeriodicCell>, ending: &st
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(format!("written.{ending}"));
     write_topology(description, cell, &path).map_err(|error| error.to_string())?;
-    // a macro that no file uses is refused
+    // the macro FLEXIBLE is defined only for files that use it, because an unused macro is refused
     let asks = std::fs::read_to_string(&path).unwrap().contains("FLEXIBLE");
     let options = if asks { flexible() } else { TopologyOptions::default() };
     read_topology_with(&path, &options).map_err(|error| error.to_string())
@@ -129,8 +129,8 @@ fn amber_systems_are_the_same_in_both_formats() {
     }
 }
 
-/// Without the macro, the sides of rigid waters are constraints. All pairs are in `[ exclusions ]`, because GROMACS
-/// takes only the bond of the first hydrogen from `[ settles ]`.
+/// Tests rigid waters of a `.top`. Without the macro FLEXIBLE, the sides of rigid waters are constraints. All pairs of
+/// a water are in `[ exclusions ]`, because GROMACS derives only the bond of the first hydrogen from `[ settles ]`.
 #[test]
 fn rigid_waters_are_settles_with_exclusions() {
     for (name, pairs) in [("water", 3), ("tip4pew", 6), ("tip5p", 10)] {
@@ -210,7 +210,7 @@ fn without_cell(description: &Description, positions: &[Vec3]) -> Energies {
     crate::charmm::evaluate(description.clone(), positions).energies
 }
 
-/// Writes a description without a cell and reads it again.
+/// Writes a description without a cell and reads it.
 fn again(description: &Description, ending: &str) -> Result<Description, String> {
     rewritten(description, None, ending)
 }
@@ -253,7 +253,8 @@ fn charmm_files_are_written() {
     }
 }
 
-/// Ryckaert–Bellemans torsions are sums of cosines in a prmtop: their energy becomes part of another term.
+/// Tests that a prmtop has Ryckaert–Bellemans torsions as sums of cosines, whose energy belongs to the periodic
+/// torsions.
 #[test]
 fn polynomials_of_cosines_are_cosines_in_a_prmtop() {
     let mut golden = Golden::load("peptide-vacuum").unwrap();

@@ -36,7 +36,7 @@ pub(crate) struct Golden {
     /// Positions in nm.
     pub(crate) positions: Vec<Vec3>,
     /// Cell with which the reference values were computed. For octahedra the reference used the printed angle of
-    /// 109.4712190°, to which our reader adds further digits.
+    /// 109.4712190°, to which the reader of md adds further digits.
     pub(crate) cell: Option<PeriodicCell>,
     /// Contents of `ref.json`.
     pub(crate) reference: Value,
@@ -108,8 +108,8 @@ impl Golden {
         case["terms"][key].as_f64().or_else(|| case[key].as_f64()).unwrap_or(0.0)
     }
 
-    /// Keeps only Lennard-Jones interactions with the switch of `switches.json`; returns the energy and dispersion
-    /// correction in this file.
+    /// Keeps only Lennard-Jones interactions, with the switch `kind` of `switches.json`. Returns the energy and the
+    /// dispersion correction (kJ/mol) in this file.
     pub(crate) fn switch(&mut self, kind: &str) -> [f64; 2] {
         let text = std::fs::read(self.folder.join("switches.json")).expect("a readable file");
         let file: Value = serde_json::from_slice(&text).expect("a file of the build script");
@@ -128,7 +128,8 @@ impl Golden {
         ["lj", "dispersion"].map(|key| file[kind][key].as_f64().expect("a number"))
     }
 
-    /// Keeps only Lennard-Jones interactions with the LJ-PME of `lj-pme.json`; returns the energy in this file.
+    /// Keeps only Lennard-Jones interactions, with the LJ-PME settings of `lj-pme.json`. Returns the energy (kJ/mol) in
+    /// this file.
     pub(crate) fn lj_pme(&mut self) -> f64 {
         let text = std::fs::read(self.folder.join("lj-pme.json")).expect("a readable file");
         let file: Value = serde_json::from_slice(&text).expect("a file of the build script");

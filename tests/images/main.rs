@@ -16,7 +16,8 @@ use tempfile::TempDir;
 
 const BEADS: usize = 6;
 
-/// Zigzag chain around the origin: bonds of 0.153 nm in one plane, and a bend out of this plane.
+/// Returns a zigzag chain around the origin: bonds whose projections on the xy plane are 0.153 nm long, and whose z
+/// components increase along the chain.
 fn chain() -> Vec<Vec3> {
     let half = 56f64.to_radians();
     let (dx, dy) = (0.153 * half.sin(), 0.153 * half.cos());
@@ -92,8 +93,8 @@ fn numbers(text: &str, row: &str) -> Vec<f64> {
     line.split(|c: char| !(c.is_ascii_digit() || c == '.')).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Tolerance in kJ/mol. Files have five decimals in nm, so an atom at its reference position has a restraint energy
-/// of up to 1e-7 kJ/mol with 1000 kJ/mol/nm².
+/// Tolerance in kJ/mol. Coordinate files have five decimals in nm, so an atom at its reference position has a restraint
+/// energy of up to 1e-7 kJ/mol with a force constant of 1000 kJ/mol/nm².
 const ROUNDING: f64 = 1e-6;
 
 #[test]
@@ -122,7 +123,8 @@ fn a_reference_may_be_turned_and_moved() {
     }
 }
 
-/// Reference: `gmx mdrun` with the same pull coordinate gives 1.47054 nm for both starts.
+/// Compares a pulled distance with GROMACS: `gmx mdrun` with the same pull coordinate prints 1.47054 nm for both
+/// starts.
 #[test]
 fn a_group_of_two_molecules_has_one_center() {
     let places = [vec3(3.3, 2.0, 2.0), vec3(3.9, 2.9, 2.0), vec3(2.2, 2.0, 2.0)];
@@ -139,8 +141,8 @@ fn a_group_of_two_molecules_has_one_center() {
     }
 }
 
-/// Reference: `gmx grompp -r` and `gmx mdrun` with refcoord-scaling no, com and all give 507.227, 109.427 and 0
-/// kJ/mol.
+/// Compares restraint energies with GROMACS: `gmx grompp -r` and `gmx mdrun` with refcoord-scaling no, com and all give
+/// 507.227, 109.427 and 0 kJ/mol.
 #[test]
 fn references_of_another_cell_are_scaled_as_in_gromacs() {
     let turned: Vec<Vec3> = chain().into_iter().map(turned).collect();
@@ -164,14 +166,14 @@ fn references_of_another_cell_are_scaled_as_in_gromacs() {
                  reference = \"reference.gro\", reference_scaling = \"{scaling}\" }}"
             );
             let found = energy(folder.path(), &input("start.gro", 1.2, &restraint), "position_restraint");
-            // GROMACS prints three decimals, positions have five
+            // GROMACS prints energies with three decimals, and positions in the files have five
             assert!((found - expected).abs() < 1e-3, "{scaling}: {found}");
         }
     }
 }
 
-/// Three chains are in a row, 1.99 nm apart. The third is 3.98 nm from the first in a cell of 7.9 nm, so the radius
-/// of gyration must follow from the positions as built.
+/// Tests three chains in a row, 1.99 nm apart. The third is 3.98 nm from the first in a cell of 7.9 nm, which is more
+/// than half of the cell, so the radius of gyration must follow from the positions as built.
 #[test]
 fn a_long_complex_stays_together() {
     let row = [0.0, 1.99, 3.98].map(|x| moved(&chain(), vec3(1.0 + x, 4.0, 4.0))).concat();
@@ -199,7 +201,7 @@ fn a_long_complex_stays_together() {
     assert!(centered.iter().zip(&row).all(|(a, b)| (*a - (*b + offset)).norm() < 2e-3), "{centered:?}");
 }
 
-/// The 3 nm cell of a crystal reference does not decide which atoms are close in a cell of 8 nm.
+/// Tests that the 3 nm cell of a crystal reference does not decide which atoms are close in a simulation cell of 8 nm.
 #[test]
 fn a_reference_may_come_from_a_crystal() {
     let second: Vec<Vec3> = chain().into_iter().map(turned).collect();
@@ -244,14 +246,14 @@ fn a_reference_may_come_from_a_crystal() {
     assert!(aligned.iter().zip(&whole).all(|(a, b)| (*a - *b).norm() < 2e-3), "{aligned:?}");
 }
 
-/// An ideal gas of dumbbells has ⟨V⟩ = (N + 1) kT/P = 125.2 nm³ for N = 64 molecules at 300 K and 21.5 bar, for each
-/// type of constraint.
+/// Tests the volume of an ideal gas of dumbbells, ⟨V⟩ = (N + 1) kT/P = 125.2 nm³ for N = 64 molecules at 300 K and 21.5
+/// bar, for each type of constraint.
 #[test]
 fn constraints_without_a_bond_make_molecules() {
     let mut positions = vec![];
     for i in 0..64 {
         let place = vec3((i % 4) as f64, (i / 4 % 4) as f64, (i / 16) as f64) * 1.25 + Vec3::splat(0.3);
-        // one molecule is stored broken across the boundary
+        // one molecule is stored broken across the boundary of the cell
         let far = if i == 7 { 0.2 - 5.0 } else { 0.2 };
         positions.extend([place, place + vec3(far, 0.0, 0.0)]);
     }

@@ -1,5 +1,6 @@
-//! Values that do not depend on stored images, in rectangular, octahedral, dodecahedral and skewed cells. Lattice
-//! translations of whole molecules, wrapping of frames into the cell, and rigid motions of references change nothing.
+//! Tests of values that do not depend on stored images, in rectangular, octahedral, dodecahedral and skewed cells.
+//! Lattice translations of whole molecules, wrapping of frames into the cell, and rigid motions of references must not
+//! change these values.
 
 use md::analysis::observables::{RadiusOfGyration, RmsdToReference};
 use md::analysis::{self, AnalysedSystem, FrameObserver, Images};
@@ -43,7 +44,7 @@ fn turned(r: Vec3, [a, b, c]: [f64; 3]) -> Vec3 {
 
 const MOLECULES: usize = 4;
 
-/// Chains in any orientation, each 0.6 to 1.2 nm from the one before.
+/// Strategy that generates chains in any orientation, each 0.6 to 1.2 nm from the preceding one.
 fn molecules() -> impl Strategy<Value = Vec<Vec3>> {
     let turns = || [-3.0f64..3.0, -3.0..3.0, -3.0..3.0];
     vec((turns(), turns(), 0.6f64..1.2), MOLECULES).prop_map(|all| {
@@ -73,7 +74,7 @@ fn topology() -> Topology {
     Topology { atoms, residues, connectivity: bonds, ..Topology::default() }
 }
 
-/// Returns the positions with every molecule in another image.
+/// Returns the positions with every molecule translated by its own lattice vector.
 fn elsewhere(cell: &PeriodicCell, positions: &[Vec3], images: &[[i32; 3]]) -> Vec<Vec3> {
     positions.iter().enumerate().map(|(index, r)| *r + cell.shift(images[index / BEADS])).collect()
 }
@@ -82,7 +83,7 @@ fn images() -> impl Strategy<Value = Vec<[i32; 3]>> {
     vec([-2..=2, -2..=2, -2..=2], MOLECULES)
 }
 
-/// A frame with whole molecules.
+/// Returns a frame whose molecules are whole.
 fn whole_frame(system: &AnalysedSystem<'_>, cell: &PeriodicCell, positions: &[Vec3]) -> StoredFrame {
     let mut frame = StoredFrame { cell: Some(*cell), positions: positions.to_vec(), ..StoredFrame::default() };
     system.make_whole(&mut frame);
@@ -93,7 +94,7 @@ fn all_atoms(system: &AnalysedSystem<'_>) -> analysis::Group {
     system.group_of("all", (0..system.topology().atoms.len() as u32).collect())
 }
 
-/// Values of restraints at the start of a stage.
+/// Values of the restrained collective variables at the start of a stage.
 fn restrained(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], reference: &[Vec3]) -> Vec<f64> {
     let molecules = topology.molecules();
     let mass = |atom: u32| topology.atoms[atom as usize].mass;
@@ -112,14 +113,14 @@ fn restrained(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], refe
     let value = |variable: &Variable| {
         let images = variable.gather(Some(cell), positions);
         let value = variable.find(Configuration { cell: Some(cell), positions, images: &images }).value;
-        // angles are periodic
+        // torsions are periodic, so their cosines are compared
         if variable.kind() == VariableKind::Torsion { value.cos() } else { value }
     };
     variables.iter().map(value).collect()
 }
 
-/// Energies of position restraints for each reference scaling, with references from a cell 1.03 times as long and
-/// from the same cell.
+/// Energies of position restraints for each reference scaling, once with references from a cell that is 1.03 times as
+/// long, and once with references from the same cell.
 fn held(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], reference: &[Vec3]) -> Vec<f64> {
     let molecules = topology.molecules();
     let scalings = [ReferenceScaling::None, ReferenceScaling::CenterOfMass, ReferenceScaling::All];
@@ -157,7 +158,7 @@ proptest! {
             let frames = [whole_frame(&system, &cell, stored)];
             let mut rg = RadiusOfGyration::new(&system, group.clone()).unwrap();
             rg.observe(&frames).unwrap();
-            // the reference is stored in other images, too
+            // the reference is also stored in other images
             let of_file = whole_frame(&system, &cell, &elsewhere(&cell, &reference, &shifts));
             let fitted = group.fitted(&of_file, &first);
             let mut rmsd = RmsdToReference::new(&system, group.clone(), fitted, false).unwrap();
@@ -167,7 +168,7 @@ proptest! {
             still.observe(&frames).unwrap();
             values.push([rg.values()[0], rmsd.values()[0], still.values()[0]]);
         }
-        // the tolerance is the square root of the rounding of squares
+        // an RMSD of zero is the square root of rounding errors of squares, so its tolerance is larger
         let is_same = |[rg, rmsd, still]: &[f64; 3]| (rg - values[0][0]).abs() < ROUNDING && *rmsd < 1e-6 && *still < 1e-6;
         prop_assert!(values.iter().all(is_same), "{values:?}");
     }
@@ -175,7 +176,7 @@ proptest! {
     #[test]
     fn restraints(cell in cells(), whole in molecules(), shifts in images(), other in images()) {
         let topology = topology();
-        // displaced from the start
+        // reference positions, displaced from the start by known vectors
         let reference: Vec<Vec3> = whole.iter().enumerate().map(|(i, r)| *r + vec3(0.01 * (i % 7) as f64, 0.02, 0.0)).collect();
         let expected = (restrained(&topology, &cell, &whole, &reference), held(&topology, &cell, &whole, &reference));
         let stored = elsewhere(&cell, &whole, &shifts);
@@ -183,7 +184,7 @@ proptest! {
         prop_assert!(agree(&values, &expected.0), "{values:?} {:?}", expected.0);
         let energies = held(&topology, &cell, &stored, &reference);
         prop_assert!(agree(&energies, &expected.1), "{energies:?} {:?}", expected.1);
-        // images in a reference file matter only if references do not scale from another cell
+        // images in a reference file matter only if references from another cell do not scale
         let energies = held(&topology, &cell, &stored, &elsewhere(&cell, &reference, &other));
         let canonical = [0, 2, 3, 4, 5].map(|k| (energies[k], expected.1[k]));
         prop_assert!(canonical.iter().all(|(a, b)| agree(&[*a], &[*b])), "{canonical:?}");

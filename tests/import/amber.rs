@@ -1,4 +1,4 @@
-//! mdin files.
+//! Tests of the import of AMBER's mdin files.
 
 use md::ensemble::barostat::{BarostatKind, PressureCoupling};
 use md::ensemble::thermostat::ThermostatKind;
@@ -14,7 +14,7 @@ fn a_minimisation() {
     let imported = file("tutorial-min.mdin");
     let minimisation = imported.minimisation();
     assert_eq!(minimisation.steps, 2000);
-    // 1e-4 kcal/mol/Å; 1 kcal is 4.184 kJ
+    // 1e-4 kcal/mol/Å with 1 kcal = 4.184 kJ
     assert!((minimisation.force_tolerance - 4.184e-3).abs() < 1e-12);
     let forces = &imported.plan.forces;
     assert_eq!((forces.cutoff, forces.cutoff_lj), (Setting::Given(Some(0.8)), Setting::Given(Some(0.8))));
@@ -35,7 +35,7 @@ fn heating() {
     assert_eq!((stage.steps, stage.timestep), (10_000, 0.002));
     assert_eq!(stage.velocities, Velocities::Generate { temperature: 1e-3 });
     let thermostat = stage.thermostat.as_ref().unwrap();
-    // friction 2/ps
+    // the friction is 2/ps
     assert_eq!((thermostat.temperature.at(0.0), thermostat.kind), (300.0, ThermostatKind::Langevin));
     assert_eq!((thermostat.coupling_time, thermostat.every, stage.com_removal), (0.5, 1, None));
     assert!(imported.text.contains("friction = \"2 1/ps\""), "{}", imported.text);
@@ -115,7 +115,7 @@ fn trial_moves_and_surface_tensions() {
     };
     let (trials, differing) = barostat("ntp=1, barostat=2");
     assert_eq!((trials.kind, trials.coupling), (BarostatKind::MonteCarlo, PressureCoupling::Isotropic));
-    // default of mcbarint
+    // 100 steps is the default of mcbarint
     assert_eq!((trials.every, differing.as_str()), (100, ""));
     assert_eq!(barostat("ntp=1, barostat=2, mcbarint=25").0.every, 25);
     let (each, differing) = barostat("ntp=2, barostat=1");
@@ -123,14 +123,14 @@ fn trial_moves_and_surface_tensions() {
     assert_eq!(differing, "");
     let (tension, differing) = barostat("ntp=3, barostat=2, csurften=3, gamma_ten=20, ninterface=2");
     assert_eq!((tension.coupling, differing.as_str()), (PressureCoupling::SemiIsotropic, ""));
-    // 20 dyn/cm for each of two interfaces: 400 bar nm
+    // 20 dyn/cm for each of two interfaces is 400 bar nm
     assert!((tension.surface_tension / BAR - 400.0).abs() < 1e-9, "{}", tension.surface_tension);
     let (_, found) = problem("x.mdin", "x\n &cntrl ntp=3, csurften=1 /\n");
     assert!(found.contains("set csurften = 3"), "{found}");
 }
 
-/// Keys of `&cntrl` and `&ewald` in the manual's chapters on sander and pmemd, each with a value that is not the
-/// default.
+/// Keys of `&cntrl` and `&ewald` in the chapters of AMBER's manual on sander and pmemd, each with a value that is not
+/// the default.
 const KEYS: &str = "imin=1 nmropt=1 jar=1 ntx=5 irest=1 ntxo=2 ntpr=7 ntave=7 ntwr=7 iwrap=1 ntwx=7 ntwv=7 ntwf=7 ntwe=7 ioutfm=0 \
     ntwprt=7 idecomp=1 ibelly=1 ntr=1 restraint_wt=7 restraintmask=':1' bellymask=':1' maxcyc=7 ncyc=7 ntmin=2 dx0=7 drms=7 \
     nstlim=7 nscm=7 t=7 dt=0.002 nrespa=2 ntt=3 temp0=7 temp0les=7 tempi=7 ig=7 tautp=7 gamma_ln=7 vrand=7 vlimit=7 ntp=2 \
@@ -143,7 +143,8 @@ const KEYS: &str = "imin=1 nmropt=1 jar=1 ntx=5 irest=1 ntxo=2 ntpr=7 ntave=7 nt
 fn every_key_is_carried_over_or_spoken_of() {
     for setting in KEYS.split_whitespace() {
         let (key, _) = setting.split_once('=').unwrap();
-        // a switch and a restart require other keys, and a minimisation has no time step
+        // some keys are valid only with others: a restart and some switches require further keys, and a minimisation
+        // has no time step
         let others = match key {
             "irest" => "ntx=5,",
             "ntx" => "irest=1,",

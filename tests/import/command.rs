@@ -1,4 +1,4 @@
-//! The command `md import`.
+//! Tests of the command `md import`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! mdp files.
+//! Tests of the import of GROMACS mdp files.
 
 use md::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use md::ensemble::schedule::Schedule;
@@ -85,7 +85,7 @@ fn constant_pressure_of_older_tutorials() {
     assert_eq!(imported.plan.output.trajectories[0].select.as_deref(), Some("protein"));
     let differing = ["ewald_rtol", "pcoupl", "pull"];
     assert_eq!(imported.differing(), differing);
-    // erfc(3.84323 · 0.9) = 1e-6 (GROMACS' calc_ewaldcoeff_q in its log for these values: 3.84323)
+    // α = 3.84323/nm, because erfc(3.84323 · 0.9) = 1e-6; GROMACS' calc_ewaldcoeff_q prints the same number to the log
     assert!(imported.remark("ewald_rtol").text.contains("3.84323"), "{:?}", imported.remark("ewald_rtol"));
     assert!(!imported.remark("free_energy").differs);
 }
@@ -100,7 +100,7 @@ fn a_coarse_grained_model() {
     assert_eq!(imported.plan.output.trajectories[0].precision, Some(0.01));
 }
 
-/// Source of GROMACS' defaults: https://manual.gromacs.org/current/user-guide/mdp-options.html.
+/// Tests the defaults of absent keys against https://manual.gromacs.org/current/user-guide/mdp-options.html.
 #[test]
 fn absent_keys_have_the_defaults_of_gromacs() {
     let imported = text("x.mdp", "nsteps = 3");
@@ -119,14 +119,15 @@ fn absent_keys_have_the_defaults_of_gromacs() {
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 
-/// Force settings that result from a single mdp setting, which is added to a periodic system with PME.
+/// Tests force settings that result from a single mdp setting, which is added to a periodic system with PME.
 #[test]
 fn methods_are_translated() {
     let forces = |lines: &str| text("x.mdp", &format!("coulombtype = PME\n{lines}")).plan.forces;
     let explicit =
         forces("fourier-nx = 32\nfourier_ny = 36\nfourier-NZ = 40\npme-order = 6\newald-rtol = 1e-5\nrcoulomb = 1.0");
     let ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order }) = explicit.electrostatics else { panic!() };
-    // erfc(3.123413) = 1e-5 from Abramowitz and Stegun, table 7.1 inverted; GROMACS prints 3.12341
+    // α = 3.123413/nm, because erfc(3.123413) = 1e-5 (Abramowitz and Stegun, table 7.1 inverted); GROMACS prints
+    // 3.12341
     assert!((alpha - 3.123_413).abs() < 1e-6, "{alpha}");
     assert_eq!((grid, order), ([32, 36, 40], 6));
     assert_eq!(forces("coulomb-modifier = None").coulomb_modifier, Modifier::None);
@@ -141,7 +142,7 @@ fn methods_are_translated() {
     assert_eq!(dispersion("DispCorr = EnerPres"), Setting::Given(DispersionCorrection::Pme(spacing)));
     let mesh = "fourier-nx = 32\nfourier-ny = 36\nfourier-nz = 40\nrvdw = 1.0";
     let Setting::Given(DispersionCorrection::Pme(LjPmeSpec::Explicit(explicit))) = dispersion(mesh) else { panic!() };
-    // GROMACS prints 1/beta = 0.298423 for 1e-3
+    // GROMACS prints 1/beta = 0.298423 nm for ewald_rtol = 1e-3
     assert!((1.0 / explicit.alpha - 0.298_423).abs() < 1e-6, "{}", explicit.alpha);
     assert_eq!((explicit.grid, explicit.order), ([32, 36, 40], 4));
     let rule = text("x.mdp", "vdwtype = PME\nlj-pme-comb-rule = Lorentz-Berthelot");
@@ -173,9 +174,9 @@ fn multiple_time_steps_are_translated() {
     assert_eq!(mts(&pme(all)), (Some(4), none));
     let groups = "mts-level2-forces = longrange-nonbonded nonbonded";
     assert_eq!(mts(&pme(groups)), (Some(2), vec!["mts-level2-forces".into()]));
-    // grompp requires multiples for nstenergy, nstcalcenergy, nstlog and nstfout only
+    // grompp requires multiples of the multiple-time-step factor only for nstenergy, nstcalcenergy, nstlog and nstfout
     assert_eq!(mts("coulombtype = PME\nnsteps = 601"), (None, vec!["mts".into()]));
-    // another remark mentions the missing reciprocal space, too
+    // a second remark says that reaction field has no reciprocal space
     assert_eq!(mts("coulombtype = reaction-field\nnsteps = 600"), (None, vec!["mts".into(), "coulombtype".into()]));
     assert_eq!(text("x.mdp", "mts = no\nmts-level2-factor = 3").differing(), Vec::<&str>::new());
     let mistake = |lines: &str| problem("x.mdp", &with(&pme(lines))).1;
@@ -211,7 +212,7 @@ fn groups_and_annealing_are_translated() {
     assert_eq!((thermostat.coupling_time, thermostat.groups.len()), (1.0, 1));
     let protein = &thermostat.groups[0];
     assert_eq!((protein.select.as_str(), protein.temperature.at(3.0), protein.coupling_time), ("protein", 310.0, 0.5));
-    // two groups with names from an index file cannot be identified
+    // two groups whose names come from an index file cannot be resolved
     let unknown = of("tcoupl = v-rescale\ntc-grps = SOLU SOLV\nref-t = 310 300\ntau-t = 1 1\n");
     assert_eq!(unknown.differing(), ["tc-grps"]);
     assert_eq!(unknown.dynamics().thermostat.as_ref().unwrap().groups, []);
@@ -246,7 +247,7 @@ fn couplings_are_made_to_fit_the_time_step() {
     assert_eq!(without.differing(), ["pcoupl"]);
 }
 
-/// Source of the meaning of the values:
+/// Tests the components of the pressure against
 /// https://manual.gromacs.org/current/user-guide/mdp-options.html#mdp-pcoupltype.
 #[test]
 fn directions_of_the_pressure() {
@@ -263,7 +264,7 @@ fn directions_of_the_pressure() {
     assert_eq!((semi.surface_tension, differing.as_str()), (0.0, ""));
     let (tension, differing) = barostat("pcoupltype = surface-tension\nref-p = 400 1\ncompressibility = 4e-5 4e-5");
     assert_eq!((tension.coupling, in_bar(at_start(&tension), BAR)), (PressureCoupling::SemiIsotropic, [1.0; 3]));
-    // in bar nm, the sum over all interfaces
+    // the surface tension is in bar nm, as the sum over all interfaces
     assert!((tension.surface_tension / BAR - 400.0).abs() < 1e-9 && differing.is_empty());
     let six = "pcoupltype = anisotropic\nref-p = 1 2 3 0 0 0\ncompressibility = 1e-5 2e-5 3e-5";
     let (each, differing) = barostat(&format!("{six} 0 0 0"));
@@ -368,7 +369,7 @@ const CHOICES: [(&str, &str); 44] = [
     ("annealing-time", "5"),
 ];
 
-/// The list of keys was written by `grompp`.
+/// Tests every mdp key, in a list that `grompp` wrote.
 #[test]
 fn every_key_of_grompp_is_carried_over_or_spoken_of() {
     let list = std::fs::read_to_string(folder().join("mdout.mdp")).unwrap();
@@ -377,7 +378,7 @@ fn every_key_of_grompp_is_carried_over_or_spoken_of() {
     // a key with its default value is not reported as different
     let defaults = text("mdout.mdp", &list);
     assert_eq!(defaults.differing(), Vec::<&str>::new());
-    // couplings are complete, so that each key has its effect
+    // temperature and pressure coupling have all their settings, so that each key of a coupling has an effect
     let others = "tc-grps = A\ntau-t = 1\nref-t = 300\ncompressibility = 4.5e-5\nref-p = 1\n";
     for key in keys {
         let value = CHOICES.iter().find(|(name, _)| *name == key).map_or("1", |(_, value)| value);

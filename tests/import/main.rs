@@ -1,4 +1,4 @@
-//! `md import`: inputs of GROMACS and AMBER in the style of their tutorials, every key, damaged files, and the
+//! Tests of `md import`: inputs of GROMACS and AMBER in the style of their tutorials, every key, damaged files, and the
 //! command.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
@@ -19,7 +19,7 @@ use md::import::{Files, Imported, Remark, import_text};
 use md::run::{Dynamics, Minimize, StageKind};
 use proptest::prelude::*;
 
-/// Folder for which the inputs are written.
+/// Folder of the imported input files.
 const BASE: &str = "/work place";
 
 fn folder() -> PathBuf {
@@ -38,7 +38,7 @@ fn translated(name: &str, text: &str) -> Result<Imported, Vec<Problem>> {
     })
 }
 
-/// Returns the translation of a text. The input file that is written must give the same plan when it is read.
+/// Imports a text as the file `name`. The resulting input file must give the same plan when it is read.
 #[track_caller]
 fn text(name: &str, text: &str) -> Imported {
     same_plan(translated(name, text).unwrap_or_else(|problems| panic!("{problems:?}")))
@@ -97,13 +97,13 @@ trait ImportedExt {
     fn dynamics(&self) -> &Dynamics;
     fn minimisation(&self) -> Minimize;
     fn remark(&self, key: &str) -> &Remark;
-    /// keys that `md` treats differently
+    /// keys whose effect differs between the other program and `md`
     fn differing(&self) -> Vec<&str>;
     /// whether a comment or a remark names the key
     fn speaks_of(&self, key: &str) -> bool;
 }
 
-/// Line of the only problem, and its message and help.
+/// Returns the line number of the only problem, and its message and help.
 #[track_caller]
 fn problem(name: &str, text: &str) -> (usize, String) {
     let problems = translated(name, text).map(|imported| imported.text).expect_err(text);

@@ -37,7 +37,7 @@ fn refined() -> Imported {
     same_plan(import(&[folder().join("restraints.mdin")], &files, Path::new(BASE)).unwrap())
 }
 
-/// Values of the restraints of the stage at the given coordinates.
+/// Values of the restraints of the stage at the starting coordinates.
 fn at_start(imported: &Imported) -> Vec<RestraintSample> {
     let prepared = load(&imported.plan, ConstrainedTerms::Keep).unwrap();
     let mut all = restraints(&imported.plan, &prepared.system, &prepared.state).unwrap();
@@ -68,7 +68,7 @@ fn pull_coordinates_are_restraints() {
     assert_eq!((angle.kind, &angle.groups[1]), (VariableKind::Angle, &first.groups[1]));
     assert!((well(angle).center.unwrap() - 7.0 * PI / 18.0).abs() < 1e-12);
     assert_eq!(push.potential, Potential::Force(-55.0));
-    // 0.5 deg/ps
+    // the rate in the file is 0.5 deg/ps
     assert!((well(torsion).rate - PI / 360.0).abs() < 1e-14);
     assert!((well(torsion).center.unwrap() + PI / 3.0).abs() < 1e-12);
     assert_eq!(torsion.groups.last().unwrap(), "index 30");
@@ -78,8 +78,8 @@ fn pull_coordinates_are_restraints() {
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 
-/// Reference: `gmx mdrun` of GROMACS 2027-dev with `pull.mdp`. Values (nm, deg) and forces (kJ/mol/nm, kJ/mol/rad) at
-/// step 0 have six digits and come from positions in 32 bits; the sum of the energies is in kJ/mol.
+/// Compares with `gmx mdrun` of GROMACS 2027-dev and `pull.mdp`. Values (nm, deg) and forces (kJ/mol/nm, kJ/mol/rad) at
+/// step 0 have six digits and are computed from positions in single precision; the sum of the energies is in kJ/mol.
 #[test]
 fn pull_coordinates_agree_with_gromacs() {
     const DIGITS: f64 = 2e-5;
@@ -90,7 +90,7 @@ fn pull_coordinates_agree_with_gromacs() {
     for ((sample, value), force) in samples.iter().zip(values).zip(forces) {
         let found = if value > 1.0 { sample.value.to_degrees() } else { sample.value };
         assert!((found - value).abs() < DIGITS * value, "{found} {value}");
-        // the distance of 8 pm loses its first two digits by cancellation
+        // a distance of 0.008 nm loses its first two digits by cancellation
         assert!((sample.force - force).abs() < DIGITS * force.abs().max(50.0), "{} {force}", sample.force);
     }
     let energy: f64 = samples.iter().map(|sample| sample.energy).sum();
@@ -138,7 +138,7 @@ fn index_files_name_groups_everywhere() {
     assert_eq!(found.plan.output.trajectories[0].select.as_deref(), Some("index 18-23 or index 0-5"));
     let thermostat = found.dynamics().thermostat.as_ref().unwrap();
     assert_eq!((thermostat.temperature.at(0.0), thermostat.groups[0].select.as_str()), (310.0, "index 0-5"));
-    // if there is an index file, only the groups of this file exist
+    // with an index file, only the groups of this file exist
     assert_eq!(same_plan(imported("freezegrps = Protein\nfreezedim = Y Y Y").unwrap()).differing(), ["freezegrps"]);
 }
 
@@ -166,30 +166,31 @@ fn wrong_index_files_are_refused_at_their_lines() {
     }
 }
 
-/// Expected values use 1 kcal = 4.184 kJ, and AMBER's energy has no ½.
+/// Tests the translation of DISANG files. Expected values use 1 kcal = 4.184 kJ, and a factor of 2 because AMBER's
+/// energy has no ½.
 #[test]
 fn disang_files_are_restraints() {
     let imported = refined();
     let all = &imported.plan.stages[0].restraints;
-    // two entries with different force constants make one restraint for each side
+    // an entry whose two sides have different force constants becomes two restraints; two of the entries do
     assert_eq!(all.len(), 15);
     let close =
         |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12 * expected.abs(), "{found} {expected}");
     let [lower, upper] = [&all[0], &all[1]].map(well);
     assert_eq!((&all[0].groups[0], &all[0].groups[1]), (&"index 0".to_owned(), &"index 70".to_owned()));
     assert_eq!((lower.center, lower.below, lower.above), (Some(0.1), Some(0.0), None));
-    // 2 · 20 kcal/mol/Å²
+    // 2 · 20 kcal/mol/Å² in kJ/mol/nm²
     close(lower.force_constant, 16_736.0);
     close(lower.linear_beyond.unwrap(), 0.05);
     close(upper.force_constant, 25_104.0);
     assert_eq!((upper.center, upper.below, upper.above), (Some(0.12), None, Some(0.0)));
-    // r0 and k0
+    // the entry has r0 and k0 only
     let simple = well(&all[4]);
     close(simple.center.unwrap(), 0.3);
     close(simple.force_constant, 5857.6);
     assert_eq!((simple.below, simple.above), (Some(0.0), Some(0.0)));
     assert_eq!(all[7].groups, ["index 0-4", "index 59-61"]);
-    // 2 · 5 kcal/mol/rad², from 10 to 20 deg
+    // 2 · 5 kcal/mol/rad²; the angle moves from 10 to 20 deg
     let angle = well(&all[9]);
     close(angle.force_constant, 41.84);
     close(angle.center.unwrap(), 15f64.to_radians());
@@ -201,14 +202,14 @@ fn disang_files_are_restraints() {
     assert_eq!(imported.differing(), ["ntb"]);
 }
 
-/// Reference: `sander` of AmberTools 26 with `restraints.mdin`. Penalties are in kcal/mol, to three decimals, in the
-/// order of the file.
+/// Compares penalties with `sander` of AmberTools 26 and `restraints.mdin`. Penalties are in kcal/mol, to three
+/// decimals, in the order of the file.
 #[test]
 fn disang_files_agree_with_sander() {
     const DECIMALS: f64 = 6e-4;
     let penalties = [140.210, 1925.746, 697.789, 7.905, 191.523, 2.552, 28.982, 5.114, 28.444, 9.543, 7.056, 4.320];
     let samples = at_start(&refined());
-    // entries with different constants on both sides make two restraints
+    // number of restraints of each entry: two if the sides have different force constants
     let parts = [2, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1];
     let mut rest = samples.iter();
     for (penalty, count) in penalties.into_iter().zip(parts) {
@@ -220,7 +221,7 @@ fn disang_files_agree_with_sander() {
     assert!((energy - 3049.1820).abs() < DECIMALS, "{energy}");
 }
 
-/// Imports a DISANG file in a new folder, for an mdin that names it.
+/// Imports a DISANG file in a new folder, through an mdin file that names it.
 fn with_disang(contents: &[u8]) -> Result<Imported, Error> {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("run.mdin");

@@ -47,7 +47,8 @@ fn system(topology: Topology, nonbonded: Nonbonded, cutoff: f64) -> System {
     System { topology, nonbonded, constraints: Constraints::default(), settings: settings(cutoff) }
 }
 
-/// Rock salt without Lennard-Jones: `cells`³ unit cells of eight ions ±1, neighbours `distance` nm apart.
+/// Returns rock salt without Lennard-Jones interactions: `cells`³ unit cells of eight ions ±1 e, with nearest
+/// neighbours `distance` nm apart.
 pub(crate) fn rock_salt(cells: usize, distance: f64, cutoff: f64) -> Model {
     let n = 2 * cells;
     let places = (0..n * n * n).map(|i| [i / (n * n), i / n % n, i % n]);

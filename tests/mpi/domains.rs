@@ -1,4 +1,4 @@
-//! A single system on several ranks: the results are those of one rank, and a rank may be stopped or killed.
+//! Tests of a single system on several ranks: results equal those of one rank, and a rank may be stopped or killed.
 
 use super::case::{Case, assert_same, signal, wait_for};
 use super::{ends_with, over, process_of, said};
@@ -26,7 +26,8 @@ fn a_system_is_the_same_on_any_number_of_ranks() {
         let text = ends_with(0, &case, ranks, &["--output-dir", &directory]);
         assert_eq!(text.matches("output in ").count(), 1, "{text}");
         assert_eq!(case.rows(&directory), case.rows("alone"));
-        // the first configuration agrees to the rounding of mixed precision; then the trajectories diverge
+        // energies of the first configuration agree within the rounding of mixed precision; later the trajectories
+        // diverge
         for (name, tolerances) in [
             ("potential (kJ/mol)", [1e-6, 2e-3]),
             ("conserved (kJ/mol)", [1e-6, 1e-5]),
@@ -74,7 +75,7 @@ fn methods_of_all_atoms_run_on_any_number_of_ranks() {
                 }
             }
         }
-        // interrupted in the middle of a cycle of impulses
+        // the run is interrupted within a cycle of multiple time steps, between two reciprocal-space impulses
         ends_with(0, &case, 2, &["--steps", "31"]);
         ends_with(0, &case, 2, &[]);
         assert_same(&case.record("out"), &case.record("on-2"));
@@ -88,7 +89,7 @@ fn an_interrupted_run_is_that_which_was_not() {
     ends_with(0, &case, 2, &["--steps", "50"]);
     ends_with(0, &case, 2, &[]);
     assert_same(&case.record("out"), &case.record("whole"));
-    // a run also continues on another number of ranks, with other bits
+    // a run can continue on another number of ranks, but then its results are not bit for bit the same
     ends_with(0, &case, 2, &["--steps", "50", "--output-dir", "other"]);
     ends_with(0, &case, 4, &["--output-dir", "other"]);
     assert_eq!(case.state("other").step, 120);

@@ -19,7 +19,7 @@ use case::{Case, assert_same, signal, wait_for};
 use md::observe::replicas::ReplicaState;
 use swaps::status;
 
-/// Case with five replicas of a small molecule and some hundred steps, on one thread.
+/// Case with five replicas of a small molecule, some hundred steps each, with one thread.
 fn case(ensemble: &str) -> Case {
     let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\n\
         energies = { every = \"4 fs\" }\ntrajectory = { every = \"20 fs\", velocities = true }\n";
@@ -28,8 +28,8 @@ fn case(ensemble: &str) -> Case {
     Case::new("peptide-vacuum", &format!("{forces}{stage}{ensemble}"))
 }
 
-/// Launcher that may start more ranks than there are processors, also as root (Open MPI 4 and 5; others need no
-/// option).
+/// Launcher that may start more ranks than there are processors, also as root. The options are those of Open MPI 4 and
+/// 5; other launchers need no option.
 fn launcher(case: &Case) -> Command {
     let mut command = Command::new("mpirun");
     command.current_dir(case.path("")).env_remove("MD_SIMD").env("NO_COLOR", "1");
@@ -51,7 +51,7 @@ fn over(case: &Case, ranks: u32, command: &str, arguments: &[&str]) -> Command {
     launcher
 }
 
-/// Text of both output streams, on one line. A launcher may mix the streams.
+/// Joins both output streams to one line. A launcher may mix the streams.
 fn said(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
     assert!(!text.contains("panicked"), "{text}");
@@ -71,7 +71,7 @@ fn states(case: &Case) -> Vec<ReplicaState> {
     status(case, "out").replicas.iter().map(|replica| replica.state).collect()
 }
 
-/// Starts endless replicas, two of which run on two ranks.
+/// Starts an ensemble that does not end by itself, and waits until two of its replicas run on two ranks.
 fn begun() -> (Case, Child) {
     let case = Case::endless("checkpoint = { every = \"1 h\" }\n[ensemble]\nreplicas = 3");
     let child = over(&case, 2, "run", &["--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -79,7 +79,8 @@ fn begun() -> (Case, Child) {
     (case, child)
 }
 
-/// Continues replicas, two of which were interrupted, on three ranks, and compares them with uninterrupted ones.
+/// Continues an ensemble, two of whose replicas were interrupted, on three ranks, and compares all replicas with
+/// uninterrupted ones.
 #[track_caller]
 fn continues_on_three_ranks(case: &Case) {
     let done = [1, 2].map(|number| case.state(&format!("out/replica-{number}")).step);
@@ -99,13 +100,13 @@ fn continues_on_three_ranks(case: &Case) {
     }
 }
 
-/// Process that runs a replica.
+/// Returns the identifier of the process that runs a replica.
 fn process_of(case: &Case, replica: &str) -> u32 {
     let lock = std::fs::read_to_string(case.path(replica).join(".md.lock")).unwrap();
     lock.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Asserts that a job ends when one of these processes was killed.
+/// Asserts that a job ends after one of the processes `ranks` was killed.
 fn job_fails(launcher: &mut Child, ranks: &[u32]) {
     let mut code = None;
     wait_for("the end of the job", || {
@@ -125,7 +126,7 @@ fn replicas_are_the_same_on_any_number_of_ranks() {
     for ranks in 1..=3 {
         let directory = format!("on-{ranks}");
         let text = ends_with(0, &case, ranks, &["--output-dir", &directory]);
-        // one rank writes the messages of all
+        // one rank prints the messages of all ranks
         for part in ["replica-1: begins (seed 1)", "replica-5: finished, 0.2 ps", "ns/day in total", "output in "] {
             assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
         }
@@ -160,7 +161,7 @@ fn a_replica_that_fails_does_not_stop_those_of_other_ranks() {
 #[test]
 fn a_signal_to_the_launcher_stops_all_ranks() {
     let (case, mut child) = begun();
-    // Open MPI passes this signal on
+    // Open MPI passes SIGUSR2 on to the ranks
     signal(&child, "USR2");
     assert_eq!(child.wait().unwrap().code(), Some(3));
     assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
@@ -182,7 +183,7 @@ fn a_signal_to_one_rank_stops_all_ranks() {
 fn a_rank_that_is_killed_ends_the_job_and_the_same_command_continues() {
     for first in [true, false] {
         let (case, mut child) = begun();
-        // Open MPI passes this signal on; the checkpoint at the start does not count
+        // Open MPI passes the signal on to the ranks; the checkpoint that a run writes at its start does not count
         let step = |replica: &str| case.path(replica).join("checkpoint.md").exists().then(|| case.state(replica).step);
         signal(&child, "USR1");
         wait_for("checkpoints", || ["out/replica-1", "out/replica-2"].iter().all(|replica| step(replica) > Some(0)));
@@ -202,7 +203,7 @@ fn ranks_that_are_not_alike_are_refused() {
     std::fs::write(case.path("other.toml"), text.replace("steps = 100", "steps = 90")).unwrap();
     let copy = case.path("md");
     std::fs::copy(cargo_bin("md"), &copy).unwrap();
-    // a program with the same behaviour and version, but another file
+    // a copy of the program with the same behaviour and version, but with other bytes
     let mut file = std::fs::OpenOptions::new().append(true).open(&copy).unwrap();
     std::io::Write::write_all(&mut file, b"\n").unwrap();
     drop(file);
@@ -280,7 +281,7 @@ fn check_says_how_replicas_are_spread() {
     ] {
         assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
     }
-    // one of six ranks is idle
+    // with five replicas, one of six ranks is idle
     let text = said(&over(&case, 6, "check", &[]).output().unwrap());
     assert_eq!(text.matches("1 of 6 ranks are idle").count(), 1, "{text}");
 }

@@ -21,11 +21,14 @@ from MDAnalysis.analysis.rms import RMSF, rmsd
 warnings.simplefilter("ignore")
 
 ANGSTROM = 0.1  # nm
-# results in f32 (6e-8 of 0.1 nm), and differences of squares: 1e-16 of the squared radius over a deviation of 0.01 nm
+# nm: results are in single precision (relative error 6e-8 of 0.1 nm). RMSDs are roots of differences of squares, with
+# an error of 1e-16 of the squared radius divided by a deviation of 0.01 nm
 DEVIATION = 1e-7
-# MDTraj's superposition is f32: 6e-8 of a squared radius of 0.2 nm² over twice a deviation of 0.01 nm, some roundings of it
+# nm: MDTraj superposes in single precision. The error is some times 6e-8 of a squared radius of 0.2 nm², divided by
+# twice a deviation of 0.01 nm
 SINGLE_DEVIATION = 5e-6
-# MDAnalysis turns positions of f32 in place (6e-8 of 40 Å), against deviations of about 0.1 Å
+# relative: MDAnalysis rotates positions in single precision (error 6e-8 of 40 Å), which compares with deviations of
+# about 0.1 Å
 VARIANCE = 2e-4
 
 
@@ -121,7 +124,8 @@ def check_components(result, universe, selection, stride):
     vectors = result["eigenvectors"][:].reshape(4, -1)
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(4), rtol=0, atol=1e-12)
     for k in range(4):
-        # a direction mixes with its neighbour as far as the error of the variances is a part of their distance
+        # errors of the variances mix a principal component with its neighbour, by the error divided by the difference
+        # of their variances
         others = np.delete(found, k)
         mixing = VARIANCE * found[k] / np.abs(others - found[k]).min()
         overlap = abs(vectors[k] @ expected.p_components[:, k])
@@ -170,13 +174,13 @@ def check_gyration(folder, result, name, selection, stride):
         expected.append(ANGSTROM * chosen.radius_of_gyration())
         times.append(step.time)
     np.testing.assert_allclose(result["time"], times, rtol=1e-6)
-    # positions near 40 Å in f32
+    # positions near 40 Å are in single precision
     np.testing.assert_allclose(result["rg"], expected, rtol=0, atol=3e-7)
     if name.endswith("h5md"):
         return
     structure = mdtraj.load(str(folder / "out/final.pdb")).topology
     other = mdtraj.load(str(folder / "out" / name), top=structure)[::stride].atom_slice(chosen.indices)
-    # MDTraj takes the moment about the mean position, not the center of mass: Steiner's theorem
+    # MDTraj computes the radius about the mean position, not the center of mass; the parallel axis theorem converts it
     away = np.average(other.xyz, axis=1, weights=masses) - other.xyz.mean(axis=1)
     about_center = mdtraj.compute_rg(other, masses=masses) ** 2 - (away**2).sum(axis=1)
     np.testing.assert_allclose(result["rg"][:] ** 2, about_center, rtol=0, atol=1e-6)
@@ -227,7 +231,7 @@ def check_fluctuation(folder, result, universe, selection, reference, weighted, 
     if weighted:
         return
     AlignTraj(universe, universe, select=selection, in_memory=True).run()
-    # positions turned in f32, as for variances
+    # MDAnalysis rotates positions in single precision, as for VARIANCE
     np.testing.assert_allclose(result["rmsf"], ANGSTROM * RMSF(chosen).run().results.rmsf, rtol=VARIANCE)
 
 
@@ -243,7 +247,7 @@ def check_dihedrals(folder, result, kinds):
         ("chi2", mdtraj.compute_chi2),
     ]:
         atoms, expected = compute(trajectory)
-        # of the second atom: φ begins in the residue before
+        # residue of the second atom, because φ begins in the preceding residue
         residues = [trajectory.topology.atom(four[1]).residue.index for four in atoms]
         np.testing.assert_array_equal(result[f"{name}_residue"], residues)
         found = result[name][:]
@@ -273,10 +277,10 @@ def main(folder):
         "rmsd-start": lambda f, r, _: check_reference(f, r, packed, start_of(f), "equal", 1),
     }
     checks["rmsf-weighted"] = lambda f, r, u: check_fluctuation(f, r, u, "protein", 7, True, 2)
-    # a residue between two caps has no ω by MDTraj's rules
+    # MDTraj finds no ω for a residue between two caps
     checks["dihedrals-water"] = lambda f, r, _: check_dihedrals(f, r, ["phi", "psi", "chi1"])
     checks["dihedrals-chain"] = lambda f, r, _: check_dihedrals(f / "chain", r, ["phi", "psi", "omega", "chi1", "chi2"])
-    # the last: it superposes the frames of the universe
+    # this check is the last, because it superposes the frames of the universe in place
     checks["rmsf-first"] = lambda f, r, u: check_fluctuation(f, r, u, "protein and not element H", 0, False, 1)
     for name, check in checks.items():
         with h5py.File(folder / f"{name}.h5") as result:

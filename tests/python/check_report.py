@@ -50,7 +50,7 @@ times = table["time (ps)"]
 analysed = pd.read_csv(results).set_index("column")
 for name, unit, mean, error, equilibration, _ in rows:
     column = table[f"{name} ({unit})"][times >= times.iloc[0] + float(equilibration) - 1e-9]
-    # the page has six digits, and the table six decimals
+    # means on the page have six digits, and values in the table have six decimals
     tolerance = 2e-5 * abs(column.mean()) + 1e-6
     assert abs(column.mean() - float(mean)) < tolerance, (name, column.mean(), mean)
     assert abs(analysed.loc[name, "mean"] - float(mean)) < tolerance, (name, analysed.loc[name], mean)

@@ -21,18 +21,18 @@ def check_table(path, results):
     for column in table.columns:
         name = next((name for name in names if column == name or column.startswith(name + "_")), None)
         if name is None:
-            # the dimension has no coordinates, and the column has its indices
+            # a dimension without coordinates: the column of the table holds its indices
             assert column in results.sizes, column
             np.testing.assert_array_equal(table[column], np.arange(len(table)))
             continue
         values = results[name].values
         if values.ndim == 2:
-            # the columns of an array are beside each other, in the order of its second dimension
+            # the columns of a two-dimensional array are adjacent, in the order of its second dimension
             group = [other for other in table.columns if re.match(rf"{name}_", other)]
             assert len(group) % values.shape[1] == 0, (column, group)
             values = values[:, group.index(column) % values.shape[1]]
         column = table[column].to_numpy()
-        # the shortest decimal form of a number in single precision is that number only after rounding
+        # the table has the shortest decimal form of numbers in single precision, which equals them only after rounding
         np.testing.assert_array_equal(column.astype(values.dtype), values)
         seen += 1
     return seen
@@ -46,7 +46,7 @@ def main(folder):
             assert "time" in results.coords and results["step"].dims == ("time",), results
             assert results["time"].attrs["units"] == "ps"
             assert not any("phony" in name for name in results.sizes), results.sizes
-            # dimensions without coordinates are not taken for coordinates that are all zero
+            # readers must not give a dimension without coordinates a coordinate that is zero everywhere
             assert all(results.indexes[name].is_unique for name in results.sizes if name in results.indexes), results
             results.close()
         xarray.testing.assert_identical(*(results.drop_attrs() for results in engines))

@@ -19,9 +19,9 @@ from scipy.io import netcdf_file
 
 warnings.simplefilter("ignore")
 
-# velocities and forces in f32, which readers convert in f32
+# relative: velocities and forces are in single precision, and readers convert their units in single precision
 VECTORS = 4e-7
-# times of f32; MDAnalysis counts those of DCD from a timestep in f32
+# relative: times are in single precision; MDAnalysis computes the times of DCD from a timestep in single precision
 TIME = 1e-6
 
 
@@ -30,12 +30,12 @@ def check_mdanalysis(case):
     universe.load_new(case["file"], format="NCDF" if case["file"].endswith("nc") else None)
     assert len(universe.trajectory) == len(case["frames"]), len(universe.trajectory)
     if case["file"].endswith("nc"):
-        # 64-bit offsets (CDF-2), as the convention of AMBER wants them
+        # AMBER's convention requires 64-bit offsets (CDF-2)
         assert universe.trajectory.trjfile.version_byte == 2
     for step, expected in zip(universe.trajectory, case["frames"]):
-        # Å, and their rounding to f32
+        # MDAnalysis returns Å, rounded to single precision
         np.testing.assert_allclose(step.positions / 10, expected["positions"], rtol=1e-7, atol=case["tolerance"])
-        # in PDB it counts frames
+        # for PDB MDAnalysis returns the number of the frame instead of the time
         if not case["file"].endswith("pdb"):
             np.testing.assert_allclose(step.time, expected["time"], rtol=TIME)
         if case["file"].endswith(("xtc", "trr")):
@@ -63,7 +63,7 @@ def check_mdtraj(case):
     for index, expected in enumerate(case["frames"]):
         np.testing.assert_allclose(found.xyz[index], expected["positions"], rtol=1e-7, atol=case["tolerance"])
         if expected["cell"]:
-            # of the cells of a PDB file it takes the last
+            # MDTraj uses the last cell of a PDB file for all frames
             of_frame = case["frames"][-1 if extension == "pdb" else index]["cell"]
             np.testing.assert_allclose(found.unitcell_vectors[index], of_frame, rtol=0, atol=case["cell tolerance"])
     if extension in ("xtc", "trr", "nc"):

@@ -79,7 +79,7 @@ def check_mdtraj(case):
 def check_h5py(case):
     with h5py.File(case["file"], "r") as file:
         particles = file["particles/trajectory"]
-        # hard links: one object under several names
+        # hard links: one HDF5 object has several names
         assert particles == file["particles/system"]
         assert particles["position/value"] == file["coordinates"]
         assert particles["position/step"] == particles["velocity/step"] == file["observables/pressure/step"]
@@ -112,7 +112,7 @@ def check_layout(case):
     frames, periodic = len(case["frames"]), case["frames"][0]["cell"] is not None
     with h5py.File(case["file"], "r") as file:
         particles, names = file["particles/trajectory"], []
-        # only links that PyTables follows, and filters that it has
+        # PyTables follows only hard links and has only some filters
         file.visit_links(names.append)
         for name in names:
             assert isinstance(file.get(name, getlink=True), h5py.HardLink), name
@@ -121,13 +121,13 @@ def check_layout(case):
         for data in datasets:
             made = data.id.get_create_plist()
             assert {made.get_filter(i)[0] for i in range(made.get_nfilters())} <= known, data.name
-        # MDAnalysis takes the first group of particles, by name
+        # MDAnalysis reads the first group of particles in the order of names, so every name must lead to the same group
         assert all(file[f"particles/{name}"] == particles for name in file["particles"])
         assert list(file["h5md"].attrs["version"]) == [1, 1] and file["h5md/modules/units"].attrs["version"].shape == (2,)
         assert "name" in file["h5md/author"].attrs and {"name", "version"} <= set(file["h5md/creator"].attrs)
         assert "thermodynamics" not in file["h5md/modules"], "its energies are per particle"
         assert particles["box"].attrs["dimension"] == 3
-        # steps and times are arrays, shared by all elements; units have any length
+        # steps and times are arrays that all elements share; unit attributes are strings of variable length
         elements = ["position", "velocity", "force"] + (["box/edges"] if periodic else [])
         for element in elements:
             data = particles[element]
@@ -137,11 +137,11 @@ def check_layout(case):
         assert is_variable_length(particles["position/time"].attrs.get_id("unit"))
         assert particles["position/step"].dtype == np.int64 and particles["position/time"].dtype == np.float64
         assert ("edges" in particles["box"]) == periodic
-        # MDAnalysis numbers observables by frame
+        # MDAnalysis expects one value of each observable per frame
         for name in case["observables"]:
             assert len(file[f"observables/{name}/value"]) == frames, name
         assert set(file["observables"]) == set(case["observables"])
-        # MDTraj
+        # attributes of MDTraj's HDF5 conventions
         conventions = {"conventions": "Pande", "conventionVersion": "1.1", "program": "md", "application": "md"}
         for name, value in conventions.items():
             found = file.attrs[name]
@@ -158,7 +158,7 @@ def check_layout(case):
             assert (found.encode() if isinstance(found, str) else found) == unit, name
         assert file["time"] == particles["position/time"] and file["velocities"] == particles["velocity/value"]
         assert file["potentialEnergy"] == file["observables/potential_energy/value"]
-        # 0-based, as the atoms of bonds
+        # bonds number atoms from 0
         assert file["connectivity/bonds"][:].max() < len(case["atom_names"])
 
 

@@ -55,7 +55,7 @@ thermostat = {{ kind = "v-rescale", temperature = "300 K", coupling_time = "1 ps
 barostat = {{ kind = "c-rescale", pressure = "1 bar", coupling_time = "5 ps" }}
 """
 FRAMES = 25
-# code that runs after the cells of a notebook
+# checks that run after the cells of a notebook, by its name
 NOTEBOOK_CHECKS = {
     "first_analysis": """
         import numpy as np
@@ -218,9 +218,9 @@ def run_notebook(name):
 
 def main(md, folder):
     os.environ |= {"MD": md, "IPYTHONDIR": str(folder / "ipython"), "JUPYTER_RUNTIME_DIR": str(folder / "jupyter")}
-    # the kernel of this interpreter, not another one of the same name
+    # use the Jupyter kernel of this interpreter, not another kernel of the same name
     os.environ |= {"JUPYTER_PREFER_ENV_PATH": "1", "JUPYTER_DATA_DIR": str(folder / "jupyter")}
-    # the folder of the examples stays as it is; output is UTF-8 in any locale
+    # leave no files in the folder of the examples; print UTF-8 in any locale
     os.environ |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}
     os.environ.pop("MPLBACKEND", None)
     with ThreadPoolExecutor(2) as pool:

@@ -1,5 +1,5 @@
-//! A fault at the n-th call that changes files: in a run from its start, in a run that continues a stopped run, and
-//! in a run that continues a killed run.
+//! Tests of a fault at the n-th system call that changes files: in a new run, in a run that continues a stopped run,
+//! and in a run that continues a killed run.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -11,7 +11,8 @@ use md::observe::trajectory::Format;
 use crate::case::{Case, Record, describe, of_extension};
 use crate::journal::{Call, Fault, Preload};
 
-/// If only a sample of the calls is tried: number of cases of each kind, and number of cases among the last calls.
+/// Number of sampled calls of each kind, unless every call is tried; also the number of sampled calls among the last
+/// calls.
 const SAMPLES: usize = 8;
 /// Number of calls from the end of the last step to the end of the process, with a margin.
 const LAST_CALLS: usize = 48;
@@ -35,7 +36,7 @@ const FAULTS: [Fault; 7] = [
     Fault::Lasting(libc::EIO),
 ];
 
-/// Whether every call, or every n-th call, is to be tried.
+/// Whether the environment requests all calls or every n-th call, instead of a sample.
 pub(crate) fn exhaustive() -> bool {
     stride().is_some()
 }
@@ -68,7 +69,7 @@ impl Setup {
             Start::Killed => Some(Fault::Kill),
         };
         let Some(fault) = before else { return Setup { preload, start: Case::new(format), expected, calls } };
-        // in the middle of the dynamics, with frames written
+        // the run is stopped in the middle of the dynamics, after it has written frames
         let start = Case::new(format);
         start.watch(&preload, Some((fault, 3 * calls.len() / 5)));
         let (output, calls) = start.copy().watch(&preload, None);
@@ -82,8 +83,8 @@ impl Setup {
     }
 }
 
-/// Checks that a run with this fault may end in this way. The fault may not have happened at all if another thread
-/// made the earlier calls in another order; this is not an error.
+/// Checks the exit status of a run with this fault. The run may also succeed without the fault, if another thread made
+/// the earlier calls in another order.
 fn may_end(fault: Fault, output: &Output) -> Result<(), String> {
     let (code, signal) = (output.status.code(), output.status.signal());
     let fits = match fault {
@@ -107,7 +108,7 @@ fn try_one(setup: &Setup, fault: Fault, at: usize) -> Result<(), String> {
     verdict.map_err(|reason| format!("at call {at}, {place}: {reason}"))
 }
 
-/// Tries calls by number, prints the row of the table, and fails with all failures.
+/// Tests the calls with the given numbers, prints a row of the table, and fails with all failures together.
 pub(crate) fn try_all(name: &str, numbers: &[usize], one: impl Fn(usize) -> Result<(), String>) {
     let failures: Vec<String> = numbers.iter().filter_map(|&at| one(at).err()).collect();
     println!("| {name} | {} | {} |", numbers.len(), numbers.len() - failures.len());
@@ -137,8 +138,8 @@ fn at_every_call(start: Start, fault: Fault) {
     try_all(&format!("{start:?} | {fault:?}"), &sample(counted, LAST_CALLS), |at| try_one(&setup, fault, at));
 }
 
-/// Tries every fault in runs with a trajectory of another format than H5MD: at one call that changes this file, a
-/// different one for each start and fault, or at every call.
+/// Tries every fault in runs with a trajectory of another format than H5MD. Each combination of start and fault uses a
+/// different call that changes the trajectory file, or all such calls if the environment requests all.
 fn in_format(extension: &str) {
     let pairs = STARTS.len() * FAULTS.len();
     for (nth_start, start) in STARTS.into_iter().enumerate() {
@@ -148,7 +149,7 @@ fn in_format(extension: &str) {
             let of_file = (1..=counted.len()).filter(|at| counted[at - 1].is_of(extension)).collect::<Vec<_>>();
             let nth = nth_fault * STARTS.len() + nth_start;
             let numbers = match stride() {
-                // each fault is tried at different calls
+                // each fault begins at a different call, so that together they try more calls
                 Some(stride) => (1 + nth % stride..=counted.len()).step_by(stride).collect(),
                 None => vec![of_file[nth * of_file.len() / pairs]],
             };

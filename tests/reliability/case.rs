@@ -16,11 +16,11 @@ use crate::journal::{self, Call, Fault, Preload};
 
 const MINIMIZE: u64 = 5;
 const DYNAMICS: u64 = 24;
-/// Time limit in seconds of a run that takes a tenth of a second; SIGALRM then ends it as hung.
+/// Time limit in seconds of a run that usually takes a tenth of a second. SIGALRM ends a run that hangs.
 const PATIENCE: u32 = 60;
-/// Number of bytes at the start of a trajectory that may hold counts of frames and steps.
+/// Number of bytes at the start of a trajectory in which counts of frames and steps may be stored.
 const LONGEST_COUNTS: usize = 24;
-/// Keys of the summary that depend neither on the number of interruptions nor on the duration.
+/// Keys of `summary.json` whose values depend neither on the number of interruptions nor on the duration of a run.
 const LASTING: [&str; 8] = ["state", "device", "threads", "simd", "atoms", "pme", "stages", "final_state_hash"];
 
 /// Input file: argon with a minimisation, then constant pressure, and a checkpoint after every step.
@@ -46,7 +46,7 @@ pub(crate) fn of_extension(extension: &str) -> &'static Format {
     Format::of_name(&format!("trajectory.{extension}")).unwrap()
 }
 
-/// Folder with the input file, and with the files of runs in `out`.
+/// Folder with the input file. The files of runs are in the subfolder `out`.
 pub(crate) struct Case {
     folder: TempDir,
     /// Format of the trajectory.
@@ -91,7 +91,8 @@ impl Case {
     fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_md"));
         command.current_dir(self.folder()).env_remove("MD_SIMD").env("NO_COLOR", "1").args(["run", "input.toml"]);
-        // SAFETY: alarm(2) only sets a timer of the process; it may be called between fork and exec, and outlives exec.
+        // SAFETY: alarm(2) only sets a timer of the process; it may be called between fork and exec, and the timer
+        // persists across exec.
         unsafe {
             command.pre_exec(|| {
                 libc::alarm(PATIENCE);
@@ -145,8 +146,8 @@ impl Case {
     /// Checks that a readable trajectory holds the frames that the checkpoint counts.
     fn check_frames(&self) -> Result<(), String> {
         let Some(checkpoint) = self.checkpoint()? else { return Ok(()) };
-        // no reader can open this file; a run that continues restores the file, and the contents are compared after
-        // this run
+        // a file that no reader can open is allowed here: a run that continues restores the file, and the contents are
+        // compared after this run
         let Ok(mut source) = self.format.files.open(&self.out().join(self.trajectory())) else { return Ok(()) };
         let found = source.frames() as u64;
         let counted = checkpoint.written.get(&self.trajectory()).map_or(0, |mark| mark.extent.count);
@@ -211,7 +212,7 @@ impl Case {
         }
     }
 
-    /// Results that the run has left.
+    /// Reads the results in the folder of the run.
     pub(crate) fn record(&self) -> Result<Record, String> {
         let mut record = BTreeMap::new();
         for name in ["energies.csv", "final.rst7", "final.pdb"] {
@@ -269,7 +270,7 @@ impl Record {
     }
 }
 
-/// Collects all numbers of all data sets, by path.
+/// Collects the numbers of all data sets below a group, by path.
 fn read_group(group: &hdf5::Group, path: &str, into: &mut BTreeMap<String, Vec<u8>>) -> hdf5::Result<()> {
     for name in group.member_names()? {
         let path = format!("{path}/{name}");

@@ -13,14 +13,14 @@ use crate::journal::Call;
 /// Bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 
-/// Calls that changed one file; its names may change.
+/// Calls that changed one file, also after the file was renamed.
 #[derive(Default)]
 struct File<'a> {
     calls: Vec<(usize, &'a Call)>,
 }
 
 impl File<'_> {
-    /// Contents of the file after the calls before number `time`.
+    /// Contents of the file after all calls before call number `time`.
     fn contents(&self, time: usize) -> Vec<u8> {
         let mut bytes = vec![];
         for (_, call) in self.calls.iter().take_while(|(at, _)| *at < time) {
@@ -36,7 +36,8 @@ impl File<'_> {
         bytes
     }
 
-    /// Earliest moment whose contents may still be on the disk at `time`.
+    /// Returns the number of the last sync before call number `time`. The disk may hold the contents of the file at any
+    /// moment from this sync on.
     fn synced(&self, time: usize) -> usize {
         let mut syncs = self.calls.iter().filter(|(at, call)| call.kind == "sync" && *at < time);
         syncs.next_back().map_or(0, |(at, _)| *at)
@@ -52,7 +53,7 @@ pub(crate) struct Disk<'a> {
 }
 
 impl<'a> Disk<'a> {
-    /// Reads the calls of a folder that was empty at the start.
+    /// Replays the calls that changed a folder which was empty at the start.
     pub(crate) fn new(calls: &'a [Call]) -> Self {
         let (mut files, mut by_inode, mut file_of) = (vec![], HashMap::new(), vec![]);
         for (at, call) in calls.iter().enumerate() {
@@ -70,7 +71,8 @@ impl<'a> Disk<'a> {
         Disk { calls, files, file_of }
     }
 
-    /// Names after the calls before number `time`. A name belongs to a file, or to a link with a target.
+    /// Names in the folder after all calls before call number `time`. A name belongs to a file, or to a symbolic link
+    /// with a target.
     fn names(&self, time: usize) -> BTreeMap<&'a Path, Result<usize, &'a Path>> {
         let mut names: BTreeMap<&Path, Result<usize, &Path>> = BTreeMap::new();
         for (call, file) in self.calls.iter().zip(&self.file_of).take(time) {
@@ -90,9 +92,9 @@ impl<'a> Disk<'a> {
         names
     }
 
-    /// Writes into `folder` a possible state after a loss of power before call number `time`. `pick` chooses one of
-    /// `n` possibilities, ordered from the oldest. The first possibility is always the state that is certainly on the
-    /// disk, and the last is always the state that the program requested.
+    /// Writes into `folder` a possible state after a loss of power before call number `time`. `pick(n)` chooses one of
+    /// `n` possible states of a name or sector, ordered from the oldest. The first is always the state that is
+    /// certainly on the disk, and the last is always the state that the program requested.
     pub(crate) fn restore(&self, time: usize, mut pick: impl FnMut(usize) -> usize, folder: &Path) {
         let root = &self.calls[0].path;
         let names_synced = self.calls[..time].iter().rposition(|call| call.kind == "sync" && call.path == *root);

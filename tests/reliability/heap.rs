@@ -1,4 +1,4 @@
-//! Memory that the tests have allocated, and its maximum.
+//! Counts the heap memory that the tests have allocated, and its maximum.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Result of `act`, and the maximum memory that it had allocated at any time, in bytes.
+/// Returns the result of `act`, and the maximum heap memory (bytes) allocated at any time during `act`.
 pub(crate) fn most_used<R>(act: impl FnOnce() -> R) -> (R, usize) {
     let before = USED.load(Relaxed);
     MOST.store(before, Relaxed);

@@ -1,4 +1,4 @@
-//! Runs a program under `faults.c`, and reads the journal of its changes.
+//! Runs a program under `faults.c`, and reads the journal of the calls that changed files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// Whether this call is counted when the fault is placed.
+    /// Whether `call` is counted to find the call at which the fault happens.
     pub(crate) fn counts(self, call: &Call) -> bool {
         self != Fault::Torn || call.kind == "write"
     }
@@ -89,7 +89,7 @@ impl Call {
         self.path.ends_with(&name) || self.other.ends_with(&name)
     }
 
-    /// Description of the call, without folders.
+    /// Description of the call for messages, with file names instead of paths.
     pub(crate) fn describe(&self) -> String {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         format!("{} {} {}", self.kind, name(&self.path), name(&self.other)).trim_end().to_owned()

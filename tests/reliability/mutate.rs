@@ -63,7 +63,7 @@ fn one_of<T: Copy>(random: &mut Stream, all: &[T]) -> T {
     all[below(random, all.len())]
 }
 
-/// Changes one to four places.
+/// Changes the bytes at one to four random positions.
 pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Stream) {
     // text files contain no control characters such as NUL
     let is_text = !bytes.iter().take(4096).any(|&byte| byte < b'\t');
@@ -144,7 +144,7 @@ fn change_word(bytes: &mut [u8], random: &mut Stream) {
     if below(random, 4) > 0 {
         at &= !3;
     }
-    // headers are small and determine how the rest is read
+    // half of the words are in the header, which is small and determines how the rest is read
     if below(random, 2) == 0 {
         at %= 256;
     }

@@ -29,8 +29,7 @@ const CASES: &str = "MD_MUTATION_CASES";
 const SECONDS: u64 = 5;
 /// Address space of the child in bytes.
 const ADDRESSES: u64 = 2 << 30;
-/// Maximum memory of a case: a multiple of the memory per atom with the undamaged files, and a fixed number of bytes
-/// that is added.
+/// Maximum memory of a case is [`TIMES`] times the memory per atom with the undamaged files, plus [`BUFFERS`] bytes.
 const TIMES: usize = 10;
 const BUFFERS: usize = 1 << 20;
 
@@ -51,7 +50,7 @@ struct Tally {
     broken: Vec<String>,
 }
 
-/// Ends the process if a case takes too long.
+/// Starts a thread that ends the process if a case takes too long.
 fn watch_time() {
     std::thread::spawn(|| {
         let mut before = u64::MAX;
@@ -112,7 +111,7 @@ fn child_reads_changed_files() {
             let times = TIMES * original.claimed_atoms(folder) / atoms;
             assert!(memory <= times.max(TIMES) * usual + BUFFERS, "{memory} bytes, the good files take {usual}");
         }
-        // a repair leaves additional files
+        // `md` writes additional files when it repairs a trajectory
         std::fs::read_dir(folder).unwrap().for_each(|entry| std::fs::remove_file(entry.unwrap().path()).unwrap());
         original.files.iter().for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes).unwrap());
     }

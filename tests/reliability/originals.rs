@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// Environment variable with a folder of files for the last family.
 pub(crate) const GIVEN: &str = "MD_MUTATION_FILES";
-/// Maximum size in bytes of a file from this folder.
+/// Maximum size in bytes of a file from the folder of [`GIVEN`].
 const LARGEST: u64 = 1 << 22;
 
 /// Files that are read together.
@@ -34,7 +34,7 @@ pub(crate) enum Reader {
 }
 
 impl Original {
-    /// Reads the files, which are in `folder`. Returns the number of atoms or frames.
+    /// Reads the files in `folder`. Returns the number of atoms or frames.
     pub(crate) fn read(&self, folder: &Path) -> Result<usize> {
         let first = folder.join(&self.files[0].0);
         match &self.reader {
@@ -68,7 +68,8 @@ impl Original {
         folder
     }
 
-    /// Whether the files can be read and contain data. Copies are read, because damaged trajectories are replaced.
+    /// Whether the files can be read and contain data. The check reads copies, because reading may repair and replace a
+    /// trajectory.
     fn is_good(&self) -> bool {
         self.read(self.copies().path()).is_ok_and(|count| count > 0)
     }
@@ -79,7 +80,8 @@ impl Original {
     }
 }
 
-/// Reads every frame and does what commands do with a file; returns the number of frames.
+/// Reads every frame of a trajectory, and verifies, repairs and describes the file as commands do. Returns the number
+/// of frames.
 fn read_trajectory(path: &Path) -> Result<usize> {
     let files = Format::of_file(path)?.files;
     let described = files.describe(path);
@@ -105,7 +107,8 @@ fn contents(path: &Path) -> Vec<u8> {
     md::format::read(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Files of one folder under their names without `.xz`: first the topology, then the coordinates.
+/// Files of one folder under their names without `.xz`: first the topology, then the coordinates. The tests damage the
+/// first `changed` files.
 fn system(folder: &str, names: &[&str], changed: usize, more: &str) -> Original {
     let plain = |name: &&str| name.trim_end_matches(".xz").to_owned();
     let files: Vec<(String, Vec<u8>)> =
@@ -115,7 +118,7 @@ fn system(folder: &str, names: &[&str], changed: usize, more: &str) -> Original 
     Original { files, changed, reader: Reader::System(input) }
 }
 
-/// Settings for cells of 2 nm and any force field.
+/// Force settings that are valid for cells of 2 nm and any force field.
 const CELL: &str = "[forces]\ncutoff = \"0.7 nm\"\nlj_modifier = \"potential-shift\"\n";
 const VACUUM: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n";
 

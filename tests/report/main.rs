@@ -1,4 +1,4 @@
-//! `md report`: the page of a run has the numbers of `md analyze` and of pandas, and the right verdicts.
+//! Tests of `md report`: the page of a run has the same numbers as `md analyze` and pandas, and the right verdicts.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -31,7 +31,7 @@ fn page(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("out/report.html")).unwrap()
 }
 
-/// Runs the first command of a page that begins with `beginning`, and returns the mean that it prints.
+/// Runs the first command on a page that begins with `beginning`, and returns the mean that the command prints.
 fn mean_by_caption(folder: &Path, page: &str, beginning: &str) -> String {
     let begin = page.find(beginning).unwrap_or_else(|| panic!("{beginning}"));
     let command = page[begin..].split("</code>").next().unwrap().replace("&quot;", "\"");
@@ -56,7 +56,7 @@ fn numbers_are_those_of_other_programs() {
     md(folder.path(), &["run", "input.toml"]).unwrap();
     let text = page(folder.path());
     assert!(text.len() < 1_500_000, "{}", text.len());
-    // nothing is loaded from elsewhere: links to publications are the only addresses
+    // the page loads nothing from the network: links to publications are its only addresses
     for part in text.split("http").skip(1) {
         assert!(part.starts_with("s://doi.org/") || part.starts_with("://www.w3.org/"), "{}", &part[..40]);
     }
@@ -65,7 +65,7 @@ fn numbers_are_those_of_other_programs() {
     }
     // a single residue has no secondary structure, and its superposed atom no fluctuation
     assert!(!text.contains("Secondary structure") && !text.contains("Fluctuation of atoms"));
-    // the numbers of a figure are those of its command
+    // the numbers in a figure's caption equal those that its command prints
     let mean = mean_by_caption(folder.path(), &text, "md analyze rmsd ");
     assert!(text.contains(&mean), "{mean}");
     md(folder.path(), &["analyze", "energies", "--stage", "2", "out/energies.csv", "--no-plots"]).unwrap();
@@ -77,7 +77,7 @@ fn numbers_are_those_of_other_programs() {
     }
 }
 
-/// An XTC file has no names of atoms, so the commands on the page name the topology.
+/// Tests commands for an XTC file, which has no atom names, so that the commands name the topology.
 #[test]
 fn captions_of_other_formats_can_be_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -97,19 +97,19 @@ fn every_ending_has_a_page() {
     let vacuum = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = { every = \"500 steps\" }\n\
                   [[stage]]\nkind = \"dynamics\"\nsteps = 400\ntimestep = \"1 fs\"\n";
     input(folder.path(), "peptide-vacuum", vacuum);
-    // one frame, and too few rows for averages
+    // a run with one frame, and with too few rows for averages
     md(folder.path(), &["run", "input.toml"]).unwrap();
     let text = page(folder.path());
     assert!(text.contains("There are no averages") && text.contains(">finished<"), "{text}");
     assert!(text.contains("Secondary structure") && text.contains("Fluctuation of atoms"), "{text}");
-    // a run whose process has disappeared
+    // simulates a run whose process has disappeared
     let status = folder.path().join("out/status.json");
     let running = std::fs::read_to_string(&status).unwrap().replace("\"finished\"", "\"running\"");
     std::fs::write(&status, running.replace("\"process\": ", "\"process\": 99999")).unwrap();
     std::fs::remove_file(folder.path().join("out/summary.json")).unwrap();
     md(folder.path(), &["report", "out"]).unwrap();
     assert!(page(folder.path()).contains("interrupted: the process disappeared"));
-    // a damaged table is a warning
+    // a damaged table of energies causes a warning
     std::fs::write(folder.path().join("out/energies.csv"), "nonsense\n").unwrap();
     md(folder.path(), &["report", "out"]).unwrap();
     assert!(page(folder.path()).contains("the file is not an energy table"));
@@ -133,7 +133,7 @@ fn a_run_may_end_without_a_page() {
     input(folder.path(), "peptide-vacuum", vacuum);
     md(folder.path(), &["run", "input.toml"]).unwrap();
     assert!(!folder.path().join("out/report.html").exists());
-    // a page that cannot be written is a warning, and the run has ended well
+    // if the page cannot be written, the run succeeds with a warning
     input(folder.path(), "peptide-vacuum", &vacuum.replace("false", "true").replace("steps = 10", "steps = 20"));
     std::fs::create_dir(folder.path().join("out/report.html")).unwrap();
     let output = Command::cargo_bin("md").unwrap().current_dir(folder.path()).args(["run", "input.toml"]).output();

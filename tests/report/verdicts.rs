@@ -1,8 +1,8 @@
-//! Verdicts on runs that are good, and on runs that are bad on purpose.
+//! Verdicts on correct runs, and on runs with deliberate errors.
 
 use super::{input, md, page};
 
-/// Returns the aspects that a page calls problems.
+/// Returns the checks that a page reports as problems.
 fn problems(page: &str) -> Vec<String> {
     let items = page.split("<li class=\"problem\">").skip(1);
     let aspect = |item: &str| Some(item.split_once("<strong>")?.1.split_once("</strong>")?.0.to_owned());
@@ -40,7 +40,7 @@ fn a_good_run_has_no_problem() {
 #[test]
 fn a_flexible_bond_needs_short_steps() {
     let forces = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\nconstraints = \"none\"\n";
-    // 7.5 steps in the period of 9.0 fs; fewer than 5 are refused
+    // a timestep of 1.2 fs makes 7.5 steps per period of 9.0 fs; fewer than 5 are refused
     let text = format!("{forces}{OUTPUT}{}", stage(1000, "1.2 fs", V_RESCALE));
     assert!(problems_of("peptide-vacuum", &text).contains(&"Time step".to_owned()));
 }
@@ -54,7 +54,7 @@ fn a_short_cutoff_and_a_cell_without_counter_ions() {
 
 #[test]
 fn a_collapsing_cell() {
-    // 20,000 bar compress water by a third; Berendsen's barostat in production is a problem of its own
+    // 20,000 bar compress water by a third; Berendsen's barostat in production is a separate problem
     let barostat = "barostat = { kind = \"berendsen\", pressure = \"20000 bar\", coupling_time = \"0.5 ps\" }\n";
     let text =
         format!("[forces]\ncutoff = \"0.8 nm\"\n{OUTPUT}{}", stage(1000, "2 fs", &(V_RESCALE.to_owned() + barostat)));
@@ -75,7 +75,7 @@ fn a_hot_solute() {
 
 #[test]
 fn each_temperature_group_is_compared_with_its_own_target() {
-    // the groups are all atoms, so that the atoms outside them have no temperature, and stages list them in other orders
+    // no atom is outside the groups, and the stages list the groups in different orders
     let groups = |groups: [(&str, u32); 2]| {
         let group = |(select, kelvin): (&str, u32)| {
             format!("{{ select = \"{select}\", temperature = \"{kelvin} K\", friction = \"50 1/ps\" }}")

@@ -12,10 +12,10 @@ use md::run::Checkpoint;
 use md::system::State;
 use tempfile::TempDir;
 
-/// Time limit; the tests here take a few seconds.
+/// Time limit of a condition that a test waits for; the tests take a few seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Input file in a folder of its own.
+/// Input file in a temporary folder.
 pub(crate) struct Case {
     folder: TempDir,
 }
@@ -45,7 +45,7 @@ impl Case {
         case
     }
 
-    /// Case with ten million steps of a small molecule, which only a signal or `--steps` ends.
+    /// Returns a case with ten million steps of a small molecule, which only a signal or `--steps` ends.
     pub(crate) fn endless(output: &str) -> Self {
         let stage = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"20 ns\"\ntimestep = \"2 fs\"\n\
             velocities = \"generate\"\ntemperature = \"300 K\"";
@@ -96,13 +96,14 @@ impl Case {
     /// Starts a run in the background.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
-        // the signal is ignored if the tests were started by `nohup`, and the program would keep that
+        // tests that were started by `nohup` ignore SIGHUP, and a child process would inherit this
         // SAFETY: the call sets the action of one signal, and touches no memory
         let default = || match unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) } {
             libc::SIG_ERR => Err(std::io::Error::last_os_error()),
             _ => Ok(()),
         };
-        // SAFETY: `signal` may be called between fork and exec (signal-safety(7)), and it touches no memory of ours
+        // SAFETY: `signal` may be called between fork and exec (signal-safety(7)), and it touches no memory of this
+        // process
         unsafe { command.pre_exec(default) };
         command.stderr(Stdio::null()).spawn().unwrap()
     }
@@ -117,7 +118,7 @@ impl Case {
         Summary::read(&self.path(directory).join("summary.json")).unwrap()
     }
 
-    /// State in the checkpoint, with all its bits.
+    /// State in the checkpoint of a run, which tests compare bit for bit.
     pub(crate) fn state(&self, directory: &str) -> State {
         Checkpoint::read(&self.path(directory).join("checkpoint.md")).unwrap().unwrap().body.state
     }

@@ -1,4 +1,4 @@
-//! Checkpoints: at every moment a run can continue from one.
+//! Tests of checkpoints: a run can continue after a kill or damage at any moment.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn continues(case: &Case, directory: &str, steps: &str) -> String {
     messages
 }
 
-/// Two checkpoints are written early, although the default interval is five minutes.
+/// Tests that a run writes two checkpoints soon after its start, although the default interval is five minutes.
 #[test]
 fn two_checkpoints_soon_after_the_start() {
     let case = Case::endless("");
@@ -28,7 +28,7 @@ fn two_checkpoints_soon_after_the_start() {
     });
     signal(&child, "KILL");
     child.wait().unwrap();
-    // after a kill between the two renames of a checkpoint, both names belong to one file
+    // after a kill between the two renames that replace a checkpoint, both names belong to one file
     fs::remove_file(case.path("out/checkpoint.md")).unwrap();
     fs::write(case.path("out/checkpoint.md"), b"MDCHECKP?").unwrap();
     let steps = Checkpoint::read(&older).unwrap().unwrap().body.state.step + 100;
@@ -49,7 +49,7 @@ fn one_that_cannot_be_read_leads_back_and_is_kept() {
     let messages = continues(&case, "out", "120");
     assert!(messages.contains("cannot be read: ") && messages.contains("is used instead"), "{messages}");
     assert!(case.path("out/checkpoint.damaged.md/notes").exists());
-    // if neither can be read, both reasons are given and nothing is changed
+    // if neither checkpoint can be read, the message gives both reasons, and no file is changed
     for name in ["checkpoint.md", "checkpoint.prev.md"] {
         fs::remove_file(case.path("out").join(name)).unwrap();
         fs::create_dir(case.path("out").join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! Ensembles: each replica gives the same results as a run alone, whatever happens to the others.
+//! Ensembles: each replica gives the same results as a separate run, also if other replicas fail or stop.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,11 +54,11 @@ fn each_replica_is_the_run_of_its_effective_file() {
         let (replica, directory) = (&whole.replicas[index], format!("out/replica-{}", index + 1));
         assert_eq!((replica.state, replica.step, replica.steps), (ReplicaState::Finished, 100, 100));
         assert_eq!(replica.folder, directory["out/".len()..]);
-        // the temperature of generated velocities follows that of the thermostat
+        // the temperature of generated velocities equals that of the thermostat of the replica
         let set = ["run.seed", "stage.a.temperature", "stage.a.thermostat.temperature"].map(str::to_owned);
         assert_eq!(replica.set.keys().collect::<Vec<_>>(), set.iter().collect::<Vec<_>>());
         assert_eq!((&replica.set[&set[0]], &replica.set[&set[2]]), (&(index + 1).into(), &kelvin.into()));
-        // repeats a replica alone, in another folder, from the file that it wrote
+        // repeats a replica as a single run in another folder, with the effective input file that the replica wrote
         let effective = text(case.path(&directory).join("effective.toml"));
         assert!(!effective.contains("ensemble"), "{effective}");
         std::fs::write(case.path("input.toml"), effective).unwrap();
@@ -93,7 +93,7 @@ fn a_replica_that_fails_does_not_stop_the_others() {
     let failed = &whole.replicas[1];
     assert!(failed.reason.as_ref().is_some_and(|reason| reason.contains("largest energy term")), "{failed:?}");
     assert_eq!((failed.name.as_str(), &failed.set["run.seed"]), ("hot", &9.into()));
-    // the failed replica is tried again, the others are not touched
+    // the failed replica is tried again, and the files of the others are unchanged
     let before = ["out/replica-1", "out/replica-3"].map(|directory| case.contents(directory));
     let said = case.ends_with(4, &[]);
     assert!(!said.contains("replica-1: "), "{said}");
@@ -112,7 +112,7 @@ fn a_signal_stops_all_and_the_same_command_continues() {
     assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
     let done = [1, 2].map(|number| case.state(&format!("out/replica-{number}")).step);
     assert!(done.iter().all(|&step| step > 0) && !case.path("out/replica-3").exists());
-    // continues to the same step, and compares with a run there without a stop
+    // continues all replicas to the same step, and compares them with runs to this step without a stop
     let last = (done[0].max(done[1]) + 50).to_string();
     let options = [&options[..], &["--steps", &last]].concat();
     let said = case.ends_with(0, &options);
@@ -123,7 +123,7 @@ fn a_signal_stops_all_and_the_same_command_continues() {
         let [stopped, whole] = ["out", "whole"].map(|directory| case.state(&format!("{directory}/replica-{number}")));
         assert!(stopped == whole, "replica {number}");
     }
-    // a further command does nothing
+    // when all replicas are finished, a further command changes nothing
     let everything = || -> BTreeMap<PathBuf, Vec<u8>> {
         let folders = ["out/replica-1", "out/replica-2", "out/replica-3"];
         let mut files: BTreeMap<_, _> = ["out/ensemble.json", "out/ensemble.log"]
@@ -159,7 +159,7 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
     case.ends_with(0, &[]);
     assert_eq!(states(&case), [ReplicaState::Finished; 2]);
     assert!(before == case.contents("out/replica-2"), "it had finished");
-    // compares with the replica of the ensemble
+    // compares a replica that ran alone with the replica of the ensemble
     case.ends_with(0, &["--output-dir", "all"]);
     assert_same(&case.record("out/replica-2"), &case.record("all/replica-2"));
     case.ends_with(6, &["--replica", "1", "--output-dir", "none", "--device", "cuda:63"]);
@@ -179,7 +179,7 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
 #[test]
 fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
     let cases = [
-        // errors in the file, in the system, in the time step and in the machine
+        // errors in the input file, in the system, and in the timestep of one replica
         ("\"forces.cutof\" = \"1 nm\"", &["replica-2: unknown key \"cutof\"", "input.toml:"][..]),
         ("\"stage.b.steps\" = 5", &["replica-2: there is no stage \"b\"", "input.toml:"]),
         ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: the file"]),
@@ -241,7 +241,8 @@ fn the_example_runs() {
     }
 }
 
-/// Under `mpirun` a build without MPI would start the same run several times in one folder.
+/// Tests a build without MPI under `mpirun`, which would start the same run several times in one folder and must be
+/// refused.
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn ranks_need_a_build_with_mpi() {
@@ -266,17 +267,18 @@ fn ranks_need_a_build_with_mpi() {
         {
             assert!(code == Some(2) && said.contains(part), "{part} in {code:?}: {said}");
         }
-        // only one rank prints the message
+        // only rank 0 prints the message
         assert_eq!(run(&[(size, "2"), (rank, "1")], &[]), (Some(2), String::new()));
     }
     assert!(!case.path("out").exists());
     let alone = [
-        // batch script of a job with several tasks, and a step with one of them
+        // Slurm variables of a single process: in the batch script of a job with several tasks, and in a step with one
+        // task
         (&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "0")][..], &[][..]),
         (&[("SLURM_NTASKS", "4"), ("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0")], &[]),
-        // one rank within a Slurm job on two nodes
+        // one MPI rank within a Slurm job on two nodes
         (&[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "2")], &[]),
-        // one replica for each task
+        // a Slurm step in which each task runs one replica
         (&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "1")], &["--replica", "2"]),
     ];
     for (index, (variables, arguments)) in alone.into_iter().enumerate() {

@@ -26,13 +26,13 @@ fn slots_and_stops_change_nothing() {
     let whole = status(&case, "whole");
     let pairs = whole.exchange.unwrap().pairs;
     assert_eq!(pairs.iter().map(|pair| pair.tried).collect::<Vec<_>>(), [5; 3]);
-    // run in parts, which end before, at and after an attempt
+    // run in parts, whose last steps are before, at and after an exchange attempt
     for steps in ["10", "20", "55", "60", "100"] {
         case.ends_with(0, &["--output-dir", "parts", "--steps", steps]);
     }
     assert_same_exchange(&case, ["whole", "parts"]);
     assert!(case.ends_with(0, &["--output-dir", "parts"]).contains("already finished"));
-    // approximately one step of one replica per call
+    // each call with this time limit does about one step of one replica
     let limited = ["--output-dir", "limited", "--steps", "12", "--max-hours", "1e-9"];
     let mut calls = 1;
     while case.run(&limited).code == Some(3) {
@@ -57,12 +57,12 @@ fn a_replica_whose_checkpoint_is_older_repeats_what_is_written() {
         |from: &Path, to: &Path| assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
     copy(&behind, &kept);
     case.ends_with(0, &["--output-dir", "parts", "--steps", "80"]);
-    // simulates a kill at step 80, with a checkpoint of step 35 in this replica
+    // simulates a kill at step 80 that leaves this replica with a checkpoint of step 35
     std::fs::remove_dir_all(&behind).unwrap();
     copy(&kept, &behind);
     case.ends_with(0, &["--output-dir", "parts"]);
     assert_same_exchange(&case, ["whole", "parts"]);
-    // a replica whose attempts are missing cannot continue
+    // a replica cannot continue if the record of its exchange attempts is missing
     let record = case.path("parts/exchange.csv");
     let cut: String = std::fs::read_to_string(&record).unwrap().split_inclusive('\n').take(4).collect();
     std::fs::write(&record, cut).unwrap();
@@ -129,7 +129,8 @@ fn signals_reach_those_that_wait() {
     assert_eq!(status(&case, "out").state, ReplicaState::Stopped);
 }
 
-/// Swaps scale velocities, also directly after a thermostat has scaled them; the conserved energy must not change.
+/// Tests that exchanges, which scale velocities, do not change the conserved energy, also directly after a thermostat
+/// has scaled the velocities.
 #[test]
 fn swaps_leave_the_conserved_energy_alone() {
     let rescale =
@@ -163,7 +164,7 @@ fn swaps_leave_the_conserved_energy_alone() {
         println!(
             "{thermostat}: conserved energy changes by {at_swaps:.2e} at {swaps} swaps, {elsewhere:.2e} kJ/mol elsewhere"
         );
-        // the work of a swap is some 4 kJ/mol
+        // the work of an exchange is some 4 kJ/mol
         assert!(at_swaps < 3.0 * elsewhere, "{thermostat}: {at_swaps} at swaps, {elsewhere} elsewhere");
     }
 }
@@ -238,7 +239,7 @@ fn check_says_what_is_swapped_and_one_replica_is_refused() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(case.ends_with(2, &["--replica", "2"]).contains("a replica of a replica exchange cannot run alone"));
-    // another interval makes another run
+    // a run with another exchange interval is a different run
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2));
     case.ends_with(0, &["--steps", "20"]);
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2).replace("10 steps\" }\n", "5 steps\" }\n"));
@@ -255,8 +256,8 @@ fn the_example_runs() {
     assert!(folder.path().join("exchange.csv").exists() && folder.path().join("replica-5/final.pdb").exists());
 }
 
-/// Atoms without interactions: the sampled distribution and the exchange probability are known. `validation/exchange`
-/// has the long version and the integrals.
+/// Tests atoms without interactions, whose sampled distribution and exchange probability are known.
+/// `validation/exchange` has the long version and the integrals.
 #[test]
 fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
     let folder = tempfile::tempdir().unwrap();
@@ -284,8 +285,8 @@ fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
     let temperatures = "temperature = [\"300 K\", \"360 K\", \"432 K\"]\n";
     let both = "temperature = [\"300 K\", \"330 K\", \"370 K\"]\npressure = [\"16 bar\", \"24 bar\", \"36 bar\"]\n";
     let bar = 0.060_221_407_6;
-    // the distribution of u in a state is Gamma of this shape; exchange probabilities follow from the ratios of 1/kT
-    // or of P/kT
+    // E/kT or PV/kT of a state has a gamma distribution with this shape; exchange probabilities follow from the ratios
+    // of 1/kT or of P/kT
     for (more, list, column, factors, shape, exact) in [
         (wells, temperatures, "potential (kJ/mol)", [1.0; 3], 24.0, [0.5301, 0.5301]),
         (piston, both, "volume (nm^3)", [16.0, 24.0, 36.0].map(|p| p * bar), 17.0, [0.3703, 0.4004]),
@@ -313,10 +314,10 @@ fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
             let kelvin: f64 =
                 list.split('"').skip(1).step_by(2).nth(state).unwrap().split(' ').next().unwrap().parse().unwrap();
             let values = case.column(&format!("out/state-{}", state + 1), column);
-            // the first fifth is equilibration
+            // the first fifth of the run is equilibration
             let values = &values[values.len() / 5..];
             let mean = values.iter().sum::<f64>() / values.len() as f64 * factor / (8.314_462_618e-3 * kelvin);
-            // volumes have a correlation time of some four rows
+            // four standard errors; the correlation time of volumes is about four rows
             let error = 4.0 * (4.0 * shape / values.len() as f64).sqrt();
             println!("{column}: state {} has {mean:.2}, exact {shape} within {error:.2}", state + 1);
             assert!((mean - shape).abs() < error, "state {state}: {mean} {shape}");
@@ -324,7 +325,8 @@ fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
     }
 }
 
-/// Replicas with a scaled solute give the same results wherever they stop, and a scale of one changes nothing.
+/// Tests replicas with a scaled solute (REST2): results do not depend on interruptions, and a scale of one changes
+/// nothing.
 #[test]
 fn scaled_solutes_are_swapped() {
     let solute = "solute_temperature = [\"300 K\", \"350 K\", \"420 K\", \"500 K\"]";

@@ -1,4 +1,4 @@
-//! Files in the output directory are safe, and their contents can be read.
+//! Tests of the output directory: existing files are safe, and the contents of files can be read.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,17 +38,17 @@ fn a_finished_run_is_left_alone_and_moved_aside_when_forced() {
         assert_same(&record, &case.record(aside));
     }
     assert!(case.contents("out.bak1") == first);
-    // missing results are written again
+    // a result file that was deleted is written again
     std::fs::remove_file(case.path("out/final.pdb")).unwrap();
     case.ends_with(0, &[]);
     assert!(case.contents("out")[Path::new("final.pdb")] == first[Path::new("final.pdb")]);
     assert_same(&record, &case.record("out"));
 }
 
-/// A run would wait for a pipe, or fill a device, in the place of one of its files forever.
+/// Tests pipes and devices with the name of an output file. A run would block on a pipe, and fill a device without end.
 #[test]
 fn pipes_and_devices_in_the_output_folder_are_refused() {
-    // anything in the place of a temporary file of the run is removed
+    // a pipe or device with the name of a temporary file of the run is removed
     for name in ["run.log", ".md.lock", ".status.json.tmp", ".checkpoint.md.tmp", ".effective.toml.tmp"] {
         for device in [false, true] {
             let (code, expected) = match (name.ends_with(".tmp"), device) {
@@ -82,7 +82,7 @@ fn longer_stages_and_new_ones_continue() {
     short.ends_with(0, &[]);
     rewrite(&short, &stages);
     short.ends_with(0, &[]);
-    // stage a wrote its last row when it was the last stage
+    // when stage a was the last stage, it also wrote a row at its last step
     let rows = |case: &Case| case.record("out").energies.lines().filter(|l| !l.starts_with("250,0.500000,1")).count();
     assert_eq!(rows(&long), rows(&short));
     assert_eq!(
@@ -150,7 +150,7 @@ fn a_damaged_checkpoint_leads_back_to_the_one_before_or_stops() {
     let messages = case.ends_with(0, &[]);
     assert!(messages.contains("is used instead"), "{messages}");
     assert_same(&whole.record("out"), &case.record("out"));
-    // only the checkpoint of the start is left; the output is worth more than this checkpoint
+    // only the checkpoint of the start is left, but the output is later: it must not be overwritten
     case.ends_with(0, &["--steps", "40", "--output-dir", "early"]);
     std::fs::write(case.path("early/checkpoint.md"), b"MDCHECKP?").unwrap();
     let before = case.contents("early");
@@ -192,7 +192,7 @@ fn a_folder_that_cannot_be_made_or_filled_ends_with_5() {
         assert_eq!(output.status.code(), Some(5), "{blocks}: {messages}");
         assert!(!messages.contains("panicked"), "{messages}");
     }
-    // nothing is lost once there is space again
+    // the run continues without loss when the disk has space again
     case.ends_with(0, &["--output-dir", "full"]);
     assert_same(&whole, &case.record("full"));
 }
@@ -202,19 +202,20 @@ fn bad_input_leaves_no_folder() {
     let case = case();
     case.rewrite("peptide-vacuum", &format!("[forces]\ncutoff = \"0.8 nm\"{}", stage("a", "1 ps")));
     let messages = case.ends_with(2, &[]);
-    // checks a single word, because messages are wrapped
+    // compares a single word, because messages are wrapped
     assert!(messages.contains("cell"), "{messages}");
     assert!(!case.path("out").exists());
 }
 
-/// Tolerance in kJ/mol. Positions move by up to 1e-8 nm when rst7 rounds them and they satisfy constraints again.
-/// With forces of 1000 kJ/mol/nm on 774 atoms, which add up like a random walk, energies change by 3e-4 kJ/mol;
-/// rounding of f32 terms adds 1e-7 of 1e4 kJ/mol.
+/// Tolerance of the potential energy in kJ/mol. Positions move by up to 1e-8 nm when rst7 rounds them and constraints
+/// are applied to the rounded positions. With forces of 1000 kJ/mol/nm on 774 atoms, which add up like a random walk,
+/// energies change by 3e-4 kJ/mol; rounding of f32 terms adds 1e-7 of 1e4 kJ/mol.
 const POTENTIAL: f64 = 3e-3;
-/// Tolerance in kJ/mol. Velocities of the half step lose their part along bonds that turn by ω dt/2 until the step:
-/// waters rotate by about 0.04 rad in 2 fs, which is (0.02)² of the rotational half of 1400 kJ/mol.
+/// Tolerance of the kinetic energy in kJ/mol. Half-step velocities that are used at the full step lose their components
+/// along bonds, which have turned by ω dt/2 in between: waters rotate by about 0.04 rad in 2 fs, so the loss is (0.02)²
+/// of the rotational half of 1400 kJ/mol.
 const KINETIC: f64 = 0.5;
-/// Tolerance in nm³ of a volume of 8, printed with six decimals.
+/// Tolerance in nm³ of a volume of 8 nm³ that is printed with six decimals.
 const VOLUME: f64 = 2e-6;
 
 #[test]
@@ -237,7 +238,7 @@ fn a_checkpoint_serves_as_coordinates() {
             assert!((last - first).abs() < tolerance, "{file} {name}: {last} {first}");
         }
     }
-    // a checkpoint with other atoms
+    // a checkpoint of a system with other atoms is refused
     std::fs::copy(case.path("out/checkpoint.md"), case.path("other.md")).unwrap();
     let peptide = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum/peptide-vacuum.prmtop.xz");
     case.write_input(&peptide, &case.path("other.md"), &format!("{forces}{continued}"));
@@ -245,7 +246,8 @@ fn a_checkpoint_serves_as_coordinates() {
     assert!(messages.contains("774 atoms, but the topology has 74"), "{messages}");
 }
 
-/// The test is skipped if Python or MDAnalysis is missing, unless `MD_REQUIRE_PYTHON=1`.
+/// Tests the final structure with MDAnalysis. The test is skipped if Python or MDAnalysis is missing, unless
+/// `MD_REQUIRE_PYTHON=1`.
 #[test]
 fn mdanalysis_reads_the_final_structure() {
     if !python_has("MDAnalysis") {
@@ -279,8 +281,7 @@ fn the_final_structure_may_be_a_gro_file_too() {
     let (gro, rst7) = (read("final.gro"), read("final.rst7"));
     assert_eq!(gro.positions.len(), rst7.positions.len());
     let pairs = [(gro.positions, rst7.positions), (gro.velocities.unwrap(), rst7.velocities.unwrap())];
-    // positions have three decimals in nm, velocities four in nm/ps; the tolerance is half of the last decimal in
-    // each component
+    // positions have three decimals in nm, velocities four in nm/ps; the tolerance is half of the last decimal
     for ((a, b), rounding) in pairs.into_iter().zip([5.1e-4, 5.1e-5]) {
         let near = |(a, b): (&md::vec3::Vec3, &md::vec3::Vec3)| (*a - *b).to_array().iter().all(|d| d.abs() < rounding);
         assert!(a.iter().zip(&b).all(near), "{a:?}");

@@ -1,4 +1,5 @@
-//! Before a run continues or reports that it has finished, it verifies that every file belongs to it and is complete.
+//! Tests that a run, before it continues or reports that it has finished, verifies that every file belongs to the run
+//! and is complete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,7 +37,7 @@ fn checkpoint(case: &Case) -> Checkpoint {
 /// Action that damages a file.
 type Damage<'a> = Box<dyn Fn() + 'a>;
 
-/// Ways in which someone may change the growing files, and the message for each.
+/// Changes that a user may make to files that a run extends, and the message about each change.
 fn damages(case: &Case) -> [(&'static str, Damage<'_>); 6] {
     let (energies, trajectory) = (case.path("out/energies.csv"), case.path("out/trajectory.h5md"));
     let text = fs::read_to_string(&energies).unwrap();
@@ -74,7 +75,7 @@ fn a_run_that_goes_on_refuses_files_that_are_not_as_it_left_them() {
         let before = case.contents("out");
         let messages = case.ends_with(2, &[]);
         assert!(messages.contains(expected), "{expected}: {messages}");
-        // only the log may grow
+        // all files are unchanged except for the log
         let same =
             |(name, bytes): (&PathBuf, &Vec<u8>)| name == Path::new("run.log") || before.get(name) == Some(bytes);
         assert!(case.contents("out").iter().all(same), "{expected}: something was written");
@@ -90,7 +91,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     case.ends_with(0, &[]);
     let good = case.contents("out");
     let record = case.record("out");
-    // files that can be written again are restored
+    // result files that the run can write again are restored
     for name in ["final.rst7", "final.pdb", "summary.json", "status.json"] {
         fs::remove_file(case.path("out").join(name)).unwrap();
         let messages = case.ends_with(0, &[]);
@@ -100,7 +101,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
             assert!(case.contents("out")[Path::new(name)] == good[Path::new(name)], "{name}");
         }
     }
-    // changes to files that cannot be written again are refused
+    // changes to files that the run cannot write again are refused
     for (expected, damage) in damages(&case) {
         restore(&case, &good);
         damage();
@@ -116,7 +117,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     assert!(messages.contains("already finished"), "{messages}");
 }
 
-/// Simulates a kill between the summary and the end of a run of an older version.
+/// Simulates a kill between the summary and the end of a run, as an older version may leave it.
 #[test]
 fn a_trajectory_left_open_behind_a_summary_is_completed() {
     let case = case();
@@ -160,7 +161,7 @@ fn changed_output_is_honoured_or_refused() {
     case.ends_with(0, &["--steps", "30"]);
     let frames = |name: &str| info(&case.path("out").join(name)).unwrap();
     assert_eq!(frames("trajectory.h5md").frames, 2);
-    // output that is switched off keeps its files, and continues when it is switched on again
+    // output that is switched off keeps its files, and continues them when it is switched on again
     case.rewrite("peptide-vacuum", &input("energies = \"none\"\ntrajectory = \"none\""));
     case.ends_with(0, &["--steps", "90"]);
     assert!(frames("trajectory.h5md").closed && frames("trajectory.h5md").frames == 2);
@@ -169,7 +170,7 @@ fn changed_output_is_honoured_or_refused() {
     case.ends_with(0, &["--steps", "100"]);
     assert_eq!(case.column("out", "step"), [0.0, 10.0, 20.0, 30.0, 90.0, 95.0, 100.0]);
     assert_eq!(frames("trajectory.h5md").last.unwrap().0, 90);
-    // contents that a file cannot take are refused, or go to a new file on request
+    // data that an existing file cannot store are refused, or go to a new file on request
     case.rewrite("peptide-vacuum", &input(&OUTPUT.replace("velocities = true", "velocities = false")));
     let before = case.contents("out");
     let messages = case.ends_with(2, &[]);

@@ -15,21 +15,22 @@ use md::team::Team;
 use md::vec3::Vec3;
 
 const BUFFER: f64 = 0.06;
-/// Reaction field with a conductor: forces vanish at the cutoff, so that the rounding of a distance there does not
-/// matter. If a list misses an O–O pair whose distance is 0.001 nm below the cutoff, the force has an error of
-/// 138·0.8²·3·0.001/0.8³ ≈ 0.1 kJ/mol/nm.
+/// Input with reaction field and an infinite dielectric constant: forces vanish at the cutoff, so that the rounding of
+/// a distance there does not matter. If a list misses an O–O pair whose distance is 0.001 nm below the cutoff, the
+/// force has an error of 138·0.8²·3·0.001/0.8³ ≈ 0.5 kJ/mol/nm.
 const INPUT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\nelectrostatics = \"reaction-field\"\n\
     permittivity = \"infinity\"\nlist = { buffer = \"0.06 nm\" }\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ps\"\ntimestep = \"2 fs\"\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
     barostat = { pressure = \"2000 bar\", coupling_time = \"0.5 ps\" }";
-/// Alternative barostats: one shrinks z and keeps x and y; one makes Monte Carlo moves of each box length.
+/// Alternative barostats: a semi-isotropic one that shrinks z, and one that makes Monte Carlo moves of each box length.
 const OTHERS: [&str; 2] = [
     "coupling = \"semi-isotropic\", pressure = [\"1 bar\", \"4000 bar\"], coupling_time = \"0.5 ps\"",
     "kind = \"monte-carlo\", coupling = \"anisotropic\", pressure = \"2000 bar\", every = 5",
 ];
-/// Largest difference (kJ/mol/nm) between sums in different orders: forces of 5000 in f32 with a relative 2⁻²⁴, some
-/// hundred terms that add up like a random walk, and Lennard-Jones pairs at the cutoff, 0.06 each.
+/// Largest difference (kJ/mol/nm) between sums in different orders. It covers forces of 5000 kJ/mol/nm in f32 with a
+/// relative error of 2⁻²⁴, some hundred terms that add up like a random walk, and Lennard-Jones pairs at the cutoff,
+/// 0.06 kJ/mol/nm each.
 const ROUNDING: f64 = 0.15;
 const STEPS: usize = 150;
 
@@ -103,7 +104,7 @@ const TOLERANT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\n\
 /// Number of list lifetimes; enough for the powers at each age to differ by several times their errors.
 const LIVES: u32 = 300;
 
-/// Mean power (kJ/mol/ps) of the forces that lists miss, by the age of the inner list in steps.
+/// Returns the mean power (kJ/mol/ps) of the forces that lists miss, for each age of the inner list in steps.
 fn powers(lists: ListSchedule) -> Vec<f64> {
     let (plan, system, state) = water(TOLERANT);
     let engine = Engine::new(&plan).unwrap();
@@ -121,7 +122,7 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
                 let before = std::mem::take(&mut now.velocities);
                 simulation.download(&mut now).unwrap();
                 if step > 0 {
-                    // velocities at the time of the forces are the mean of both half steps
+                    // velocities at the time of the forces are the mean of the two half-step velocities
                     let powers_of = missing.iter().zip(before.iter().zip(&now.velocities));
                     let power: f64 = powers_of.map(|(f, (v, w)): (&Vec3, (&Vec3, _))| f.dot((*v + *w) * 0.5)).sum();
                     powers[((step - 1) % lists.prune) as usize] += power / f64::from(LIVES);
@@ -147,7 +148,8 @@ fn what_inner_lists_miss_cancels_over_their_life() {
     let [blind, seeing] = [ListSchedule { lookahead: 0.0, ..lists }, lists].map(powers);
     println!("kJ/mol/ps by age: without lookahead {blind:.2?}, with it {seeing:.2?}");
     let total = |powers: &[f64]| powers.iter().sum::<f64>().abs();
-    // errors of the first steps and of the last have opposite signs; without lookahead the first steps have no errors
+    // errors in the first and in the last steps of a lifetime have opposite signs; without lookahead the first steps
+    // have no errors
     assert!(seeing[0] * seeing[4] < 0.0 && seeing[0].abs() > 3.0 * blind[0].abs());
     assert!(total(&seeing) < 0.3 * total(&blind));
 }

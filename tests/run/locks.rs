@@ -1,4 +1,4 @@
-//! A directory belongs to one run, even if its path or its lock file changes.
+//! Tests that an output directory belongs to one run, even if its path or its lock file changes.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Steps of 4 fs as the documentation recommends them: `inputs/ala2-water/4fs.toml`.
+//! Tests the input with steps of 4 fs that the documentation recommends: `inputs/ala2-water/4fs.toml`.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn the_input_for_4_fs_has_heavy_hydrogens_and_keeps_its_energy() {
     refuse(&plan, &system).unwrap();
     let (_, production) = plan.dynamics().last().unwrap();
     assert_eq!(production.timestep, 0.004);
-    // the solute's 12 hydrogens are heavy, water's are not, and the total mass is unchanged
+    // the 12 hydrogens of the solute have repartitioned masses, those of water do not, and the total mass is unchanged
     let topology = &system.topology;
     let hydrogens = topology.atoms.iter().filter(|atom| atom.element == 1);
     assert_eq!(hydrogens.filter(|atom| atom.mass == 3.024).count(), 12);
@@ -54,7 +54,7 @@ fn the_input_for_4_fs_has_heavy_hydrogens_and_keeps_its_energy() {
     assert!(drift.abs() < DRIFT, "{drift:e} kJ/mol/ps for each atom");
 }
 
-/// The mass of a system, amu.
+/// Returns the mass of a system in amu.
 fn mass(text: &str, path: &Path) -> f64 {
     let plan = Config::parse(text, path, &[]).unwrap().plan;
     let Prepared { system, .. } = load(&plan, ConstrainedTerms::Drop).unwrap();

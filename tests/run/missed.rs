@@ -1,5 +1,5 @@
-//! Pairs that the lists of a run miss: the difference of its forces from those of complete lists, along the
-//! trajectory.
+//! Tests of pairs that the lists of a run miss. Forces with these lists are compared with forces from complete lists
+//! along a trajectory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Mean {
     }
 }
 
-/// Errors from the pairs that lists miss.
+/// Errors that result from the pairs that lists miss.
 #[derive(Clone, Copy, Debug)]
 struct Missed {
     /// power of the missing forces, equal to the drift that they cause, kT/ns per degree of freedom
@@ -72,7 +72,7 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
                 let before = std::mem::take(&mut now.velocities);
                 simulation.download(&mut now).unwrap();
                 if follows {
-                    // velocities at the time of the forces are the mean of both half steps
+                    // velocities at the time of the forces are the mean of the two half-step velocities
                     let velocities = before.iter().zip(&now.velocities).map(|(v, w)| (*v + *w) * 0.5);
                     powers.push(missing.iter().zip(velocities).map(|(f, v)| f.dot(v)).sum());
                     return Ok(());
@@ -92,7 +92,7 @@ fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, 
             simulation.step(Wanted { energies: sampled }, look).unwrap();
         }
     });
-    // 1000 ps/ns, and 2K = f kT for f degrees of freedom
+    // converts kJ/mol/ps to kT/ns per degree of freedom: 1000 ps/ns, and 2K = f kT for f degrees of freedom
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let unit = 1e-3 * 2.0 * kinetic_energy(&masses, &start.velocities);
     powers.iter_mut().for_each(|power| *power /= unit);
@@ -166,7 +166,7 @@ fn lists_leave_energy_and_pressure_of_argon_alone() {
     }
 }
 
-/// Maximum difference (nm) between radii of water in boxes that it fills completely or nearly.
+/// Maximum difference (nm) between list radii of water in a full box and in a box with some vacuum.
 const SAME_RADIUS: f64 = 0.01;
 
 #[test]

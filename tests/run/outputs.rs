@@ -1,5 +1,5 @@
-//! Several trajectories in several formats: each is known by its name, and each is continued, refused or set aside
-//! separately.
+//! Tests of several trajectories in several formats. Each trajectory has its own name, and is continued, refused or
+//! moved aside separately.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ fn case() -> Case {
     Case::new("water", &input(OUTPUT, "0.3 ps"))
 }
 
-/// Bytes of the growing files without the identity of the run; for H5MD, the frames.
+/// Bytes of the files that a run extends, without the identity of the run; for H5MD, the frames.
 fn grown(case: &Case, directory: &str) -> Vec<Vec<u8>> {
     let read = |name: &&str| {
         let path = case.path(directory).join(name);
@@ -67,7 +67,7 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
         let text = format!("{} {:?}", found.title, found.lines);
         assert!(parts.iter().all(|part| text.contains(part)) && text.contains("step 150, 0.3 ps"), "{text}");
     }
-    // all files hold the same states: H5MD, TRR in 32 bits, XTC to half of 0.0001 nm, DCD and NetCDF in 32 bits of Å
+    // all files hold the same states: H5MD, TRR in f32, XTC rounded to 0.0001 nm, DCD and NetCDF in f32 of Å
     let mut frame = StoredFrame::default();
     trajectory.read(15, &mut frame).unwrap();
     for (name, index, tolerance) in [
@@ -103,7 +103,8 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
     assert_eq!(case.summary("none").final_state_hash, case.summary("whole").final_state_hash);
 }
 
-/// Oxygens alone have the positions that they have among all atoms; velocities and forces are the same in all files.
+/// Checks trajectories of selected atoms: oxygens have the positions that they have in the file with all atoms, and
+/// velocities and forces are the same in all files.
 fn selections_are_those_of_the_system(case: &Case) {
     let read = |name: &str, index: usize| {
         let mut frame = StoredFrame::default();
@@ -188,7 +189,7 @@ fn temperature_groups_have_columns_in_table_and_frames() {
     // rows at steps 0 and 10 of the first stage, which has no groups, and at 0, 10 and 20 of the second
     assert!(rest[..2].iter().chain(&group[..2]).all(|value| value.is_nan()));
     for row in 2..5 {
-        // a third of the molecules, and of the degrees of freedom
+        // the group has a third of the molecules and of the degrees of freedom
         let mean = (2.0 * rest[row] + group[row]) / 3.0;
         assert!((mean / all[row] - 1.0).abs() < 1e-8, "{mean} of {}", all[row]);
         assert!((rest[row] - group[row]).abs() > 1e-3);
@@ -203,7 +204,7 @@ fn temperature_groups_have_columns_in_table_and_frames() {
     let averages: Vec<String> =
         case.summary("out").stages.iter().flat_map(|stage| &stage.averages).map(|a| a.name.clone()).collect();
     assert_eq!(averages.iter().filter(|name| *name == "temperature_rest").count(), 1);
-    // files that begin without groups cannot get groups later
+    // files that were begun without groups of temperatures cannot get groups later
     for (energies, file) in [("{ every = \"20 fs\" }", "energies.csv"), ("\"none\"", "trajectory.h5md")] {
         let with = |input: &str| input.replace("energies = { every = \"20 fs\" }", &format!("energies = {energies}"));
         let directory = format!("later-{file}");
@@ -291,7 +292,7 @@ fn outputs_come_and_go_by_name() {
     let mut frame = StoredFrame::default();
     open(&case.path("out/late.dcd")).unwrap().read(0, &mut frame).unwrap();
     assert_eq!((frame.step, counts("late.dcd")), (100, 3));
-    // settings that an existing file cannot take are refused
+    // settings that differ from those of an existing file are refused
     let other = more.replace("\"0.0001 nm\"", "\"0.001 nm\"");
     case.rewrite("water", &input(&other, "0.3 ps"));
     let messages = case.ends_with(2, &[]);
@@ -325,7 +326,7 @@ fn image_flags_are_kept_in_h5md_and_refused_elsewhere() {
     let case = case();
     case.rewrite("water", &input("trajectory = { every = \"20 fs\", images = true }", "0.3 ps"));
     case.ends_with(0, &["--steps", "20"]);
-    // a run that continues keeps the images
+    // a run that continues also stores images
     case.ends_with(0, &["--steps", "40"]);
     let found = info(&case.path("out/trajectory.h5md")).unwrap();
     assert!(found.fields.image && found.frames == 5, "{found:?}");

@@ -51,7 +51,7 @@ fn fluctuation_grows_with_the_square_of_the_time_step() {
         ("peptide-vacuum", "precision = \"double\"", VACUUM, "0.4 ps"),
         ("peptide-vacuum", "", VACUUM, "0.4 ps"),
         ("water", "", PERIODIC, "0.3 ps"),
-        // molecules are flexible, so that the forces from virtual sites act on every bond
+        // water molecules are flexible, so that the forces from virtual sites act on every bond
         ("tip4pew", "", PERIODIC, "0.3 ps"),
         ("tip5p", "", PERIODIC, "0.3 ps"),
     ] {
@@ -86,7 +86,7 @@ fn friction_leaves_the_conserved_energy_of_rigid_water_alone() {
     }
 }
 
-/// Momentum Σ m v with masses (amu) of water, or of the peptide's file.
+/// Total momentum Σ m v in amu nm/ps, with the masses of water or of the peptide's file.
 fn momentum(case: &Case, system: &str) -> Vec3 {
     let file = format!("{}/tests/systems/{system}/{system}.prmtop.xz", env!("CARGO_MANIFEST_DIR"));
     let topology = md::format::read_topology(file.as_ref()).unwrap().topology;
@@ -95,11 +95,10 @@ fn momentum(case: &Case, system: &str) -> Vec3 {
 
 #[test]
 fn momentum_is_conserved() {
-    // Double precision: 1000 steps × 74 forces of 1000 kJ/mol/nm × 0.002 ps × 2⁻⁵³, as if all roundings had one sign:
-    // 2e-11.
-    // Mixed precision: reaction field has no mesh. The two forces of a pair are the same f32 number, and their sums
-    // over some ten blocks round by 2⁻²⁴ of 1000: random walk over 774 atoms and 500 steps,
-    // √(774·500·10)·1000·2⁻²⁴·0.002 = 2e-4.
+    // Tolerance in double precision: 1000 steps × 74 forces of 1000 kJ/mol/nm × 0.002 ps × 2⁻⁵³, as if all rounding
+    // errors had one sign: 2e-11. In mixed precision reaction field has no mesh, whose forces would not sum to zero.
+    // The two forces of a pair are the same f32 number, and their sums over some ten blocks have rounding errors of
+    // 2⁻²⁴ of 1000 kJ/mol/nm. A random walk over 774 atoms and 500 steps gives √(774·500·10)·1000·2⁻²⁴·0.002 = 2e-4.
     let field = "cutoff = \"0.8 nm\"\nelectrostatics = \"reaction-field\"";
     for (system, run, forces, steps, tolerance) in
         [("peptide-vacuum", "precision = \"double\"", VACUUM, 1000, 2e-11), ("water", "", field, 500, 1e-3)]
@@ -118,7 +117,7 @@ fn momentum_is_conserved() {
     }
 }
 
-/// Default of constraint_tolerance.
+/// Default of `constraint_tolerance`, relative.
 const TOLERANCE: f64 = 1e-6;
 
 #[test]
@@ -175,9 +174,9 @@ fn mean_temperature_is_that_of_the_thermostat() {
     }
 }
 
-/// Tolerance in kJ/mol/ps: a fifth of the missing energy if only (λ² − 1) K counts as work of the thermostat. It
-/// exceeds the slope that the fluctuation of the conserved energy, 2 kJ/mol, causes over 60 ps if it is correlated
-/// throughout: √12 · 2/60.
+/// Tolerance in kJ/mol/ps: a fifth of the energy that would be missing if only (λ² − 1) K counted as work of the
+/// thermostat (λ: velocity scale factor, K: kinetic energy). The tolerance exceeds the slope that the fluctuation of
+/// the conserved energy, 2 kJ/mol, causes over 60 ps if it is correlated throughout: √12 · 2/60.
 const THERMOSTAT_DRIFT: f64 = 0.2;
 
 #[test]
@@ -185,7 +184,8 @@ fn work_of_a_strong_thermostat_is_booked_in_full() {
     for coupling in [
         "kind = \"v-rescale\", coupling_time = \"0.1 ps\"",
         "kind = \"berendsen\", coupling_time = \"0.1 ps\"",
-        // thermostats that redraw velocities lack terms that grow with their rate (`ensemble::refreshment`)
+        // the work of thermostats that redraw velocities lacks terms that grow with the rate of redrawing
+        // (`ensemble::refreshment`)
         "kind = \"langevin\", friction = \"2 1/ps\"",
         "kind = \"andersen\", coupling_time = \"1 ps\"",
     ] {
@@ -200,8 +200,8 @@ fn work_of_a_strong_thermostat_is_booked_in_full() {
     }
 }
 
-/// Pressure (bar) of half of the centripetal forces in 258 rigid waters at 300 K: half of 2K of their rotation, 3/2
-/// kT each, divided by 3V, with a volume of 7.7 nm³.
+/// Pressure (bar) of half of the centripetal forces in 258 rigid waters at 300 K: half of twice the rotational kinetic
+/// energy, 3/2 kT per water, divided by 3V with a volume of 7.7 nm³.
 const HALF_CENTRIPETAL: f64 = 690.0;
 
 #[test]
@@ -211,13 +211,13 @@ fn pressure_of_the_first_row_is_that_of_a_run() {
     let case = Case::new("water", &input("precision = \"double\"", PERIODIC, &stage));
     case.ends_with(0, &[]);
     let pressure = case.column("out", "pressure (bar)");
-    // pressures change equally from step to step except for the curvature of librations: (ω dt)² of a fluctuation of
-    // 500 bar with a period of 40 fs is 12 bar
+    // the pressure is extrapolated linearly from the next two steps; the curvature of librations, (ω dt)² of a
+    // fluctuation of 500 bar with a period of 40 fs, adds an error of 12 bar
     let expected = 2.0 * pressure[1] - pressure[2];
     assert!((pressure[0] - expected).abs() < 0.1 * HALF_CENTRIPETAL, "{pressure:?}");
 }
 
-/// Drift that list.tolerance allows, kJ/mol/ps per atom.
+/// Drift that `list.tolerance` allows, kJ/mol/ps per atom.
 const LIST_TOLERANCE: f64 = 0.005;
 
 /// Checks the conserved energy over 6 ps. The drift must stay below the sum of the drift that lists may cause for
@@ -238,18 +238,19 @@ fn assert_conserved(system: &str, (atoms, noise): (f64, f64), forces: &str, coup
 
 #[test]
 fn conserved_quantity_at_constant_volume() {
-    // rigid waters at 2 fs fluctuate by 2 kJ/mol
+    // the conserved energy of rigid waters fluctuates by 2 kJ/mol with steps of 2 fs
     let coupling = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }";
     assert_conserved("water", (774.0, 2.0), PERIODIC, coupling);
 }
 
 #[test]
 fn conserved_quantity_at_constant_pressure() {
-    // the trapezoidal work is correct to second order; atoms without constraints fluctuate by less than 1 kJ/mol
+    // the work of the barostat is integrated by the trapezoidal rule, to second order; the conserved energy of atoms
+    // without constraints fluctuates by less than 1 kJ/mol
     let coupling = "thermostat = { temperature = \"120 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"500 bar\", coupling_time = \"1 ps\", compressibility = \"2e-4 1/bar\" }";
     assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", coupling);
-    // rigid waters, whose internal motion is not scaled
+    // rigid waters, whose internal coordinates the barostat does not scale
     let coupling = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }";
     assert_conserved("water", (774.0, 2.0), PERIODIC, coupling);
@@ -292,7 +293,8 @@ fn conserved_quantity_with_impulses_at_constant_pressure() {
              thermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\n\
              barostat = {{ pressure = \"1 bar\", {barostat} }}"
         );
-        // with the mesh at every second step, the fluctuation of rigid waters is larger by a quarter
+        // with the reciprocal forces in every second step, the conserved energy of rigid waters fluctuates by a quarter
+        // more
         assert_conserved("water", (774.0, 2.5), PERIODIC, &coupling);
     }
 }

@@ -23,7 +23,8 @@ fn stages() -> String {
     )
 }
 
-/// Runs 200 steps at once, and with stops at every age of lists, couplings and frames.
+/// Runs 200 steps at once and in pieces. The pieces end at different ages of the lists, and between different steps of
+/// couplings and output.
 fn in_pieces(system: &str, rest: &str, steps: [&str; 4]) {
     let case = Case::new(system, &format!("{rest}\n{OUTPUT}"));
     case.ends_with(0, &["--steps", steps[3]]);
@@ -33,7 +34,7 @@ fn in_pieces(system: &str, rest: &str, steps: [&str; 4]) {
     assert_same(&case.record("whole"), &case.record("parts"));
 }
 
-/// Puts `[run]` before stages: a table of the input file ends where the next one begins.
+/// Assembles an input file. `[run]` comes before the stages, because a TOML table ends where the next one begins.
 fn input(run: &str, forces: &str, stage: &str) -> String {
     format!("[run]\n{run}\n{forces}\n{stage}")
 }
@@ -60,7 +61,7 @@ fn directions_and_trial_moves() {
     let with = |barostat: &str| input("threads = 2", PERIODIC, &stage.replace("pressure = \"1 bar\"", barostat));
     let semi = with("pressure = \"1 bar\", coupling = \"semi-isotropic\", surface_tension = \"30 mN/m\"");
     in_pieces("peptide-charged", &semi, ["37", "100", "110", "200"]);
-    // volume moves take place at steps 10 and 120 with energies and frames, among others
+    // some volume moves coincide with output: at step 10 and at step 120
     let trials = with("kind = \"monte-carlo\", every = 11, coupling = \"anisotropic\"");
     let trials = trials.replace(", coupling_time = \"2 ps\" }", " }");
     in_pieces("peptide-charged", &trials, ["10", "120", "121", "200"]);
@@ -158,8 +159,8 @@ fn whole() -> (Case, Record) {
     (case, record)
 }
 
-/// Starts the run again and again until it has finished, and stops each start with the signal `end`. Returns the
-/// number of starts.
+/// Starts the run again and again until it has finished, and ends each start with the signal `end`. Returns the number
+/// of starts.
 fn until_done(case: &Case, directory: &str, end: &str, expected: Option<i32>) -> usize {
     for (attempt, delay) in [20, 150, 300, 450, 600, 700].into_iter().cycle().enumerate() {
         let mut child = case.start(&["--output-dir", directory]);
@@ -171,7 +172,7 @@ fn until_done(case: &Case, directory: &str, end: &str, expected: Option<i32>) ->
         if code == Some(0) {
             return attempt + 1;
         }
-        // a signal before the program handles signals kills it
+        // the program cannot handle a signal in its first moments, so that the signal kills it
         assert!(code == expected || code.is_none(), "attempt {attempt}: {code:?}");
     }
     unreachable!("the attempts after the twelfth are left alone")
@@ -183,7 +184,7 @@ fn stopped_and_killed_at_any_moment_of_any_stage() {
     let stops = until_done(&case, "stopped", "TERM", Some(3));
     assert!(stops > 1, "never stopped");
     assert_same(&record, &case.record("stopped"));
-    // a killed run has the checkpoint of the end of the last stage or, in the first stage, of the start
+    // a killed run continues from the checkpoint at the end of the last finished stage, or at the start of the run
     let kills = until_done(&case, "killed", "KILL", None);
     assert!(kills > 1, "never killed");
     assert_same(&record, &case.record("killed"));
@@ -201,7 +202,7 @@ fn stopped_and_killed_at_any_moment_of_any_stage() {
 #[test]
 fn out_of_time_and_continued() {
     let case = Case::new("water", &format!("{}\n{OUTPUT}", input("threads = 1", PERIODIC, &stages())));
-    // with a time limit that expires before the first step, each call does one step of one stage
+    // each call with this time limit, which expires before the first step, does one step of one stage
     let arguments = ["--steps", "2", "--max-hours", "1e-9", "--output-dir", "parts"];
     let mut calls = 1;
     while case.run(&arguments).code == Some(3) {

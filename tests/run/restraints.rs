@@ -1,4 +1,4 @@
-//! Restraints, pulling and frozen atoms in whole runs.
+//! Tests of restraints, pulling and frozen atoms in whole runs.
 
 use std::path::Path;
 
@@ -31,7 +31,8 @@ fn range(values: &[f64]) -> f64 {
 fn energy_and_work_balance_for_every_restraint() {
     let plain = Case::new("peptide-vacuum", &stage(""));
     plain.ends_with(0, &[]);
-    // leapfrog's fluctuation at this time step, for the same molecule without restraints
+    // fluctuation of the conserved energy that leapfrog causes at this timestep, for the same molecule without
+    // restraints
     let fluctuation = range(&plain.column("out", "conserved (kJ/mol)"));
     for restraint in [
         "kind = \"distance\", groups = [\"index 0\", \"index 70\"], force_constant = \"3000 kJ/mol/nm^2\", rate = \"1 nm/ps\"",
@@ -50,7 +51,8 @@ fn energy_and_work_balance_for_every_restraint() {
         assert!(conserved < 2.0 * fluctuation, "{restraint}: {conserved} of {fluctuation}");
         let rows = rows(&case, "1");
         assert_eq!(rows.len(), energy.len());
-        // ∫ v f dt by the trapezoidal rule over the rows, each rounded to 1e-6
+        // the work is ∫ v f dt with the pulling rate v, by the trapezoidal rule over the rows; each value is rounded to
+        // 1e-6
         let speed = (rows[rows.len() - 1][1] - rows[0][1]) / (rows.len() - 1) as f64;
         let integral = rows.windows(2).map(|pair| 0.5 * speed * (pair[0][2] + pair[1][2]));
         let integral: f64 = if speed.is_nan() { 0.0 } else { integral.sum() };
@@ -97,7 +99,7 @@ fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
         assert_eq!(still, 71 * 3, "{thermostat}");
         assert!(moved[..27].iter().all(|moved| *moved) && moved[27..240].iter().all(|moved| !moved), "{thermostat}");
         assert!(state.velocities[27..240].iter().all(|v| v.norm() == 0.0));
-        // 187 free waters with six degrees of freedom each; the mean covers some thirty independent values
+        // 187 waters are not frozen, with six degrees of freedom each; the mean covers some thirty independent values
         let temperatures = case.column("out", "temperature (K)");
         let late = &temperatures[temperatures.len() / 3..];
         let mean = late.iter().sum::<f64>() / late.len() as f64;
@@ -106,7 +108,7 @@ fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
     }
 }
 
-/// A run that is interrupted and continued freezes the atoms that are near at the start of the run.
+/// Tests that a run that is interrupted and continued freezes the atoms that were near at the start of the run.
 #[test]
 fn distances_of_selections_are_those_of_the_start() {
     let text = "[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n[output]\ntrajectory = \"none\"\n\
@@ -163,9 +165,8 @@ fn what_does_not_fit_the_system_is_refused() {
 
 #[test]
 fn values_forces_and_energy_are_those_of_the_pull_code() {
-    // Reference: gmx 2027.0-dev, pull-coord1 to 7 with umbrella, flat-bottom and constant-force on
-    // peptide-charged.gro, one step: pullx, pullf and COM-Pull-En. in mixed precision; angles in degrees, printed
-    // with six digits.
+    // Reference: gmx 2027.0-dev with pull-coord1 to 7 (umbrella, flat-bottom, constant-force) on peptide-charged.gro,
+    // one step in mixed precision: pullx, pullf and COM-Pull-En.; angles are in degrees, printed with six digits.
     let expected: [(&str, f64, f64); 7] = [
         (
             "kind = \"distance\", groups = [A, B], at = \"0.3 nm\", force_constant = \"1000 kJ/mol/nm^2\"",
@@ -218,7 +219,7 @@ fn values_forces_and_energy_are_those_of_the_pull_code() {
     assert!((energy / pulled - 1.0).abs() < 1e-6, "{energy}");
     for (index, (text, value, force)) in expected.iter().enumerate() {
         let [found, _, push, ..] = rows(&case, &(index + 1).to_string())[0];
-        // half of the last printed digit, and one rounding to f32
+        // the tolerance is half of the last printed digit, and one rounding to f32
         let (found, digit) = if text.contains("deg") { (found.to_degrees(), 6e-4) } else { (found, 6e-7) };
         assert!((found - value).abs() <= digit, "{text}: {found}");
         assert!((push - force).abs() <= 2e-5 * force.abs(), "{text}: {push}");

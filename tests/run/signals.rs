@@ -1,4 +1,4 @@
-//! Signals that stop a run, alone and repeated.
+//! Tests of signals that stop a run, single and repeated.
 
 use std::process::{Child, Command, Stdio};
 
@@ -27,7 +27,7 @@ fn signals_that_come_together_are_one_request() {
     let case = Case::endless("");
     let mut child = case.start(&[]);
     wait_for("a few rows", || case.rows("out") > 3);
-    // signals wait until the process continues, and then all of them arrive
+    // a process that is paused receives all signals when it continues
     for name in ["STOP", "INT", "TERM", "USR2", "CONT"] {
         signal(&child, name);
     }

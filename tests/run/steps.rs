@@ -1,4 +1,4 @@
-//! `--steps N` ends every stage after a total of N steps.
+//! Tests of `--steps N`, which ends every stage after a total of N steps.
 
 use crate::case::Case;
 

@@ -30,7 +30,7 @@ pub(crate) fn records(case: &Case, directory: &str, replicas: usize) -> (Vec<Exc
     (rows, (1..=replicas).map(|number| case.record(&format!("{directory}/replica-{number}"))).collect())
 }
 
-/// Asserts that four replicas have the same results, except for the number of interruptions.
+/// Asserts that the four replicas in two folders have the same results, except for the number of interruptions.
 #[track_caller]
 pub(crate) fn assert_same_exchange(case: &Case, directories: [&str; 2]) {
     let [a, b] = directories.map(|directory| records(case, directory, 4));

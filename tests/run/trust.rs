@@ -19,10 +19,10 @@ fn the_first_step_of_every_part_is_compared_with_the_reference() {
     case.ends_with(0, &["--steps", "13"]);
     let first: Vec<String> = lines();
     assert!(first.len() == 1 && first[0].contains(" of the energies"), "{first:?}");
-    // in the middle of the lifetimes of both lists
+    // the run continues within the lifetimes of the outer and the inner list
     case.ends_with(0, &[]);
     assert_eq!(lines().len(), 2);
-    // a run in double precision has nothing to compare
+    // a run in double precision has no comparison with the reference backend
     let double = Case::new("peptide-vacuum", &STAGE.replace("pme = { spacing = \"0.15 nm\" }", "cutoff = \"none\""));
     double.ends_with(0, &["--set", "run.precision=\"double\"", "--steps", "1"]);
     let log = std::fs::read_to_string(double.path("out").join("run.log")).unwrap();
@@ -48,8 +48,8 @@ fn a_timestep_too_long_for_flexible_bonds_is_refused_before_anything_is_written(
     case.ends_with(0, &["--steps", "1", "--set", "stage.a.timestep=\"0.5 fs\""]);
 }
 
-/// Water on a lattice before melting: molecules of one orientation on a cubic lattice. Their Coulomb energy is less
-/// than a hundredth of its direct and its reciprocal part.
+/// Tests water on a lattice before melting: molecules of one orientation on a cubic lattice. Their Coulomb energy is
+/// less than a hundredth of its direct and its reciprocal part.
 #[test]
 fn a_lattice_of_water_is_no_defect() {
     const EDGE: usize = 7;

@@ -101,7 +101,7 @@ fn whatever_is_tried_is_as_accurate_as_asked_for() {
     for trial in &timed {
         let (splitting, lists) = (splitting(trial), trial.setting.lists);
         let estimate = model(splitting.cutoff).estimate(&splitting.parameters);
-        // the number of grid points is rounded up from the spacing in the input, and α follows from this spacing
+        // the number of grid points is rounded up from the spacing in the input, and α follows from the actual spacing
         assert!(estimate.direct <= allowed.direct * (1.0 + 1e-9), "{splitting:?}");
         assert!(estimate.reciprocal <= allowed.reciprocal, "{splitting:?}");
         // the error of each of the two force calculations is at most the allowed error
@@ -121,7 +121,8 @@ fn whatever_is_tried_is_as_accurate_as_asked_for() {
     assert!(measured_gain.is_some_and(|gain| gain >= 0.0) && seconds > 0.0);
 }
 
-/// Case that starts with a setting that timing may not have chosen: a shorter cutoff than that of the input.
+/// Returns a case that was started with a setting that tuning may not have chosen: a shorter cutoff than that of the
+/// input.
 fn begun_with_another_cutoff() -> (Case, Setting) {
     let case = Case::new("water", &input("measure"));
     case.ends_with(0, &["--steps", "0"]);
@@ -153,7 +154,7 @@ fn a_choice_is_kept_bit_for_bit_and_by_later_stages() {
     let summary = case.summary("out");
     assert_eq!((summary.stages.len(), summary.pme.unwrap().grid), (2, setting.pme.unwrap().parameters.grid));
     assert_eq!(tuning(&case).chosen, setting);
-    // radii follow from the velocities at the start of the stage
+    // only the lifetimes are compared, because list radii depend on the velocities at the start of the stage
     let lifetimes = |lists: ListSchedule| (lists.rebuild, lists.prune);
     assert_eq!(checkpoint(&case).place.schedule.map(lifetimes), Some(lifetimes(setting.lists)));
 }

@@ -1,14 +1,14 @@
-//! Unstable systems: exit code 4, the atoms that cause it, a file with their surroundings, and a checkpoint that is
-//! still good.
+//! Tests of unstable systems: exit code 4, a message about the atoms that cause the failure, a file with their
+//! surroundings, and an intact checkpoint.
 
 use std::path::Path;
 
 use crate::case::Case;
 use md::format::{read_coordinates, write_rst7};
 
-/// Settings with lists that end by displacement, which do not depend on the longest timestep of a plan.
+/// Settings with lists that expire by displacement, whose lifetimes do not depend on the longest timestep of the plan.
 const FORCES: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\nlist = { buffer = \"0.08 nm\" }\n";
-/// Radius in Å around the atoms at fault that the file covers.
+/// Radius in Å of the surroundings that the file shows, around the atoms that cause the failure.
 const REACH: f64 = 8.0;
 
 fn stage(name: &str, steps: u32, timestep: &str, velocities: &str) -> String {
@@ -34,7 +34,7 @@ fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
 fn a_run_that_blows_up_ends_with_4_and_keeps_the_good_checkpoint() {
     let generate = |kelvin: &str| format!("velocities = \"generate\"\ntemperature = \"{kelvin}\"");
     let good = stage("good", 10, "1 fs", &generate("300 K"));
-    // with flexible bonds, a timestep that is too long is refused before the run
+    // with flexible bonds, a timestep that is too long is refused before the run starts
     let bad = [
         ("none", stage("bad", 100, "1 fs", &generate("3e8 K")), "atom "),
         ("h-bonds", stage("bad", 100, "60 fs", ""), "cannot be satisfied"),
@@ -81,12 +81,12 @@ fn overlapping_atoms_are_named() {
     }
     let found = atoms(&case.path("out/unstable.pdb"));
     let place = |atom: usize| found.iter().find(|(serial, _)| *serial == atom + 1).unwrap().1;
-    // 0.2 Å, printed with a resolution of 0.001 Å
+    // the distance in the file is 0.2 Å, printed with a resolution of 0.001 Å
     assert!((distance(place(a), place(b)) - 0.2).abs() < 2e-3, "both in the same image");
-    // 512 atoms in a cell of 2.92 nm: about 44 within 0.8 nm
+    // 512 atoms in a cell of 2.92 nm have about 44 atoms within 0.8 nm
     assert!((20..90).contains(&found.len()), "{} atoms", found.len());
     assert!(found.iter().all(|(_, r)| distance(*r, place(a)).min(distance(*r, place(b))) < REACH + 2e-3));
-    // after a minimisation the same start runs
+    // after a minimisation the run from the same coordinates succeeds
     let minimize = "[[stage]]\nname = \"m\"\nkind = \"minimize\"\nsteps = 200\n";
     case.write_input(
         &topology,

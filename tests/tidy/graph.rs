@@ -1,12 +1,12 @@
-//! Graph of the uses between files. A file uses another if its code names an item that the other defines; re-exports
-//! are followed to the definition. The `mod.rs` of a folder is common ground: files of the folder may use it.
+//! Graph of the dependencies between files. A file depends on another if its code names an item that the other defines;
+//! re-exports are followed to the definition. Files of a folder may depend on the `mod.rs` of the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Source;
 
-/// Largest number of files that may use each other in a circle; they are in one folder and are one thing.
+/// Largest number of files in a dependency cycle. The files of a cycle must be in one folder.
 const CIRCLE: usize = 3;
 /// Words before the name of an item that a file defines.
 const DEFINITIONS: [&str; 9] = ["fn", "struct", "enum", "trait", "type", "const", "static", "mod", "macro_rules"];
@@ -14,18 +14,19 @@ const DEFINITIONS: [&str; 9] = ["fn", "struct", "enum", "trait", "type", "const"
 /// Path of a module below its crate, one name after the other.
 type Module = Vec<String>;
 
-/// A file's part in the graph.
+/// Node of the graph: a file with the items that it defines and names.
 #[derive(Default)]
 struct File {
     path: PathBuf,
     defined: BTreeSet<String>,
     /// path of a re-exported item, by the name under which it is exported; `*` for all items of a module
     exported: Vec<(String, Vec<String>)>,
-    /// paths that the code names, in full
+    /// absolute paths of the items that the code names
     named: Vec<Vec<String>>,
 }
 
-/// Faults of a package whose sources are below `root`: circles of files that are too long or leave their folder.
+/// Returns the forbidden dependency cycles of a package whose sources are below `root`: cycles of more than [`CIRCLE`]
+/// files, or of files in several folders.
 pub(crate) fn circle_faults(sources: &[Source], root: &str) -> Vec<String> {
     let files: BTreeMap<Module, &Source> =
         sources.iter().filter_map(|source| Some((module(&source.path, root)?, source))).collect();
@@ -46,7 +47,7 @@ fn fault(circle: &[&Module], files: &BTreeMap<Module, File>) -> Option<String> {
     (circle.len() > CIRCLE || !one_folder).then(|| format!("these files use each other: {}", names.join(", ")))
 }
 
-/// Module of a file below `root`, without those of other packages in the program's package.
+/// Returns the module of a file below `root`. Returns `None` for files of other packages below `src`.
 fn module(path: &Path, root: &str) -> Option<Module> {
     let below = path.strip_prefix(root).ok()?.with_extension("");
     let mut names: Module = below.iter().map(|name| name.to_string_lossy().into_owned()).collect();
@@ -123,7 +124,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Paths of a `use` declaration, each with the name that it gives.
+/// Returns the paths of a `use` declaration, each with the name under which it imports an item.
 fn tree(code: &[String]) -> Vec<(Vec<String>, String)> {
     let (mut found, mut prefixes, mut path): (Vec<_>, Vec<Vec<String>>, Vec<String>) = (vec![], vec![], vec![]);
     let mut alias: Option<String> = None;
@@ -154,7 +155,7 @@ fn tree(code: &[String]) -> Vec<(Vec<String>, String)> {
     found
 }
 
-/// The path from the root of the crate; `None` for an item of another crate or of the file itself.
+/// Returns the path from the root of the crate; `None` for an item of another crate or of the file itself.
 fn absolute(path: &[String], module: &Module, files: &BTreeMap<Module, &Source>) -> Option<Vec<String>> {
     let (mut base, mut rest) = (module.clone(), path);
     match path[0].as_str() {
@@ -176,7 +177,7 @@ fn absolute(path: &[String], module: &Module, files: &BTreeMap<Module, &Source>)
     Some(base)
 }
 
-/// The file that defines the item of a path.
+/// Returns the file that defines the item of a path.
 fn definition<'f>(files: &'f BTreeMap<Module, File>, path: &[String], depth: usize) -> Option<&'f Module> {
     let length = (1..=path.len()).rev().find(|&length| files.contains_key(&path[..length]))?;
     let (module, file) = files.get_key_value(&path[..length])?;
@@ -194,7 +195,7 @@ fn definition<'f>(files: &'f BTreeMap<Module, File>, path: &[String], depth: usi
     Some(found.unwrap_or(module))
 }
 
-/// Sets of modules that use each other.
+/// Returns the sets of modules that depend on each other.
 fn circles<'m>(uses: &BTreeMap<&'m Module, BTreeSet<&'m Module>>) -> Vec<Vec<&'m Module>> {
     let reached: BTreeMap<&Module, BTreeSet<&Module>> = uses.keys().map(|&start| (start, reach(uses, start))).collect();
     let (mut found, mut seen) = (vec![], BTreeSet::new());
@@ -215,7 +216,7 @@ fn reach<'m>(uses: &BTreeMap<&'m Module, BTreeSet<&'m Module>>, start: &'m Modul
     found
 }
 
-/// The checks above see what they should.
+/// Tests that the checks of this module find dependency cycles through re-exports, and accept allowed cycles.
 #[test]
 fn circles_are_seen_through_re_exports() {
     let sources = |back: &str| {
@@ -230,7 +231,7 @@ fn circles_are_seen_through_re_exports() {
         let faults = circle_faults(&sources(&format!("{back}\npub struct B;")), "src");
         assert_eq!(faults, ["these files use each other: src/a/x.rs, src/b.rs"], "{back}");
     }
-    // in one folder three may, four may not
+    // a cycle of three files in one folder is allowed, one of four is not
     let ring = |count: usize| -> Vec<Source> {
         let file = |i: usize| {
             Source::new(&format!("src/r{i}.rs"), &format!("use crate::r{}::R;\npub struct R;", (i + 1) % count))

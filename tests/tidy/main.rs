@@ -33,7 +33,7 @@ const LAYERS: [&[&str]; 21] = [
     &["main", "lib"],
 ];
 
-/// Rooms of `src/run` from the bottom up, each a folder that answers one question.
+/// Folders of `src/run` from the lowest layer to the highest, each with the question that it answers.
 const ROOMS: [(&str, &str); 10] = [
     ("plan", "what is asked for: plain data"),
     ("control", "who stops the run, and how long has it taken?"),
@@ -46,12 +46,12 @@ const ROOMS: [(&str, &str); 10] = [
     ("session", "how do the stages of a run follow each other?"),
     ("replicas", "how do several runs go side by side?"),
 ];
-/// Maximum number of files on a floor of a room.
+/// Maximum number of files directly in a folder of [`ROOMS`].
 const FLOOR: usize = 16;
 
-/// Maximum number of lines of a file; a longer file contains more than one idea.
+/// Maximum number of lines of a file. Longer files should be split by topic.
 const FILE_LINES: usize = 500;
-/// Maximum number of lines of a function; a longer function does more than one thing.
+/// Maximum number of lines of a function. Longer functions should be split.
 const FUNCTION_LINES: usize = 70;
 /// Words in the comment above a longer function that introduce the reason for its length.
 const LONG_BECAUSE: &str = "Long because";
@@ -182,7 +182,7 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
             }
         }
     }
-    // names that begin with a capital or call a macro are items of the crate root, not modules
+    // names that begin with a capital letter, and names of macros, are items of the crate root, not modules
     found
         .retain(|(_, name)| name.starts_with(|c: char| c.is_lowercase()) && !text.contains(&format!("crate::{name}!")));
     found
@@ -268,7 +268,7 @@ fn files_do_not_use_each_other_in_circles() {
     assert_none(PACKAGES.iter().flat_map(|root| graph::circle_faults(&sources, root)).collect());
 }
 
-/// Uses of rooms of `run` by rooms below them, and files outside of any room.
+/// Returns uses of a folder of [`ROOMS`] by a lower folder, and files of `src/run` outside of these folders.
 fn room_faults(source: &Source) -> Vec<String> {
     let place = |name: &str| ROOMS.iter().position(|(room, _)| *room == name);
     let below: Vec<_> = source.path.iter().skip(2).map(|name| name.to_string_lossy().into_owned()).collect();

@@ -10,10 +10,10 @@ const ROW: usize = 38;
 const BOX: usize = 28;
 /// Width of the picture.
 const WIDTH: usize = 960;
-/// Width of a character in a box, and of the rest of the box.
+/// Width of a character in a box, and width of a box without its text.
 const CHARACTER: usize = 8;
 const MARGIN: usize = 22;
-/// Text and boxes on light and dark pages.
+/// Style sheet with the colors of text and boxes on light and dark pages.
 const STYLE: &str = "  <style>
     rect { fill: #ffffff; stroke: #57606a; stroke-width: 1.2 } .engine { fill: #dbeafe; stroke: #1d4ed8 }
     text { font-size: 14px; fill: #1f2328; text-anchor: middle } .note { fill: #57606a; text-anchor: start }
@@ -24,8 +24,8 @@ const STYLE: &str = "  <style>
   </style>
 ";
 
-/// Draws each layer as a row of modules, the highest layer at the top. Modules of other packages than `md` have a color
-/// of their own.
+/// Draws each layer as a row of modules, the highest layer at the top. Modules of the packages below `md` have another
+/// color.
 fn drawn() -> String {
     let highest_of_others = layer("pipeline").expect("the highest module of another package");
     let height = LAYERS.len() * ROW + 44;

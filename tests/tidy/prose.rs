@@ -1,20 +1,21 @@
-//! Rules for comments and interfaces, each with a bar at the level that the code has reached.
+//! Rules for comments and interfaces. Each rule has a limit at the level that the code has reached.
 
 use super::{Source, assert_none, sources};
 
 /// Largest number of columns of a comment.
 const COLUMNS: usize = 120;
-/// Largest number of methods of a trait; a trait with more does several jobs. The operations of vectors are apart.
+/// Largest number of methods of a trait. Traits with more methods should be split. Traits of vector operations are
+/// exempt.
 const TRAIT_METHODS: usize = 26;
-/// Largest number of parameters that are tuples, in all functions together. Parameters of a kind may be a tuple;
-/// different things have names, as arguments or in a struct.
+/// Largest number of function parameters that are tuples, in all functions together. Values of the same kind may form a
+/// tuple; different values should have names, as separate arguments or in a struct.
 const TUPLE_PARAMETERS: usize = 115;
 
-/// Words that lean on something outside a sentence, if a doc comment begins with them.
+/// First words of a doc comment that refer to something outside the sentence.
 const LEANING: &str = " they those these it its their them of what none to with from where which whose as but and so that \
                        by for in on at such both neither nor than then there here this he one others other some same \
                        latter former ";
-/// Words that were names here, and the word of the field.
+/// Words that the code used before, each with the term of the field that replaces it.
 const REPLACED: [(&str, &str); 12] = [
     ("Desk", "scheduler"),
     ("Hub", "barrier"),
@@ -30,7 +31,7 @@ const REPLACED: [(&str, &str); 12] = [
     ("dilate", "scale the box"),
 ];
 
-/// Whether the first word of a doc comment leans on something outside it.
+/// Whether the first word of a doc comment refers to something outside the sentence.
 fn leans(text: &str) -> bool {
     let words = text.split(|c: char| !c.is_alphabetic() && c != '\'').filter(|word| !word.is_empty());
     let first = words.map(str::to_lowercase).find(|word| !["the", "a", "an"].contains(&word.as_str()));
@@ -77,7 +78,7 @@ fn word_faults(source: &Source) -> Vec<String> {
     faults
 }
 
-/// Number of methods of each trait, with its line.
+/// Returns the number of methods of each trait, with the line of the trait.
 fn traits(source: &Source) -> Vec<(usize, usize)> {
     let lines: Vec<&str> = source.text.lines().collect();
     let is_trait = |line: &str| line.ends_with('{') && line.split_whitespace().take(3).any(|word| word == "trait");
@@ -146,7 +147,7 @@ fn traits_and_parameters_are_small() {
     assert!(tuples <= TUPLE_PARAMETERS, "{tuples} parameters are tuples, {TUPLE_PARAMETERS} were reached before");
 }
 
-/// The checks above see what they should.
+/// Tests that the checks of this module detect violations.
 #[test]
 fn checks_can_fail() {
     let faults = |text: &str| opening_faults(&Source::new("src/a.rs", text)).len();

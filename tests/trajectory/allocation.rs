@@ -24,7 +24,7 @@ fn hold(bytes: i64) {
     });
 }
 
-/// Maximum memory (bytes) that this thread holds during `act`, beyond the memory that it held before.
+/// Returns the maximum memory (bytes) that this thread holds during `act`, beyond the memory that it held before.
 pub(crate) fn most_held<R>(act: impl FnOnce() -> R) -> i64 {
     let before = HELD.with(|held| {
         let [now, _] = held.get();
@@ -72,12 +72,12 @@ fn a_steady_frame_allocates_nothing() {
         };
         writer.write(&frame).unwrap();
     };
-    // the first calls that block allocate data of the thread for parking
+    // the first calls that block allocate data of the thread, which the standard library needs for parking
     (0..20).for_each(&mut write);
     let before = COUNT.with(Cell::get);
     (20..60).for_each(&mut write);
     assert_eq!(COUNT.with(Cell::get) - before, 0);
-    // a test of the counter itself: an allocation is counted
+    // checks the counter itself: an allocation is counted
     drop(std::hint::black_box(vec![1u8]));
     assert_eq!(COUNT.with(Cell::get) - before, 1);
 }

@@ -1,4 +1,4 @@
-//! Frames that are read in batches, and chains of trajectories.
+//! Tests of frames that are read in batches, and of chains of trajectories.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn as_batch(source: &mut dyn FrameSource, indices: &[usize], threads: usize) -> 
     pool.install(|| source.read_batch(indices, &mut frames)).map(|()| frames)
 }
 
-/// Text of all frames in all bits, or of the error. The text of a number that is not finite equals itself.
+/// Text of all numbers of all frames, or of the error. Comparing texts treats NaN as equal to itself.
 fn described(read: Result<Vec<StoredFrame>>) -> String {
     match read {
         Ok(frames) => format!("{frames:?}"),
@@ -85,7 +85,7 @@ fn a_batch_has_the_frames_that_are_read_one_by_one() {
     }
 }
 
-/// Frames that are read with a limit begin with the positions of the whole frames.
+/// Tests a limit on the number of atoms: frames begin with the positions of the whole frames.
 #[test]
 fn the_first_atoms_are_those_of_the_whole_frame() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,8 +109,9 @@ fn the_first_atoms_are_those_of_the_whole_frame() {
     }
 }
 
-/// Scale-offset with few and with many bits, with zeros, which are the filter's missing value, and with ranges that
-/// the filter stores in 32 bits; deflate with numbers that it compresses, and with numbers that it does not.
+/// Compares the decoder of md with the HDF5 library, bit for bit. Cases are the scale-offset filter with few and with
+/// many bits, with zeros, which are the missing value of the filter, and with ranges that need 32 bits; and the deflate
+/// filter with compressible and with incompressible numbers.
 #[test]
 fn the_decoder_gives_every_bit_that_the_library_gives() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +148,7 @@ fn the_decoder_gives_every_bit_that_the_library_gives() {
         let library = library.unwrap();
         let found = as_batch(open(&path).unwrap().as_mut(), &indices, 2).unwrap();
         for (index, (found, library)) in found.iter().zip(&library).enumerate() {
-            // the texts also tell 0 from -0
+            // texts also distinguish 0 from −0
             assert!(format!("{found:?}") == format!("{library:?}"), "{precision:?}: frame {index}");
         }
     }
@@ -200,7 +201,7 @@ fn the_error_of_a_batch_is_that_of_its_first_bad_frame() {
     assert!(read > 80 && refused > 80, "{read} read, {refused} refused");
 }
 
-/// Places of a file that have the data of frames. A damaged header of an HDF5 file is tested elsewhere.
+/// Byte ranges of a file that hold the data of frames. Damaged headers of HDF5 files are tested elsewhere.
 fn data_of(path: &Path, length: usize) -> Vec<std::ops::Range<usize>> {
     if path.extension().unwrap() != "h5md" {
         return std::iter::once(length / 10..length).collect();
@@ -216,7 +217,7 @@ fn data_of(path: &Path, length: usize) -> Vec<std::ops::Range<usize>> {
     chunks.map(|chunk| chunk.addr as usize..(chunk.addr + chunk.size) as usize).collect()
 }
 
-/// Reads all steps of a chain, one by one and as a batch.
+/// Reads the step numbers of all frames of a chain, one by one and as a batch.
 fn steps(chain: &mut Chain) -> Vec<usize> {
     let mut indices: Vec<usize> = (0..chain.frames()).collect();
     let single = one_by_one(chain, &indices).unwrap();
@@ -247,7 +248,8 @@ fn a_chain_has_the_frames_of_its_files_in_order() {
         assert_eq!((own.frames(), own.topology().is_some()), (5, single.topology().is_some()));
         assert_eq!((own.labels(), own.left_out()), (single.labels(), single.left_out()));
     }
-    // formats with times in f32 and in f64, a file without frames, and a topology that only a later file has
+    // a chain of formats with times in f32 and in f64, with a file without frames, and with a topology only in a later
+    // file
     let paths = ["1.xtc", "none.xtc", "2.h5md", "3.trr"].map(|name| folder.path().join(name));
     write(&paths[1], "triclinic", Precision::Decimals3, 0..0, 4);
     let mut chain = Chain::open(&paths).unwrap();
@@ -263,7 +265,8 @@ fn a_chain_has_the_frames_of_its_files_in_order() {
     assert!(Chain::open(&[]).is_err() && Chain::open(&[PathBuf::from("missing.xtc")]).is_err());
 }
 
-/// Single structures, which often have no times, are not taken for a continued run.
+/// Tests that a chain keeps all single structures. They often have no times, and must not be taken for repeated frames
+/// of a continued run.
 #[test]
 fn a_chain_of_single_frames_keeps_all_of_them() {
     let folder = tempfile::tempdir().unwrap();

@@ -48,7 +48,7 @@ fn converted(arguments: &[&str], input: &Path, output: &Path) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Message of a refusal, on one line.
+/// Returns the message of a refused conversion, joined to one line.
 #[track_caller]
 fn refused(arguments: &[&str], input: &Path, output: &Path) -> String {
     let done = run(arguments, input, output);
@@ -60,7 +60,7 @@ fn frames(path: &Path) -> Vec<StoredFrame> {
     sample::all_frames(open(path))
 }
 
-/// Largest component of the differences between positions.
+/// Largest absolute component of the differences between two sets of vectors.
 fn away(a: &[Vec3], b: &[Vec3]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).flat_map(|(a, b)| (*a - *b).to_array()).fold(0.0, |most, d| d.abs().max(most))
@@ -102,7 +102,7 @@ fn every_format_becomes_every_other() {
                 assert_eq!(found.step, expected.step, "{from} {to}");
                 assert!(away(&found.positions, &expected.positions) < tolerance, "{from} {to}");
                 assert!(found.cell.is_some());
-                // DCD holds no times: frames are evenly spaced from the first step
+                // DCD stores no times: frames are evenly spaced in time from the first step
                 let time = if [from, to].contains(&"dcd") { found.time } else { expected.time };
                 assert!((found.time - time).abs() < 1e-5, "{from} {to}: {}", found.time);
                 let held = full(from) && full(to);
@@ -125,7 +125,7 @@ fn atoms_and_frames_are_chosen() {
     let (original, _) = original(folder.path(), "triclinic", WATERS, FRAMES);
     let all = frames(&original);
     let output = folder.path().join("some.h5md");
-    // times are 0.5, 0.7, … 1.5 ps
+    // the times of the converted frames are 0.5, 0.7, … 1.5 ps
     converted(
         &["--select", "not water", "--begin", "0.7 ps", "--end", "0.0013 ns", "--stride", "2"],
         &original,
@@ -134,7 +134,7 @@ fn atoms_and_frames_are_chosen() {
     let found = frames(&output);
     let times: Vec<f64> = found.iter().map(|frame| (frame.time * 10.0).round() / 10.0).collect();
     assert_eq!(times, [0.7, 1.1]);
-    // six atoms of the chain, and the ion after the waters
+    // the selection holds six atoms of the chain, and the ion after the waters
     let chosen = |frame: &StoredFrame| [&frame.positions[..6], &frame.positions[66..]].concat();
     assert!(away(&found[0].positions, &chosen(&all[1])) < 1e-6 && away(&found[1].positions, &chosen(&all[3])) < 1e-6);
     let topology = open(&output).unwrap().topology().cloned().unwrap();
@@ -165,7 +165,7 @@ fn drifting(folder: &Path, frames: usize) -> (PathBuf, Vec<Vec<Vec3>>) {
     let mut sink = Format::of_name("x.h5md").unwrap().files.create(&path, &contents).unwrap();
     let mut all = vec![];
     for frame in 0..frames {
-        // each molecule has its own speed
+        // each molecule has its own velocity
         let moved = |(atom, r): (usize, Vec3)| {
             let way = 0.3 * frame as f64 * (1.0 - 0.2 * (atom.saturating_sub(3) / 3) as f64);
             if atom < 6 { r } else { r + vec3(way, -0.5 * way, 0.7 * way) }
@@ -243,11 +243,11 @@ fn superposed_frames_have_the_deviation_that_analyze_finds() {
         assert!(frame.cell.is_none());
     }
     assert!(expected.iter().any(|&value| value > 5e-4), "{expected:?}");
-    // velocities turn with the atoms: their scalar products with distance vectors do not change
+    // velocities rotate with the atoms, so that their scalar products with distance vectors do not change
     let before = &frames(&original)[5];
     let product = |frame: &StoredFrame| frame.velocities[1].dot(frame.positions[4] - frame.positions[0]);
     assert!((product(before) - product(&found[5])).abs() < 1e-6);
-    // the reference is a file with the same first frame as the aligned one
+    // the reference file holds the first frame, so that the result equals the trajectory aligned to its first frame
     let structure = folder.path().join("reference.pdb");
     converted(&["--frame", "2"], &original, &structure);
     converted(&["--align", "protein", "--reference", structure.to_str().unwrap()], &original, &again);
@@ -267,7 +267,7 @@ fn structures_are_written_and_read() {
     }
     let found = read_coordinates(&rst7, Some(atoms), None).unwrap();
     assert!(away(&found.positions, &frame.positions) < 1e-7);
-    // velocities have 12.7 digits in units of 20.455 Å/ps
+    // rst7 stores velocities with seven decimals in units of 20.455 Å/ps
     assert!(away(&found.velocities.unwrap(), &frame.velocities) < 1.1e-7);
     let found = read_coordinates(&pdb, Some(atoms), None).unwrap();
     assert!(away(&found.positions, &frame.positions) < 0.51e-4 && found.labels.len() == atoms);
@@ -279,7 +279,7 @@ fn structures_are_written_and_read() {
     assert_eq!((lines[1].trim(), lines.len()), ("67", 70));
     assert!(lines[3].starts_with("    1ALA     CA    2"), "{}", lines[3]);
     assert_eq!(lines[69].split_whitespace().count(), 9);
-    // a structure becomes a trajectory
+    // a structure is converted to a trajectory
     let trr = folder.path().join("x.trr");
     for from in [&rst7, &cif] {
         converted(&["--force"], from, &trr);
@@ -313,7 +313,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         assert!(message.contains(part), "{part}: {message}");
         assert_eq!(names(folder.path()), before, "{part}");
     }
-    // a damaged frame aborts the conversion, and no result is left
+    // a damaged frame aborts the conversion, and no output file is left
     let mut bytes = fs::read(path("a.xtc")).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle..middle + 40].fill(255);
@@ -331,7 +331,7 @@ fn memory_does_not_grow_with_the_frames() {
     let [many, output] = ["many.dcd", "out.trr"].map(|name| folder.path().join(name));
     converted(&[], &original, &many);
     let bytes = fs::read(&many).unwrap();
-    // the cell, x, y and z are each enclosed by two lengths
+    // in a DCD frame the record of the cell, and of x, y and z, has a length before and after it
     let (header, two) = bytes.split_at(bytes.len() - 2 * (8 + 48 + 3 * (8 + 4 * ATOMS)));
     let memory = [4, 400].map(|count: usize| {
         fs::write(&many, [header, &two.repeat(count / 2)].concat()).unwrap();
@@ -342,12 +342,12 @@ fn memory_does_not_grow_with_the_frames() {
             assert_eq!(convert(source.as_mut(), &mut [], target, &frames).unwrap().frames, count);
         })
     });
-    // 400 frames are 14 MB; only the offset of each frame is kept in memory
+    // 400 frames have 14 MB; only the offset of each frame is kept in memory
     assert!(memory[0] > 12 * ATOMS as i64 && memory[1] - memory[0] < 12 * ATOMS as i64, "{memory:?}");
 }
 
-/// Converts structures of the golden systems with their topologies. If both files have atom names, the order of atoms
-/// is compared.
+/// Tests that structures whose atoms have another order than the topology are refused. The order is compared if both
+/// files have atom names.
 #[test]
 fn other_orders_of_atoms_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -366,7 +366,7 @@ fn other_orders_of_atoms_are_refused() {
     assert_eq!(check(&good), Ok(()));
     let mut lines: Vec<String> = good.lines().map(str::to_owned).collect();
     let atom = |lines: &[String], name: &str| lines.iter().position(|line| line.get(12..16) == Some(name)).unwrap();
-    // other names in the same order are accepted
+    // different names in the same order are accepted
     let renamed = good.replace(" HA ", " HX ");
     assert!(renamed != good);
     assert_eq!(check(&renamed), Ok(()));

@@ -1,4 +1,4 @@
-//! Cost of writing a frame: `cargo test --release --test trajectory cost -- --ignored --nocapture`.
+//! Measures the cost of writing a frame: `cargo test --release --test trajectory cost -- --ignored --nocapture`.
 
 use std::time::Instant;
 
@@ -61,7 +61,8 @@ fn cost_of_a_frame_of_24000_atoms() {
                     forces: &[],
                     observables: &sample::values(step as usize),
                 };
-                // a run computes between frames, so the writer must not wait for itself
+                // only the first two frames count for the caller: in a run the writer has time between frames, so that
+                // the caller does not wait
                 let before = Instant::now();
                 writer.write(&frame).unwrap();
                 if step < 2 {

@@ -1,4 +1,4 @@
-//! Flushed frames are never lost, even if the writer is killed at any moment or the disk is full.
+//! Tests that flushed frames are never lost, even if the writer is killed at any moment or the disk is full.
 //!
 //! The writer runs in a child process: this test binary runs again with only the test that writes.
 
@@ -68,7 +68,7 @@ fn writer_command(program: &mut Command, path: &Path, name: &str) -> Child {
         .unwrap()
 }
 
-/// Last number of frames on disk that the child printed.
+/// Returns the last number of frames on disk that the child has printed.
 fn last_reported(lines: impl Iterator<Item = String>) -> usize {
     lines.filter_map(|line| line.split("on disk: ").nth(1)?.trim().parse().ok()).last().unwrap_or(0)
 }

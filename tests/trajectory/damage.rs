@@ -1,4 +1,4 @@
-//! Damaged files: damaged frames are found, and undamaged frames are saved.
+//! Tests of damaged files: damaged frames are found, and undamaged frames are recovered.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn damaged_frames_are_found_and_the_others_saved() {
     }
 }
 
-/// Makes each object of the file unreadable in turn. Frames that do not need this object must be saved.
+/// Makes each object of the file unreadable in turn. Frames that do not need this object must be recovered.
 #[test]
 fn damaged_headers_do_not_lose_the_frames() {
     let directory = tempfile::tempdir().unwrap();
@@ -86,12 +86,12 @@ fn damaged_headers_do_not_lose_the_frames() {
             saved += 1;
         }
     }
-    // velocity, force, image, four observables and their groups, checksum, seed
+    // frames do not need the objects of velocity, force, image, four observables and their groups, checksum, seed
     println!("{saved} of {} damaged objects cost no frame", headers.len());
     assert!(saved >= 12, "{saved} of {}", headers.len());
 }
 
-/// Tests a kill after the writer has opened the file and before readers can open the file.
+/// Tests a kill between the moment when the writer opens the file and the moment when readers can open the file.
 #[test]
 fn a_file_killed_while_it_was_opened_is_recognised() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! H5MD files as other programs write them: intervals instead of arrays of times, fixed boxes, atoms in any order of
-//! their ids, and other units.
+//! Tests of H5MD files as other programs write them: with intervals instead of arrays of times, fixed boxes, atoms in
+//! any order of their ids, and other units.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use md::vec3::{Vec3, vec3};
 
 const ATOMS: usize = 4;
 const FRAMES: usize = 3;
-/// Relative tolerance: Å, ps and kcal/mol in f64 are converted with a few roundings.
+/// Relative tolerance: converting Å, ps and kcal/mol in f64 has a few rounding errors.
 const ROUNDING: f64 = 1e-12;
 
 /// Position (nm) of the atom with number `id`.
@@ -82,7 +82,7 @@ fn intervals_numbers_and_units_are_taken_as_they_are() {
         let force = group.create_group("force").unwrap();
         unit(&values(&force, &[0, 1, 2], ids, position), "kcal mol-1 Angstrom-1");
         scalar(&force, "step", 50i64, 100);
-        // the same rectangular box for all frames
+        // all frames have the same rectangular box
         let edges = group.create_group("box").unwrap().new_dataset_builder().with_data(&[30f32, 40.0, 50.0]);
         unit(&edges.create("edges").unwrap(), "Angstrom");
     }
@@ -111,7 +111,7 @@ fn boxes_in_any_orientation_are_turned_with_the_atoms() {
     {
         let group = create(&path, [0, 1, 2, 3], Some("A"));
         let edges = group.create_group("box/edges").unwrap();
-        // lattice vectors along y, z and x: (x, y, z) becomes (y, z, x)
+        // lattice vectors along y, z and x: the reader must rotate (x, y, z) to (y, z, x)
         let rows = [[0.0, 30.0, 0.0], [0.0, 10.0, 40.0], [50.0, 0.0, 0.0]];
         let array = ndarray::Array3::from_shape_fn((FRAMES, 3, 3), |(_, i, j)| rows[i][j]);
         edges.new_dataset_builder().with_data(&array).create("value").unwrap();

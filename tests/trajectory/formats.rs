@@ -24,7 +24,7 @@ const FORMATS: [&str; 5] = ["xtc", "dcd", "trr", "nc", "pdb"];
 
 fn tolerance(extension: &str, precision: Precision, atoms: usize) -> f64 {
     match (extension, precision) {
-        // XTC does not round up to nine atoms
+        // XTC does not round positions of up to nine atoms
         ("xtc", Precision::Decimals4) if atoms > 9 => 0.5e-4 + SINGLE,
         ("xtc", _) if atoms > 9 => 0.5e-3 + SINGLE,
         ("pdb", _) => 0.5e-4 + SINGLE,
@@ -32,7 +32,7 @@ fn tolerance(extension: &str, precision: Precision, atoms: usize) -> f64 {
     }
 }
 
-/// Tolerance of cell vectors in nm: edges are f32; PDB has three decimals of 1 Å and two of 1°.
+/// Tolerance of cell vectors in nm: edges are in f32; PDB has three decimals in Å and two in degrees.
 fn cell_tolerance(extension: &str) -> f64 {
     if extension == "pdb" { 1e-4 + 0.005f64.to_radians() * 6.0 } else { 1e-6 }
 }
@@ -47,13 +47,13 @@ fn fields(extension: &str) -> Fields {
     Fields { velocities: held, forces: held, image: false }
 }
 
-/// Time of a frame that the format can express. DCD gives the step times the timestep, which differs from the times
-/// of the sample.
+/// Time (ps) of a frame as the format stores it. DCD stores step numbers and a timestep, whose product differs from the
+/// times of the sample.
 fn time(extension: &str, frame: usize) -> f64 {
     if extension == "dcd" { sample::step(frame) as f64 * 0.002 } else { sample::time(frame) }
 }
 
-/// Calls `act` with the contents of the sample's files.
+/// Calls `act` with the contents from which the writers of the sample create files.
 fn with_contents<R>(
     (topology, extension): (&Topology, &str),
     kind: &str,
@@ -121,7 +121,7 @@ fn assert_contents(path: &Path, kind: &str, frames: usize, atoms: usize, toleran
             (fields.forces, &found.forces, sample::forces(frame, atoms)),
         ] {
             assert_eq!(vectors.len(), if held { atoms } else { 0 });
-            // rounding to f32, and rounding of AMBER's unit factor
+            // the tolerance is the rounding to f32, and the rounding of AMBER's unit factor
             let close = |(a, b): (&Vec3, Vec3)| (*a - b).norm() <= 2e-7 * b.norm();
             assert!(vectors.iter().zip(expected).all(close), "{extension}: frame {frame}");
         }
@@ -137,7 +137,7 @@ fn every_position_comes_back() {
         let path = folder.path().join("a").with_extension(extension);
         for kind in sample::CELLS {
             for precision in [Precision::Decimals3, Precision::Decimals4, Precision::Lossless] {
-                // seven atoms, which XTC does not pack, and 307 atoms
+                // seven atoms, which XTC does not compress, and 307 atoms
                 for waters in [0, 100] {
                     let (mut sink, atoms) = create(&path, kind, precision, waters);
                     write(sink.as_mut(), kind, 0..5, atoms);
@@ -150,8 +150,8 @@ fn every_position_comes_back() {
     }
 }
 
-/// XTC packs positions by the distances between consecutive atoms. Dense, sparse, mixed and distant atoms are
-/// therefore encoded in different ways.
+/// Tests XTC, which encodes positions by the distances between consecutive atoms, with dense, sparse, mixed and distant
+/// atoms.
 #[test]
 fn positions_of_every_spread_are_packed() {
     let folder = tempfile::tempdir().unwrap();
@@ -186,7 +186,7 @@ fn positions_of_every_spread_are_packed() {
         for (case, positions) in frames.iter().enumerate() {
             trajectory.read(case, &mut found).unwrap();
             for (r, expected) in found.positions.iter().zip(positions) {
-                // half a unit, and rounding to f32 before and after
+                // the tolerance is half a unit of the last decimal, and rounding to f32 before and after
                 let tolerance = 0.5e-3 + 3e-7 * expected.norm();
                 assert!((*r - *expected).to_array().iter().all(|d| d.abs() <= tolerance), "{case}: {r:?} {expected:?}");
             }
@@ -316,7 +316,7 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
         }
         let described = files.describe(&path).unwrap();
         assert!(described.lines.iter().any(|(_, value)| value.contains("incomplete frame")), "{described:?}");
-        // the second frame cannot be read: its first number, or the first of its positions, is changed
+        // damages the second frame: its first number, or the first of its positions
         let mut bytes = good.clone();
         let find = |from: usize, mark: &[u8]| (from..).find(|&at| good[at..].starts_with(mark)).unwrap();
         let frame = good.len() - third as usize;
@@ -324,7 +324,7 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
             "xtc" => (find(third as usize / 3, &[0, 0, 7, 203]), "a frame begins with"),
             "trr" => (find(third as usize / 3, &[0, 0, 7, 201]), "a frame begins with"),
             "dcd" => (find(third as usize / 3 + 90, &[48, 0, 0, 0]), "record"),
-            // the offset is after time and step
+            // offset of the positions, after time and step
             "nc" => (good.len() - 3 * frame + 12, "not finite"),
             _ => (find(third as usize / 3, b"ATOM  ") + 34, "the columns"),
         };

@@ -1,4 +1,4 @@
-//! Trajectories that other programs have written (`golden/make.py`). Every number follows from the formula in
+//! Tests of trajectories that other programs have written (`golden/make.py`). All numbers follow from the formula in
 //! `golden/make.py`.
 
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use md::vec3::{Vec3, vec3};
 
 /// Number of frames in each file.
 const FRAMES: usize = 3;
-/// Tolerance in nm. Positions below 50 Å in f32 are off by at most 2⁻¹⁹ Å. With the rounding error of the conversion
-/// from Å, the error is at most 3e-7 nm.
+/// Tolerance in nm. Positions below 50 Å in f32 have an error of at most 2⁻¹⁹ Å. With the rounding error of the
+/// conversion from Å, the error is at most 3e-7 nm.
 const SINGLE: f64 = 3e-7;
 
 fn golden(name: &str) -> PathBuf {
@@ -27,14 +27,15 @@ fn cell() -> PeriodicCell {
     PeriodicCell::from_rows([vec3(3.0, 0.0, 0.0), vec3(1.0, 4.0, 0.0), vec3(-1.0, 1.0, 5.0)]).unwrap()
 }
 
-/// Asserts the frames of `file`: positions to `tolerance` (nm), steps and times as `at` returns them.
+/// Asserts the frames of `file`: positions to within `tolerance` (nm), and steps and times as `at` returns them for a
+/// frame number.
 #[track_caller]
 fn assert_frames(file: &str, atoms: usize, periodic: bool, tolerance: f64, at: impl Fn(usize) -> (i64, f64)) {
     let mut trajectory = open(&golden(file)).unwrap();
     assert_eq!((trajectory.frames(), trajectory.atoms()), (FRAMES, atoms), "{file}");
     assert!(trajectory.topology().is_none(), "{file}");
     let mut found = StoredFrame::default();
-    // read out of order, because frames do not depend on earlier frames
+    // frames are read out of order, because reading one must not depend on the preceding ones
     for frame in [1, 0, 2] {
         trajectory.read(frame, &mut found).unwrap();
         assert_eq!(found.positions.len(), atoms);
@@ -43,7 +44,7 @@ fn assert_frames(file: &str, atoms: usize, periodic: bool, tolerance: f64, at: i
             assert!(away.iter().all(|d| d.abs() <= tolerance), "{file} frame {frame} atom {atom}: {r:?}");
         }
         let (step, time) = at(frame);
-        // times and timesteps are f32
+        // times and timesteps are in f32
         assert!(
             found.step == step && (found.time - time).abs() <= 1e-6 * time,
             "{file}: {} {}",
@@ -62,12 +63,12 @@ fn assert_frames(file: &str, atoms: usize, periodic: bool, tolerance: f64, at: i
 
 #[test]
 fn xtc_of_other_programs() {
-    // half a unit of the last decimal, and f32
+    // the tolerance is half a unit of the last decimal, and rounding to f32
     for (file, atoms, tolerance) in [
         ("mdanalysis.xtc", 24, 0.5e-3 + SINGLE),
         ("mdtraj.xtc", 24, 0.5e-3 + SINGLE),
         ("mdanalysis-fine.xtc", 24, 0.5e-4 + SINGLE),
-        // XTC does not round up to nine atoms
+        // XTC does not round positions of up to nine atoms
         ("mdanalysis-plain.xtc", 5, SINGLE),
     ] {
         assert_frames(file, atoms, true, tolerance, |frame| (frame as i64, 0.5 * frame as f64));
@@ -78,7 +79,7 @@ fn xtc_of_other_programs() {
 fn dcd_of_other_programs() {
     assert_frames("mdanalysis.dcd", 24, true, SINGLE, |frame| (frame as i64, 0.5 * frame as f64));
     assert_frames("mdanalysis-vacuum.dcd", 5, false, SINGLE, |frame| (frame as i64, 0.5 * frame as f64));
-    // MDTraj writes a timestep of one unit of time, 0.0489 ps, regardless of the times
+    // MDTraj writes a timestep of one AKMA time unit, 0.0489 ps, regardless of the times
     let unit = 0.048_888_213;
     assert_frames("mdtraj.dcd", 24, true, SINGLE, |frame| (frame as i64, unit * frame as f64));
     let at = |frame: usize| (1000 + 250 * frame as i64, 2.0 + 0.5 * frame as f64);
@@ -90,7 +91,7 @@ fn dcd_of_other_programs() {
     assert!(message.contains("3 atoms are fixed"), "{message}");
 }
 
-/// Asserts velocities (nm/ps) and forces (kJ/mol/nm) of `make_more.py`.
+/// Asserts the velocities (nm/ps) and forces (kJ/mol/nm) that `make_more.py` has written.
 #[track_caller]
 fn assert_vectors(file: &str, atoms: usize) {
     let (mut trajectory, mut found) = (open(&golden(file)).unwrap(), StoredFrame::default());
@@ -115,7 +116,7 @@ fn trr_of_other_programs() {
             assert_vectors(file, 24);
         }
     }
-    // values have 64 bits, and frames without positions lie between the others
+    // numbers have 64 bits, and frames without positions lie between the frames with positions
     assert_frames("double.trr", 7, true, 1e-12, |frame| (1000 + 250 * frame as i64, 2.0 + 0.5 * frame as f64));
     assert_vectors("double.trr", 7);
 }
@@ -127,7 +128,7 @@ fn netcdf_of_other_programs() {
     assert_frames("mdtraj.nc", 24, true, SINGLE, at);
     assert_frames("mdanalysis.ncdf", 24, true, SINGLE, at);
     assert_vectors("mdanalysis.ncdf", 24);
-    // CDF-1, CDF-2, CDF-5; positions in 64 bits
+    // NetCDF in the variants CDF-1, CDF-2 and CDF-5, with positions in 64 bits
     for file in ["scaled-1.nc", "scaled-2.nc", "scaled-5.nc"] {
         assert_frames(file, 7, true, 1e-12, at);
         assert_vectors(file, 7);
@@ -152,14 +153,14 @@ fn hdf5_of_other_programs() {
 
 #[test]
 fn pdb_of_other_programs() {
-    // neither program writes times
+    // neither MDAnalysis nor MDTraj writes times to PDB files
     for file in ["mdanalysis.pdb", "mdtraj.pdb"] {
         assert_frames(file, 24, true, 0.5e-4 + SINGLE, |frame| (frame as i64, frame as f64));
     }
 }
 
-/// A killed writer leaves an old count of frames in the header. NetCDF also has a value for files that are still
-/// being written.
+/// Tests that readers ignore the count of frames in the header, because a killed writer leaves an old count. NetCDF
+/// also has a special value for files that are still being written.
 #[test]
 fn counts_of_frames_in_headers_do_not_count() {
     let folder = tempfile::tempdir().unwrap();
@@ -186,8 +187,8 @@ fn counts_of_frames_in_headers_do_not_count() {
     }
 }
 
-/// Systems of more than 300 million atoms begin frames with another number and have lengths of 64 bits (GROMACS
-/// 2023).
+/// Tests both kinds of XTC. Frames of more than 300 million atoms begin with another magic number and have lengths of
+/// 64 bits (GROMACS 2023).
 #[test]
 fn xtc_of_both_kinds() {
     const LENGTH: usize = 88;

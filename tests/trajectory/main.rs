@@ -1,4 +1,4 @@
-//! Trajectory files read by other readers: through HDF5, through Python's readers, and after a kill.
+//! Tests of trajectory files: read with the HDF5 library, with Python's readers, and after a kill of the writer.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, reason = "tests stop at the first surprise")]
 

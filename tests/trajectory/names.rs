@@ -1,10 +1,10 @@
-//! Atom names for trajectories from files without a force field: a PSF file alone, and structures.
+//! Tests of atom names for trajectories, from files without a force field: a PSF file alone, and structures.
 
 use std::path::Path;
 
 use assert_cmd::Command;
 
-/// Two molecules of two united carbons each.
+/// Two molecules, each of two united-atom carbons.
 const PSF: &str = "\
 PSF
 
@@ -28,7 +28,7 @@ PSF
 
 ";
 
-/// The first molecule lies across the boundary of the cell.
+/// Coordinates in which the first molecule lies across the boundary of the cell.
 const GRO: &str = "\
 two molecules
     4
@@ -57,8 +57,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// The radius of gyration of one molecule is half of its length: 0.075 nm if whole, 0.925 nm if broken across the
-/// cell.
+/// Tests the bonds of a PSF file by the radius of gyration of one molecule, which is half of its length: 0.075 nm if
+/// the molecule is made whole, 0.925 nm if it is broken across the cell.
 #[test]
 fn a_psf_file_needs_no_parameters_and_has_bonds() {
     let folder = folder();
@@ -90,7 +90,7 @@ fn structures_give_names_and_say_that_bonds_are_not_known() {
     }
 }
 
-/// CONECT records are used as bonds if they join all atoms of every residue.
+/// Tests that CONECT records are used as bonds if they join all atoms of every residue.
 #[test]
 fn conect_records_are_bonds_where_none_is_missing() {
     let folder = folder();
@@ -100,13 +100,13 @@ fn conect_records_are_bonds_where_none_is_missing() {
         std::fs::write(folder.path().join(name), format!("{atoms}END\n{bonds}")).unwrap();
         md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", name, "--select", "resid 1", "--force"])
     };
-    // one record for each direction, as programs write them, and an atom that does not exist
+    // each bond has one record per direction, as programs write them, and one record names an atom that does not exist
     let all = "CONECT    1    2\nCONECT    2    1\nCONECT    3    4    9\n";
     let (code, text) = rg("all.pdb", all);
     assert!(code == Some(0) && text.contains("0.075") && !text.contains("unknown"), "{text}");
     let (code, text) = rg("some.pdb", "CONECT    1    2\n");
     assert!(code == Some(0) && text.contains("unknown"), "{text}");
-    // a serial number that two atoms share is not usable
+    // CONECT records cannot be used if two atoms share a serial number
     let twice = atoms.replace("    3  C1 ", "    1  C1 ");
     assert_ne!(twice, atoms);
     std::fs::write(folder.path().join("twice.pdb"), format!("{twice}END\n{all}")).unwrap();

@@ -1,5 +1,5 @@
-//! Files of other programs that are not among the golden files. The tests make these files byte by byte, and the
-//! reader must return their contents.
+//! Tests of files of other programs that are not among the golden files. The tests write the files byte by byte and
+//! compare what the reader returns.
 
 use std::fs;
 use std::io::Write;
@@ -12,8 +12,8 @@ use md::vec3::vec3;
 
 use crate::sample;
 
-/// Tolerance in nm. f32 has 24 bits, so coordinates below 200 Å are off by up to 2⁻¹⁷ Å, and distances by up to 2√3 ·
-/// 2⁻¹⁷ Å = 3e-6 nm.
+/// Tolerance in nm. f32 has 24 bits, so coordinates below 200 Å have errors of up to 2⁻¹⁷ Å, and distances of up to 2√3
+/// · 2⁻¹⁷ Å = 3e-6 nm.
 const SINGLE: f64 = 3e-6;
 
 #[track_caller]
@@ -27,7 +27,7 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Little-endian DCD file with the given title record, whose length is given separately.
+/// Returns a little-endian DCD file. `title` holds the title record and the length that the file states for it.
 fn dcd(version: i32, cell: Option<[f64; 6]>, title: (&[u8], usize), frames: &[Vec<[f32; 3]>]) -> Vec<u8> {
     let mut bytes = vec![];
     let mut record = |content: &[u8], length: usize| {
@@ -63,8 +63,9 @@ fn dcd(version: i32, cell: Option<[f64; 6]>, title: (&[u8], usize), frames: &[Ve
 
 const TITLE: &[u8] = &[0; 4];
 
-/// Lattices of three edges L with an angle of cosine c between any two, turned so that their matrix is symmetric: x
-/// on the diagonal and y off the diagonal, with x - y = L √(1 - c) and x + 2y = L √(1 + 2c).
+/// Tests lattices with three edges L and the same angle between any two, whose cosine is c. The lattices are rotated so
+/// that their matrix is symmetric: x on the diagonal and y off the diagonal, with x − y = L √(1 − c) and
+/// x + 2y = L √(1 + 2c).
 #[test]
 fn shape_matrices_turn_cell_and_positions() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +83,7 @@ fn shape_matrices_turn_cell_and_positions() {
         let found = frames(&file(folder.path(), "shape.dcd", &bytes)).remove(0);
         let cell = found.cell.unwrap();
         let (lengths, angles) = cell.lengths_angles();
-        // edges and angles of reduced cells: an angle of 60° stays or becomes its supplement
+        // edges and angles of the reduced cell: an angle of 60° stays, or becomes its supplement of 120°
         assert!(lengths.iter().all(|edge| (edge - 0.1 * length).abs() < 1e-6), "{version} {length}: {lengths:?}");
         let right = angles.iter().all(|found| (found - angle).abs().min((180.0 - found - angle).abs()) < 1e-5);
         assert!(right, "{version} {length}: {angles:?}");
@@ -120,7 +121,7 @@ fn titles_of_other_lengths_than_announced_are_read() {
     for lines in [0usize, 1, 2, 3, 5] {
         let mut title = (lines as i32).to_le_bytes().to_vec();
         title.extend(vec![b'x'; 80 * lines]);
-        // the right length, and the length of two lines regardless of the title
+        // the length of the title record is right, or is that of two lines regardless of the title
         for length in [title.len(), 164] {
             let bytes = dcd(24, None, (&title, length), &[frame.clone(), frame.clone()]);
             let path = file(folder.path(), "title.dcd", &bytes);
@@ -188,7 +189,7 @@ fn models_without_their_ends_are_frames() {
             assert_pdb(&file(folder.path(), "models.pdb", text.as_bytes()), count, &text);
         }
     }
-    // a model with fewer atoms than the others is not silently accepted as a frame
+    // a model with fewer atoms than the others must not be accepted as a frame without a message
     let cut = format!("{}{model}{}", all(model, "ENDMDL\n"), atoms(0).lines().next().unwrap());
     let path = file(folder.path(), "cut.pdb", cut.as_bytes());
     let mut trajectory = open(&path).unwrap();
@@ -228,11 +229,11 @@ fn any_record_begins_a_pdb() {
         let text = format!("{first}{CELL}{}END\n", atoms(0));
         let path = file(folder.path(), "first.pdb", text.as_bytes());
         assert_pdb(&path, 1, first);
-        // the file is read as a trajectory and as coordinates
+        // PDB files can be read as a trajectory and as coordinates
         assert_eq!(Format::of_file(&path).unwrap().name, "PDB", "{first}");
         assert_eq!(md::format::read_coordinates(&path, Some(2), None).unwrap().labels[1].name.as_str(), "C2");
     }
-    // titles of other formats may look like PDB records
+    // the title of a file in another format may look like a PDB record
     let rst7 = "REMARK of a title\n    2\n   1.0000000   2.0000000   3.0000000   4.0000000   5.0000000   6.0000000\n";
     let found = frames(&file(folder.path(), "x.rst7", rst7.as_bytes())).remove(0);
     assert!((found.positions[1] - vec3(0.4, 0.5, 0.6)).norm() < 1e-12);
@@ -243,16 +244,16 @@ fn long_numbers_move_columns_or_not() {
     let folder = tempfile::tempdir().unwrap();
     let tail = "       1.000   2.000   3.000  1.00  0.00           C";
     for (text, name) in [
-        // five digits, hybrid-36, hexadecimal, overflow
+        // serial numbers of five digits, in hybrid-36, hexadecimal, and beyond the width of the column
         (format!("ATOM  99999  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  A0000  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  186a0  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  *****  C5  CHN AA000{tail}"), "C5"),
-        // six digits from the sixth or seventh column on, with all other columns in place
+        // serial numbers of six digits from the sixth or seventh column on, with all other columns unchanged
         (format!("ATOM 100000  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  100000 C5  CHN A   1{tail}"), "C5"),
         (format!("HETATM100000 C5  CHN A   1{tail}"), "C5"),
-        // all later columns are shifted
+        // a serial number of six digits that shifts all later columns
         (format!("ATOM  100000  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  1000000  C5  CHN A   1{tail}"), "C5"),
         (format!("HETATM100000  C5  CHN A   1{tail}"), "C5"),
@@ -380,7 +381,7 @@ fn fill_values_of_netcdf_are_missing_values() {
     let folder = tempfile::tempdir().unwrap();
     let found = frames(&written(folder.path(), "x.nc", &[FILL, FILL, FILL], false));
     assert_eq!(found.iter().map(|frame| frame.time).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
-    // a position that consists of fill values
+    // one position consists of fill values
     let path = written(folder.path(), "y.nc", &[0.0], false);
     let bytes = fs::read(&path).unwrap();
     let position = (frames(&path)[0].positions[3].x * 10.0) as f32;
@@ -388,7 +389,7 @@ fn fill_values_of_netcdf_are_missing_values() {
     let mut trajectory = open(&file(folder.path(), "z.nc", &filled)).unwrap();
     let error = trajectory.read(0, &mut StoredFrame::default()).unwrap_err().to_string();
     assert!(error.contains("atom 4 is missing"), "{error}");
-    // values that begin inside the header
+    // the header states that the values of a variable begin inside the header
     let at = bytes.windows(10).position(|part| part == b"picosecond").unwrap() + 12 + 8;
     let mut inside = bytes.clone();
     inside[at..at + 8].fill(0);

@@ -1,5 +1,5 @@
-//! Loss of power: the disk may hold any part of the data that was written after the last sync. Sectors may be written
-//! in any order.
+//! Tests of a loss of power: the disk may hold any part of the data that was written after the last sync. Sectors may
+//! be written in any order.
 //!
 //! A child (this test binary again) writes a trajectory while a library, loaded before the C library, records every
 //! write. The test builds possible disk contents from the file at a sync. Each sector has its contents at the sync or
@@ -20,8 +20,8 @@ use crate::sample;
 const PATH: &str = "MD_TEST_RECORD";
 const KIND: &str = "triclinic";
 const WATERS: usize = 12;
-/// Frames at which the child syncs: the first frames, a few frames, and the frame at which the chunk index gets
-/// another level.
+/// Numbers of frames after which the child syncs: the first frames, a few frames, and the number at which HDF5's chunk
+/// index gets another level.
 const SYNCS: [usize; 5] = [0, 1, 9, 60, 150];
 /// Number of frames between the last sync and the close.
 const TAIL: usize = 30;
@@ -29,7 +29,7 @@ const TAIL: usize = 30;
 const SECTOR: u64 = 512;
 /// Bytes that the operating system passes to the disk in one piece.
 const PAGE: u64 = 4096;
-/// Number of images after each sync.
+/// Number of simulated disk images after each sync.
 const IMAGES: u64 = 40;
 
 #[test]
@@ -57,7 +57,7 @@ fn journal(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{}.journal", path.file_name().unwrap().to_str().unwrap()))
 }
 
-/// Recorded write.
+/// A write that the library has recorded.
 struct Write<'a> {
     offset: u64,
     bytes: &'a [u8],
@@ -82,8 +82,8 @@ fn random(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Builds the file at a sync with a part of the later writes. Power is lost at a random write. Each page (or sector)
-/// has its oldest contents, its newest contents, or its contents at a random time in between. One image in four
+/// Builds the file at a sync with a part of the later writes. The power is lost at a random write. Each page (or
+/// sector) has its oldest contents, its newest contents, or its contents at a random time in between. One image in four
 /// contains only the large writes, and one in four only the small writes.
 fn image(at_sync: &[u8], writes: &[Write<'_>], seed: u64) -> Vec<u8> {
     let mut image = at_sync.to_vec();

@@ -1,5 +1,5 @@
-//! MDAnalysis, MDTraj and h5py read the same numbers. The test is skipped if Python or one of these packages is
-//! missing, unless `MD_REQUIRE_PYTHON=1`.
+//! Tests that MDAnalysis, MDTraj and h5py read the same numbers. The test is skipped if Python or one of these packages
+//! is missing, unless `MD_REQUIRE_PYTHON=1`.
 
 use std::path::Path;
 use std::process::Command;
@@ -43,7 +43,7 @@ fn expected(file: &Path, kind: &str) -> serde_json::Value {
         "bonds": topology.connectivity,
         "chains": 2,
         "input": sample::provenance().input,
-        // tolerance of a position: as in the round trip, with a margin for readers that compute in f32
+        // tolerance of a position, as in the tests of `round_trip.rs`, with a margin for readers that compute in f32
         "position_tolerance": 0.5e-3 + 1e-6,
     })
 }
@@ -60,7 +60,7 @@ fn python_readers_agree() {
         let (mut writer, atoms) = create(&path, kind, Precision::Decimals3, WATERS);
         write(&mut writer, kind, 0..FRAMES, atoms);
         writer.sync().unwrap();
-        // the repaired file of a killed run
+        // a file whose writer was killed, after repair
         let crashed = directory.path().join(format!("{kind}-crashed.h5md"));
         std::fs::copy(&path, &crashed).unwrap();
         std::os::unix::fs::symlink(&crashed, crashed.with_extension("h5")).unwrap();

@@ -11,14 +11,14 @@ use ndarray::Array3;
 
 use crate::sample;
 
-/// f32 has 24 bits: numbers below 8 are off by at most 2⁻²² = 2.4e-7
+/// Tolerance of numbers below 8 in f32, which has 24 bits: the error is at most 2⁻²² = 2.4e-7.
 const SINGLE: f64 = 3e-7;
 
 /// Maximum error of a stored position in nm.
 fn position_tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Raw | Precision::Lossless => SINGLE,
-        // half a unit of the last stored decimal, and rounding of the minimum that is subtracted
+        // half a unit of the last stored decimal, and the rounding error of the minimum that the filter subtracts
         Precision::Decimals3 => 0.5e-3 + SINGLE,
         Precision::Decimals4 => 0.5e-4 + SINGLE,
     }
@@ -79,7 +79,7 @@ pub(crate) fn assert_contents(path: &Path, kind: &str, precision: Precision, fra
             "position",
         );
         assert_vectors(&velocities, frame, &sample::velocities(frame, atoms), SINGLE, "velocity");
-        // forces reach 617 kJ/mol/nm, so the rounding error of f32 is up to 2⁻²⁴ · 1024
+        // forces reach 617 kJ/mol/nm, so that the rounding error of f32 is up to 2⁻²⁴ · 1024 kJ/mol/nm
         assert_vectors(&forces, frame, &sample::forces(frame, atoms), 6.2e-5, "force");
     }
     let Some(first_cell) = sample::cell(kind, 0) else {
@@ -93,7 +93,7 @@ pub(crate) fn assert_contents(path: &Path, kind: &str, precision: Precision, fra
         let cell = sample::cell(kind, frame).unwrap();
         assert_vectors(&edges, frame, &cell.rows(), SINGLE, "edge");
         for axis in 0..3 {
-            // angles are near 90°, so the rounding error of f32 is up to 2⁻²⁴ · 128
+            // angles are near 90°, so that the rounding error of f32 is up to 2⁻²⁴ · 128 degrees
             assert!(close(angles[[frame, axis]], first_cell.lengths_angles().1[axis], 7.7e-6));
         }
         for (atom, image) in sample::unwrapped(kind, frame, atoms).1.into_iter().enumerate() {
@@ -112,7 +112,7 @@ fn every_number_comes_back() {
             write(&mut writer, kind, 0..7, atoms);
             assert_eq!(writer.close().unwrap().count, 7);
             if kind == "none" {
-                // without a cell there are no images
+                // a file without a cell has no images
                 let file = hdf5::File::open(&path).unwrap();
                 assert!(!file.link_exists("particles/trajectory/image"));
             }
@@ -131,7 +131,7 @@ fn the_reader_gives_everything_back() {
         let (mut writer, atoms) = create(&path, kind, Precision::Decimals3, 5);
         write(&mut writer, kind, 0..4, atoms);
         writer.sync().unwrap();
-        // the file of a killed run is read too
+        // a file whose writer was killed can be read, too
         let crashed = directory.path().join("crashed.h5md");
         std::fs::copy(&path, &crashed).unwrap();
         writer.close().unwrap();
@@ -177,7 +177,7 @@ fn cut_and_continued() {
         let mut writer = TrajectoryWriter::append(&path, Some(extent)).unwrap();
         assert_eq!(writer.run_id(), sample::provenance().run_id);
         assert_eq!(writer.observables(), sample::observables());
-        // the first of these frames is stored already and must not be duplicated
+        // the first of the frames after a restart is already stored and must not be duplicated
         write(&mut writer, "triclinic", keep.max(1) - usize::from(keep > 0)..12, atoms);
         if keep == 0 {
             sample::with_frame("triclinic", 0, atoms, |f| assert_eq!(writer.write(f).unwrap_err().exit_code(), 1));
@@ -238,7 +238,8 @@ fn other_frames_are_not_continued() {
     TrajectoryWriter::append(&path, Some(mine)).unwrap();
 }
 
-/// Atoms without bonds, with positions only, at coordinates beyond the usual range of rounding.
+/// Tests atoms without bonds, with positions only, at coordinates beyond the range in which the error stays below half
+/// a unit.
 #[test]
 fn bare_atoms_far_apart() {
     for precision in [Precision::Raw, Precision::Lossless, Precision::Decimals3, Precision::Decimals4] {
@@ -274,7 +275,7 @@ fn bare_atoms_far_apart() {
             writer.close().unwrap();
             let stored =
                 hdf5::File::open(&path).unwrap().dataset("coordinates").unwrap().read::<f32, ndarray::Ix3>().unwrap();
-            // f32 has a relative error of 2⁻²⁴; the offset that rounding subtracts adds its own error
+            // f32 has a relative error of 2⁻²⁴; the minimum that the filter subtracts adds its own error
             let tolerance = position_tolerance(precision) + 2.0 * far * 5.0 * 6e-8;
             assert_vectors(&stored, 0, &positions, tolerance, &format!("{precision:?} {far}"));
         }

@@ -1,4 +1,4 @@
-//! A small system whose frames have closed-form contents.
+//! A small system whose frames are given by closed-form expressions.
 
 use md::cell::PeriodicCell;
 use md::observe::trajectory::{
@@ -23,7 +23,7 @@ pub(crate) fn all_frames(trajectory: md::error::Result<Box<dyn FrameSource>>) ->
     (0..count).map(read).collect()
 }
 
-/// Topology of a dipeptide-like chain, waters and an ion, with consecutive atoms in each molecule.
+/// Topology of a dipeptide-like chain, waters and an ion. The atoms of each molecule are consecutive.
 pub(crate) fn topology(waters: usize) -> Topology {
     let mut topology = Topology { title: "chain in water".into(), ..Topology::default() };
     let mut residue = |name: &str, atoms: &[(&str, u8, f64, f64)]| {
@@ -69,7 +69,7 @@ fn first_of_molecule(atom: usize) -> usize {
     if atom < 6 { 0 } else { atom - atom % 3 }
 }
 
-/// Pseudo-random number in 0..1 for a key.
+/// Pseudo-random number between 0 and 1 for a key.
 fn scatter(key: usize) -> f64 {
     (key as f64 * 0.754_877_666).fract()
 }
@@ -80,8 +80,8 @@ pub(crate) fn placed(kind: &str, frame: usize, atoms: usize) -> Vec<Vec3> {
     let cell = cell(kind, frame).unwrap_or(unit);
     let position = |atom: usize| {
         let first = first_of_molecule(atom);
-        // the mean of a molecule stays inside the cell: no atom is further than 0.35 nm from the first, no cell edge
-        // is shorter than 3 nm, and the first atom is at fractions from 0.2 to 0.8
+        // the mean position of each molecule is inside the cell: no atom is further than 0.35 nm from the first, no
+        // cell edge is shorter than 3 nm, and the first atom is at fractional coordinates from 0.2 to 0.8
         let s = vec3(scatter(first + 1), scatter(3 * first + 2), scatter(7 * first + 3)) * 0.6 + Vec3::splat(0.2);
         let member = (atom - first) as f64;
         let local = vec3(0.07 * member, 0.05 * (member % 2.0), -0.01 * member * (1.0 + 0.1 * frame as f64));
@@ -135,7 +135,7 @@ pub(crate) fn time(frame: usize) -> f64 {
     0.5 + 0.2 * frame as f64
 }
 
-/// All contents that are fixed at creation.
+/// All contents of a trajectory that are fixed when the file is created.
 pub(crate) fn contents<'a>(
     topology: &'a Topology,
     kind: &str,

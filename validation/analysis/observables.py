@@ -282,7 +282,8 @@ def rdf(case):
         pair = [atoms[case.indices(name)] for name in (group, "oxygen")]
         other = InterRDF(*pair, nbins=bins, range=(0, ANGSTROM * end), exclusion_block=exclude).run().results
         total = other.count
-        # pairs whose distance rounding may move over an edge of a bin, and three standard deviations of their number
+        # number of pairs whose distance may move over an edge of a bin because of rounding, plus three standard
+        # deviations of this number
         moved = 2 * case.apart / (end / bins) * total
         moved += 3 * np.sqrt(moved) + 1
         scale = np.divide(other.rdf, total, out=np.zeros(bins), where=total > 0)
@@ -297,7 +298,7 @@ def without_jumps(case, positions):
     steps = np.diff(positions, axis=0)
     for step, box in zip(steps, case.boxes[1:]):
         step -= np.round(step @ np.linalg.inv(box)) @ box
-        # in a skewed cell the rounded fraction need not be the nearest image
+        # in a skewed cell, rounding fractional coordinates need not give the nearest image
         far = np.flatnonzero(squared_norm(step) > 0.01)
         images = step[far, None] + lattice(box)
         step[far] = images[np.arange(len(far)), squared_norm(images).argmin(axis=1)]
@@ -376,7 +377,7 @@ def density(case):
         else:
             yield exact(name, "numpy", found, expected, unit)
         if kind == "mass" and group is None and is_long_brick(case):
-            # LinearDensity wraps atoms into the cell itself, in 32 bits
+            # LinearDensity itself wraps atoms into the cell, in single precision
             universe = case.universe()
             size = ANGSTROM * case.boxes[0, 2, 2] / bins * (1 - 1e-6)
             other = LinearDensity(universe.atoms, grouping="atoms", binsize=size).run().results.z.mass_density * 1000
@@ -501,7 +502,7 @@ def residence(case):
 def dssp(case):
     found = case.analyze("dssp")
     names = [name.decode() for name in found["class_name"]]
-    # MDTraj has no polyproline helices; a coil is a space
+    # MDTraj has no class of polyproline helices, and a blank stands for a coil
     ours = np.array([{"C": " ", "P": " "}.get(name, name) for name in names])[found["class"]]
     theirs = mdtraj.compute_dssp(case.mdtraj, simplified=False)[:, found["residue"]]
     different = np.count_nonzero((ours != theirs) & (ours != "I") & (theirs != "I"))
@@ -518,9 +519,10 @@ def membrane(case):
     heights = case.boxes[:, 2, 2]
     angles = 2 * np.pi * case.whole[:, :, 2] / heights[:, None]
     mean = [np.angle(np.exp(1j * angles[:, leaflet]).mean(axis=1)) for leaflet in leaflets]
-    # around the mean of the leaflet, so that no head is beyond a face
+    # heights are averaged relative to the mean of the leaflet, so that no head group is beyond a face of the cell
     mean = [m + around(angles[:, leaflet] - m[:, None]).mean(axis=1) for m, leaflet in zip(mean, leaflets)]
-    # from the lower leaflet up to the other, through the tails and not through the water
+    # the thickness is the distance from the lower to the upper leaflet through the hydrocarbon tails, not through the
+    # water
     head = case.atoms[leaflets[0][0]]
     is_upper = case.whole[0, head.index, 2] > case.whole[0, head.residue.atoms.indices, 2].mean()
     upper, lower = mean if is_upper else mean[::-1]
@@ -530,7 +532,7 @@ def membrane(case):
         residue, first = chain.decode().split()
         order = np.full(len(found["carbon"]), np.nan)
         for column, number in enumerate(found["carbon"]):
-            # carbons of CHARMM have the number of the chain and their own
+            # names of carbons in CHARMM consist of the number of the chain and the number of the carbon
             carbons = case.atoms.select_atoms(f"resname {residue} and name {first[:-1]}{number}")
             bonds = [(carbon.index, other.index) for carbon in carbons for other in carbon.bonded_atoms if other.name[0] == "H"]
             if bonds:
@@ -594,10 +596,11 @@ def sasa(case):
     found = case.analyze("sasa", "--select", case.text("solute"), "--points", str(points))
     atoms = case.indices("solute")
     part = case.mdtraj.atom_slice(atoms)
-    # frame by frame: MDTraj 1.11.1 adds to every other frame of a call 1/960 of the area of the frame before
+    # computed frame by frame, because MDTraj 1.11.1 adds 1/960 of the area of the preceding frame to every other frame
+    # of a call
     other = np.vstack([mdtraj.shrake_rupley(frame, n_sphere_points=points, mode="residue") for frame in part])
-    # an angle of the spiral of MDTraj is off by up to 1.4e-4 rad (32 bits), on average half of it. An edge of 2 nm then
-    # moves by 1e-5 nm, and the sphere has 740 points per nm²
+    # angles of the spiral of points of MDTraj are off by up to 1.4e-4 rad (single precision), on average by half of
+    # this. An edge of 2 nm then moves by 1e-5 nm, and the sphere has 740 points per nm²
     point, why = 4 * np.pi * (0.18 + 0.14) ** 2 / points, "0.02 points of an atom moved over an edge, of either sign"
     residue = np.bincount(case.atoms.resindices[atoms]).max()
     tolerances = [point * (1 + 4 * np.sqrt(0.02 * number)) for number in (residue, len(atoms))]
@@ -708,7 +711,8 @@ def dielectric(case):
     case.analyze("dielectric", "--select", case.text("water"), "--temperature", "300 K")
     water = case.universe().atoms[case.indices("water")]
     other = DielectricConstant(water, temperature=300, make_whole=False).run().results
-    # whole waters: rounding of a coordinate enters with the charge; signs are random
+    # the error of the dipole moment of whole waters is the rounding error of a coordinate times the charge, with random
+    # signs
     charges = np.sqrt(squared_norm(water.charges))
     relative = 2 * case.delta * charges * np.sqrt(3) / np.sqrt(other.fluct.sum() / ANGSTROM**2) + 1e-6
     ours, program = case.number("dielectric_constant"), "MDAnalysis"
@@ -760,7 +764,7 @@ def vacf(case):
             weights = masses[atoms]
         product = lambda lag: (velocities[lag:] * velocities[: case.frames - lag]).sum(axis=2).mean(axis=0)  # noqa: E731
         expected = np.array([product(lag) @ weights for lag in range(lags)]) / weights.sum()
-        # velocities of particles are kept in 32 bits
+        # velocities of particles are stored in single precision
         error = 4 * SINGLE * expected[0]
         yield f"vacf of {name}", "numpy", largest(found["vacf"], expected), error, "nm²/ps²", "velocities in 32 bits"
         interval = found["lag"][1]
@@ -785,7 +789,7 @@ def energies(case):
     found, columns = case.analyze("energies", "out/energies.csv"), table(case)
     interval = np.diff(columns["time (ps)"])[0]
     quantities = {name: values for name, values in columns.items() if name not in ("step", "time (ps)", "stage")}
-    # a constant has no autocorrelation
+    # a quantity that is constant has no autocorrelation time
     varied = [np.ptp(values) > 0 for values in quantities.values()]
     starts, inefficiencies, means, errors = [], [], [], []
     for values in itertools.compress(quantities.values(), varied):
@@ -793,7 +797,7 @@ def energies(case):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start, _, _ = timeseries.detect_equilibration(values, fast=False, nskip=stride)
-            # detect_equilibration keeps this value in 32 bits
+            # computed separately, because detect_equilibration returns the statistical inefficiency in single precision
             inefficiencies.append(timeseries.statistical_inefficiency(values[start:], mintime=3))
         starts.append(start * interval)
         means.append(values[start:].mean())

@@ -52,7 +52,7 @@ OURS = {
     "pca": ["--select", "backbone"],
     "rmsd-matrix": ["--select", "protein and heavy"],
 }
-# command of `gmx`, and what it reads from standard input; `gmx msd` 2022.5 aborts with frames 0.1 ps apart
+# command of `gmx`, and its standard input; `gmx msd` 2022.5 aborts with frames 0.1 ps apart
 GROMACS = {
     "rmsd": (["rms"], "Protein-H\nProtein-H\n"),
     "rdf": (["rdf", "-ref", "name OW O and resname WAT", "-sel", "name OW O and resname WAT", "-rmax", str(RANGE)], ""),
@@ -126,7 +126,8 @@ def with_mdtraj(name):
     return time.perf_counter() - begin
 
 
-# observables that MDAnalysis and MDTraj have; a pair list of all waters does not fit into memory for MDTraj's g(r)
+# observables that MDAnalysis and MDTraj compute; g(r) is not timed with MDTraj, because its pair list of all waters
+# does not fit into memory
 PYTHON = {
     "MDAnalysis": (with_mdanalysis, {"rmsd", "rdf", "msd", "hbonds", "dssp", "pca", "rmsd-matrix"}),
     "MDTraj": (with_mdtraj, {"rmsd", "hbonds", "sasa", "dssp", "rmsd-matrix"}),

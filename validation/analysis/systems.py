@@ -216,7 +216,7 @@ def gather(positions, box, molecules):
     placed = positions[molecules[0]]
     for molecule in molecules[1:]:
         own = positions[molecule]
-        # the closest image of the pair of atoms that are closest to each other
+        # chosen is the image in which the closest pair of atoms has the smallest distance
         distances = [np.linalg.norm(placed[:, None] - own[None] - shift, axis=2).min() for shift in shifts]
         positions[molecule] += shifts[int(np.argmin(distances))]
         placed = np.vstack([placed, positions[molecule]])
@@ -240,7 +240,8 @@ class Case:
         self.dimensions = np.array([triclinic_box(*(ANGSTROM * box)) for box in self.boxes])
         rounding = np.abs(self.whole).max() * 2.0**-24
         vectors = np.array([triclinic_vectors(cell) for cell in self.dimensions]) / ANGSTROM
-        # largest rounding of a coordinate (nm) in MDAnalysis, and largest error of a distance of two points
+        # delta: largest rounding error (nm) of a coordinate in MDAnalysis; apart: largest error (nm) of a distance
+        # between two points
         self.delta = rounding
         self.apart = 2 * np.sqrt(3) * rounding + np.linalg.norm(vectors - self.boxes, axis=2).max()
 

@@ -45,7 +45,8 @@ def energy(folder, field, pdb):
     from openmm.app import ForceField, NoCutoff, PDBFile
 
     pdb = PDBFile(str(folder / pdb))
-    # an AMBER topology has terms for the bonds of water, and a GROMACS topology has rigid water without them
+    # an AMBER topology has harmonic terms for the bonds of water, and a GROMACS topology has rigid water without these
+    # terms
     rigid = not (folder / "system.prmtop").exists()
     system = ForceField(*FIELDS[field]).createSystem(pdb.topology, nonbondedMethod=NoCutoff, constraints=None, rigidWater=rigid)
     context = Context(system, VerletIntegrator(0.001), Platform.getPlatformByName("Reference"))

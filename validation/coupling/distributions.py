@@ -57,8 +57,8 @@ def temperatures(folder, wanted, settled):
     water = np.array([name in WATERS for _, name in names])
     hydrogens = masses < 1.5
     kinetic = 0.5 * velocities**2 * masses[:, None]
-    # motion of the whole has M kT in each direction unless the run removes it, and then without a cell also the rotation;
-    # until the next removal rounding brings back some 1e-4 of it
+    # the center-of-mass motion has M kT in each direction unless the run removes it; without a cell the run then also
+    # removes the rotation. Until the next removal, rounding restores some 1e-4 of it
     momenta = np.einsum("fad,a->fd", velocities, masses)
     moving = (momenta**2).sum(axis=1).mean() > 0.5 * masses.sum() * BOLTZMANN * wanted
     removed = 0 if moving else 3 if positions is None else 6

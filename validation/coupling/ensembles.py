@@ -41,7 +41,7 @@ BAROSTATS = {
     "monte-carlo": 'kind = "monte-carlo", every = 25',
     "berendsen": 'kind = "berendsen", coupling_time = "1 ps"',
 }
-# texts that replace others in the template
+# replacements of texts in the template of the input file
 METHODS = {
     "impulses": {'"2 fs"\nthermostat = { THERMOSTAT': '"2 fs"\nmultiple_time_steps = { every = 2 }\nthermostat = { THERMOSTAT'},
     "4fs": {'"2 fs"\nthermostat = { THERMOSTAT': '"4 fs"\nthermostat = { THERMOSTAT'},

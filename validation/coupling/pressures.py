@@ -40,7 +40,7 @@ SCALING = 'coupling_time = "2 ps", compressibility = "2e-4 1/bar"'
 TRIALS = 'kind = "monte-carlo", every = 20, compressibility = "2e-4 1/bar"'
 KINDS = {
     "isotropic": f'kind = "c-rescale", {SCALING}',
-    # forgets the volume four times as fast, for a compressibility to 5 percent
+    # the volume decorrelates four times as fast, to determine the compressibility to 5 percent
     "isotropic-fast": 'kind = "c-rescale", coupling_time = "0.5 ps", every = 5, compressibility = "2e-4 1/bar"',
     "semi-isotropic": f'kind = "c-rescale", coupling = "semi-isotropic", {SCALING}',
     "anisotropic": f'kind = "c-rescale", coupling = "anisotropic", {SCALING}',
@@ -118,7 +118,7 @@ def main(md, folder, nanoseconds, names):
     for name in names:
         found = [run(md, folder, name, pressure, nanoseconds) for pressure in PRESSURES]
         right, text = check(found, PRESSURES)
-        # the second state is taken for one at 15 % of the pressure more
+        # control: the check must fail if the second pressure is taken to be 15 % higher than it was
         wrong, _ = check(found, (PRESSURES[0], PRESSURES[1] * 1.15))
         slope, error = likelihood(found)
         wide = abs(likelihood(found, 1.05)[0] - (PRESSURES[1] - PRESSURES[0]) * BAR / KT) / error

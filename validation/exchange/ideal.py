@@ -75,8 +75,8 @@ SYSTEMS = {
 WELLS = 'position_restraints = { select = "all", force_constant = "1000 kJ/mol/nm^2" }'
 BAROSTATS = {
     "monte-carlo": 'barostat = { kind = "monte-carlo", pressure = "16 bar", every = 5, compressibility = "0.06 1/bar" }',
-    # an Euler step of the volume in 1/250 of the relaxation time widens its variance by 1/500; with 2 ps one step in a
-    # million changed the length of a small cell by more than the tenth that ends a run
+    # an Euler step of 1/250 of the relaxation time widens the variance of the volume by 1/500; with 2 ps instead of 5
+    # ps, one step in a million changed the length of a small cell by more than the tenth that ends a run
     "c-rescale": 'barostat = { kind = "c-rescale", pressure = "16 bar", coupling_time = "5 ps", every = 1, compressibility = "0.06 1/bar" }',
 }
 CASES = [

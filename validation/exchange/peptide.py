@@ -31,7 +31,7 @@ INPUT = pathlib.Path(__file__).resolve().parents[2] / "inputs" / "ala2-vacuum" /
 SEED = 451  # of the windows; each case and each window adds one
 FEWEST_FRAMES = 100  # of a basin, below which its means say nothing
 FEWEST_VISITS = 20  # of all replicas to C7ax, below which the error of its population says nothing
-# C of ACE, N CA C of ALA, N of NME
+# atoms of the torsions: C of ACE, N CA C of ALA, N of NME
 PHI, PSI = (4, 6, 8, 14), (6, 8, 14, 16)
 LANGEVIN = 'kind = "langevin", temperature = "300 K", friction = "5 1/ps"'
 THERMOSTATS = {
@@ -42,9 +42,10 @@ THERMOSTATS = {
 TEMPERATURES = 'temperature = ["300 K", "366 K", "446 K", "543 K", "662 K", "807 K", "984 K", "1200 K"]'
 CONSTRAINTS = 'constraints = "h-bonds"'
 CASES = [*THERMOSTATS, "rest2"]
-# of a replica, in lengths of a window: bonds and angles of a scaled solute are not scaled, so that it changes its basin less often
+# length of a replica in units of the length of a window: bonds and angles of a scaled solute are not scaled, so that it
+# changes its basin less often
 LENGTH = {"rest2": 5}
-# umbrella sampling
+# centers of the windows of umbrella sampling
 WINDOWS = range(-175, 180, 10)  # centers, degrees
 STIFFNESS = 100.0  # kJ/mol/rad^2: the width √(kT/k) is 9 degrees
 FIRST = -150.0  # degrees: the torsion of the input, nearly

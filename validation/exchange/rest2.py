@@ -102,7 +102,7 @@ def main():
             print(f"factor {factor}: {name} {value:.6f}, OpenMM {energies[name]:.6f} kJ/mol, off by {off:.1e} of all terms")
         difference = np.load(folder / "md.npy") - forces
         off = np.sqrt((difference**2).sum() / (forces**2).sum())
-        # those of the solute, which are few
+        # forces on the few atoms of the solute are also compared separately
         atoms = sorted(solute)
         of_solute = np.sqrt((difference[atoms] ** 2).sum() / (forces[atoms] ** 2).sum())
         worst |= max(off, of_solute) > FORCE

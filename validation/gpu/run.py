@@ -169,11 +169,11 @@ def sanitize(report, md, device, program, source, system):
         report.check(done.returncode == 0, f"{system}, {tool}: {words[-1] if words else f'ended with {done.returncode}'}")
 
 
-# ends before the first piece of a run in pieces does
+# short enough to end within the first part of a run in parts
 MINIMIZE = '[[stage]]\nname = "minimize"\nkind = "minimize"\nsteps = 30\n'
 
 
-# system, forces, couplings
+# by case: system, lines of [forces], lines of couplings
 BITS = {
     "h-bonds": ("octahedron", 'constraints = "h-bonds"', f"{THERMOSTAT}\n{BAROSTAT}"),
     "all-bonds": ("octahedron", 'constraints = "all-bonds"', f"{THERMOSTAT}\n{BAROSTAT}"),
@@ -244,7 +244,7 @@ def drift(report, md, device, picoseconds):
     report.say("- the GPU's drift is to be no more than twice the standard error above the CPU's")
 
 
-# lines of a stage; all barostats have the same mean volume
+# lines of a stage by method; with all barostats the mean volume must be the same
 METHODS = {
     "constant volume": "",
     "c-rescale, isotropic": 'barostat = { kind = "c-rescale", coupling_time = "2 ps" }',
@@ -334,7 +334,7 @@ def main():
     if unknown := set(chosen) - set(steps):
         sys.exit(f"--only takes {', '.join(steps)}, not {', '.join(sorted(unknown))}")
     for name in chosen:
-        # what fails is reported beside all else
+        # a step that fails is reported, and the other steps continue
         try:
             steps[name]()
         except Failed as failed:

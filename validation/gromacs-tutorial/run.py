@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 STAGES = ["em", "nvt", "npt", "md"]
 SHORTENED = ["nsteps", "nstxout-compressed", "nstenergy", "nstlog"]
 TARGET = 300.0  # K, ref_t of md.mdp
-# bars: README.md
+# limits of deviations, which README.md justifies
 TEMPERATURE = 10.0  # K
 POTENTIAL = 1e-4  # relative
 RESTRAINTS = 1e-3  # relative
@@ -55,7 +55,7 @@ def set_up(folder, factor):
     run(folder, "gmx", "pdb2gmx", "-f", protein, "-o", "processed.gro", "-ff", "amber99sb-ildn", "-water", "tip3p", "-ignh")
     run(folder, "gmx", "editconf", "-f", "processed.gro", "-o", "newbox.gro", "-c", "-d", "1.0", "-bt", "dodecahedron")
     run(folder, "gmx", "solvate", "-cp", "newbox.gro", "-cs", "spc216.gro", "-o", "solv.gro", "-p", "topol.top")
-    # the charge of the system is not yet zero
+    # one warning is allowed, because the charge of the system is not yet neutralised
     run(folder, "gmx", "grompp", "-f", "ions.mdp", "-c", "solv.gro", "-p", "topol.top", "-o", "ions.tpr", "-maxwarn", "1")
     ions = ["-pname", "NA", "-nname", "CL", "-neutral"]
     run(folder, "gmx", "genion", "-s", "ions.tpr", "-o", "solv_ions.gro", "-p", "topol.top", *ions, text="SOL\n")

@@ -28,7 +28,7 @@ CHARGES = np.array([-0.8476, 0.4238, 0.4238])
 SIGMA, EPSILON = 0.316555789, 78.19743111 * GAS
 CONSTANTS = 2e-7  # what physical constants of CODATA changed by between 2010 and 2018
 CUTOFF = 1.0  # nm
-# configuration, cutoff: energy of pairs, virial, long-range correction
+# by configuration and cutoff in units of σ: pair energy, virial, long-range correction
 LENNARD_JONES = {
     (1, 3): ("-4.3515E+03", "-5.6867E+02", "-1.9849E+02"),
     (1, 4): ("-4.4675E+03", "-1.2639E+03", "-8.3769E+01"),
@@ -170,7 +170,8 @@ def water(md):
         line("Coulomb", coulomb, f"{same:.9g}", abs(coulomb / same - 1) < 1e-7)
         full = direct(positions, edge)
         line("Coulomb, 6/nm", converged, f"{full:.9g}", abs(converged / full - 1) < 1e-7)
-        # of N atoms n are oxygen: OpenMM has n(n+1)/2 of N(N+1)/2 pairs, not n²/2 of N²/2; GROMACS has no repulsion
+        # n of N atoms are oxygens: for the dispersion correction OpenMM counts n(n+1)/2 of N(N+1)/2 pairs instead of
+        # n²/2 of N²/2; GROMACS leaves out the repulsion
         n, repulsion = len(positions), (SIGMA / CUTOFF) ** 6 / 3
         for name, value, rule in (
             ("LRC, OpenMM", openmm, found[1] * (1 + 1 / n) / (1 + 1 / (3 * n))),

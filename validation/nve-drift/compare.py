@@ -75,12 +75,12 @@ def run_gromacs(options):
     steps = round(options.picoseconds / TIMESTEP)
     text = (HERE / "nve.mdp").read_text().replace("@STEPS@", str(steps))
     (folder / "nve.mdp").write_text(text.replace("@LINCS_ITER@", str(options.lincs_iter)))
-    # one warning is allowed: dhfr has a net charge, which both engines treat alike
+    # one warning is allowed: dhfr has a net charge, which md and GROMACS neutralise in the same way
     files = ["-c", options.gro.resolve(), "-p", options.top.resolve(), "-f", "nve.mdp", "-o", "nve.tpr"]
     prepared = gmx("grompp", *map(str, files), "-maxwarn", "1", cwd=folder)
     threads = ["-ntmpi", "1", "-ntomp", str(options.threads), "-notunepme", "-pin", "on" if options.pin else "off"]
     gmx("mdrun", "-s", "nve.tpr", "-deffnm", "nve", *threads, cwd=folder)
-    # without couplings GROMACS writes no "Conserved En.": it is the total energy
+    # without couplings GROMACS writes no "Conserved En.", which then equals the total energy
     gmx("energy", "-f", "nve.edr", "-o", "conserved.xvg", "-dp", cwd=folder, stdin="Total-Energy\n")
     dof = float(re.search(r"degrees of freedom in T-Coupling group \S+ is ([\d.]+)", prepared)[1])
     log = (folder / "nve.log").read_text()

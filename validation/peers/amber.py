@@ -20,12 +20,14 @@ import numpy as np
 import openmm as mm
 from openmm import app, unit
 
-# relative, of energies to the larger of 1 kJ/mol and their value, and of the RMS force; both sides compute in f64
+# relative tolerance: of energies to the larger of 1 kJ/mol and their value, and of the RMS force error to the RMS
+# force; both programs compute in f64
 TOLERANCE = 1e-6
 COORDINATES = ("rst7", "inpcrd", "crd", "rst", "restrt", "ncrst")
-# more atoms are compared with Lennard-Jones and Coulomb energies in one sum: all pairs take long
+# number of atoms above which the Lennard-Jones and Coulomb energies are compared only as one sum, because computing all
+# pairs takes long
 FEW = 12000
-# all pairs of more take too long
+# number of atoms above which a system is skipped, because computing all pairs takes too long
 MOST = 80000
 INPUT = """[system]
 topology = "a.prmtop"
@@ -76,7 +78,7 @@ def positions(path, atoms):
         except Exception:  # noqa: BLE001, whatever keeps OpenMM from it
             continue
         if found.shape == (atoms, 3) and np.isfinite(found).all() and abs(found).max() < 9000:
-            # off straight angles, where OpenMM's arc cosine leaves the force few digits
+            # displaced at random to avoid straight angles, at which OpenMM's arc cosine loses digits of the force
             return np.round(found + random.uniform(-0.02, 0.02, (atoms, 3)), 7), "file"
     side = int(np.ceil(atoms ** (1 / 3)))
     lattice = np.array([(i // side**2, i // side % side, i % side) for i in range(atoms)], float) * 3
@@ -149,7 +151,7 @@ def theirs(system, places):
             found[name] = energy(part, [pairs] + (custom if name == "lj" else []))
     forces = whole.getState(getForces=True).getForces(asNumpy=True)
     forces = forces.value_in_unit(unit.kilojoule_per_mole / unit.nanometer)
-    # spread to the atoms already, but still there
+    # OpenMM has spread the forces on virtual sites to atoms, but leaves them in the rows of the sites
     forces[[system.isVirtualSite(i) for i in range(len(forces))]] = 0
     return found, forces
 
@@ -197,7 +199,8 @@ def compare(md, path, data):
         return "too large", f"{atoms} atoms"
     if system is None:
         energies, message = ours(md, data, np.zeros((1, 3)))
-        # md reads the topology first; with coordinates of one atom it complains of these if it takes the topology
+        # md reads the topology before the coordinates: if it accepts the topology, it refuses the coordinates, which
+        # have only one atom
         taken = energies is not None or "a.rst7" in message
         if taken:
             return "read by md only", why

@@ -19,14 +19,15 @@ import tempfile
 import numpy as np
 
 os.environ["GMX_MAXBACKUP"] = "-1"
-# GROMACS rounds positions of 10 nm to 5e-7 nm, by which bonds of 3e5 kJ/mol/nm2 that are 0.005 nm off change by 2e-4 each, and
-# by fewer in sum
+# relative tolerance of energies: GROMACS rounds positions of 10 nm to 5e-7 nm. The energy of a bond of 3e5 kJ/mol/nm²
+# that is displaced by 0.005 nm then changes by a fraction of 2e-4, and the sum over bonds by less
 TOLERANCE = 1e-4
-# a thread sums up energies in 32 bits: that of 30,000 atoms, or of a million grid points, loses 1e-4
+# GROMACS adds up the energies of a thread in single precision: the sum over 30,000 atoms, or over a million grid
+# points, loses a fraction of 1e-4
 ATOMS_OF_A_THREAD = 2000
 MOST_POINTS = 4e6
 COULOMB = 138.935458
-# nm: the cutoff where there is a box of twice that
+# nm; shortened in boxes whose opposite faces are less than about twice as far apart
 CUTOFF = 0.9
 SHORTEST = 0.4
 ERROR = 1e-5
@@ -48,7 +49,7 @@ comm-mode = none
 """
 TERMS = {
     "bond": ["Bond", "G96Bond", "Harmonic Pot."],
-    # GROMACS counts both parts of a Urey-Bradley angle together
+    # GROMACS reports the angle and the Urey-Bradley energy of a U-B term as one sum
     "angle": ["Angle", "G96Angle", "U-B"],
     "proper": ["Proper Dih."],
     "improper": ["Improper Dih.", "Per. Imp. Dih."],
@@ -142,7 +143,7 @@ def theirs(folder, top, cutoff, grid):
     with open(f"{folder}/run.mdp", "w") as file:
         file.write(MDP + "\n".join(lines) + "\n")
     run(folder, top)
-    # mdrun places virtual sites, but not before its first PME sum
+    # mdrun computes positions of virtual sites, but only after its first PME sum
     gmx(folder, "trjconv", "-f", "run.trr", "-s", "run.tpr", "-o", "placed.g96", "-dump", "0", text="0\n")
     with open(f"{folder}/placed.g96") as file:
         rows = file.read().split("POSITION\n")[1].split("END\n")[0].splitlines()
@@ -229,7 +230,7 @@ def compare(md, top, path):
             return "read by md only", theirs_says
         if not grid:
             expected["coulomb"] += 0.5 * COULOMB * charge(folder) ** 2 / cutoff
-    # parts of these energies cancel
+    # terms of these energies cancel, so that their errors are relative to a larger energy
     scale = {"coulomb": 1e-2 * abs(found["coulomb_reciprocal"]), "lj": 1e-2 * abs(expected["lj_14"])}
     errors = {
         name: abs(found[name] - value) / max(1.0, abs(value), scale.get(name, 0.0)) for name, value in expected.items()

@@ -22,7 +22,7 @@ from MDAnalysis.coordinates.TRR import TRRReader
 from MDAnalysis.lib.mdamath import triclinic_vectors
 
 ENDINGS = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".h5md", ".h5", ".pdb", ".pdb.gz", ".pdb.bz2", ".ent", ".gro", ".cif", ".rst7", ".inpcrd")
-# nm: f32 keeps 24 bits of positions below 100 nm, and both programs round once
+# nm: positions below 100 nm have 24 bits in f32, and both programs round once
 ROUNDING = 2e-5
 LONGEST = 60
 
@@ -65,7 +65,7 @@ def turned_alike(ours, theirs):
 def same_cell(ours, theirs):
     if theirs is None or ours is None:
         return (theirs is None) == (ours is None)
-    # reduced vectors differ by lattice vectors
+    # reduced lattice vectors may differ by lattice vectors
     volumes = [abs(np.linalg.det(rows)) for rows in (ours, theirs)]
     images = np.linalg.solve(theirs.T, ours.T)
     return np.isclose(*volumes, rtol=1e-4) and np.abs(images - np.round(images)).max() < 1e-3

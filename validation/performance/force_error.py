@@ -22,12 +22,12 @@ import numpy as np
 from MDAnalysis.lib.formats.libmdaxdr import TRRFile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# erfc(α · 0.9 nm) is 1e-8: the direct sum leaves out forces of that order. With a spacing of 0.27/α the error of order 8 is
-# below 1e-6 of the force; dhfr then agrees with OpenMM to the figure in README.md.
+# erfc(α · 0.9 nm) is 1e-8, so the direct sum leaves out forces of this relative order. With a spacing of 0.27/α the
+# error of order 8 is below 1e-6 of the force; forces of dhfr then agree with OpenMM to the figure in README.md.
 REFERENCE_ALPHA = 4.5  # 1/nm
 REFERENCE_SPACING = 0.06  # nm
 REFERENCE_ORDER = 8
-# the same for GROMACS, whose settings these are words of
+# mdp settings with the same accuracy for GROMACS
 FINE_MDP = {"ewald-rtol": "1e-8", "fourierspacing": "0.06", "pme-order": "8"}
 
 
@@ -74,7 +74,7 @@ def gromacs_forces(top, folder, name, replaced):
         if count != 1:
             sys.exit(f"speed.mdp has {count} lines that set {key}")
     (folder / f"{name}.mdp").write_text(text + "nstfout = 1\n")
-    # one warning is allowed: the net charge of dhfr
+    # one warning is allowed, because dhfr has a net charge
     files = ["-f", f"{name}.mdp", "-p", top, "-c", top.with_suffix(".gro"), "-o", f"{name}.tpr", "-po", f"{name}-out.mdp"]
     run("gmx", "-quiet", "grompp", *files, "-maxwarn", "1", cwd=folder)
     (folder / f"{name}.trr").unlink(missing_ok=True)

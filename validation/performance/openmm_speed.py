@@ -27,7 +27,7 @@ def main(prmtop, rst7, where="2", steps="1000"):
         constraints=app.HBonds,
         ewaldErrorTolerance=5e-4,
     )
-    # the thermostat nearest in cost: OpenMM has no stochastic velocity rescaling
+    # OpenMM has no stochastic velocity rescaling; of its thermostats, Nosé-Hoover is the nearest in cost
     integrator = mm.NoseHooverIntegrator(300.0, 1.0, TIMESTEP)
     name, properties = ("CUDA", {"Precision": "mixed"}) if where == "cuda" else ("CPU", {"Threads": where})
     context = mm.Context(system, integrator, mm.Platform.getPlatformByName(name), properties)

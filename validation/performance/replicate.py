@@ -14,10 +14,11 @@ import sys
 
 PER_ATOM = """ATOM_NAME CHARGE ATOMIC_NUMBER MASS ATOM_TYPE_INDEX NUMBER_EXCLUDED_ATOMS AMBER_ATOM_TYPE
 TREE_CHAIN_CLASSIFICATION JOIN_ARRAY IROTAT RADII SCREEN RESIDUE_LABEL ATOMS_PER_MOLECULE""".split()
-# columns of a row that are atoms, all its columns, and what an atom counts in the numbers
+# by section: number of atoms in a row, number of columns of a row, and number by which the index of an atom increases
+# per atom
 TERMS = {"BONDS": (2, 3, 3), "ANGLES": (3, 4, 3), "DIHEDRALS": (4, 5, 3), "CHARMM_UREY_BRADLEY": (2, 3, 1),
          "CHARMM_IMPROPERS": (4, 5, 1), "CHARMM_CMAP_INDEX": (5, 6, 1), "CMAP_INDEX": (5, 6, 1)}
-# elements of POINTERS that count atoms, terms, exclusions and residues
+# positions in POINTERS of the numbers of atoms, terms, exclusions and residues
 COUNTS = [0, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14]
 
 
@@ -35,7 +36,7 @@ def sections(lines):
         if line.startswith("%FLAG"):
             found.append([line.split()[1], [line], 0, 0, []])
         elif line.startswith("%FORMAT"):
-            # of several kinds on a line (FORCE_FIELD_TYPE) only whole lines are copied
+            # sections with several kinds of values on a line (FORCE_FIELD_TYPE) are copied as whole lines
             one_kind = re.match(r"\((\d+)\(?[aAiIeEfF](\d+)", line[7:])
             per_line, width = map(int, one_kind.groups()) if one_kind else (1, 80)
             found[-1][1:4] = found[-1][1] + [line], width, per_line
@@ -74,7 +75,7 @@ def prmtop(lines, edges, copies):
         elif name == "RESIDUE_POINTER":
             of_all = shifted(of_one, atoms, 1, 1, 1, copies)
         elif name == "EXCLUDED_ATOMS_LIST":
-            # 0 stands for no partner
+            # 0 stands for an atom without exclusions
             of_all = [int(v) + c * atoms if int(v) else 0 for c in range(copies) for v in excluded]
         elif term:
             of_all = shifted(of_one, atoms, *term, copies)

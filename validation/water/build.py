@@ -13,7 +13,8 @@ import numpy as np
 EDGE = 7  # molecules along the cell
 SPACING = 0.31066  # nm
 SEED = 343
-# charge of hydrogen, O-H (nm), H-O-H (degrees), oxygen to the site with the charge (nm), sigma (nm), epsilon (kJ/mol)
+# charge of hydrogen (e), O-H (nm), H-O-H (degrees), distance from the oxygen to the charged site (nm), sigma (nm),
+# epsilon (kJ/mol)
 MODELS = {
     "tip3p": (0.417, 0.09572, 104.52, 0.0, 0.315061, 0.636386),
     "spce": (0.4238, 0.1, 109.4712206, 0.0, 0.316557, 0.650194),

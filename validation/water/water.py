@@ -35,8 +35,8 @@ SETTLED = 120.0  # ps: minimisation takes no time
 FIT = (5.0, 20.0)  # ps
 BLOCKS = 5
 RANGE, BIN = 0.9, 0.002  # nm
-# mPa s: M. A. González, J. L. F. Abascal, J. Chem. Phys. 132, 096101 (2010); OPC T. Ando, J. Chem. Phys. 159, 101102 (2023);
-# of TIP4P-Ew that of water itself
+# viscosities in mPa s: M. A. González, J. L. F. Abascal, J. Chem. Phys. 132, 096101 (2010); for OPC T. Ando, J. Chem.
+# Phys. 159, 101102 (2023); for TIP4P-Ew the value of real water
 VISCOSITIES = {"tip3p": 0.321, "spce": 0.729, "tip4pew": 0.890, "opc": 0.80}
 
 

@@ -75,7 +75,7 @@ pub struct RadialDistribution {
     /// number of pairs with different owners
     pairs: f64,
     counts: Vec<u64>,
-    /// for each block of consecutive frames and each bin: sum over frames of (number of pairs × volume), nm³
+    /// sum over frames of (number of pairs × volume), nm³, for each block of consecutive frames and each bin
     blocks: Vec<Vec<f64>>,
     /// number of frames in a block; the last block may have fewer
     block: usize,

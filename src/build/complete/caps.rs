@@ -1,4 +1,5 @@
-//! Caps of chains of amino acids: acetyl (ACE) before the first residue of a piece and N-methyl (NME) after the last.
+//! Caps of peptide chains: acetyl (ACE) before the first residue of a chain segment, and N-methyl (NME) after the last
+//! residue.
 //!
 //! Bond lengths and angles are those of peptides (Engh & Huber, Acta Cryst. A47, 392 (1991),
 //! doi:10.1107/S0108767391001071). Peptide bonds are trans.
@@ -25,15 +26,15 @@ const AT_CARBON: f64 = 2.028_072_590_817;
 /// Number of torsions about the bond N–CA that are tried for an acetyl group.
 const TURNS: usize = 36;
 
-/// Ends of chains of amino acids that get caps.
+/// Ends of peptide chains that get caps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Caps {
     /// no caps: residues that are missing within a chain are refused
     #[default]
     None,
-    /// caps beside missing residues within a chain
+    /// caps at both sides of missing residues within a chain
     Gaps,
-    /// caps beside missing residues, and at the ends of each chain
+    /// caps at both sides of missing residues, and at the ends of each chain
     GapsAndEnds,
 }
 
@@ -44,7 +45,8 @@ struct Ends {
     methyl: BTreeSet<usize>,
 }
 
-/// Adds caps and removes the gaps that they close. Returns the reasons why caps cannot be added.
+/// Adds caps, and removes the gaps at which caps were added from the list of gaps. Returns the reasons why caps cannot
+/// be added.
 pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
     if caps == Caps::None {
         return vec![];
@@ -94,7 +96,7 @@ pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
     vec![]
 }
 
-/// Finds the residues that get caps: amino acids with the atoms of a backbone.
+/// Finds the residues that get caps: amino acids with all backbone atoms.
 fn ends(cleaned: &Cleaned, caps: Caps) -> Ends {
     let structure = &cleaned.structure;
     let is_link = |residue: usize| {
@@ -126,8 +128,8 @@ fn ends(cleaned: &Cleaned, caps: Caps) -> Ends {
     ends
 }
 
-/// Smallest distance of some positions to heavy atoms of the structure, nm. Atoms with these names in residue `near` do
-/// not count, because bonds or angles fix their distances.
+/// Smallest distance (nm) of `places` to heavy atoms of the structure. Atoms of residue `near` with the names `names`
+/// do not count, because bonds or angles fix their distances.
 fn room(cleaned: &Cleaned, places: &[Vec3], near: usize, names: &[&str]) -> f64 {
     let Cleaned { structure, positions, .. } = cleaned;
     let own = structure.residue_atoms(near);
@@ -139,7 +141,7 @@ fn room(cleaned: &Cleaned, places: &[Vec3], near: usize, names: &[&str]) -> f64 
     nearest(places, others)
 }
 
-/// Smallest distance between two sets of positions, nm.
+/// Smallest distance (nm) between two sets of positions.
 fn nearest(places: &[Vec3], others: impl Iterator<Item = Vec3>) -> f64 {
     let distances = others.flat_map(|other| places.iter().map(move |place| (*place - other).norm()));
     distances.fold(f64::INFINITY, f64::min)
@@ -152,7 +154,7 @@ fn clash_of(distance: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the positions of atoms of a residue.
+/// Returns the positions of the atoms `names` of a residue; fails if one is missing.
 fn backbone<const N: usize>(cleaned: &Cleaned, residue: usize, names: [&str; N]) -> Result<[Vec3; N], String> {
     let mut found = [Vec3::default(); N];
     for (place, name) in found.iter_mut().zip(names) {
@@ -167,8 +169,8 @@ fn new_residue<const N: usize>(name: &'static str, number: i32, atoms: [(&str, V
     NewResidue { name, number, atoms: atoms.into() }
 }
 
-/// An acetyl group on N, with the torsion about N–CA that leaves most room among all atoms and `others`. In proline the
-/// ring fixes this torsion.
+/// Returns an acetyl group on N, with the torsion about N–CA at which the smallest distance to other atoms, those of
+/// `others` included, is largest. In proline the ring fixes this torsion.
 fn acetyl(cleaned: &Cleaned, residue: usize, others: &[Vec3]) -> Result<NewResidue, String> {
     let [nitrogen, alpha, end] = backbone(cleaned, residue, ["N", "CA", "C"])?;
     let carbons: Vec<Vec3> = match backbone(cleaned, residue, ["CD", "N"]) {
@@ -197,7 +199,7 @@ fn acetyl(cleaned: &Cleaned, residue: usize, others: &[Vec3]) -> Result<NewResid
     Ok(new_residue("ACE", number, [("CH3", methyl), ("C", carbon), ("O", oxygen)]))
 }
 
-/// An N-methyl group on C, opposite to CA and O.
+/// Returns an N-methyl group on C, opposite to CA and O.
 fn methyl(cleaned: &Cleaned, residue: usize) -> Result<NewResidue, String> {
     let [alpha, carbon, oxygen] = backbone(cleaned, residue, ["CA", "C", "O"])?;
     let nitrogen = opposite(carbon, [alpha, oxygen], PEPTIDE);

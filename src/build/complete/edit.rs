@@ -1,4 +1,4 @@
-//! Changes of the atoms and residues of a cleaned structure, which keep all numbers of atoms and residues right.
+//! Changes to the atoms and residues of a cleaned structure. All indices of atoms and residues are updated.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -24,20 +24,20 @@ pub(super) struct NewResidue {
     pub(super) atoms: Vec<NewAtom>,
 }
 
-/// Changes that are made at once. Numbers are those of the structure before the changes.
+/// Changes that are made together. Indices are those of the structure before the changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edit {
     /// atoms that are removed; a residue without atoms is removed as well
     pub(super) removed: HashSet<usize>,
     /// atoms that are added to residues
     pub(super) added: BTreeMap<usize, Vec<NewAtom>>,
-    /// residues that are put before others, to which an atom C of theirs is bonded
+    /// new residues by the index of the residue before which they are inserted, to which their atom C is bonded
     pub(super) before: BTreeMap<usize, NewResidue>,
-    /// residues that are put after others, to which an atom N of theirs is bonded
+    /// new residues by the index of the residue after which they are inserted, to which their atom N is bonded
     pub(super) after: BTreeMap<usize, NewResidue>,
 }
 
-/// Atomic number of a heavy atom of a standard residue, which its name begins with.
+/// Returns the atomic number of a heavy atom of a standard residue, from the first letter of its name.
 pub(super) fn element_of(name: &str) -> u8 {
     match name.as_bytes().first() {
         Some(b'N') => 7,
@@ -48,7 +48,7 @@ pub(super) fn element_of(name: &str) -> u8 {
     }
 }
 
-/// Takes atoms off the list of missing atoms: those of residues and with names for which the conditions are true.
+/// Removes atoms from the list of missing atoms: those whose residue and name satisfy the two conditions.
 pub(super) fn no_longer_missing(
     cleaned: &mut Cleaned,
     is_residue: impl Fn(usize) -> bool,
@@ -60,7 +60,7 @@ pub(super) fn no_longer_missing(
     cleaned.missing_atoms.retain(|missing| !missing.names.is_empty());
 }
 
-/// New atoms and residues, with the new numbers of the old ones.
+/// Atoms and residues after the changes, with the new index of each old atom and residue.
 #[derive(Default)]
 struct Made {
     residues: Vec<Residue>,
@@ -69,9 +69,9 @@ struct Made {
     positions: Vec<Vec3>,
     new_atom: Vec<Option<u32>>,
     new_residue: Vec<Option<u32>>,
-    /// new numbers of residues with atoms that were added
+    /// new indices of the residues to which atoms were added
     changed: Vec<usize>,
-    /// new numbers of residues with a peptide bond to the next residue, one of which was added
+    /// new indices of residues with a peptide bond to the next residue, where one of the two residues was added
     joined: Vec<usize>,
     /// whether each atom was added
     is_added: Vec<bool>,
@@ -96,7 +96,7 @@ impl Made {
         self.add(&new.atoms);
     }
 
-    /// Takes residue `index` with its changes.
+    /// Copies residue `index` with its changes.
     fn take(&mut self, cleaned: &Cleaned, edit: &Edit, index: usize) {
         let old = &cleaned.structure.residues[index];
         if let Some(new) = edit.before.get(&index) {
@@ -131,7 +131,7 @@ impl Made {
 }
 
 impl Edit {
-    /// Makes the changes. Atoms that are added get the bonds that the table of standard residues has.
+    /// Applies the changes to a structure. Added atoms get the bonds of the table of standard residues.
     pub(super) fn apply(&self, cleaned: &mut Cleaned) {
         let mut made = Made::default();
         for index in 0..cleaned.structure.residues.len() {
@@ -164,7 +164,7 @@ impl Edit {
     }
 }
 
-/// Gives metals, gaps and lists of residues their new numbers.
+/// Replaces the indices in metals, gaps and lists of residues by the new ones.
 fn renumber(cleaned: &mut Cleaned, new_atom: &[Option<u32>], new_residue: &[Option<u32>]) {
     cleaned.metal_sites.retain_mut(|site| {
         site.donors.retain_mut(|(atom, _)| new_atom[*atom as usize].inspect(|new| *atom = *new).is_some());

@@ -1,4 +1,5 @@
-//! Places of atoms that follow from other atoms. All functions are defined for atoms that coincide or lie on a line.
+//! Positions of atoms that follow from other atoms. All functions also return finite values if atoms coincide or lie on
+//! a line.
 
 use md_engine::vec3::{Vec3, vec3};
 
@@ -16,7 +17,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The frame whose first axis points to `toward`, and whose second axis is on the side of `side`.
+    /// Returns the frame whose first axis points from `origin` to `toward`, and whose second axis is on the side of
+    /// `side`.
     pub(super) fn new(origin: Vec3, toward: Vec3, side: Vec3) -> Self {
         let first = unit(toward - origin);
         let across = (side - origin) - first * first.dot(side - origin);
@@ -25,14 +27,14 @@ impl Frame {
         Self { origin, axes: [first, second, first.cross(second)] }
     }
 
-    /// The frame whose first axis halves the angle between two other atoms. If frames are matched whose angles differ,
-    /// both atoms deviate alike.
+    /// Returns the frame whose first axis halves the angle between `a` and `b`. If two such frames with different
+    /// angles are superposed, both atoms deviate equally.
     pub(super) fn between(origin: Vec3, a: Vec3, b: Vec3) -> Self {
         let (u, v) = (unit(a - origin), unit(b - origin));
         Self::new(origin, origin + u + v, a)
     }
 
-    /// Moves a position from this frame to another one.
+    /// Transforms a position from this frame to the frame `to`.
     pub(super) fn moved(&self, to: &Self, position: Vec3) -> Vec3 {
         let offset = position - self.origin;
         let [x, y, z] = self.axes.map(|axis| axis.dot(offset));
@@ -40,8 +42,8 @@ impl Frame {
     }
 }
 
-/// Position of an atom at the distance `length` (nm) from `c`, with the angle `angle` at `c` to `b`, and the torsion
-/// `torsion` about b–c to `a`. Angles are in rad.
+/// Returns the position of an atom at the distance `length` (nm) from `c`, with the angle `angle` at `c` to `b`, and
+/// the torsion `torsion` about b–c to `a`. Angles are in rad.
 pub(super) fn placed([a, b, c]: [Vec3; 3], length: f64, angle: f64, torsion: f64) -> Vec3 {
     let Frame { axes: [along, side, other], .. } = Frame::new(c, b, c + (a - b));
     let across = side * torsion.cos() + other * -torsion.sin();
@@ -53,7 +55,7 @@ pub(super) fn angle(a: Vec3, b: Vec3, c: Vec3) -> f64 {
     unit(a - b).dot(unit(c - b)).clamp(-1.0, 1.0).acos()
 }
 
-/// Torsion of four atoms, rad, with the sign of IUPAC.
+/// Torsion of four atoms, rad, with the sign convention of IUPAC.
 pub(super) fn torsion([a, b, c, d]: [Vec3; 4]) -> f64 {
     let axis = unit(c - b);
     let (u, v) = (a - b, d - c);
@@ -61,7 +63,8 @@ pub(super) fn torsion([a, b, c, d]: [Vec3; 4]) -> f64 {
     axis.dot(u.cross(v)).atan2(u.dot(v))
 }
 
-/// Position at the distance `length` (nm) from `center`, in the plane of three atoms and away from the other two.
+/// Returns the position at the distance `length` (nm) from `center`, in the plane of `center` and `others` and opposite
+/// to `others`.
 pub(super) fn opposite(center: Vec3, others: [Vec3; 2], length: f64) -> Vec3 {
     let sum = unit(others[0] - center) + unit(others[1] - center);
     center - unit(sum) * length
@@ -73,7 +76,7 @@ mod tests {
 
     #[test]
     fn torsions_have_the_sign_of_iupac() {
-        // looking along b-c, turning a clockwise by 90 degrees covers d: +90 degrees
+        // looking along b-c, a clockwise rotation of a by 90 degrees covers d, so the torsion is +90 degrees
         let [a, b, c] = [vec3(0.0, 1.0, 0.0), vec3(0.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0)];
         let d = vec3(-1.0, 0.0, 1.0);
         assert!((torsion([a, b, c, d]).to_degrees() - 90.0).abs() < 1e-9);

@@ -1,8 +1,9 @@
-//! Growth of a residue from the atoms that it has.
+//! Growth of a residue: positions of missing atoms from the positions of known atoms.
 //!
-//! A unit whose known atoms fix its place is moved there rigidly: all missing atoms of a known atom with two known
-//! neighbours by the frame of these three atoms, other units by the superposition of three or more known atoms. The
-//! remaining units have two known atoms, the bond about which they turn, and need a torsion.
+//! A residue consists of rigid units. A unit whose known atoms fix its position is superposed rigidly in one of two
+//! ways. If all its missing atoms are bonded to a known atom with two known neighbours, the frame of these three atoms
+//! is used. Otherwise three or more known atoms are superposed. A remaining unit has only two known atoms, the bond
+//! about which it rotates, and needs a torsion.
 
 use md_engine::superpose::Superposition;
 use md_engine::vec3::Vec3;
@@ -10,37 +11,38 @@ use md_engine::vec3::Vec3;
 use super::geometry::{Frame, angle, placed, unit};
 use super::ideal::{Ideal, Unit};
 
-/// Largest deviation of known atoms from their ideal unit, nm, if atoms that are cut off are kept. The usual
-/// deviations of bonds and angles, 0.002 nm and 2 degrees, give 0.006 nm.
+/// Largest deviation (nm) of known atoms from their ideal unit at which [`cut`] completes the unit, so that known atoms
+/// beyond missing atoms are kept. The usual deviations of bonds and angles, 0.002 nm and 2 degrees, give 0.006 nm.
 const DEVIATION: f64 = 0.015;
-/// Smallest sine of the angle between two directions to known atoms; less is a line.
+/// Smallest sine of the angle between the directions to two known atoms; if the sine is smaller, the atoms count as
+/// collinear.
 const LINE: f64 = 0.2;
 
 /// Positions of the atoms of a residue, nm; `None` for atoms that are missing.
 pub(super) type Places = Vec<Option<Vec3>>;
 
-/// A bond about which a unit turns.
+/// A bond about which a unit rotates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
     unit: usize,
-    /// known atom beyond the bond, atom of the bond outside the piece, atom of the bond in the piece, and first missing
-    /// atom
+    /// the four atoms of the torsion: known atom beyond the bond, atom of the bond outside the piece, atom of the bond
+    /// in the piece, and first missing atom
     pub(super) atoms: [usize; 4],
 }
 
-/// Result of growing with some torsions.
+/// Result of growing a residue with some torsions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
     /// all atoms have positions
     Complete,
-    /// the torsion about an axis is needed
+    /// the torsion about this axis is needed
     Open(Axis),
     /// no unit has enough known atoms
     Stuck,
 }
 
-/// Removes the atoms that known atoms do not join to the atom `root`, after units that they fix are completed. Returns
-/// the atoms that were removed.
+/// Completes the units that known atoms fix, then removes the known atoms that no known atoms connect to the atom
+/// `root`. Returns the atoms that were removed.
 pub(super) fn cut(ideal: &Ideal, places: &mut Places, root: usize) -> Vec<usize> {
     fix(ideal, places, DEVIATION);
     let mut reached = vec![root];
@@ -56,7 +58,7 @@ pub(super) fn cut(ideal: &Ideal, places: &mut Places, root: usize) -> Vec<usize>
     lost
 }
 
-/// Grows a residue with torsions (rad) of its axes, in the order in which they are found.
+/// Grows a residue. `torsions` (rad) are those of its axes, in the order in which the axes are found.
 pub(super) fn grow(ideal: &Ideal, places: &mut Places, torsions: &[f64]) -> Growth {
     let mut torsions = torsions.iter();
     loop {
@@ -72,12 +74,12 @@ pub(super) fn grow(ideal: &Ideal, places: &mut Places, torsions: &[f64]) -> Grow
     }
 }
 
-/// Completes all units whose known atoms fix their place.
+/// Completes all units whose known atoms fix their position.
 fn fix(ideal: &Ideal, places: &mut Places, deviation: f64) {
     while ideal.units.iter().any(|unit| at_center(ideal, places, unit) || superposed(ideal, places, unit, deviation)) {}
 }
 
-/// Moves missing atoms of a unit into the residue.
+/// Sets the positions of the missing atoms of a unit to `position` of their index.
 fn fill(places: &mut Places, unit: &Unit, position: impl Fn(usize) -> Vec3) {
     for &atom in unit.atoms.iter().filter(|&&atom| places[atom].is_none()).collect::<Vec<_>>() {
         places[atom] = Some(position(atom));
@@ -101,7 +103,7 @@ fn at_center(ideal: &Ideal, places: &mut Places, unit: &Unit) -> bool {
     true
 }
 
-/// Completes a unit by the superposition of known atoms, if they are not on a line and deviate by `limit` (nm) at most.
+/// Completes a unit by superposing its known atoms, if they are not collinear and deviate by at most `limit` (nm).
 fn superposed(ideal: &Ideal, places: &mut Places, part: &Unit, limit: f64) -> bool {
     let known = |&atom: &usize| Some((ideal.positions[atom], places[atom]?));
     let (from, onto): (Vec<Vec3>, Vec<Vec3>) = part.atoms.iter().filter_map(known).unzip();
@@ -120,8 +122,8 @@ fn superposed(ideal: &Ideal, places: &mut Places, part: &Unit, limit: f64) -> bo
     true
 }
 
-/// Returns the bond about which a unit with missing atoms turns. The torsion is that of the lowest known atom beyond
-/// the bond, which is N for the side chain of an amino acid.
+/// Returns the bond about which a unit with missing atoms rotates. The torsion is measured from the known atom beyond
+/// the bond with the lowest index, which is N for the side chain of an amino acid.
 fn axis(ideal: &Ideal, places: &Places, index: usize) -> Option<Axis> {
     let part = &ideal.units[index];
     let known = |atom: &usize| places[*atom].is_some();
@@ -137,7 +139,7 @@ fn axis(ideal: &Ideal, places: &Places, index: usize) -> Option<Axis> {
     None
 }
 
-/// Completes a unit with a torsion about its axis.
+/// Completes a unit with a torsion (rad) about its axis.
 fn turn(ideal: &Ideal, places: &mut Places, axis: Axis, torsion: f64) {
     let [beyond, outer, near, first] = axis.atoms;
     let (Some(beyond), Some(b), Some(c)) = (places[beyond], places[outer], places[near]) else { return };

@@ -1,4 +1,4 @@
-//! Missing heavy atoms of standard residues.
+//! Rebuilds missing heavy atoms of standard residues.
 
 use std::f64::consts::PI;
 
@@ -11,10 +11,10 @@ use super::ideal::{Ideal, ideal};
 use super::surroundings::{CLASH, Room, Surroundings};
 use crate::entry::{Cleaned, Decision, MissingAtoms, Subject};
 
-/// Atoms without which a residue cannot be placed: backbones of amino acids, and backbones and sugars of nucleotides.
-/// The conformation of a sugar differs between nucleotides, so that a single ideal sugar does not fit all of them.
+/// Atoms without which a residue cannot be rebuilt: backbones of amino acids, and backbones and sugars of nucleotides.
+/// The conformation of the sugar differs between nucleotides, so that no single ideal sugar fits all of them.
 const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["P", "O5'", "C5'", "C4'", "C3'", "O3'", "C1'", "C2'", "O4'"]];
-/// Atoms from which residues grow.
+/// Atoms from which residues are grown.
 const ROOTS: [&str; 2] = ["CA", "C3'"];
 /// Length of the bond C=O of the backbone, nm (Engh & Huber, Acta Cryst. A47, 392 (1991),
 /// doi:10.1107/S0108767391001071).
@@ -23,14 +23,14 @@ pub(super) const CARBONYL: f64 = 0.1231;
 /// 118, 519 (1996), doi:10.1021/ja9528846).
 const PHOSPHORYL: f64 = 0.1485;
 const BETWEEN_OXYGENS: f64 = 2.087_413_785;
-/// Torsions about bonds between tetrahedral atoms, rad: gauche and trans.
+/// Staggered torsions (rad) about bonds between tetrahedral atoms: gauche (±60°) and trans (180°).
 const STAGGERED: [f64; 3] = [-PI / 3.0, PI, PI / 3.0];
-/// Number of torsions about bonds of planar atoms that are tried.
+/// Number of torsions that are tried about a bond with a planar atom.
 const TURNS: usize = 12;
-/// Deviations from these torsions that are tried if an atom is nearer than [`TIGHT`], rad.
+/// Deviations (rad) from the staggered torsions that are tried if an atom is nearer than [`TIGHT`].
 const DEVIATIONS: [f64; 4] = [-PI / 18.0, PI / 18.0, -PI / 9.0, PI / 9.0];
 const TIGHT: f64 = 0.3;
-/// Rounds in which each torsion deviates once.
+/// Number of rounds in which deviations of each torsion are tried.
 const ROUNDS: usize = 2;
 /// Atoms that define the torsions of side chains, after N, CA and CB (IUPAC-IUB, Biochemistry 9, 3471 (1970),
 /// doi:10.1021/bi00820a001).
@@ -54,25 +54,25 @@ const SIDE_CHAINS: [(&str, &[&str]); 17] = [
     ("VAL", &["CG1"]),
 ];
 
-/// A residue that is being rebuilt.
+/// A residue that is rebuilt.
 struct Rebuilding<'a> {
     ideal: &'a Ideal,
     /// positions of known atoms
     start: Places,
-    /// atoms that are placed
+    /// atoms whose positions are found
     grown: Vec<usize>,
     surroundings: Surroundings<'a>,
 }
 
-/// A conformation that was found.
+/// A conformation of the residue, with its score.
 struct Found {
     torsions: Vec<f64>,
     places: Places,
     room: Room,
 }
 
-/// Rebuilds the missing atoms of standard residues, those with the fewest missing atoms first. OXT is left to
-/// [`super::oxt`]. Returns the reasons why residues cannot be rebuilt.
+/// Rebuilds the missing atoms of standard residues, starting with the residues that lack the fewest atoms. OXT is left
+/// to [`super::oxt`]. Returns the reasons why residues cannot be rebuilt.
 pub(super) fn rebuild(cleaned: &mut Cleaned) -> Vec<String> {
     let mut missing: Vec<MissingAtoms> = cleaned.missing_atoms.clone();
     missing.sort_by_key(|missing| missing.names.len());
@@ -141,7 +141,7 @@ fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Res
     Ok(waters)
 }
 
-/// Position of an atom of another residue that is bonded to the atom `center`, or of OXT.
+/// Returns the position of an atom of another residue that is bonded to the atom `center`, or the position of OXT.
 fn linked(cleaned: &Cleaned, residue: usize, center: usize) -> Option<Vec3> {
     let own = cleaned.structure.residue_atoms(residue);
     let other = |&[a, b]: &[u32; 2]| match (a as usize == center, b as usize == center) {
@@ -154,7 +154,7 @@ fn linked(cleaned: &Cleaned, residue: usize, center: usize) -> Option<Vec3> {
     third.map(|atom| cleaned.positions[atom])
 }
 
-/// Places the oxygen of the backbone opposite to CA and the third atom that is bonded to C, if there is one.
+/// Places the oxygen of the backbone opposite to CA and to the third neighbour of C, if there is one.
 fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
     let [Some(alpha), Some(carbon), Some(oxygen)] = ["CA", "C", "O"].map(|name| ideal.index(name)) else { return };
     let (Some(alpha), Some(at), Some(center), None) = (start[alpha], start[carbon], own[carbon], start[oxygen]) else {
@@ -165,9 +165,9 @@ fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usiz
     }
 }
 
-/// Places the missing oxygens of a phosphate that joins two nucleotides. If both are missing, OP1 is on the side of
-/// the vector product of the bonds to O3' of the nucleotide before and to O5'. If one is missing, it is on the side
-/// where the other is not.
+/// Places the missing oxygens of a phosphate between two nucleotides. If both oxygens are missing, OP1 is placed on the
+/// side of the vector product of the bonds to O3' of the preceding nucleotide and to O5'. If one is missing, it is
+/// placed on the side opposite to the other.
 fn phosphate(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
     let [Some(atom), Some(ester), Some(first), Some(second)] = ["P", "O5'", "OP1", "OP2"].map(|name| ideal.index(name))
     else {
@@ -186,7 +186,7 @@ fn phosphate(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usi
 }
 
 impl Rebuilding<'_> {
-    /// Torsions that are tried about an axis.
+    /// Returns the torsions (rad) that are tried about an axis.
     fn candidates(&self, axis: Axis) -> Vec<f64> {
         let [_, outer, near, _] = axis.atoms;
         if self.ideal.is_planar(outer) || self.ideal.is_planar(near) {
@@ -200,7 +200,7 @@ impl Rebuilding<'_> {
         Found { torsions, places, room }
     }
 
-    /// The conformation with the lowest score; the first of several.
+    /// Returns the conformation with the lowest score; the first if several have the same score.
     fn best(&self, with_waters: bool) -> Result<Found, String> {
         let mut best: Option<Found> = None;
         let mut open: Vec<Vec<f64>> = vec![vec![]];
@@ -224,7 +224,7 @@ impl Rebuilding<'_> {
         Ok(self.refined(best, with_waters))
     }
 
-    /// Turns bonds a little where atoms are near.
+    /// Varies the torsions of a conformation by [`DEVIATIONS`] where atoms are too near.
     fn refined(&self, mut best: Found, with_waters: bool) -> Found {
         for _ in 0..ROUNDS {
             if best.room.nearest.is_none_or(|(distance, _)| distance > TIGHT) {
@@ -248,7 +248,7 @@ impl Rebuilding<'_> {
         best
     }
 
-    /// The decision about a conformation, and the atoms that it adds.
+    /// Returns the new atoms of a conformation, and the decision that reports them.
     fn result(&self, found: &Found, own: &[Option<usize>], cleaned: &Cleaned, residue: usize) -> (Decision, Edit) {
         let named = |is_new: bool| -> Vec<&str> {
             let atoms = self.grown.iter().filter(|&&atom| own[atom].is_none() == is_new);
@@ -276,7 +276,7 @@ impl Rebuilding<'_> {
         (decision, edit)
     }
 
-    /// Torsions of the side chain in words, if some were chosen.
+    /// Describes the torsions of the side chain, if some were chosen.
     fn rotamer(&self, found: &Found, name: &str) -> Option<String> {
         let (_, ends) = SIDE_CHAINS.iter().find(|(residue, _)| *residue == name)?;
         let path: Vec<&str> = ["N", "CA", "CB"].into_iter().chain(ends.iter().copied()).collect();

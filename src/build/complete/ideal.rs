@@ -1,9 +1,9 @@
 //! Ideal heavy atoms of standard residues, divided into rigid units.
 //!
-//! The table `src/build/data/heavy.txt` has a conformation of each residue. A bond can turn if it is in no ring, if
-//! both of its atoms have further heavy neighbours, and if it is not a partial double bond. Without these bonds a
-//! residue falls into pieces. A [`Unit`] is a piece with the atoms that are bonded to it: its geometry does not depend
-//! on torsions.
+//! The table `src/build/data/heavy.txt` holds a conformation of each residue. A bond is rotatable if it is in no ring,
+//! if both of its atoms have further heavy neighbours, and if it is not a partial double bond. Removing the rotatable
+//! bonds divides a residue into pieces. A [`Unit`] is a piece together with the atoms that are bonded to it: its
+//! geometry does not depend on torsions.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,15 +17,16 @@ use crate::entry::standard_residue;
 
 /// The table as text.
 const TABLE: &str = include_str!("../data/heavy.txt");
-/// Bonds that cannot turn although they are in no ring: those of the guanidinium group.
+/// Atoms of bonds that are not rotatable although they are in no ring: those of the guanidinium group.
 const RIGID: [&str; 2] = ["NE", "CZ"];
-/// Largest volume of the parallelepiped of three unit vectors in a plane; tetrahedral atoms have 0.77.
+/// Largest triple product of the unit vectors along three bonds of an atom that counts as planar. The triple product of
+/// a tetrahedral atom is 0.77.
 const FLAT: f64 = 0.3;
 
 /// A rigid part of a residue.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    /// atoms of the piece, which no bond that can turn divides
+    /// atoms of the piece, which contains no rotatable bond
     pub(super) piece: Vec<usize>,
     /// atoms of the piece and atoms that are bonded to it
     pub(super) atoms: Vec<usize>,
@@ -39,7 +40,7 @@ pub(super) struct Ideal {
     pub(super) positions: Vec<Vec3>,
     /// bonded atoms of each atom
     pub(super) bonded: Vec<Vec<usize>>,
-    /// numbers of bonds between all pairs of atoms
+    /// number of bonds on the shortest path between each pair of atoms, `[atom][atom]`
     pub(super) steps: Vec<Vec<usize>>,
     pub(super) units: Vec<Unit>,
 }
@@ -73,8 +74,8 @@ fn read_table() -> HashMap<&'static str, Ideal> {
     table
 }
 
-/// Numbers of bonds from an atom to all atoms, without the bonds that `is_open` refuses; `usize::MAX` if there is no
-/// way.
+/// Returns the numbers of bonds from an atom to all atoms, along bonds for which `is_open` is true; `usize::MAX` for
+/// atoms that cannot be reached.
 fn steps_from(start: usize, bonded: &[Vec<usize>], is_open: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut steps = vec![usize::MAX; bonded.len()];
     steps[start] = 0;
@@ -95,7 +96,8 @@ impl Ideal {
         self.names.iter().position(|known| known == name)
     }
 
-    /// The residue `name` with some of its atoms: the first nucleotide of a chain has no phosphate.
+    /// Returns the residue `name` with only the atoms that `is_kept` accepts. The first nucleotide of a chain, for
+    /// example, has no phosphate.
     pub(super) fn restricted(&self, name: &str, is_kept: impl Fn(&str) -> bool) -> Self {
         let kept: Vec<usize> = (0..self.names.len()).filter(|&atom| is_kept(&self.names[atom])).collect();
         let names = kept.iter().map(|&atom| self.names[atom].clone()).collect();
@@ -105,7 +107,7 @@ impl Ideal {
         part
     }
 
-    /// Finds bonds and units.
+    /// Computes the bonds, the rotatable bonds and the units of a residue.
     fn connect(&mut self, name: &str) {
         let count = self.names.len();
         self.bonded = vec![vec![]; count];

@@ -1,9 +1,9 @@
-//! Completion of a structure: atoms that are missing, and ends of chains.
+//! Completion of a structure: missing atoms, and ends of chains.
 //!
-//! Heavy atoms of standard residues are rebuilt from ideal residues: what the known atoms fix is moved there rigidly,
-//! and the remaining torsions are those with the least repulsion among the usual ones. Chains of amino acids end with
-//! OXT or with a cap; chains of nucleotides begin with O5'. Residues that are missing within a chain are never bridged.
-//! What cannot be completed is refused, residue by residue.
+//! Missing heavy atoms of standard residues are rebuilt from ideal residues. Rigid units are superposed on the known
+//! atoms. The remaining torsions are those among the usual ones that have the least repulsion. Chains of amino acids
+//! end with OXT or with a cap; chains of nucleotides begin with O5'. Residues that are missing within a chain are not
+//! rebuilt. If a residue cannot be completed, the structure is refused with a message about each such residue.
 
 mod caps;
 mod edit;
@@ -23,7 +23,7 @@ use crate::entry::{Cleaned, GapPlace};
 
 pub use caps::Caps;
 
-/// Number of faults that an error lists.
+/// Largest number of problems that an error lists.
 const LISTED: usize = 8;
 
 /// Advice for residues that are missing within a chain, with and without caps.
@@ -38,7 +38,7 @@ const RESIDUE_HELP: &str =
 const BOND_HELP: &str =
     "give the parameters of these molecules with --ligand, or leave out other molecules with --drop-hetero";
 
-/// Completes a structure, or says what it lacks.
+/// Completes a structure. Fails with a list of what cannot be completed.
 pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem> {
     phosphate::remove_first(cleaned);
     let residues = heavy::rebuild(cleaned);

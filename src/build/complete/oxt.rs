@@ -7,10 +7,10 @@ use crate::entry::{Cleaned, Decision, Subject};
 /// Length of the bonds C–O of a carboxylate, nm (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
 /// doi:10.1021/ja00124a002).
 const LENGTH: f64 = 0.125;
-/// Name of the atom.
+/// Name of the second oxygen of the carboxylate.
 const OXT: &str = "OXT";
 
-/// Adds OXT to residues that lack only this atom. Its place follows from CA, C and O.
+/// Adds OXT to residues that lack only this atom. Its position follows from CA, C and O.
 pub(super) fn add_oxt(cleaned: &mut Cleaned) {
     let mut edit = Edit::default();
     for missing in cleaned.missing_atoms.iter().filter(|missing| missing.names == [OXT]) {

@@ -1,4 +1,4 @@
-//! The phosphate before the first nucleoside of a chain.
+//! Removal of the phosphate before the first nucleoside of a chain.
 
 use super::edit::{Edit, no_longer_missing};
 use crate::entry::{Cleaned, Decision, ResidueKind, Subject};
@@ -7,8 +7,8 @@ use crate::structure::neighbours;
 /// Atoms of a phosphate.
 const PHOSPHATE: [&str; 4] = ["P", "OP1", "OP2", "OP3"];
 
-/// Removes phosphates that are bonded to one nucleoside only, which begin a chain. The chain then begins with the
-/// hydroxyl group of O5', for which every force field of nucleic acids has a template.
+/// Removes phosphates at the beginning of a chain, which are bonded to only one nucleoside. The chain then begins with
+/// the hydroxyl group of O5', for which every force field of nucleic acids has a template.
 pub(super) fn remove_first(cleaned: &mut Cleaned) {
     let structure = &cleaned.structure;
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);

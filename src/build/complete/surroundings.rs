@@ -1,4 +1,4 @@
-//! Atoms around a residue, and how much room they leave.
+//! Atoms around a residue that is rebuilt, and their repulsion.
 
 use md_engine::vec3::Vec3;
 
@@ -13,7 +13,7 @@ pub(super) const CLASH: f64 = 0.2;
 /// shortest distances in structures of proteins (Word et al., J. Mol. Biol. 285, 1711 (1999),
 /// doi:10.1006/jmbi.1998.2400).
 const TOUCH: [f64; 2] = [0.28, 0.33];
-/// Distance beyond which atoms do not count, nm.
+/// Distance (nm) beyond which atoms have no repulsion.
 const REACH: f64 = 0.6;
 /// Longest distance of an atom of a residue from its atom CA or C3', nm.
 const EXTENT: f64 = 1.2;
@@ -25,7 +25,7 @@ struct Near {
     position: Vec3,
     is_polar: bool,
     is_water: bool,
-    /// atom of the residue to which this atom is bonded, by its number in the ideal residue
+    /// atom of the residue to which this atom is bonded, by its index in the ideal residue
     bonded_to: Option<usize>,
 }
 
@@ -35,17 +35,17 @@ pub(super) struct Surroundings<'a> {
     near: Vec<Near>,
 }
 
-/// Room of a conformation.
+/// Repulsion of a conformation, and its nearest atom.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// sum of repulsions, without unit
     pub(super) score: f64,
-    /// distance of the nearest atom of another residue, nm, and its number; `None` if no atom is near
+    /// distance (nm) and index of the nearest atom of another residue; `None` if no atom is near
     pub(super) nearest: Option<(f64, usize)>,
 }
 
 impl Room {
-    /// Whether an atom of another residue is too near.
+    /// Whether the nearest atom of another residue is nearer than [`CLASH`].
     pub(super) fn has_clash(&self) -> bool {
         self.nearest.is_some_and(|(distance, _)| distance < CLASH)
     }
@@ -62,7 +62,7 @@ fn repulsion(distance: f64, are_polar: bool) -> f64 {
 }
 
 impl<'a> Surroundings<'a> {
-    /// Finds the heavy atoms around residue `index`. `own` has the atoms of the ideal residue in the structure.
+    /// Finds the heavy atoms around residue `index`. `own` maps atoms of the ideal residue to atoms of the structure.
     pub(super) fn new(cleaned: &Cleaned, index: usize, ideal: &'a Ideal, own: &[Option<usize>], root: Vec3) -> Self {
         let structure = &cleaned.structure;
         let range = structure.residue_atoms(index);
@@ -90,8 +90,8 @@ impl<'a> Surroundings<'a> {
         Self { ideal, near }
     }
 
-    /// Room of the atoms `grown`, with or without waters of the entry. Atoms with one or two bonds between them do not
-    /// count.
+    /// Computes the repulsion of the atoms `grown`, with or without the waters of the entry. Pairs of atoms with one or
+    /// two bonds between them do not count.
     pub(super) fn room(&self, places: &Places, grown: &[usize], with_waters: bool) -> Room {
         let mut room = Room { score: 0.0, nearest: None };
         for &atom in grown {

@@ -1,4 +1,4 @@
-//! Ubiquitin without some of its atoms: what is rebuilt is compared with the crystal structure 1UBI.
+//! Tests with ubiquitin without some of its atoms: the rebuilt atoms are compared with the crystal structure 1UBI.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const LENGTH: f64 = 0.006;
 /// Largest deviation of an angle from the crystal, degrees: three standard deviations of the angles of side chains,
 /// which are up to 3 degrees (Engh & Huber, 1991).
 const ANGLE: f64 = 9.0;
-/// Atoms of the backbone, which are never removed here.
+/// Atoms of the backbone, which these tests never remove.
 const BACKBONE: [&str; 5] = ["N", "CA", "C", "O", "OXT"];
 
 fn ubiquitin() -> Entry {
@@ -23,7 +23,8 @@ fn ubiquitin() -> Entry {
     read(&path, None).unwrap()
 }
 
-/// Ubiquitin without the atoms for which `is_removed` is true, by index and name of the residue and name of the atom.
+/// Returns ubiquitin without the atoms for which `is_removed` is true. Its arguments are the index of the residue and
+/// the name of the atom.
 fn without(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     let mut entry = ubiquitin();
     for (index, residue) in entry.chains[0].residues.iter_mut().enumerate() {
@@ -40,7 +41,8 @@ fn completed(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     cleaned
 }
 
-/// Heavy atoms of standard residues are complete and bonded, no bond is broken, and no other atoms clash.
+/// Checks that the heavy atoms of standard residues are complete and bonded, that no bond is too long or too short, and
+/// that no other atoms clash.
 fn check(cleaned: &Cleaned) {
     let Cleaned { structure, positions, .. } = cleaned;
     structure.check().unwrap();
@@ -104,7 +106,7 @@ fn compare(found: &Cleaned, crystal: &Cleaned, index: usize) {
         }
         if let [a, b, c] = bonds[..] {
             let volume = |k: usize| geometry::unit(a[k]).dot(geometry::unit(b[k]).cross(geometry::unit(c[k])));
-            // planar centers have a volume of zero, and tetrahedral ones of 0.77
+            // the triple product is zero for planar centers, and ±0.77 for tetrahedral centers
             assert!((volume(0) - volume(1)).abs() < 0.3, "{name} of {label}: {} {}", volume(0), volume(1));
         }
     }
@@ -137,7 +139,7 @@ fn oxygens_of_the_backbone_are_opposite() {
     let found = completed(|residue, atom| matches!(residue, 20 | 75) && atom == "O");
     for index in [20, 75] {
         let at = |of: &Cleaned, name: &str| of.positions[of.structure.atom_named(index, name).unwrap()];
-        // 0.02 nm is the deviation by the largest angle above at a distance of 0.123 nm
+        // the tolerance of 0.02 nm is the deviation that the largest angle ([`ANGLE`]) causes at a distance of 0.123 nm
         assert!((at(&found, "O") - at(&crystal, "O")).norm() < 0.02, "{index}");
     }
 }
@@ -153,7 +155,7 @@ fn a_hole_in_a_side_chain_is_closed() {
     };
     assert_eq!(["CB", "CD1", "CD2"].map(moved), [0.0; 3]);
     assert!(moved("CG") < 0.01, "{}", moved("CG"));
-    // beyond a hole in a chain of atoms, atoms are placed again
+    // atoms beyond a missing atom are placed again
     let found = completed(|residue, atom| residue == 5 && atom == "CG");
     assert!(found.decisions.iter().any(|said| said.to_string().contains("CD, CE, NZ beyond them placed again")));
     compare(&found, &crystal, 5);
@@ -197,7 +199,7 @@ fn residues_without_a_backbone_are_refused() {
 
 #[test]
 fn caps_without_room_are_refused() {
-    // the caps of a gap of one residue in a helix have no room
+    // there is no space for caps in a gap of one residue in a helix
     let problem = complete(&mut without(|residue, _| residue == 30), Caps::Gaps).unwrap_err();
     assert!(problem.message.contains("ACE before ASP 32 of chain A clashes with other atoms"), "{problem:?}");
     assert!(problem.help.as_ref().is_some_and(|help| help.contains("remove the residues beside")), "{problem:?}");
@@ -224,7 +226,7 @@ fn gaps_are_capped() {
             let polymer: Vec<&&str> = names.iter().filter(|name| **name != "HOH").collect();
             assert_eq!([polymer[0], polymer[polymer.len() - 1]], [&"ACE", &"NME"]);
         }
-        // lengths and angles of peptides of Engh & Huber (1991); those at atoms of the crystal deviate from them
+        // reference: lengths and angles of peptides by Engh & Huber (1991); those at atoms of the crystal deviate more
         let near = |atoms, [length, angle]: [f64; 2]| {
             let [found, at] = measured(&cleaned, atoms);
             assert!((found - length).abs() < 1e-6 && (at - angle).abs() < 4.0, "{atoms:?}: {found} {at}");
@@ -236,8 +238,8 @@ fn gaps_are_capped() {
     }
 }
 
-/// DNA (TGATAGC) that OpenMM has relaxed with the force field OL15, without the atoms for which `is_removed` is true,
-/// completed. The crystal, with a resolution of 0.27 nm, is less exact than the force field.
+/// Returns completed DNA (TGATAGC) without the atoms for which `is_removed` is true. OpenMM has relaxed the structure
+/// with the force field OL15, because the crystal, with a resolution of 0.27 nm, is less exact.
 fn dna(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     let mut cleaned = part_of_dna(is_removed);
     complete(&mut cleaned, Caps::None).unwrap_or_else(|problem| panic!("{problem:?}"));
@@ -279,7 +281,8 @@ fn bases_and_phosphates_have_the_geometry_of_the_force_field() {
         let found = dna(|residue, name| residue == index && oxygens(name));
         for name in ["OP1", "OP2"] {
             let at = |of: &Cleaned| of.positions[of.structure.atom_named(index, name).unwrap()];
-            // 0.025 nm is the deviation by the largest angle above at a distance of 0.1485 nm
+            // the tolerance of 0.025 nm is the deviation that the largest angle ([`ANGLE`]) causes at a distance of
+            // 0.1485 nm
             assert!((at(&found) - at(&relaxed)).norm() < 0.025, "{name} of residue {index}");
         }
     }

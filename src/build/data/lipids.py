@@ -42,7 +42,7 @@ def tree(atoms, bonds):
         atom, parent = pending.pop()
         found.append((atom, parent))
         children = [other for other in partners[atom] if other != parent]
-        # the last is taken next: hydrogens first, then heavy atoms in the order of OpenMM's file
+        # children are taken from the end of the list: hydrogens first, then heavy atoms in the order of OpenMM's file
         children.sort(key=lambda other: (atoms[other].element.atomic_number == 1, -other))
         pending.extend((child, atom) for child in children)
     assert len(found) == len(atoms), "a lipid has several parts"

@@ -1,16 +1,17 @@
 //! Alignment of observed residues with the sequence of their chain.
 //!
-//! If the residue numbers of a chain minus one offset are positions of the sequence with the same names, these are the
-//! positions. Otherwise the alignment has the highest score over all observed residues in order (S. B. Needleman and
-//! C. D. Wunsch, J. Mol. Biol. 48, 443 (1970)), with costs of gaps that are low where the chain is broken.
+//! First, residue numbers are compared: if they minus one offset are positions of the sequence with the same names,
+//! these positions are used. Otherwise the alignment with the highest score over all observed residues in order is used
+//! (S. B. Needleman and C. D. Wunsch, J. Mol. Biol. 48, 443 (1970)), with low gap costs where the chain is broken.
 
 use super::names::standard;
 
-/// Maximum product of the numbers of residues that are aligned, which bounds time and memory (64 MiB).
+/// Maximum product of the lengths of the sequence and of the chain that are aligned, which bounds time and memory (64
+/// MiB).
 const MOST_PAIRS: usize = 16 << 20;
 
-/// Scores of the alignment. Only their order matters: matches outweigh gaps at breaks, and a gap where the chain is
-/// not broken costs more than a few wrong matches.
+/// Scores of the alignment. Only the order of these constants matters: matches outweigh gaps at breaks of the chain,
+/// and a gap where the chain is not broken costs more than a few wrong matches.
 const MATCH: i32 = 4;
 const MISMATCH: i32 = -4;
 const GAP_AT_BREAK: i32 = 1;
@@ -24,12 +25,12 @@ pub(super) struct Observed<'a> {
     pub(super) name: &'a str,
     pub(super) number: i32,
     pub(super) has_code: bool,
-    /// whether the residue is not bonded to the one before
+    /// whether the residue is not bonded to the preceding residue
     pub(super) is_after_break: bool,
 }
 
-/// Returns the position in the sequence of each observed residue, `None` for residues that are not in the sequence.
-/// Returns `None` if the two are too long to compare.
+/// Returns the position in the sequence of each observed residue, with `None` for residues that are not in the
+/// sequence. Returns `None` if sequence and chain are too long to align.
 pub(super) fn align(sequence: &[&str], observed: &[Observed<'_>]) -> Option<Vec<Option<usize>>> {
     if sequence.len().saturating_mul(observed.len()) > MOST_PAIRS {
         return None;
@@ -40,8 +41,8 @@ pub(super) fn align(sequence: &[&str], observed: &[Observed<'_>]) -> Option<Vec<
     Some(of_numbers.unwrap_or_else(|| by_score(&sequence, &names, observed)))
 }
 
-/// Name of a residue for comparisons. Sequences may have other names of standard residues, and names of nucleotides
-/// of DNA and RNA may be the same.
+/// Returns a residue name for comparisons. Sequences may use other names for standard residues, and may use the same
+/// names for the nucleotides of DNA and RNA.
 fn comparable(name: &str) -> &str {
     let name = standard(name, &[]).map_or(name, |standard| standard.name.as_str());
     match name {
@@ -57,8 +58,8 @@ pub(super) fn is_same(a: &str, b: &str) -> bool {
     comparable(a) == comparable(b)
 }
 
-/// Positions that follow from residue numbers and one offset. Of several possible offsets, the one with which the
-/// sequence begins at number 1 is taken, or else the first.
+/// Returns the positions that follow from residue numbers and one offset. If several offsets are possible, the one with
+/// which the sequence begins at number 1 is used, or else the first.
 fn by_numbers(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Option<Vec<Option<usize>>> {
     let [first, .., last] = observed else { return None };
     let ascends = observed.windows(2).all(|pair| pair[0].number < pair[1].number);
@@ -77,17 +78,18 @@ fn by_numbers(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> O
     Some(steps.iter().map(|step| Some(start + step)).collect())
 }
 
-/// Positions with the highest score.
+/// Returns the positions of the alignment with the highest score.
 fn by_score(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Vec<Option<usize>> {
     let length = sequence.len();
     if length == 0 || names.is_empty() {
         return vec![None; names.len()];
     }
-    // column j + 1 holds the best score of alignments whose last aligned position is j; column 0 is for none
+    // column j + 1 holds the best score of alignments whose last aligned position is j; column 0 that of alignments
+    // without aligned positions
     let columns = length + 1;
     let mut scores = vec![NONE; columns];
     scores[0] = 0;
-    // column before the aligned position; `u32::MAX` for a residue that is not aligned
+    // preceding column of the best alignment; `u32::MAX` for a residue that is not aligned
     let mut before = vec![u32::MAX; columns * names.len()];
     for (i, name) in names.iter().enumerate() {
         let (gap, jump) = match i {
@@ -98,7 +100,7 @@ fn by_score(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Vec
             }
         };
         let mut next: Vec<i32> = scores.iter().map(|score| (score - UNALIGNED).max(NONE)).collect();
-        // best column before column - 1, which leaves a gap
+        // best column before column - 1; choosing it leaves a gap
         let mut best = 0;
         for column in 1..columns {
             if column >= 2 && scores[column - 2] > scores[best] {
@@ -109,7 +111,7 @@ fn by_score(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Vec
             if column >= 2 && with_gap > from.0 {
                 from = (with_gap, best);
             }
-            // a gap that agrees with the residue numbers costs nothing at a break
+            // a gap at a break of the chain costs nothing if its length agrees with the residue numbers
             if let Some(old) =
                 jump.filter(|&jump| jump > 1 && jump < column && observed[i].is_after_break).map(|jump| column - jump)
                 && scores[old] >= from.0
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn breaks_decide_where_numbers_do_not() {
-        // the numbers do not leave room for the missing residues
+        // the residue numbers leave no numbers for the missing residues
         let found = aligned("MET ALA SER GLY GLY LYS", &[("ALA", 1, false), ("GLY", 2, true), ("LYS", 3, false)]);
         assert_eq!(found, [Some(1), Some(4), Some(5)]);
         // a residue that is not in the sequence stays unaligned

@@ -10,7 +10,7 @@ use super::model::{Assembly, Entry, Operator};
 
 /// Maximum number of operators of an assembly. Virus capsids have 60, helical assemblies a few hundred.
 const MOST_OPERATORS: usize = 500;
-/// Maximum number of atoms of an assembly, which is more than the PDB's largest assemblies of protein have.
+/// Maximum number of atoms of an assembly; the PDB's largest assemblies of protein have fewer.
 const MOST_ATOMS: usize = 5_000_000;
 
 /// Residues of an assembly, with the chain and the operator of each.
@@ -35,7 +35,7 @@ pub(super) fn units_of(list: &str) -> Vec<String> {
     list.split(',').map(|unit| unit.trim().to_owned()).filter(|unit| !unit.is_empty()).collect()
 }
 
-/// Returns the operators of an expression such as `1,3`, `(1-60)` or `(1-60)(61,P)`. Of a product the operators on the
+/// Returns the operators of an expression such as `1,3`, `(1-60)` or `(1-60)(61,P)`. In a product, the operators on the
 /// right are applied first.
 pub(super) fn expression(text: &str, known: &HashMap<String, Operator>) -> Result<Vec<Operator>, Problem> {
     let mut product: Vec<Operator> = vec![];
@@ -78,8 +78,8 @@ fn too_many() -> Problem {
         .help("make the assembly with another program, or take the entry without an assembly")
 }
 
-/// Makes the copies of an assembly; without one, each residue is taken once. The first copy of a chain keeps its
-/// identifier, and copy number k is called `A-k`.
+/// Copies the residues of an assembly. Without an assembly, each residue is copied once. The first copy of a chain
+/// keeps its identifier, and copy number k of chain A is called `A-k`.
 pub(super) fn build(
     entry: &Entry,
     residues: &[Picked],
@@ -117,7 +117,7 @@ pub(super) fn build(
     Ok(built)
 }
 
-/// Operators of an assembly, and residue and operator of each copy.
+/// Operators of an assembly, and the indices of residue and operator of each copy.
 type Copies = (Vec<Operator>, Vec<(usize, usize)>);
 
 fn copies(entry: &Entry, residues: &[Picked], assembly: &Assembly) -> Result<Copies, Problem> {
@@ -153,7 +153,7 @@ fn copies(entry: &Entry, residues: &[Picked], assembly: &Assembly) -> Result<Cop
     Ok((operators, found))
 }
 
-/// Gives each chain with each operator an identifier of its own.
+/// Assigns an identifier to each combination of chain and operator.
 fn name_chains(entry: &Entry, residues: &[Picked], (operators, found): Copies) -> Built {
     let mut keys: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut chains: Vec<String> = vec![];

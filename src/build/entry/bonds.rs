@@ -1,4 +1,4 @@
-//! Bonds of a structure: within standard residues, along chains, between cysteines, and those that the file states.
+//! Bonds of a structure: within standard residues, along chains, between cysteines, and bonds that the file states.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,16 +10,16 @@ use super::links::Places;
 use super::metals::is_metal;
 use super::model::LinkKind;
 
-/// Atom names at the end of a residue and at the beginning of the next, with the longest bond in nm. The limits are
-/// 1.5 times the usual lengths of a peptide bond (0.1341 nm) and of an O3'–P bond (0.16 nm), as in the function
-/// `are_connected` of Gemmi 0.7 (`gemmi/polyheur.hpp`).
+/// Atom names at the end of a residue and at the beginning of the next, with the largest distance (nm) of bonded atoms.
+/// The limits are 1.5 times the usual lengths of a peptide bond (0.1341 nm) and of an O3'–P bond (0.16 nm), as in the
+/// function `are_connected` of Gemmi 0.7 (`gemmi/polyheur.hpp`).
 const CHAIN_BONDS: [(&str, &str, f64); 2] = [("C", "N", 1.5 * 0.1341), ("O3'", "P", 1.5 * 0.16)];
 
-/// Longest stated covalent bond in nm. Longer links are errors of the file or contacts. OpenMM 8 takes disulfide bonds
-/// up to this length (`Topology.createDisulfideBonds`).
+/// Largest length (nm) of a covalent bond that the file states. Longer links are errors of the file, or contacts.
+/// OpenMM 8 accepts disulfide bonds up to this length (`Topology.createDisulfideBonds`).
 const LONGEST_STATED: f64 = 0.3;
 
-/// Maximum number of bonds of an atom that a file may list in one direction; atoms of molecules have fewer.
+/// Maximum number of bonds of an atom that a file may list in one direction; atoms of real molecules have fewer.
 const MOST_PARTNERS: usize = 16;
 
 /// A residue whose bonds are unknown.
@@ -41,7 +41,7 @@ pub(super) struct Found {
     pub(super) unsupported: Vec<Unsupported>,
 }
 
-/// Bonds, each once.
+/// Set of bonds without duplicates.
 #[derive(Default)]
 struct Bonds {
     bonds: Vec<[u32; 2]>,
@@ -151,8 +151,8 @@ fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
     }
 }
 
-/// Adds the covalent bonds that the file states. Connections between atoms of standard residues are not taken, because
-/// the table has their bonds.
+/// Adds the covalent bonds that the file states. Stated bonds between atoms of standard residues are ignored, because
+/// the table of standard residues has these bonds.
 fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
     let residues = draft.structure.residue_of_atoms();
     let label = |atom: u32| {

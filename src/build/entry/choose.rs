@@ -1,4 +1,4 @@
-//! Choice of the residues, alternative locations and names that are taken from an entry.
+//! Choice of residues, alternative locations and names from an entry.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -11,7 +11,7 @@ use super::names::{ion, rename_atoms, standard};
 use super::options::Options;
 use super::table::{ResidueKind, StandardResidue};
 
-/// Atomic number of selenium, and of sulfur.
+/// Atomic numbers of selenium and sulfur.
 const SELENIUM: u8 = 34;
 const SULFUR: u8 = 16;
 
@@ -19,14 +19,14 @@ const SULFUR: u8 = 16;
 /// Acids Res. 40, D370 (2012), doi:10.1093/nar/gkr703).
 const MEMBRANE_MARK: &str = "DUM";
 
-/// A residue that is taken, at one location.
+/// A residue that was chosen, at one alternative location.
 #[derive(Clone, Debug)]
 pub(super) struct Picked {
     /// index of the chain in the entry
     pub(super) chain: usize,
     pub(super) unit: u32,
     pub(super) name: String,
-    /// name in the file
+    /// residue name in the file
     pub(super) given: String,
     pub(super) number: i32,
     pub(super) insertion_code: Option<char>,
@@ -36,7 +36,7 @@ pub(super) struct Picked {
     pub(super) atoms: Vec<PickedAtom>,
 }
 
-/// An atom that is taken.
+/// An atom that was chosen.
 #[derive(Clone, Debug)]
 pub(super) struct PickedAtom {
     pub(super) name: String,
@@ -44,27 +44,27 @@ pub(super) struct PickedAtom {
     pub(super) position: Vec3,
 }
 
-/// Residues that were taken, with the decisions about them.
+/// Residues that were chosen, with the decisions about them.
 #[derive(Default)]
 pub(super) struct Choice {
     pub(super) residues: Vec<Picked>,
     pub(super) decisions: Vec<Decision>,
     /// number of atoms at alternative locations that were left out
     pub(super) left_out: usize,
-    /// numbers of residues by old and new name, which are one decision for each pair of names
+    /// number of residues for each old and new name; each pair of names is reported as one decision
     renamed: BTreeMap<(String, String), usize>,
-    /// numbers of dropped residues by name
+    /// number of dropped residues for each name
     dropped: BTreeMap<String, usize>,
     renamed_atoms: usize,
     deuterium: usize,
     waters: usize,
-    /// virtual sites of waters that were left out
+    /// number of virtual sites of waters that were left out
     sites: usize,
-    /// marks of the membrane that were left out
+    /// number of residues marking the membrane that were left out
     marks: usize,
 }
 
-/// Chooses residues, locations and names.
+/// Chooses residues, alternative locations and names.
 pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
     let mut choice = Choice::default();
     for (index, chain) in entry.chains.iter().enumerate() {
@@ -74,7 +74,7 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
                 return false;
             }
             let has_location = |atom: &EntryAtom| atom.location.is_some();
-            // atoms that both residues share have no location, and are listed with one of them
+            // atoms that two residues of a site share have no location, and are listed with only one of the residues
             let is_part = [a, b].map(|residue| residue.atoms.iter().any(has_location));
             let is_whole = [a, b].map(|residue| residue.atoms.iter().all(has_location));
             is_part == [true; 2] && is_whole != [false; 2]
@@ -87,18 +87,19 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
     choice
 }
 
-/// Name of a residue in messages.
+/// Returns the name of a residue for messages.
 pub(super) fn label(name: &str, number: i32, code: Option<char>, chain: &str) -> String {
     let code = code.map(String::from).unwrap_or_default();
     if chain.is_empty() { format!("{name} {number}{code}") } else { format!("{name} {number}{code} of chain {chain}") }
 }
 
-/// A number of things in words.
+/// Returns a count and a noun in the singular or plural.
 fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Locations of a residue with their summed occupancies, best first: the highest occupancy, then the first letter.
+/// Returns the alternative locations of a residue with their summed occupancies, best first: by descending occupancy,
+/// then by letter.
 fn locations(atoms: &[EntryAtom]) -> Vec<(char, f64)> {
     let mut sums: BTreeMap<char, f64> = BTreeMap::new();
     for atom in atoms {
@@ -111,14 +112,14 @@ fn locations(atoms: &[EntryAtom]) -> Vec<(char, f64)> {
     sums
 }
 
-/// Occupancy in units of 0.0001. Occupancies have two or three decimals, so that sums that differ by rounding errors
-/// only are equal.
+/// Returns an occupancy in units of 0.0001. Occupancies have two or three decimals, so sums that differ only by
+/// rounding errors become equal.
 fn rounded(occupancy: f64) -> i64 {
     (occupancy * 1e4).round() as i64
 }
 
 impl Choice {
-    /// Takes one of the residues that occupy the same site; most sites have only one.
+    /// Chooses one of the residues that occupy the same site. Most sites have only one residue.
     fn site(&mut self, entry: &Entry, chain: usize, kinds: &[EntryResidue], options: &Options) {
         let best = |residue: &EntryResidue| locations(&residue.atoms).first().copied().unwrap_or((' ', 0.0));
         let order = |a: &&EntryResidue, b: &&EntryResidue| {
@@ -219,7 +220,8 @@ impl Choice {
         }
     }
 
-    /// Returns the atoms at the best location. A heavy atom that the location lacks is taken from the next best one.
+    /// Returns the atoms at the best alternative location. A heavy atom that is missing there comes from the next best
+    /// location.
     fn location(&mut self, atoms: Vec<EntryAtom>, place: &str) -> Vec<EntryAtom> {
         let order = locations(&atoms);
         let ranks: HashMap<char, usize> = order.iter().enumerate().map(|(rank, (letter, _))| (*letter, rank)).collect();
@@ -282,7 +284,7 @@ impl Choice {
         standard("MET", &[])
     }
 
-    /// Adds the decisions that concern many residues.
+    /// Adds one decision for each kind of choice that concerns many residues.
     fn summarise(&mut self, options: &Options) {
         let mut say = |subject, what: String, why: &str| {
             self.decisions.push(Decision::new(subject, "the whole entry", what, why));

@@ -1,4 +1,4 @@
-//! Rows of the categories of a PDBx/mmCIF file, whether they are written as loops or as pairs of tag and value.
+//! Reader of the rows of categories in a PDBx/mmCIF file, which may be written as loops or as pairs of tag and value.
 
 use md_engine::error::Problem;
 use md_engine::format::{Value, Word, Words};
@@ -19,12 +19,12 @@ impl Row<'_, '_> {
         self.values.get(index)?.known().map(|text| String::from_utf8_lossy(text).into_owned())
     }
 
-    /// Returns the value of the first of the items that is known.
+    /// Returns the first known value of two items.
     pub(super) fn first(&self, items: [&str; 2]) -> Option<String> {
         items.into_iter().find_map(|item| self.text(item))
     }
 
-    /// Returns the finite number of an item; `None` if the item is missing, unknown or not a number.
+    /// Returns the finite number that is the value of an item; `None` if the item is missing, unknown or not a number.
     pub(super) fn number(&self, item: &str) -> Option<f64> {
         let text = self.text(item)?;
         // a standard uncertainty in parentheses may follow the number
@@ -32,15 +32,15 @@ impl Row<'_, '_> {
         plain.parse().ok().filter(|value: &f64| value.is_finite())
     }
 
-    /// Line of the first value of the row.
+    /// Line number of the first value of the row.
     pub(super) fn line(&self) -> usize {
         self.values.first().map_or(0, |value| value.line)
     }
 }
 
 /// Calls `see(category, row)` for all rows of the wanted categories. Names of categories are in lower case and begin
-/// with `_`. `is_done` is asked at the beginning of each further block, and the rest of the file is skipped if it is
-/// `true`.
+/// with `_`. At the beginning of each further data block, `is_done` is called, and the rest of the file is skipped if
+/// it returns `true`.
 pub(super) fn each_row<T>(
     bytes: &[u8],
     wanted: &[&str],
@@ -108,7 +108,7 @@ pub(super) fn each_row<T>(
     pairs.end(wanted, seen, &see)
 }
 
-/// Items of one category that are written as pairs of tag and value.
+/// Items of one category that are written as pairs of tag and value, until the category ends.
 #[derive(Default)]
 struct Pairs<'a> {
     category: String,
@@ -117,7 +117,7 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Shows the row that the pairs form, and forgets them.
+    /// Passes the row that the pairs form to the caller, and clears the pairs.
     fn end<T>(
         &mut self,
         wanted: &[&str],

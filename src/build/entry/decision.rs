@@ -1,4 +1,4 @@
-//! Decisions that were made for the user.
+//! Decisions that the program made for the user.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -21,7 +21,7 @@ pub enum Subject {
     Parameters,
     /// bonds that were made or left out
     Bonds,
-    /// atoms that were added or removed at ends, gaps and in residues that were not complete
+    /// atoms that were added or removed at chain ends, at gaps, and in incomplete residues
     Completion,
     /// sequence of a chain
     Sequence,
@@ -44,9 +44,9 @@ pub struct Decision {
     pub subject: Subject,
     /// result of the decision, e.g. `took the alternative location A`
     pub what: String,
-    /// place in the structure, e.g. `SER 12 of chain A`
+    /// residue or chain concerned, e.g. `SER 12 of chain A`
     pub place: String,
-    /// reason of the decision
+    /// reason for the decision
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! Disulfide bonds between cysteines, by statement of the file or by distance.
+//! Disulfide bonds between cysteines, which the file states or which follow from distances.
 
 use std::collections::HashSet;
 
@@ -8,16 +8,17 @@ use super::links::Places;
 use super::model::LinkKind;
 use super::near::Grid;
 
-/// Range in nm of the distances at which two sulfur atoms are taken as bonded. The length of the bond is 0.203 nm
-/// (R. A. Engh and R. Huber, Acta Cryst. A47, 392 (1991)). The range leaves room for coordinate errors and excludes
-/// sulfur atoms in contact, whose distance is 0.36 nm (A. Bondi, J. Phys. Chem. 68, 441 (1964)).
+/// Range (nm) of the distances at which two sulfur atoms count as bonded. The length of the bond is 0.203 nm (R. A.
+/// Engh and R. Huber, Acta Cryst. A47, 392 (1991)). The range allows for coordinate errors and excludes sulfur atoms in
+/// contact, whose distance is 0.36 nm (A. Bondi, J. Phys. Chem. 68, 441 (1964)).
 const BONDED: [f64; 2] = [0.18, 0.25];
 
-/// Longest disulfide bond in nm that the file may state; the cutoff of `Topology.createDisulfideBonds` of OpenMM 8.
+/// Largest length (nm) of a disulfide bond that the file states; the cutoff of `Topology.createDisulfideBonds` of
+/// OpenMM 8.
 const LONGEST_STATED: f64 = 0.3;
 
-/// Returns the pairs of sulfur atoms that are bonded. Pairs that the file states come first, then pairs by distance,
-/// nearest first. Each sulfur atom is bonded once, and has no hydrogen.
+/// Returns the pairs of bonded sulfur atoms, sorted by index. Pairs that the file states have precedence over other
+/// pairs, and nearer pairs over farther ones. Each sulfur atom has at most one such bond, and must have no hydrogen.
 pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions: &mut Vec<Decision>) -> Vec<[u32; 2]> {
     let free = free_sulfurs(draft);
     let mut taken: HashSet<u32> = HashSet::new();

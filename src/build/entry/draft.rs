@@ -1,4 +1,4 @@
-//! A structure while it is made from an entry: atoms without bonds, with the origin of each residue.
+//! Intermediate structure between entry and clean structure: atoms without bonds, with the origin of each residue.
 
 use md_engine::vec3::Vec3;
 
@@ -19,7 +19,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Puts the copies of an assembly one after another.
+    /// Concatenates the copies of an assembly.
     pub(super) fn new(entry: &'a Entry, picked: &'a [Picked], Built { chains, operators, copies }: Built) -> Self {
         let mut structure = Structure { chains, ..Structure::default() };
         let mut positions = vec![];
@@ -39,7 +39,7 @@ impl<'a> Draft<'a> {
         Self { entry, picked, copies, operators: operators.len(), structure, positions }
     }
 
-    /// The residue of the entry from which residue `index` of the structure was made.
+    /// Returns the residue of the entry from which residue `index` of the structure was made.
     pub(super) fn source(&self, index: usize) -> &Picked {
         &self.picked[self.copies[index].residue]
     }
@@ -54,7 +54,7 @@ impl<'a> Draft<'a> {
         (self.positions[a as usize] - self.positions[b as usize]).norm()
     }
 
-    /// Residues of polymers that follow each other in a chain.
+    /// Returns the residues of each polymer, in the order of the chain.
     pub(super) fn polymers(&self) -> Vec<Vec<usize>> {
         let residues = (0..self.copies.len()).filter(|&index| self.source(index).is_polymer);
         let residues: Vec<usize> = residues.collect();

@@ -14,7 +14,7 @@ use super::model::Entry;
 pub struct Gap {
     /// index of the chain
     pub chain: u32,
-    /// place of the missing residues
+    /// position of the missing residues in the chain
     pub place: GapPlace,
     /// number of missing residues; `None` if neither the sequence nor the residue numbers state it
     pub count: Option<usize>,
@@ -29,12 +29,12 @@ impl Gap {
     }
 }
 
-/// Place of missing residues, with the indices of the residues beside them.
+/// Position of missing residues, with the indices of the adjacent residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapPlace {
     /// before the first residue with atoms
     Start {
-        /// first residue
+        /// first residue with atoms
         before: u32,
     },
     /// within the chain
@@ -46,12 +46,12 @@ pub enum GapPlace {
     },
     /// after the last residue with atoms
     End {
-        /// last residue
+        /// last residue with atoms
         after: u32,
     },
 }
 
-/// Finds the position in the sequence of each residue of a polymer, for chains whose file does not state positions.
+/// Finds the position of each residue of a polymer in the sequence, for chains whose file does not state positions.
 pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: &mut Vec<Decision>) {
     for of_chain in residues.chunk_by_mut(|a, b| a.chain == b.chain) {
         let chain = &entry.chains[of_chain[0].chain];
@@ -91,8 +91,8 @@ pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: 
     }
 }
 
-/// Returns the residues of the sequences that have no atoms. Without a sequence, a chain has gaps where consecutive
-/// residues are not bonded.
+/// Returns the gaps: residues of the sequences that have no atoms. In chains without a sequence, gaps are where
+/// consecutive residues are not bonded.
 pub(super) fn find_gaps(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Gap> {
     let bonded: HashSet<[u32; 2]> = bonds.iter().copied().collect();
     let mut gaps = vec![];

@@ -4,14 +4,15 @@ use super::decision::{Decision, Subject};
 use super::draft::Draft;
 use super::near::Grid;
 
-/// Maximum distance in nm of an atom that coordinates a metal. Distances in proteins are 0.20–0.24 nm (M. M. Harding,
-/// Acta Cryst. D57, 401 (2001)); the limit leaves room for the coordinate errors of structures at low resolution.
+/// Maximum distance (nm) of an atom that coordinates a metal. Distances in proteins are 0.20–0.24 nm (M. M. Harding,
+/// Acta Cryst. D57, 401 (2001)); the limit allows for the coordinate errors of structures at low resolution.
 const COORDINATED: f64 = 0.28;
 
 /// Atomic numbers of the elements that coordinate metals: nitrogen, oxygen and sulfur.
 const DONORS: [u8; 3] = [7, 8, 16];
 
-/// Maximum number of atoms that are reported for a metal, the highest coordination number of common structures.
+/// Maximum number of coordinating atoms that are reported for a metal, the highest coordination number of common
+/// structures.
 const MOST_DONORS: usize = 12;
 
 /// A metal with the atoms that coordinate it.
@@ -23,7 +24,7 @@ pub struct MetalSite {
     pub donors: Vec<(u32, f64)>,
 }
 
-/// Whether an element is a metal, by its atomic number up to 83.
+/// Whether an element is a metal. `element` is the atomic number; elements beyond 83 are not metals here.
 pub(super) fn is_metal(element: u8) -> bool {
     matches!(element, 3 | 4 | 11..=13 | 19..=31 | 37..=50 | 55..=83)
 }

@@ -1,8 +1,8 @@
 //! Reader of entries in the PDBx/mmCIF format of the wwPDB.
 //!
-//! Chains, residue numbers and atom names are those of the authors (`auth_asym_id`, `auth_seq_id`), or the `label_`
-//! items if the authors gave none. Sequences are those of `_pdbx_poly_seq_scheme`, or `_entity_poly_seq` for files
-//! without it. The units of assemblies are `label_asym_id`.
+//! Chain identifiers, residue numbers and atom names are those of the authors (`auth_asym_id`, `auth_seq_id`), or the
+//! `label_` items if there are none of the authors. Sequences come from `_pdbx_poly_seq_scheme`, or from
+//! `_entity_poly_seq` in files without it. The units of which assemblies consist are `label_asym_id`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,11 +34,11 @@ const CATEGORIES: [&str; 11] = [
     "_pdbx_struct_mod_residue",
 ];
 
-/// Maximum number of operators in the generators of all assemblies together, which bounds the memory. Entries of virus
+/// Maximum number of operators in the generators of all assemblies together, which bounds memory. Entries of virus
 /// capsids have a few hundred.
 const MOST_OPERATORS: usize = 10_000;
 
-/// Reads an entry. `wanted` is the number of the model; `None` stands for the first.
+/// Reads an entry. `wanted` is the number of the model; `None` means the first model.
 pub(super) fn read(bytes: &[u8], wanted: Option<i32>) -> Parsed<Entry> {
     let mut reader = Reader { wanted, ..Reader::default() };
     each_row(bytes, &CATEGORIES, &mut reader, Reader::row, |reader| !reader.models.is_empty())?;
@@ -59,7 +59,7 @@ struct Reader {
     schemes: HashMap<String, Vec<Numbered>>,
     /// sequence of each entity
     sequences: HashMap<String, Vec<Numbered>>,
-    /// first unit of each chain that has residues of a polymer
+    /// index of the chain, and first unit, of each polymer chain with residues
     polymers: Vec<(usize, String)>,
     operators: HashMap<String, Operator>,
     /// assembly, operator expression and units of each row of the assemblies
@@ -178,7 +178,7 @@ impl Reader {
             let Some(numbered) = self.schemes.get(&unit).or(entity) else { continue };
             let chain = &mut self.collector.entry.chains[chain];
             if chain.sequence.is_empty() {
-                // several kinds of residues at a position have the same number
+                // microheterogeneity: several kinds of residues at one position have the same number
                 let positions = numbered.chunk_by(|(a, _), (b, _)| a == b).filter_map(<[Numbered]>::first);
                 chain.sequence = positions.map(|(_, position)| position.clone()).collect();
             }
@@ -209,7 +209,7 @@ impl Reader {
     }
 }
 
-/// Returns a number that counts from 1; `None` if the item is unknown or not such a number.
+/// Returns the zero-based index for an item that counts from 1; `None` if the item is unknown or not such a number.
 fn index(row: &Row<'_, '_>, item: &str) -> Option<usize> {
     row.text(item)?.parse().ok().filter(|&number| number > 0)
 }
@@ -218,7 +218,7 @@ fn cell(row: &Row<'_, '_>) -> Option<md_engine::cell::PeriodicCell> {
     let edges = ["length_a", "length_b", "length_c"].map(|item| row.number(item));
     let angles = ["angle_alpha", "angle_beta", "angle_gamma"].map(|item| row.number(item));
     let ([Some(a), Some(b), Some(c)], [Some(alpha), Some(beta), Some(gamma)]) = (edges, angles) else { return None };
-    // files of structures that were not solved from crystals have edges of 1 Å
+    // structures that were not determined by crystallography have placeholder edges of 1 Å
     if [a, b, c] == [1.0; 3] {
         return None;
     }

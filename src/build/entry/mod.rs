@@ -1,8 +1,9 @@
 //! Entries of the Protein Data Bank: reading a PDB or PDBx/mmCIF file, and making a clean [`Structure`] from it.
 //!
-//! [`read`] returns an [`Entry`], which has the contents of the file: chains with their sequences and residues, links,
-//! and assemblies. [`clean`] decides what of the entry is taken, builds an assembly, finds the bonds, and reports what
-//! is missing. Every choice is a [`Decision`]. Positions are in nm. Bad input gives a [`Problem`] with file and line.
+//! [`read`] returns an [`Entry`], which holds the contents of the file: chains with their sequences and residues,
+//! links, and assemblies. [`clean`] chooses residues and atoms of the entry, builds an assembly, finds the bonds, and
+//! reports what is missing. Every choice is recorded as a [`Decision`]. Positions are in nm. Invalid input returns a
+//! [`Problem`] with file and line.
 //!
 //! ```
 //! let line = "ATOM      1  N   ALA A   1      11.104   6.134  -6.504  1.00  0.00           N";
@@ -60,14 +61,14 @@ pub(crate) use overlap::check as check_places;
 pub use table::{ResidueKind, StandardResidue, standard_residue};
 
 /// Reads an entry from a PDB or PDBx/mmCIF file, which may be compressed. `model` is the number of the model in the
-/// file; `None` stands for the first model.
+/// file; `None` means the first model.
 pub fn read(path: &Path, model: Option<i32>) -> Result<Entry, Error> {
     let bytes = format::read(path)?;
     parse(&bytes, model).map_err(|problem| problem.in_file(path).into())
 }
 
 /// Reads an entry from the text of a PDB or PDBx/mmCIF file. `model` is the number of the model in the file; `None`
-/// stands for the first model.
+/// means the first model.
 pub fn parse(bytes: &[u8], model: Option<i32>) -> Result<Entry, Problem> {
     let entry = if is_mmcif(bytes) {
         mmcif::read(bytes, model)?

@@ -1,9 +1,9 @@
-//! Contents of an entry, in the words of its file.
+//! Contents of an entry, with the names and numbers of its file.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::vec3::Vec3;
 
-/// An entry: one model of a file, with what the file says about all models.
+/// An entry: one model of a file, with the data that all models of the file share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// title of the entry
@@ -16,7 +16,7 @@ pub struct Entry {
     pub model: i32,
     /// chains in the order of the file
     pub chains: Vec<Chain>,
-    /// names of the units of which assemblies are made: `label_asym_id` in PDBx/mmCIF, chain identifiers in PDB files
+    /// names of the units of which assemblies consist: `label_asym_id` in PDBx/mmCIF, chain identifiers in PDB files
     pub units: Vec<String>,
     /// bonds and contacts that the file states
     pub links: Vec<Link>,
@@ -33,16 +33,16 @@ pub struct Entry {
 pub struct Chain {
     /// identifier of the chain, e.g. `A`
     pub id: String,
-    /// residues of the whole polymer, whether observed or not; empty if the file does not state them
+    /// residues of the whole polymer, whether observed or not; empty if the file does not state the sequence
     pub sequence: Vec<SequencePosition>,
     /// residues with atoms, in the order of the file
     pub residues: Vec<EntryResidue>,
 }
 
-/// A position in the sequence of a chain.
+/// A residue in the sequence of a chain, which may have no atoms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequencePosition {
-    /// residue name; the first if the file has several for a position
+    /// residue name; the first if the file has several names for the position
     pub name: String,
     /// residue number; `None` if the file does not state it
     pub number: Option<i32>,
@@ -63,7 +63,7 @@ pub struct EntryResidue {
     pub is_polymer: bool,
     /// index into [`Entry::units`]
     pub unit: u32,
-    /// index into [`Chain::sequence`]; `None` if the file does not state it
+    /// index into [`Chain::sequence`]; `None` if the file does not state the position
     pub position: Option<usize>,
     /// atoms at all alternative locations
     pub atoms: Vec<EntryAtom>,
@@ -82,11 +82,11 @@ pub struct EntryAtom {
     pub position: Vec3,
     /// occupancy, a number from 0 to 1; 1 if the file does not state it
     pub occupancy: f64,
-    /// alternative location
+    /// alternative location; `None` if the atom has only one location
     pub location: Option<char>,
 }
 
-/// Place of an atom in an entry.
+/// Identification of an atom in an entry by chain, residue and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
     /// identifier of the chain
@@ -123,11 +123,11 @@ pub struct Link {
     pub kind: LinkKind,
     /// the two atoms
     pub ends: [Address; 2],
-    /// whether the second atom belongs to a symmetry copy in the crystal
+    /// whether the second atom belongs to a symmetry-related copy in the crystal
     pub is_symmetry: bool,
 }
 
-/// A bond within all residues of a name.
+/// A bond between two atoms in every residue with a given name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComponentBond {
     /// residue name
@@ -136,12 +136,12 @@ pub struct ComponentBond {
     pub atoms: [String; 2],
 }
 
-/// A modified residue with its standard parent.
+/// A modified residue and the standard residue from which it derives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modified {
     /// residue name, e.g. `MSE`
     pub name: String,
-    /// name of the standard parent, e.g. `MET`
+    /// name of the standard residue, e.g. `MET`
     pub parent: String,
 }
 
@@ -150,14 +150,14 @@ pub struct Modified {
 pub struct Assembly {
     /// identifier, e.g. `1`
     pub id: String,
-    /// sets of units with the operators that are applied to each
+    /// sets of units, each with the operators that are applied to its units
     pub generators: Vec<Generator>,
 }
 
 /// Units of an assembly and the operators that are applied to each of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Generator {
-    /// names of the units, see [`Entry::units`]
+    /// names of the units, as in [`Entry::units`]
     pub units: Vec<String>,
     /// operators, each of which makes one copy
     pub operators: Vec<Operator>,
@@ -173,20 +173,20 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Makes an operator from rows of three elements of the rotation and a translation in Å.
+    /// Makes an operator from rows of three elements of the rotation matrix and one component of the translation in Å.
     pub(super) fn from_rows(rows: [[f64; 4]; 3]) -> Self {
         let vector = |[x, y, z]: [f64; 3]| md_engine::vec3::vec3(x, y, z);
         let translation = vector(rows.map(|row| row[3])) * md_engine::units::ANGSTROM;
         Self { rotation: rows.map(|row| vector([row[0], row[1], row[2]])), translation }
     }
 
-    /// Returns the image of a position.
+    /// Returns the image of a position (nm) under the operator.
     pub fn apply(&self, position: Vec3) -> Vec3 {
         let [x, y, z] = self.rotation.map(|row| row.dot(position));
         md_engine::vec3::vec3(x, y, z) + self.translation
     }
 
-    /// Returns the operator that applies `first` and then this operator.
+    /// Returns the composition: the operator that applies `first` and then this operator.
     pub(super) fn after(&self, first: &Self) -> Self {
         let [a, b, c] = first.rotation;
         let rotation = self.rotation.map(|row| a * row.x + b * row.y + c * row.z);

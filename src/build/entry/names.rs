@@ -1,7 +1,7 @@
-//! Standard names of residues and atoms for the names of AMBER, CHARMM, GROMACS and older PDB files.
+//! Conversion of the residue and atom names of AMBER, CHARMM, GROMACS and older PDB files to standard names.
 //!
-//! The table of [`super::table`] has the names that OpenMM knows. This module adds names from the residue libraries of
-//! AmberTools 23 (`leap/lib`), CHARMM36 (`top_all36_prot.rtf`, `top_all36_na.rtf`, `toppar_water_ions.str`) and
+//! The table of [`super::table`] holds the names that OpenMM accepts. This module adds names from the residue libraries
+//! of AmberTools 23 (`leap/lib`), CHARMM36 (`top_all36_prot.rtf`, `top_all36_na.rtf`, `toppar_water_ions.str`) and
 //! GROMACS 2023 (`share/top/*.ff`).
 
 use super::model::{EntryAtom, EntryResidue};
@@ -34,7 +34,7 @@ const RESIDUES: [(&str, &str); 63] = [
     ("ARGN", "ARG"),
     ("ARN", "ARG"),
     ("TYM", "TYR"),
-    // RNA of AMBER and GROMACS
+    // RNA in AMBER and GROMACS
     ("RA", "A"),
     ("RA3", "A"),
     ("RA5", "A"),
@@ -55,7 +55,7 @@ const RESIDUES: [(&str, &str); 63] = [
     ("CN", "C"),
     ("GN", "G"),
     ("UN", "U"),
-    // DNA of AMBER, GROMACS and older PDB files
+    // DNA in AMBER, GROMACS and older PDB files
     ("DAN", "DA"),
     ("DCN", "DC"),
     ("DGN", "DG"),
@@ -78,7 +78,7 @@ const RESIDUES: [(&str, &str); 63] = [
     ("DOD", "HOH"),
 ];
 
-/// Names of ions with a single atom, and their names in the PDB.
+/// Names of monatomic ions, and their names in the PDB.
 const IONS: [(&str, &str); 27] = [
     ("SOD", "NA"),
     ("NA+", "NA"),
@@ -109,7 +109,7 @@ const IONS: [(&str, &str); 27] = [
     ("CAD", "CD"),
 ];
 
-/// Aliases of atoms in the caps of peptides.
+/// Aliases of atoms in the caps of peptides: residue, alias, standard name.
 const CAPS: [(&str, &str, &str); 8] = [
     ("ACE", "HH31", "H1"),
     ("ACE", "HH32", "H2"),
@@ -124,8 +124,8 @@ const CAPS: [(&str, &str, &str); 8] = [
 /// Pairs of nucleotides in RNA and DNA that have the same name in CHARMM and in PDB files before version 3.
 const RNA_AND_DNA: [(&str, &str); 3] = [("A", "DA"), ("C", "DC"), ("G", "DG")];
 
-/// Returns the standard residue for a residue name in any of the known conventions; `None` if there is none. The atoms
-/// tell DNA from RNA where the names are the same.
+/// Returns the standard residue for a residue name in any of the known conventions; `None` if there is none. If the
+/// name is that of DNA and of RNA, the atoms decide.
 pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static StandardResidue> {
     let added = || RESIDUES.iter().find(|(other, _)| *other == name).map(|(_, standard)| *standard);
     let found = if standard_residue(name).is_some() { name } else { standard_name(name).or_else(added)? };
@@ -135,18 +135,18 @@ pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static Stand
     standard_residue(if is_dna { dna } else { found })
 }
 
-/// Whether a residue is standard, under any of the known names.
+/// Returns whether a residue is standard, under any of the known names.
 pub(crate) fn is_standard(residue: &EntryResidue) -> bool {
     residue.name == "MSE" || standard(&residue.name, &residue.atoms).is_some()
 }
 
-/// Returns the name in the PDB of an ion with a single atom; `None` if the name is not in the table.
+/// Returns the PDB name of a monatomic ion; `None` if the name is not in the table.
 pub(super) fn ion(name: &str) -> Option<&'static str> {
     IONS.iter().find(|(other, _)| *other == name).map(|(_, standard)| *standard)
 }
 
-/// Gives the atoms of a standard residue their standard names, and returns the number of names that changed. A name
-/// that another atom of the residue has is not given.
+/// Renames the atoms of a standard residue to their standard names, and returns the number of names that changed. An
+/// atom keeps its name if another atom of the residue already has the standard name.
 pub(super) fn rename_atoms(residue: &StandardResidue, atoms: &mut [EntryAtom]) -> usize {
     let mut changed = 0;
     for index in 0..atoms.len() {

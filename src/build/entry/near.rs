@@ -1,11 +1,11 @@
-//! Search for atoms near a point.
+//! Neighbour search for the atoms of an entry.
 
 use std::collections::HashMap;
 
 use md_engine::vec3::Vec3;
 
-/// Maximum number of atoms in a cell of the grid. A cube with an edge of 0.3 nm has room for about three heavy atoms,
-/// so that only damaged files have more; the limit bounds the time of a search in such files.
+/// Maximum number of atoms in a cell of the grid. A cube with an edge of 0.3 nm has space for about three heavy atoms,
+/// so only damaged files have more; the limit bounds the time of a search in such files.
 const MOST: usize = 64;
 
 /// A grid of cells with the atoms in each.

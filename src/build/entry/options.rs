@@ -1,6 +1,6 @@
 //! Choices of the user about the contents of an entry.
 
-/// Choices of the user.
+/// Options of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// identifier of the assembly to build; `None` for the atoms of the file

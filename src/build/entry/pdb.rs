@@ -1,8 +1,8 @@
 //! Reader of entries in the PDB format 3.3 of the wwPDB.
 //!
-//! `MODEL` and `ENDMDL` enclose models. In files without them, an `END` record that is followed by atoms ends a model.
-//! A chain ends at its `TER` record: residues after it are ligands and waters, but a standard residue of a polymer in
-//! an `ATOM` record begins another chain of the same identifier.
+//! `MODEL` and `ENDMDL` enclose models. In files without these records, an `END` record that is followed by atoms ends
+//! a model. A chain ends at its `TER` record: residues after it are ligands and waters, but a standard residue of a
+//! polymer in an `ATOM` record begins another chain of the same identifier.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ type Parsed<T> = Result<T, Problem>;
 const CONECT: [usize; 5] = [6, 11, 16, 21, 26];
 const SERIAL: usize = 5;
 
-/// Reads an entry. `wanted` is the number of the model; `None` stands for the first.
+/// Reads an entry. `wanted` is the number of the model; `None` means the first model.
 pub(super) fn read(bytes: &[u8], wanted: Option<i32>) -> Parsed<Entry> {
     let mut reader = Reader { wanted, ..Reader::default() };
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
@@ -40,24 +40,24 @@ struct Reader<'a> {
     wanted: Option<i32>,
     /// number of the model to which the records belong
     model: i32,
-    /// whether the model is ended, so that further atoms belong to the next
+    /// whether the model has ended, so that further atoms belong to the next model
     is_ended: bool,
     /// whether the model has atoms
     has_atoms: bool,
-    /// whether the model is the one to take, and whether this or an earlier model is
+    /// whether the current model is the wanted one, and whether the current or an earlier model is
     is_taken: bool,
     was_taken: bool,
-    /// chain of the last atom that was taken
+    /// chain of the last atom that was stored
     last: Option<usize>,
-    /// chains that a TER record has ended
+    /// whether a TER record has ended each chain
     ended: Vec<bool>,
-    /// place of the atom with each serial number; `None` if several atoms have the number
+    /// index of the atom with each serial number; `None` if several atoms have the number
     serials: HashMap<&'a str, Option<Place>>,
     /// pairs of serial numbers from CONECT records
     connections: Vec<[&'a str; 2]>,
     /// sequence of each chain
     sequences: HashMap<String, Vec<SequencePosition>>,
-    /// rows of the operator of an assembly that have been read
+    /// rows of the current operator of an assembly that have been read
     rows: Vec<[f64; 4]>,
 }
 
@@ -168,16 +168,16 @@ impl<'a> Reader<'a> {
         self.sequences.entry(text(line, 11..12).to_owned()).or_default().extend(positions);
     }
 
-    /// Reads an SSBOND or a LINK record. A SSBOND record has no names of atoms.
+    /// Reads an SSBOND or a LINK record. An SSBOND record has no atom names.
     fn link(&mut self, line: &[u8], kind: LinkKind) -> Parsed<()> {
-        // columns before the chain with the atom name and the residue name, and column of the chain
+        // first columns of atom name and residue name, which precede the chain, and column of the chain
         let ends = match kind {
             LinkKind::Disulfide => [(None, 11, 15), (None, 25, 29)],
             _ => [(Some(12), 17, 21), (Some(42), 47, 51)],
         };
         let mut addresses = vec![];
         for (atom, residue, chain) in ends {
-            // the number of the second residue in SSBOND is two columns after the chain, as is the first
+            // in SSBOND records the residue number is two columns after the chain, in LINK records one column
             let number = if kind == LinkKind::Disulfide { chain + 2 } else { chain + 1 };
             addresses.push(Address {
                 chain: text(line, chain..chain + 1).to_owned(),
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
     fn cell(&mut self, line: &[u8]) {
         let values = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54].map(|columns| number(line, columns));
         if let [Some(a), Some(b), Some(c), Some(alpha), Some(beta), Some(gamma)] = values {
-            // files of structures that were not solved from crystals have edges of 1 Å
+            // structures that were not determined by crystallography have placeholder edges of 1 Å
             let is_placeholder = [a, b, c] == [1.0; 3];
             let cell = cell_of([a, b, c].map(|edge| edge * ANGSTROM), [alpha, beta, gamma]);
             self.collector.entry.cell = cell.filter(|_| !is_placeholder);
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
                 assembly.generators.push(Generator::default());
             }
             let names = chains.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
-            // a chain without an identifier is called NULL
+            // NULL stands for a chain without an identifier
             let names = names.map(|name| if name == "NULL" { "" } else { name }.to_owned());
             if let Some(generator) = assembly.generators.last_mut() {
                 generator.units.extend(names);
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
             let ends = pair.map(|place| address(&self.collector.entry, place));
             self.collector.entry.links.push(Link { kind: LinkKind::Connection, ends, is_symmetry: false });
         }
-        // chains of the same identifier share a SEQRES record only if there is one of them
+        // of several chains with the same identifier, the first gets the SEQRES sequence
         for chain in &mut self.collector.entry.chains {
             if let Some(sequence) = self.sequences.remove(&chain.id) {
                 chain.sequence = sequence;
@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Address of the atom at a place.
+/// Returns the address of the atom with these indices.
 fn address(entry: &Entry, [chain, residue, atom]: Place) -> Address {
     let chain = &entry.chains[chain];
     let residue = &chain.residues[residue];
@@ -277,7 +277,7 @@ fn address(entry: &Entry, [chain, residue, atom]: Place) -> Address {
 /// Parses a residue number. Numbers beyond 9999 may be in the hybrid-36 notation of the Computational
 /// Crystallography Toolbox, in which `A000` follows 9999 and `a000` follows `ZZZZ`.
 fn residue_number(field: &[u8]) -> Parsed<i32> {
-    /// Number of hybrid-36 numbers of four digits that begin with a letter of one case.
+    /// Number of hybrid-36 numbers of four digits whose first letter has a given case.
     const LETTERS: i32 = 26 * 36 * 36 * 36;
     let text = std::str::from_utf8(field).unwrap_or_default().trim();
     let hybrid = || {

@@ -1,4 +1,4 @@
-//! Collection of atom records into chains and residues, for both file formats.
+//! Grouping of atom records into chains and residues, for both file formats.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,44 +11,44 @@ use super::model::{Chain, Entry, EntryAtom, EntryResidue};
 use super::names::standard;
 use super::table::ResidueKind;
 
-/// Maximum number of residues of one number and insertion code that are searched for the residue of an atom. Sites
-/// that are occupied by several kinds of residues have two or three of them.
+/// Maximum number of residues with the same number and insertion code among which the residue of an atom is searched.
+/// Sites with several kinds of residues have two or three.
 const MOST_KINDS: usize = 16;
 
-/// Atom names that show that a residue belongs to a polymer: the backbone of amino acids, and that of nucleotides.
+/// Atom names by which a residue belongs to a polymer: the backbone of amino acids, and that of nucleotides.
 const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["C3'", "C4'", "C5'"]];
 
 /// An atom record.
 pub(super) struct AtomRecord<'a> {
     /// identifier of the chain
     pub(super) chain: &'a str,
-    /// name of the unit, see [`Entry::units`]
+    /// name of the unit, as in [`Entry::units`]
     pub(super) unit: &'a str,
     pub(super) residue: &'a str,
     pub(super) number: i32,
     pub(super) insertion_code: Option<char>,
     pub(super) is_hetero: bool,
-    /// whether the record is in a part of the chain that may be its polymer
+    /// whether the record is in the part of the chain that may belong to its polymer
     pub(super) may_be_polymer: bool,
     /// index into the sequence of the chain, if the file states it
     pub(super) position: Option<usize>,
     pub(super) atom: EntryAtom,
 }
 
-/// Place of an atom in an entry: chain, residue of the chain, and atom of the residue.
+/// Indices of an atom in an entry: chain, residue of the chain, and atom of the residue.
 pub(super) type Place = [usize; 3];
 
 /// An entry that is being read.
 #[derive(Default)]
 pub(super) struct Collector {
     pub(super) entry: Entry,
-    /// last chain with each identifier
+    /// index of the last chain with each identifier
     chains: HashMap<String, usize>,
     units: HashMap<String, u32>,
 }
 
 impl Collector {
-    /// Index of the last chain with an identifier. The chain is added if there is none.
+    /// Returns the index of the last chain with an identifier. Adds a chain if there is none.
     pub(super) fn chain(&mut self, id: &str) -> usize {
         match self.chains.get(id) {
             Some(&index) => index,
@@ -56,7 +56,7 @@ impl Collector {
         }
     }
 
-    /// Adds a chain, to which the records that follow belong if they have this identifier.
+    /// Adds a chain. Subsequent records with its identifier belong to it.
     pub(super) fn begin_chain(&mut self, id: &str) -> usize {
         let index = self.entry.chains.len();
         self.entry.chains.push(Chain { id: id.to_owned(), ..Chain::default() });
@@ -64,7 +64,7 @@ impl Collector {
         index
     }
 
-    /// Adds an atom and returns its place.
+    /// Adds an atom and returns its indices.
     pub(super) fn add(&mut self, record: AtomRecord<'_>) -> Place {
         let chain = self.chain(record.chain);
         let residue = self.residue_of(chain, &record).unwrap_or_else(|| self.begin_residue(chain, &record));
@@ -73,8 +73,9 @@ impl Collector {
         [chain, residue, atoms.len() - 1]
     }
 
-    /// Returns the residue to which an atom belongs, if it has been begun. An atom with name and location of the first
-    /// atom of a residue begins another residue of the same number, as in files that number all waters alike.
+    /// Returns the residue to which an atom belongs, if this residue has begun. An atom with the same name and location
+    /// as the first atom of a residue begins another residue with the same number, as in files in which all waters have
+    /// one number.
     fn residue_of(&self, chain: usize, record: &AtomRecord<'_>) -> Option<usize> {
         let residues = &self.entry.chains[chain].residues;
         let place = (record.number, record.insertion_code);
@@ -112,8 +113,8 @@ impl Collector {
         residues.len() - 1
     }
 
-    /// Returns the complete entry. A residue that may belong to the polymer does so if it is a standard residue of
-    /// polymers, or a residue of the sequence, or has the atoms of a backbone.
+    /// Returns the complete entry. Of the residues that may belong to the polymer of their chain, those do that are
+    /// standard residues of polymers, or residues of the sequence, or have the backbone atoms.
     pub(super) fn finish(mut self) -> Entry {
         for chain in &mut self.entry.chains {
             let sequence: HashSet<&str> = chain.sequence.iter().map(|position| position.name.as_str()).collect();
@@ -154,8 +155,8 @@ pub(super) fn position([x, y, z]: [Option<f64>; 3]) -> Result<Vec3, Problem> {
         .help("the file is damaged"))
 }
 
-/// Returns the atomic number, and whether the atom is deuterium. An element that the file does not state follows from
-/// the names of the atom and of its residue.
+/// Returns the atomic number, and whether the atom is deuterium. If the file does not state the element, it follows
+/// from the names of the atom and of its residue.
 pub(super) fn element_of(symbol: &str, name: &str, residue: &str) -> (u8, bool) {
     let letters = symbol.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
     if letters.eq_ignore_ascii_case("D") {

@@ -1,7 +1,7 @@
-//! Table of standard residues: kinds, bonds, and other names of residues and atoms.
+//! Table of standard residues: kinds, bonds, and aliases of residues and atoms.
 //!
-//! The table is made from `residues.xml` and `pdbNames.xml` of OpenMM (`src/build/data/residues.py`). Names of
-//! residues that AMBER, CHARMM and GROMACS use in addition are in [`super::names`].
+//! `src/build/data/residues.py` makes the table from `residues.xml` and `pdbNames.xml` of OpenMM. [`super::names`]
+//! holds further residue names of AMBER, CHARMM and GROMACS.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -32,9 +32,9 @@ pub struct StandardResidue {
     pub atoms: Vec<String>,
     /// names of bonded atoms
     pub bonds: Vec<[String; 2]>,
-    /// standard name of an atom by each of its other names
+    /// standard name of an atom for each of its aliases
     pub aliases: HashMap<String, String>,
-    /// name of the atom that is bonded to the residue before, and name of the atom of that residue
+    /// atom of this residue that is bonded to the preceding residue, and atom of the preceding residue, by name
     pub before: Option<[String; 2]>,
 }
 
@@ -44,15 +44,15 @@ impl StandardResidue {
         self.atoms.binary_search_by(|known| known.as_str().cmp(atom)).is_ok()
     }
 
-    /// Names of the heavy atoms that every residue of this kind has within a chain. The names do not include those
-    /// that occur at the ends of a chain only.
+    /// Returns the names of the heavy atoms that the residue has within a chain. Atoms that occur only at the ends of a
+    /// chain are left out.
     pub fn heavy_atoms(&self) -> impl Iterator<Item = &str> {
         let is_inner = |name: &&String| !name.starts_with('H') && !matches!(name.as_str(), "OXT" | "OP3");
         self.atoms.iter().filter(is_inner).map(String::as_str)
     }
 }
 
-/// All standard residues, and the standard name of a residue by each of its other names.
+/// All standard residues, and the standard name of a residue for each of its aliases.
 #[derive(Default)]
 struct Table {
     residues: HashMap<String, StandardResidue>,
@@ -66,7 +66,7 @@ pub fn standard_residue(name: &str) -> Option<&'static StandardResidue> {
     STANDARD.residues.get(name)
 }
 
-/// Returns the standard name of a residue for one of the other names that OpenMM knows.
+/// Returns the standard name of a residue for an alias that OpenMM accepts.
 pub(super) fn standard_name(name: &str) -> Option<&'static str> {
     STANDARD.aliases.get(name).map(String::as_str)
 }
@@ -74,7 +74,7 @@ pub(super) fn standard_name(name: &str) -> Option<&'static str> {
 fn read_table() -> Table {
     let mut text = String::new();
     let read = lzma_rust2::XzReader::new(TABLE, true).read_to_string(&mut text);
-    // the tests of this module prove that the table, which is part of the program, can be unpacked
+    // the table is part of the program, and the tests of this module prove that it can be unpacked
     read.expect("the table of residues is intact");
     let mut table = Table::default();
     let mut residue: Option<StandardResidue> = None;
@@ -119,8 +119,8 @@ impl StandardResidue {
 }
 
 impl Table {
-    /// Adds a residue that has been read completely. The residue UNK stands for an unknown amino acid, so that it is
-    /// not a standard residue.
+    /// Adds a residue that has been read completely. The residue UNK is left out, because it stands for an unknown
+    /// amino acid.
     fn add(&mut self, residue: Option<StandardResidue>) {
         if let Some(mut residue) = residue.filter(|residue| residue.name != "UNK") {
             residue.atoms.sort_unstable();
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn amino_acids_nucleotides_and_water_are_known() {
-        // numbers of heavy atoms within a chain, from the chemical formulas
+        // expected numbers of heavy atoms within a chain, from the chemical formulas
         for (name, heavy) in [
             ("ALA", 5),
             ("ARG", 11),

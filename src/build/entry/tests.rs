@@ -1,4 +1,4 @@
-//! Tests of reading and cleaning with small entries, written here.
+//! Tests of reading and cleaning entries, with small entries that the tests write.
 
 mod bonds;
 mod choices;
@@ -61,7 +61,8 @@ impl Line<'_> {
     }
 }
 
-/// Backbone of an amino acid with CB at slot `slot` of a straight chain, whose peptide bonds are 1.33 Å long.
+/// Returns the backbone of an amino acid with CB, at position `slot` of a straight chain whose peptide bonds are 1.33 Å
+/// long.
 fn amino_acid(residue: &str, chain: char, number: i32, slot: f64) -> String {
     let x = 3.8 * slot;
     let atoms = [

@@ -1,4 +1,4 @@
-//! Types and parameters of the atoms of a structure, as templates give them.
+//! Types and parameters that templates assign to the atoms of a structure.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(super) struct AssignedAtom {
     pub(super) name: Arc<str>,
     /// index of the atom type
     pub(super) of_type: u32,
-    /// charge (e), σ (nm) and ε (kJ/mol) that the template gives
+    /// charge (e), σ (nm) and ε (kJ/mol), where the template states them
     pub(super) parameters: [Option<f64>; 3],
     /// index of the atom in the template
     pub(super) place: u32,
@@ -28,21 +28,21 @@ pub(super) struct AssignedSite {
     pub(super) placement: Placement,
 }
 
-/// Names of the template of a residue and of the patches that were applied.
+/// Names of the template of a residue, and of the patches applied to it.
 #[derive(Clone, Debug)]
 pub(super) struct TemplateNames {
     pub(super) residue: Arc<str>,
     pub(super) patches: Vec<Arc<str>>,
 }
 
-/// Data that templates give to the atoms of a structure.
+/// Data that templates assign to the atoms of a structure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assignment {
     pub(super) atoms: Vec<Option<AssignedAtom>>,
     pub(super) sites: Vec<AssignedSite>,
     /// constrained pairs and their distances in nm
     pub(super) constraints: Vec<([u32; 2], f64)>,
-    /// template of each residue; `None` for residues of a patch of several residues
+    /// template of each residue; `None` for residues that a patch of several residues matched
     pub(super) names: Vec<Option<TemplateNames>>,
 }
 
@@ -51,7 +51,7 @@ impl Assignment {
         Self { atoms: vec![None; atoms], names: vec![None; residues], ..Self::default() }
     }
 
-    /// Records a match: `found` has the template atom of each atom of the graph.
+    /// Records a match. `found` holds the index of the template atom for each atom of the graph.
     pub(super) fn record(&mut self, graph: &ResidueGraph<'_>, template: &Template, found: &[u32]) {
         let mut atom_of = vec![0; template.atoms.len()];
         for (&atom, &place) in graph.atoms.iter().zip(found) {
@@ -72,7 +72,7 @@ impl Assignment {
         self.constraints.extend(template.constraints.iter().map(|([a, b], distance)| ([of(*a), of(*b)], *distance)));
     }
 
-    /// Records the names of the template and of the patches of a residue.
+    /// Records the names of the template of a residue and of its patches.
     pub(super) fn name(&mut self, residue: usize, template: &Template) {
         let names = TemplateNames { residue: template.name.clone(), patches: template.patches.clone() };
         self.names[residue] = Some(names);

@@ -1,4 +1,4 @@
-//! Atom types and their classes, and the patterns by which parameters name atoms.
+//! Atom types and their classes, and the patterns by which parameters select atoms.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ pub(super) fn all_match<const N: usize>(patterns: &[Pattern; N], atoms: [Kind; N
     patterns.iter().zip(atoms).all(|(pattern, atom)| pattern.matches(atom))
 }
 
-/// Whether patterns match atoms in the given or in the reversed order.
+/// Whether patterns match atoms in the given or in reversed order.
 pub(super) fn match_either_way<const N: usize>(patterns: &[Pattern; N], mut atoms: [Kind; N]) -> bool {
     all_match(patterns, atoms) || {
         atoms.reverse();
@@ -125,27 +125,27 @@ impl AtomTypes {
         class
     }
 
-    /// The type with an index.
+    /// Returns the type with an index.
     pub(super) fn get(&self, of_type: u32) -> &AtomType {
         &self.types[of_type as usize]
     }
 
-    /// The name of a class.
+    /// Returns the name of the class of an atom.
     pub(super) fn class_name(&self, kind: Kind) -> &str {
         &self.classes[kind.class as usize]
     }
 
-    /// The class of a name, if any type has it.
+    /// Returns the index of the class with a name; `None` if no type belongs to it.
     pub(super) fn class(&self, name: &str) -> Option<u32> {
         self.class_by_name.get(name).copied()
     }
 
-    /// The type of a name.
+    /// Returns the index of the type with a name; `None` if there is none.
     pub(super) fn named(&self, name: &str) -> Option<u32> {
         self.by_name.get(name).copied()
     }
 
-    /// Reads the type that a `type` attribute names.
+    /// Returns the index of the type that the attribute `type` names.
     pub(super) fn type_of(&self, node: &Node<'_>) -> Parsed<u32> {
         let name = node.text("type")?;
         self.named(name).ok_or_else(|| {
@@ -154,8 +154,8 @@ impl AtomTypes {
         })
     }
 
-    /// Reads the patterns `class1` or `type1` to `classN` or `typeN`. Returns `None` if a name is not that of a class
-    /// or type, so that the parameter applies to no atoms.
+    /// Reads the patterns in the attributes `class1` or `type1` to `classN` or `typeN`. Returns `None` if a name is not
+    /// that of a class or type, so that the parameter applies to no atoms.
     pub(super) fn patterns<const N: usize>(&self, node: &Node<'_>) -> Parsed<Option<[Pattern; N]>> {
         let mut patterns = [Pattern::Any; N];
         for (k, pattern) in patterns.iter_mut().enumerate() {
@@ -167,7 +167,8 @@ impl AtomTypes {
         Ok(Some(patterns))
     }
 
-    /// Reads the pattern in the attribute `class` or `type` with a suffix. Returns `None` for unknown names.
+    /// Reads the pattern in the attribute `class` or `type` with a suffix. Returns `None` for names of unknown classes
+    /// or types.
     pub(super) fn pattern(&self, node: &Node<'_>, suffix: &str) -> Parsed<Option<Pattern>> {
         let attribute = |prefix: &str| node.attribute(&format!("{prefix}{suffix}"));
         match (attribute("class"), attribute("type")) {

@@ -8,12 +8,12 @@ use super::atom_types::{AtomTypes, Pattern};
 use super::tables::Terms;
 use super::unknown;
 
-/// Smallest number of grid points of a correction map along an angle, which bicubic interpolation needs.
+/// Smallest number of grid points of a correction map along each angle; bicubic interpolation needs as many.
 const FEWEST_POINTS: usize = 4;
-/// Largest number of grid points of a correction map along an angle. Maps in use have 24 points.
+/// Largest number of grid points of a correction map along each angle. Maps in use have 24 points.
 const MOST_POINTS: usize = 1000;
 
-/// Equilibrium value (nm or rad) and force constant k of the energy ½ k (x − x₀)², in kJ/mol/nm² or kJ/mol/rad².
+/// Equilibrium value x₀ (nm or rad) and force constant k (kJ/mol/nm² or kJ/mol/rad²) of the energy ½ k (x − x₀)².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Harmonic {
     pub(super) equilibrium: f64,
@@ -101,8 +101,8 @@ impl Bonded {
     }
 }
 
-/// Reads the energies of a map. In OpenMM, a map begins at an angle of 0 and φ varies fastest. In the engine, a map
-/// begins at −π and ψ varies fastest.
+/// Reads the energies of a correction map. In OpenMM, a map begins at an angle of 0 and φ varies fastest. In the
+/// engine, a map begins at −π and ψ varies fastest.
 fn read_grid(node: &Node<'_>) -> Parsed<CmapGrid> {
     let number = |text: &str| text.parse::<f64>().ok().filter(|energy| energy.is_finite());
     let energies = node

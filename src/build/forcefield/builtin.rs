@@ -5,7 +5,7 @@ use std::path::Path;
 
 use md_engine::error::{Error, Result};
 
-/// Names and contents (compressed with xz) of the files.
+/// Names of the built-in files, and their contents compressed with xz.
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
         const FILES: &[(&str, &[u8])] = &[$(($name, include_bytes!(concat!("../data/", $name, ".xz")))),+];
@@ -32,17 +32,17 @@ files! {
     "charmm36_2024/water.xml",
 }
 
-/// Names of all force-field files of md.
+/// Names of all built-in force-field files.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// Whether md has a file of this name.
+/// Whether there is a built-in file of this name.
 pub(super) fn is_known(path: &Path) -> bool {
     names().any(|name| Path::new(name) == path)
 }
 
-/// Returns the text of a file of md, or `None` if md has no file of this name.
+/// Returns the text of a built-in file; `None` if there is no file of this name.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let Some((name, packed)) = FILES.iter().find(|(name, _)| Path::new(name) == path) else { return Ok(None) };
     let mut bytes = vec![];

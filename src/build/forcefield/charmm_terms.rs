@@ -1,4 +1,4 @@
-//! Impropers of CHARMM for the residues of a structure.
+//! Improper torsions of CHARMM, which are listed by atom names, for the residues of a structure.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use md_engine::system::{BondedTerms, HarmonicImproper, Torsion};
 use super::script::charmm::{CharmmImpropers, ImproperParameters, NamedImproper};
 use super::typed::Typed;
 
-/// Atoms of a residue by their names in the template, and names of the templates.
+/// Atoms of a residue by their names in the template, and names of the template and its patches.
 #[derive(Default)]
 struct NamedResidue<'a> {
     atoms: HashMap<&'a str, u32>,
@@ -40,8 +40,8 @@ pub(super) fn add(impropers: &CharmmImpropers, typed: &Typed<'_>, bonded: &mut B
     Ok(())
 }
 
-/// Names of a residue. Types of CHARMM are named as `ALA-CB`, so that they give the names where the template is not
-/// known, which is so for patches of several residues.
+/// Returns the atom names of a residue. Patches of several residues leave the template unknown. In this case the names
+/// come from the atom types, which CHARMM names like `ALA-CB`.
 fn named<'a>(typed: &'a Typed<'_>, residue: usize) -> NamedResidue<'a> {
     let range = typed.structure.residue_atoms(residue);
     let atoms = range.clone().map(|atom| atom as u32);
@@ -57,7 +57,7 @@ fn named<'a>(typed: &'a Typed<'_>, residue: usize) -> NamedResidue<'a> {
     NamedResidue { atoms, templates: types.iter().map(|(template, _)| *template).collect() }
 }
 
-/// Atoms of an improper of a residue; `None` if one of them does not exist.
+/// Returns the atoms of an improper of a residue; `None` if one of the atoms does not exist.
 fn find(improper: &NamedImproper, residue: usize, residues: &[NamedResidue<'_>]) -> Option<[u32; 4]> {
     let mut atoms = [0; 4];
     for (atom, (offset, name)) in atoms.iter_mut().zip(improper) {
@@ -67,8 +67,8 @@ fn find(improper: &NamedImproper, residue: usize, residues: &[NamedResidue<'_>])
     Some(atoms)
 }
 
-/// Whether the first or the last atom is bonded to all others. An atom of a residue that is next in the list may belong
-/// to another chain.
+/// Whether the first or the last atom is bonded to all others. This is not certain, because the next residue in the
+/// list may belong to another chain.
 fn is_improper([a, b, c, d]: [u32; 4], neighbours: &[Vec<u32>]) -> bool {
     let bonded = |center: u32, others: [u32; 3]| others.iter().all(|other| neighbours[center as usize].contains(other));
     bonded(a, [b, c, d]) || bonded(d, [a, b, c])

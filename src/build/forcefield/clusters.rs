@@ -14,13 +14,13 @@ use super::template::Template;
 use super::templates::Templates;
 use crate::structure::Structure;
 
-/// Largest number of groups of bonded residues that are tried.
+/// Largest number of clusters of bonded residues that are tried.
 const MOST_CLUSTERS: usize = 1_000_000;
 
-/// A template with the patch of one of its residues applied, and its atoms in the order of the residue.
+/// A template to which one part of a patch is applied, and the template atom of each atom of the residue.
 type Candidate = (Template, Vec<u32>);
 
-/// Residues without a template, by their numbers.
+/// Residues without a template, by their indices.
 type Unmatched<'a> = BTreeMap<usize, ResidueGraph<'a>>;
 
 /// Finds patches of several residues for residues without a template, and removes the matched residues from
@@ -66,7 +66,7 @@ pub(super) fn assign(
     Ok(())
 }
 
-/// Templates with patches of single residues, by the name of the residue.
+/// Returns templates with patches of single residues applied, by the name of the residue.
 fn patched_templates(templates: &Templates) -> Result<HashMap<Arc<str>, Vec<Template>>, Problem> {
     let mut patched: HashMap<Arc<str>, Vec<Template>> = HashMap::new();
     for patch in templates.patches.iter().filter(|patch| patch.residues > 1) {
@@ -84,7 +84,8 @@ fn patched_templates(templates: &Templates) -> Result<HashMap<Arc<str>, Vec<Temp
     Ok(patched)
 }
 
-/// Clusters with one more residue, which is bonded to the cluster.
+/// Returns all clusters that contain one residue more than the given clusters. The additional residue is bonded to the
+/// cluster.
 fn extend(clusters: &BTreeSet<Vec<usize>>, bonds: &BTreeSet<[usize; 2]>) -> Result<BTreeSet<Vec<usize>>, Problem> {
     let mut larger = BTreeSet::new();
     for cluster in clusters {
@@ -106,7 +107,8 @@ fn extend(clusters: &BTreeSet<Vec<usize>>, bonds: &BTreeSet<[usize; 2]>) -> Resu
     Ok(larger)
 }
 
-/// Order of the residues of a cluster in which the patch matches, and the templates. `None` if it does not match.
+/// Returns the order of the residues of a cluster in which a patch matches, and the patched templates; `None` if the
+/// patch does not match.
 fn best(
     patch: &Patch,
     cluster: &[usize],
@@ -115,7 +117,7 @@ fn best(
     patched: &HashMap<Arc<str>, Vec<Template>>,
     neighbours: &[Vec<u32>],
 ) -> Option<(Vec<usize>, Vec<Candidate>)> {
-    // candidates[r][k]: templates of part r of the patch that match residue k of the cluster, with their ranks
+    // candidates[r][k]: templates with part r of the patch that match residue k of the cluster, with their ranks
     let mut candidates: Vec<Vec<Vec<(usize, Candidate)>>> = vec![];
     for part in 0..patch.residues {
         let variants = templates
@@ -145,7 +147,8 @@ fn best(
     found.map(|(_, residues, chosen)| (residues, chosen))
 }
 
-/// First combination of candidates, one of each list, in which the bonds of the patch between residues exist.
+/// Returns the first combination of candidates, one from each list, for which the structure has the bonds of the patch
+/// between residues.
 fn first_bonded(
     patch: &Patch,
     lists: &[&[(usize, Candidate)]],
@@ -182,7 +185,7 @@ fn first_bonded(
     None
 }
 
-/// All orders of the numbers below `count`, which is at most four.
+/// Returns all permutations of the numbers below `count`, which is at most four.
 fn permutations(count: usize) -> Vec<Vec<usize>> {
     let mut orders = vec![vec![]];
     for _ in 0..count {

@@ -7,7 +7,7 @@ pub(super) struct Connectivity {
     pub(super) angles: Vec<[u32; 3]>,
     /// proper torsions i-j-k-l with i < l, sorted
     pub(super) propers: Vec<[u32; 4]>,
-    /// a center with three of its bonded atoms, which ascend
+    /// impropers: a center with three of its bonded atoms, which ascend
     pub(super) impropers: Vec<[u32; 4]>,
     /// chains of five atoms, sorted, each in one direction
     pub(super) chains: Vec<[u32; 5]>,
@@ -45,7 +45,7 @@ impl Connectivity {
     }
 }
 
-/// The chain in the direction that begins with the smaller end.
+/// Returns the chain in the direction that begins with the smaller of its two ends.
 fn one_direction(mut chain: [u32; 5]) -> [u32; 5] {
     if (chain[0], chain[1]) > (chain[4], chain[3]) {
         chain.reverse();
@@ -66,7 +66,8 @@ mod tests {
         assert_eq!(found.angles, [[0, 1, 2], [0, 2, 1], [0, 2, 3], [1, 0, 2], [1, 2, 3], [2, 3, 4]]);
         assert_eq!(found.propers, [[0, 1, 2, 3], [0, 2, 3, 4], [1, 0, 2, 3], [1, 2, 3, 4]]);
         assert_eq!(found.impropers, [[2, 0, 1, 3]]);
-        // the ends of a chain may be bonded, as in OpenMM, but no atom occurs in neighbouring places
+        // the ends of a chain of five atoms may be bonded to each other, as in OpenMM, but neighbouring atoms of the
+        // chain differ
         assert!(found.chains.contains(&[0, 1, 2, 3, 4]));
         assert!(found.chains.iter().all(|chain| chain[0] <= chain[4]));
     }

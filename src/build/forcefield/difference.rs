@@ -1,4 +1,4 @@
-//! Explanation why a residue matches no template.
+//! Error messages for a residue that matches no template.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use super::template::Template;
 use super::templates::Templates;
 use crate::structure::Structure;
 
-/// Length of a residue name from which on a similar name may be a typing error; most shorter names are similar.
+/// Smallest length of a residue name for which the message suggests similar names as typing errors; most shorter names
+/// are similar to each other.
 const LONG_NAME: usize = 4;
 /// Largest number of names of atoms or bonds in a message.
 const MOST_NAMES: usize = 8;
@@ -19,7 +20,7 @@ const MOST_NAMES: usize = 8;
 const FREE_AMINO_ACID: &str = "build it with --forcefield charmm36, which has both ends of an amino acid; or cap it with \
                                --cap ACE,NME --cap-ends; or add a force-field file that has its template";
 
-/// Makes the problem of a residue that matches no template. The message compares the residue with the most similar
+/// Creates the error for a residue that matches no template. The message compares the residue with the most similar
 /// template.
 pub(super) fn problem(
     structure: &Structure,
@@ -57,7 +58,7 @@ fn is_free_amino_acid(graph: &ResidueGraph<'_>) -> bool {
     outer_of(graph) == 0 && ["N", "CA", "C", "O", "OXT"].iter().all(has)
 }
 
-/// Number of atoms and bonds that differ, and whether the names of residue and template differ.
+/// Number of atoms and bonds that differ between residue and template, and whether their names differ.
 fn distance(graph: &ResidueGraph<'_>, template: &Template, name: &str) -> (usize, bool) {
     let atoms = excess(&elements_of(graph), &elements(template));
     let count: usize = atoms.values().map(|n| n.unsigned_abs() as usize).sum();
@@ -95,7 +96,7 @@ fn outer_of(graph: &ResidueGraph<'_>) -> usize {
     graph.external.iter().map(|&number| number as usize).sum()
 }
 
-/// How many more of each item the first list has than the second, without zeros.
+/// Counts each item in the first list minus in the second; items with difference zero are left out.
 fn excess<T: Ord + Copy>(ours: &[T], theirs: &[T]) -> BTreeMap<T, i64> {
     let mut counts = BTreeMap::new();
     ours.iter().for_each(|item| *counts.entry(*item).or_insert(0) += 1);
@@ -104,7 +105,7 @@ fn excess<T: Ord + Copy>(ours: &[T], theirs: &[T]) -> BTreeMap<T, i64> {
     counts
 }
 
-/// Describes the differences, and says how to mend them.
+/// Describes the differences between residue and template, and advises how to remove them.
 fn differences(graph: &ResidueGraph<'_>, template: &Template) -> (String, String) {
     let atoms = excess(&elements_of(graph), &elements(template));
     if !atoms.is_empty() {
@@ -161,7 +162,7 @@ fn symbol(number: u8) -> &'static str {
     if number == 0 { "virtual-site" } else { element::symbol(number) }
 }
 
-/// `2 H atoms more`, `1 O atom less`.
+/// Returns a phrase such as `2 H atoms more` or `1 O atom less`.
 fn amount(count: i64, what: &str) -> String {
     let number = count.unsigned_abs();
     let plural = match what.split_once(' ') {
@@ -172,7 +173,7 @@ fn amount(count: i64, what: &str) -> String {
     format!("{number} {plural} {}", if count > 0 { "more" } else { "less" })
 }
 
-/// Joins the first names, with an ellipsis if there are more.
+/// Joins at most [`MOST_NAMES`] names, with an ellipsis if there are more.
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let more = if names.len() > MOST_NAMES { ", …" } else { "" };

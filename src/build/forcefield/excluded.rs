@@ -5,17 +5,17 @@ use md_engine::system::Exclusions;
 
 use super::assignment::AssignedSite;
 
-/// Pairs [i, j] with i < j.
+/// Pairs of atoms [i, j] with i < j, by the number of bonds between them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExcludedPairs {
-    /// pairs at one or two bonds
+    /// pairs that are one or two bonds apart
     pub(super) near: Vec<[u32; 2]>,
-    /// pairs at three bonds
+    /// pairs that are three bonds apart
     pub(super) pairs14: Vec<[u32; 2]>,
 }
 
-/// Finds the excluded pairs. A virtual site is bonded to the atom whose exclusions it shares, and to all atoms to which
-/// that atom is bonded.
+/// Finds the excluded pairs. For exclusions, a virtual site is bonded to the atom whose exclusions it shares, and to
+/// all atoms to which that atom is bonded.
 pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<ExcludedPairs, Problem> {
     let atoms = neighbours.len();
     let linked = linked(neighbours, sites);
@@ -48,7 +48,7 @@ pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<Ex
     Ok(found)
 }
 
-/// Bonds for exclusions: chemical bonds, and bonds of virtual sites.
+/// Returns the bonds that determine exclusions: chemical bonds, and bonds of virtual sites.
 fn linked(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Vec<Vec<u32>> {
     let mut children = vec![vec![]; neighbours.len()];
     sites.iter().for_each(|site| children[site.exclude_with as usize].push(site.site));

@@ -1,4 +1,4 @@
-//! Files of a force field: those that are named, and those that they include.
+//! Reads the files of a force field, and the files that they include.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use md_engine::format::xml::{Document, Node};
 
 use super::builtin;
 
-/// Largest number of files of a force field, with those that are included.
+/// Largest number of files of a force field, included files counted.
 const MOST_FILES: usize = 64;
 
 /// A file and its text.
@@ -17,7 +17,7 @@ pub(super) struct File {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Reads files and the files that they include. A name is that of a file, or else that of a force field of md. The name
+/// Reads files and the files that they include. A name is a path, or else the name of a built-in force field. The name
 /// in an `<Include>` is relative to the folder of the file that includes it.
 pub(super) fn read(names: &[PathBuf]) -> Result<Vec<File>> {
     let mut pending: Vec<PathBuf> = names.to_vec();
@@ -58,7 +58,7 @@ fn contents(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// Names in the elements `<Include>` of a file.
+/// Returns the names in the elements `<Include>` of a file.
 fn includes(path: &Path, bytes: &[u8]) -> std::result::Result<Vec<String>, Problem> {
     let document = Document::parse(path, bytes)?;
     let root = document.root();
@@ -67,7 +67,7 @@ fn includes(path: &Path, bytes: &[u8]) -> std::result::Result<Vec<String>, Probl
     included.map(|node| node.text("file").map(str::to_owned)).collect()
 }
 
-/// Fails if the root element is not that of a force field.
+/// Fails if the root element is not `<ForceField>`.
 fn check_root(root: &Node<'_>) -> std::result::Result<(), Problem> {
     match root.name() {
         "ForceField" => Ok(()),

@@ -1,7 +1,7 @@
-//! Choice of the parameters and of the order of the atoms of improper torsions, by the rules of OpenMM.
+//! Parameters of improper torsions and the order of their atoms, by the rules of OpenMM.
 //!
-//! The order matters, because the energy of an improper torsion depends on it. Programs and force fields have
-//! different rules ([`Ordering`]).
+//! The energy of an improper torsion depends on the order of its atoms. Programs and force fields use different rules
+//! ([`Ordering`]).
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use md_engine::format::element;
 
 /// Atomic number of carbon.
 const CARBON: u8 = 6;
-/// Orders of the three outer atoms, in the order in which they are tried.
+/// Permutations of the three outer atoms, in the order in which they are tried.
 const PERMUTATIONS: [[usize; 3]; 6] = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]];
 
-/// Data of the atoms of a structure by which impropers are ordered.
+/// Data of the atoms of a structure that determine the order of impropers.
 pub(super) struct AtomData<'a> {
     pub(super) kinds: &'a [Kind],
     pub(super) elements: &'a [u8],
@@ -28,8 +28,9 @@ pub(super) struct AtomData<'a> {
 /// Index of the parameters of an improper, and its atoms in order.
 pub(super) type Ordered = (usize, [u32; 4]);
 
-/// Finds parameters for an improper: the center, and three bonded atoms. The last parameters with wildcards that match
-/// are used up to the first parameters without wildcards, and then the last without wildcards.
+/// Returns the index of the parameters of an improper, and its atoms in order. `improper` lists the center and three
+/// bonded atoms. The last matching parameters without wildcards are used. If there are none, the first matching
+/// parameters with wildcards are used.
 pub(super) fn order<T>(improper: [u32; 4], known: &[Improper<T>], atoms: &AtomData<'_>) -> Option<Ordered> {
     let kinds = improper.map(|atom| atoms.kinds[atom as usize]);
     let mut found = None;
@@ -54,7 +55,8 @@ pub(super) fn order<T>(improper: [u32; 4], known: &[Improper<T>], atoms: &AtomDa
     found
 }
 
-/// Atoms of equal elements ascend, carbon comes first, and heavier elements come before lighter ones.
+/// Orders the first two outer atoms by element: carbon comes first, other elements by descending mass, and atoms of
+/// equal elements by ascending index. The center is third.
 fn by_element([mut a, mut b, c]: [u32; 3], center: u32, atoms: &AtomData<'_>) -> [u32; 4] {
     let [first, second] = [a, b].map(|atom| atoms.elements[atom as usize]);
     let swap = if first == second {
@@ -68,10 +70,11 @@ fn by_element([mut a, mut b, c]: [u32; 3], center: u32, atoms: &AtomData<'_>) ->
     [a, b, center, c]
 }
 
-/// Atoms that the parameters do not distinguish ascend by residue and by place in the template.
+/// Orders outer atoms that the parameters do not distinguish by residue, then by index in the template. The center is
+/// third.
 fn by_place([mut a, mut b, mut c]: [u32; 3], center: u32, wildcard: bool, atoms: &AtomData<'_>) -> [u32; 4] {
     let place = |atom: u32| (atoms.residues[atom as usize], atoms.places[atom as usize]);
-    // atoms keep their types while they are exchanged, so that the kinds at the three places stay as they are
+    // only atoms of equal type are exchanged, so that the types at the three positions stay the same
     let alike = |x: u32, y: u32| match wildcard {
         true => atoms.elements[x as usize] == atoms.elements[y as usize],
         false => atoms.kinds[x as usize].of_type == atoms.kinds[y as usize].of_type,
@@ -89,7 +92,8 @@ fn by_place([mut a, mut b, mut c]: [u32; 3], center: u32, wildcard: bool, atoms:
     [a, b, center, c]
 }
 
-/// Parameters and orders by the types of the atoms: impropers of the same types have the order of the first of them.
+/// Cache of parameters and orders by the types of the atoms. All impropers with the same types have the order of the
+/// first one.
 #[derive(Default)]
 pub(super) struct OrderCache(HashMap<[u32; 4], Option<(usize, [usize; 4])>>);
 

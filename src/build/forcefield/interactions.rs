@@ -24,23 +24,22 @@ pub(super) struct Interactions {
 struct LjType {
     usual: SigmaEpsilon,
     of_pairs14: SigmaEpsilon,
-    /// sides of pairs of types with own parameters
+    /// sides of those pairs of types that have parameters of their own (NBFIX)
     memberships: Memberships,
 }
 
 /// Bits of the parameters of a Lennard-Jones type, and its memberships.
 type TypeKey = ([u64; 4], Memberships);
 
-/// Type of an atom, and parameters from its template.
+/// Type of an atom, and the parameters that its template states.
 pub(super) type Subject = (Kind, [Option<f64>; 3]);
 
-/// σ as the arithmetic and ε as the geometric mean.
+/// Combines two types by the Lorentz–Berthelot rule: σ is the arithmetic and ε the geometric mean.
 fn combined([s, e]: SigmaEpsilon, [t, f]: SigmaEpsilon) -> SigmaEpsilon {
     [0.5 * (s + t), (e * f).sqrt()]
 }
 
-/// Finds charges and Lennard-Jones types. `subject` gives the data of an atom, and `label` its name for
-/// messages.
+/// Finds charges and Lennard-Jones types. `subject` returns the data of an atom, and `label` its name for messages.
 pub(super) fn find(
     atoms: usize,
     subject: impl Fn(usize) -> Subject,
@@ -84,7 +83,7 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// Charge, σ and ε of an atom, from the force or from the template.
+/// Returns charge, σ and ε of an atom, from the `NonbondedForce` or from the template.
 fn values((kind, parameters): Subject, charges: &Charges) -> Result<[f64; 3], String> {
     let of_force = charges.atoms.get(kind).ok_or("has no parameters in NonbondedForce")?;
     let mut values = [0.0; 3];
@@ -95,7 +94,8 @@ fn values((kind, parameters): Subject, charges: &Charges) -> Result<[f64; 3], St
     Ok(values)
 }
 
-/// Parameters of two types that form a pair with own parameters. Fails if several such pairs apply.
+/// Returns the parameters of a pair of types that has parameters of its own (NBFIX). Fails if several such parameters
+/// apply.
 fn own_pair(a: &LjType, b: &LjType, lennard_jones: &LennardJones) -> Result<Option<SigmaEpsilon>, Problem> {
     match lennard_jones.pairs_of(&a.memberships, &b.memberships).as_slice() {
         [] => Ok(None),
@@ -122,7 +122,7 @@ fn table(types: &[LjType], lennard_jones: &LennardJones) -> Result<system::Nonbo
 }
 
 impl Interactions {
-    /// Makes a 1-4 pair. `factors` scale Coulomb and Lennard-Jones interactions.
+    /// Returns the parameters of a 1-4 pair. `factors` scale its Coulomb and Lennard-Jones interactions.
     pub(super) fn pair14(
         &self,
         atoms: [u32; 2],

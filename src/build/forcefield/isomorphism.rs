@@ -1,5 +1,6 @@
-//! Matching of the atoms of a residue with the atoms of a template: an isomorphism of their graphs of bonds that keeps
-//! elements, numbers of bonds within the residue and numbers of bonds to other residues.
+//! Matching of a residue to a template: an isomorphism of the graphs of bonds. It maps each atom of the residue to a
+//! template atom with the same element, the same number of bonds within the residue and the same number of bonds to
+//! other residues.
 //!
 //! If several isomorphisms exist, for example because a ring is symmetric, the result is the one that OpenMM finds.
 //! The order of the search is therefore that of OpenMM: it begins with the atom that has the fewest candidates and
@@ -11,7 +12,7 @@ use std::collections::BinaryHeap;
 use super::template::Template;
 use crate::structure::Structure;
 
-/// Number of steps after which a search is given up. A search in a residue of 500 atoms takes about a thousand steps.
+/// Number of steps after which a search fails. A search in a residue of 500 atoms takes about a thousand steps.
 const MOST_STEPS: usize = 10_000_000;
 
 /// Bonds of a residue, or of a molecule whose residues are matched together.
@@ -27,7 +28,8 @@ pub(super) struct ResidueGraph<'a> {
 }
 
 impl<'a> ResidueGraph<'a> {
-    /// Makes the graph of atoms in ascending order. `neighbours` has the bonded atoms of each atom, ascending.
+    /// Makes the graph of some atoms, which ascend. `neighbours` holds the bonded atoms of each atom of the structure,
+    /// ascending.
     pub(super) fn new(structure: &'a Structure, neighbours: &[Vec<u32>], atoms: Vec<u32>) -> Self {
         let (mut bonded, mut external) = (vec![], vec![]);
         for &atom in &atoms {
@@ -48,7 +50,7 @@ impl<'a> ResidueGraph<'a> {
         &self.structure.atoms[self.atoms[index] as usize].name
     }
 
-    /// Element, number of inner bonds and number of outer bonds of each atom, sorted.
+    /// Returns element, number of inner bonds and number of outer bonds of each atom, sorted.
     fn summary(&self) -> Vec<(u8, usize, u32)> {
         let atoms = 0..self.atoms.len();
         let mut all: Vec<_> = atoms.map(|i| (self.element(i), self.bonded[i].len(), self.external[i])).collect();
@@ -56,8 +58,8 @@ impl<'a> ResidueGraph<'a> {
         all
     }
 
-    /// Template atoms that an atom of the residue may correspond to. A virtual site is matched by its name if the
-    /// template has a site of that name.
+    /// Returns the template atoms to which an atom of the residue may be mapped. A virtual site is mapped by its name
+    /// if the template has a site of that name.
     fn candidates(&self, template: &Template, index: usize) -> Vec<u32> {
         let (element, name) = (self.element(index), self.name(index));
         let by_name = element == 0 && template.atoms.iter().any(|atom| atom.element == 0 && &*atom.name == name);
@@ -96,7 +98,8 @@ impl<'a> ResidueGraph<'a> {
         Some(place.into_iter().map(|position| found[position]).collect())
     }
 
-    /// Order of the search: first the atom with the fewest candidates, then atoms that are bonded to ordered atoms.
+    /// Returns the order in which atoms are mapped: first the atom with the fewest candidates, then atoms that are
+    /// bonded to earlier atoms.
     fn search_order(&self, candidates: &[Vec<u32>]) -> Vec<usize> {
         let count = candidates.len();
         let (mut order, mut ordered, mut waiting) = (vec![], vec![false; count], vec![false; count]);
@@ -122,7 +125,7 @@ impl<'a> ResidueGraph<'a> {
     }
 }
 
-/// A search over the atoms of a residue in the search order; all indices of atoms are positions in this order.
+/// Data of a search. All indices of atoms are positions in the search order.
 struct Search<'a> {
     template: &'a Template,
     bonded: Vec<Vec<usize>>,
@@ -158,7 +161,8 @@ impl Search<'_> {
         None
     }
 
-    /// Template atoms to try at a position: those bonded to a partner of an atom before, or else all candidates.
+    /// Returns the template atoms to try at a position: the neighbours of the template atom to which an earlier bonded
+    /// atom is mapped, or else all candidates.
     fn options(&self, found: &[u32], position: usize) -> &[u32] {
         match self.bonded[position].iter().find(|&&other| other < position) {
             Some(&other) => &self.template.atoms[found[other] as usize].bonded,

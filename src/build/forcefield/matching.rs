@@ -1,9 +1,9 @@
-//! Choice of the template of each residue, as OpenMM's `ForceField` chooses it.
+//! Choice of the template of each residue, by the rules of OpenMM's `ForceField`.
 //!
 //! Templates without patches are tried first, then templates with patches of single residues, then patches of several
-//! bonded residues, and at last templates of whole molecules. If templates of a residue differ, OpenMM refuses the
-//! structure, while md uses the template with the fewest patches. For example, thymidine of CHARMM36 is deoxygenated
-//! thymine, but also deoxygenated and methylated uracil.
+//! bonded residues, and finally templates of whole molecules. If several templates match and assign different types,
+//! OpenMM refuses the structure, while md uses the template with the fewest patches. For example, thymidine of CHARMM36
+//! is deoxygenated thymine, but also deoxygenated and methylated uracil.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -74,8 +74,8 @@ fn composition_of(graph: &ResidueGraph<'_>) -> Composition {
     composition((0..graph.atoms.len()).map(|index| graph.element(index)))
 }
 
-/// Returns the first template that matches. If several match and differ in types or parameters, those with the fewest
-/// patches are considered; the call fails if these differ as well.
+/// Returns the first template that matches. If several match and assign different types or parameters, only those with
+/// the fewest patches are considered; the call fails if these differ as well.
 fn choose<'t>(
     graph: &ResidueGraph<'_>,
     candidates: impl Iterator<Item = &'t Template>,

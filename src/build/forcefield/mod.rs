@@ -1,17 +1,18 @@
 //! Force fields in OpenMM's XML format, and systems made with them.
 //!
-//! A force field consists of atom types, templates of residues, patches of templates, and parameters of the terms of
-//! the energy. [`ForceField::read`] reads files, or force fields that are part of md. [`ForceField::describe`] finds
-//! the template of each residue of a [`Structure`] and makes the terms of OpenMM's `ForceField.createSystem`, without
+//! A force field consists of atom types, templates of residues, patches of templates, and parameters of the energy
+//! terms. [`ForceField::read`] reads files, or built-in force fields. [`ForceField::describe`] finds the template of
+//! each residue of a [`Structure`] and makes the same energy terms as OpenMM's `ForceField.createSystem`, without
 //! constraints. The algorithm and the format are those of the OpenMM User Guide, chapter "Creating Force Fields"
 //! (Eastman et al., J. Phys. Chem. B 128, 109 (2024), doi:10.1021/acs.jpcb.3c06662).
 //!
-//! Units are nm, ps, amu, kJ/mol, e and rad. Every element of a file that md does not know is an error, because
-//! energies would be wrong without it. Implicit solvents and `<InitializationScript>` are left out.
+//! Units are nm, ps, amu, kJ/mol, e and rad. An unknown element of a file is an error, because energies would be wrong
+//! without it. Implicit solvents and `<InitializationScript>` are ignored.
 //!
 //! Results differ from OpenMM's in four cases. If several templates match, those with the fewest patches are used. A
 //! bond without parameters is an error. A correction map is applied in the direction of its parameters, even if the
-//! atoms of the chain have descending numbers. Parameters that match equally well are chosen in the order of the files.
+//! atoms of the chain have descending indices. If several parameters match equally well, the order of the files
+//! decides.
 //!
 //! ```
 //! use md_build::forcefield::ForceField;
@@ -80,13 +81,14 @@ use script::Script;
 use templates::Templates;
 use torsions::AllTorsions;
 
-/// Result of a reading step.
+/// Result of parsing a part of a file.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Elements that are left out: information about the file, files that are already read, checks of versions, and
-/// implicit solvents.
+/// Elements that are ignored when forces are read. Types, templates, patches, included files and scripts are read
+/// elsewhere. Information about the file and initialization scripts (checks of versions, implicit solvents) are not
+/// needed.
 const IGNORED: [&str; 7] = ["AtomTypes", "Residues", "Patches", "Info", "Include", "InitializationScript", "Script"];
-/// Implicit solvents, which are left out because md has explicit solvents only.
+/// Implicit solvents, which are ignored because md has only explicit solvents.
 const IMPLICIT_SOLVENTS: [&str; 2] = ["GBSAOBCForce", "CustomGBForce"];
 
 /// A force field.
@@ -104,12 +106,12 @@ pub struct ForceField {
 }
 
 impl ForceField {
-    /// Names of the force-field files that are part of md.
+    /// Names of the built-in force-field files.
     pub fn builtin() -> impl Iterator<Item = &'static str> {
         builtin::names()
     }
 
-    /// Reads files, which together are a force field. A name is that of a file, which may be compressed, or one of
+    /// Reads files, which together form a force field. A name is a path of a file, which may be compressed, or one of
     /// [`ForceField::builtin`].
     pub fn read<P: AsRef<Path>>(names: &[P]) -> Result<Self> {
         let names: Vec<PathBuf> = names.iter().map(|name| name.as_ref().to_owned()).collect();
@@ -160,13 +162,13 @@ impl ForceField {
         }
     }
 
-    /// Makes the terms of the energy of a structure, which must have all hydrogens, bonds and virtual sites.
+    /// Makes the energy terms of a structure, which must have all hydrogens, bonds and virtual sites.
     pub fn describe(&self, structure: &Structure) -> Result<Description> {
         create::description(self, structure)
     }
 }
 
-/// An error about an element of a force that md does not know.
+/// Returns the error for an unknown element of a force.
 fn unknown(node: &Node<'_>, force: &Node<'_>) -> Problem {
     node.problem(format!("is unknown in <{}>", force.name())).help("remove it, or use a force field without it")
 }

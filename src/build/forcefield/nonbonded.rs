@@ -8,16 +8,16 @@ use super::tables::OfAtoms;
 use super::template::PARAMETERS;
 use super::unknown;
 
-/// Largest difference of scales of 1-4 interactions that count as equal, because files have different digits.
+/// Largest difference between 1-4 scale factors that count as equal, because files state different numbers of digits.
 const SCALE_TOLERANCE: f64 = 1e-5;
 
 /// σ (nm) and ε (kJ/mol).
 pub(super) type SigmaEpsilon = [f64; 2];
 
-/// Charges, Lennard-Jones parameters and scales of a `NonbondedForce`.
+/// Charges, Lennard-Jones parameters and 1-4 scale factors of a `NonbondedForce`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Charges {
-    /// scales of Coulomb and Lennard-Jones interactions of 1-4 pairs; `None` if there is no such force
+    /// scale factors of Coulomb and Lennard-Jones interactions of 1-4 pairs; `None` without a `NonbondedForce`
     pub(super) scales14: Option<[f64; 2]>,
     /// charge (e), σ (nm) and ε (kJ/mol); values that are absent come from the template
     pub(super) atoms: OfAtoms<[Option<f64>; 3]>,
@@ -64,7 +64,8 @@ impl Charges {
     }
 }
 
-/// Sides of pairs of types to which an atom belongs: indices of pairs, and 0 or 1.
+/// Memberships of an atom in pairs of types with parameters of their own (NBFIX): index of the pair, and side of the
+/// pair (0 or 1).
 pub(super) type Memberships = Vec<(usize, usize)>;
 
 /// Lennard-Jones parameters of an atom.
@@ -78,7 +79,7 @@ pub(super) struct LjAtom {
 /// Lennard-Jones parameters of a `LennardJonesForce`, which may have parameters of pairs of types (NBFIX).
 #[derive(Clone, Debug, Default)]
 pub(super) struct LennardJones {
-    /// scale of 1-4 interactions; `None` if there is no such force
+    /// scale factor of 1-4 interactions; `None` without a `LennardJonesForce`
     pub(super) scale14: Option<f64>,
     pub(super) atoms: OfAtoms<LjAtom>,
     pub(super) pairs: Vec<([Pattern; 2], SigmaEpsilon)>,
@@ -119,7 +120,7 @@ impl LennardJones {
         Ok(())
     }
 
-    /// Memberships of an atom in `pairs`.
+    /// Returns the memberships of an atom in `pairs`.
     pub(super) fn memberships(&self, atom: Kind) -> Memberships {
         let sides = |(index, (patterns, _)): (usize, &([Pattern; 2], SigmaEpsilon))| {
             let found: Memberships =
@@ -129,7 +130,7 @@ impl LennardJones {
         self.pairs.iter().enumerate().flat_map(sides).collect()
     }
 
-    /// Indices of the pairs of types that two atoms form, given the memberships of both.
+    /// Returns the indices of the pairs of types that two atoms form, given the memberships of each atom.
     pub(super) fn pairs_of(&self, a: &[(usize, usize)], b: &[(usize, usize)]) -> Vec<usize> {
         let mut found: Vec<usize> =
             a.iter().filter(|(index, side)| b.contains(&(*index, 1 - side))).map(|(index, _)| *index).collect();

@@ -10,7 +10,7 @@ use super::atom_types::AtomTypes;
 use super::residues::{Atoms, read_atom, read_site, residue_number};
 use super::template::{Site, Template, TemplateAtom};
 
-/// Largest number of residues that a patch may change.
+/// Largest number of residues that one patch may change.
 const MOST_RESIDUES: usize = 4;
 
 /// Atom of one of the residues of a patch.
@@ -20,7 +20,7 @@ pub(super) struct PatchAtom {
     pub(super) name: Arc<str>,
 }
 
-/// A patch.
+/// A patch of one or several residues.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patch {
     pub(super) name: Arc<str>,
@@ -34,13 +34,14 @@ pub(super) struct Patch {
     removed_bonds: Vec<[PatchAtom; 2]>,
     added_external: Vec<PatchAtom>,
     removed_external: Vec<PatchAtom>,
-    /// virtual sites; indices are those of the added and then the changed atoms
+    /// virtual sites, whose indices count the added atoms and then the changed atoms
     sites: Vec<Site>,
     /// names of all atoms that the patch adds, changes or removes, as the file gives them
     pub(super) touched: Vec<Arc<str>>,
 }
 
-/// A patch, and the templates to which it may be applied, with the index of the residue of the patch.
+/// A patch, and the templates to which it may be applied. Each template has the index of the residue of the patch for
+/// which it can be used.
 pub(super) struct ReadPatch {
     pub(super) patch: Patch,
     pub(super) applies_to: Vec<(Arc<str>, usize)>,
@@ -86,7 +87,7 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadPatch> {
     Ok(ReadPatch { patch, applies_to })
 }
 
-/// Reads the atom of a patch, as `CB` or `2:CB`.
+/// Reads an atom of a patch, such as `CB` or `2:CB`.
 fn patch_atom(node: &Node<'_>, attribute: &str, residues: usize) -> Parsed<PatchAtom> {
     let text = node.text(attribute)?;
     let Some((number, name)) = text.split_once(':') else { return Ok(PatchAtom { residue: 0, name: text.into() }) };
@@ -97,7 +98,7 @@ fn patch_atom(node: &Node<'_>, attribute: &str, residues: usize) -> Parsed<Patch
     Ok(PatchAtom { residue, name: name.into() })
 }
 
-/// Reads an `ApplyToResidue`, as `CYS` or `2:CYS`.
+/// Reads an `ApplyToResidue`, such as `CYS` or `2:CYS`.
 fn applied_to(node: &Node<'_>) -> Parsed<(Arc<str>, usize)> {
     let name = node.text("name")?;
     let Some((number, residue)) = name.split_once(':') else { return Ok((name.into(), 0)) };
@@ -105,7 +106,7 @@ fn applied_to(node: &Node<'_>) -> Parsed<(Arc<str>, usize)> {
 }
 
 impl Patch {
-    /// Adds the atom of an element to the touched atoms. Fails if the patch touches the atom twice.
+    /// Adds the atom of an element to the touched atoms. Fails if the atom is touched already.
     fn touch(&mut self, node: &Node<'_>) -> Parsed<()> {
         let name = node.text("name")?;
         if self.touched.iter().any(|known| &**known == name) {
@@ -129,7 +130,7 @@ impl Patch {
         Ok(())
     }
 
-    /// Added atoms, then changed atoms, with the indices of their residues.
+    /// Returns the added atoms, then the changed atoms, with the indices of their residues.
     fn changes(&self) -> impl Iterator<Item = &(usize, TemplateAtom)> {
         self.added.iter().chain(&self.changed)
     }
@@ -159,7 +160,7 @@ impl Patch {
             let index = new.find(&atom.name)?;
             new.atoms[index as usize] = atom.clone();
         }
-        // an atom that is removed and added again continues the old atom
+        // an atom that is removed and added again keeps its virtual sites, bonds and constraints
         let moved = |old: u32| kept[old as usize].or_else(|| new_index(&new, template, old));
         let moved: Vec<Option<u32>> = (0..template.atoms.len() as u32).map(moved).collect();
         self.apply_bonds(template, residue, &moved, &mut new)?;
@@ -227,7 +228,7 @@ impl Patch {
     }
 }
 
-/// Index in the new template of the atom with the name of an old atom.
+/// Returns the index of the atom in the new template that has the name of an atom of the old template.
 fn new_index(new: &Template, old: &Template, atom: u32) -> Option<u32> {
     new.find(&old.atoms[atom as usize].name)
 }

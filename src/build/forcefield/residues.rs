@@ -9,16 +9,16 @@ use super::Parsed;
 use super::atom_types::AtomTypes;
 use super::template::{PARAMETERS, Placement, Site, Template, TemplateAtom};
 
-/// Bonds of an atom within a template. Atoms of force fields have at most a few bonds, so that a larger number means
-/// that the file is damaged.
+/// Largest number of bonds of an atom within a template. Atoms in real force fields have a few bonds, so a larger
+/// number means that the file is damaged.
 const MOST_BONDS: usize = 64;
 
-/// A template, and what the file says about its use.
+/// A template, with its level and the patches that the file allows for it.
 pub(super) struct ReadTemplate {
     pub(super) template: Template,
-    /// level of the template: a template replaces templates of the same name and a lower level
+    /// override level: a template replaces templates of the same name with a lower level
     pub(super) level: i32,
-    /// names of patches that may be applied, and index of the residue of the patch
+    /// names of patches that may be applied, and for each the index of the residue of the patch
     pub(super) allowed: Vec<(Arc<str>, usize)>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn read_atom(node: &Node<'_>, types: &AtomTypes) -> Parsed<TemplateAt
     Ok(TemplateAtom { name, of_type, element, parameters, bonded: vec![], external: 0 })
 }
 
-/// Reads an `AllowPatch`, whose name may end with the number of the residue of the patch, as `DISU:2`.
+/// Reads an `AllowPatch`, whose name may end with the number of the residue of the patch, such as `DISU:2`.
 fn allowed_patch(node: &Node<'_>) -> Parsed<(Arc<str>, usize)> {
     let name = node.text("name")?;
     let Some((patch, number)) = name.split_once(':') else { return Ok((name.into(), 0)) };
@@ -97,7 +97,7 @@ pub(super) fn residue_number(node: &Node<'_>, text: &str) -> Parsed<usize> {
     number.map(|number| number - 1).ok_or_else(problem)
 }
 
-/// Attributes of an element that name or number atoms of a template.
+/// Attributes of an element that refer to atoms of a template by name or by index.
 pub(super) struct Atoms<'a> {
     pub(super) node: &'a Node<'a>,
     pub(super) indices: &'a HashMap<&'a str, u32>,

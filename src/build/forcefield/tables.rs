@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::atom_types::{Kind, Pattern, all_match, match_either_way};
 
-/// Parameters of terms of N atoms, in the order of the files.
+/// Parameters of energy terms of N atoms, in the order of the files.
 #[derive(Clone, Debug)]
 pub(super) struct Terms<const N: usize, T> {
     pub(super) entries: Vec<([Pattern; N], T)>,
@@ -16,7 +16,7 @@ impl<const N: usize, T> Default for Terms<N, T> {
     }
 }
 
-/// Whether patterns name some atom only by the pattern of all atoms.
+/// Whether at least one of the patterns matches all atoms.
 pub(super) fn has_wildcard(patterns: &[Pattern]) -> bool {
     patterns.contains(&Pattern::Any)
 }
@@ -26,13 +26,13 @@ impl<const N: usize, T> Terms<N, T> {
         self.entries.push((patterns, parameters));
     }
 
-    /// Returns the first parameters for the atoms, in the given or in the reversed order.
+    /// Returns the first parameters that match the atoms, in the given or in reversed order.
     pub(super) fn first(&self, atoms: [Kind; N]) -> Option<&T> {
         self.entries.iter().find(|(patterns, _)| match_either_way(patterns, atoms)).map(|(_, parameters)| parameters)
     }
 
-    /// Returns the first parameters for the atoms without wildcards, or the first with wildcards if there are none,
-    /// and whether the atoms match in the given order.
+    /// Returns the first matching parameters without wildcards, or else the first with wildcards, and whether the atoms
+    /// match in the given order.
     pub(super) fn most_specific(&self, atoms: [Kind; N]) -> Option<(&T, bool)> {
         let mut matching = self.entries.iter().filter(|(patterns, _)| match_either_way(patterns, atoms));
         let first = matching.next()?;
@@ -42,7 +42,7 @@ impl<const N: usize, T> Terms<N, T> {
     }
 }
 
-/// Values of atom types; a later value replaces an earlier value.
+/// Values by atom type or class. A later value replaces an earlier value.
 #[derive(Clone, Debug)]
 pub(super) struct OfAtoms<T> {
     all: Option<(usize, T)>,
@@ -68,7 +68,7 @@ impl<T> OfAtoms<T> {
         }
     }
 
-    /// Returns the last value that was given for an atom.
+    /// Returns the last inserted value that applies to an atom.
     pub(super) fn get(&self, atom: Kind) -> Option<&T> {
         let values = [self.all.as_ref(), self.classes.get(&atom.class), self.types.get(&atom.of_type)];
         values.into_iter().flatten().max_by_key(|(number, _)| *number).map(|(_, value)| value)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// Number of parameters that an atom of a template may have, in the order charge, σ, ε.
+/// Names of the parameters that an atom of a template may have.
 pub(super) const PARAMETERS: [&str; 3] = ["charge", "sigma", "epsilon"];
 
 /// An atom of a template.
@@ -13,7 +13,7 @@ pub(super) struct TemplateAtom {
     pub(super) of_type: u32,
     /// atomic number; 0 for virtual sites
     pub(super) element: u8,
-    /// values of [`PARAMETERS`] (e, nm, kJ/mol) that the template gives
+    /// values of [`PARAMETERS`] (e, nm, kJ/mol), where the template states them
     pub(super) parameters: [Option<f64>; 3],
     /// atoms of the template to which the atom is bonded, in the order of the bonds
     pub(super) bonded: Vec<u32>,
@@ -21,7 +21,7 @@ pub(super) struct TemplateAtom {
     pub(super) external: u32,
 }
 
-/// Virtual site of a template, with indices of its atoms.
+/// Virtual site of a template. Atoms are given by their indices in the template.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Site {
     pub(super) index: u32,
@@ -31,7 +31,7 @@ pub(super) struct Site {
     pub(super) placement: Placement,
 }
 
-/// Position of a virtual site, as OpenMM defines it.
+/// Construction of a virtual site, as OpenMM defines it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Placement {
     Average2([f64; 2]),
@@ -43,20 +43,20 @@ pub(super) enum Placement {
 /// A template, as read from a file or with patches applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Template {
-    /// name of the residue of the file
+    /// name of the residue in the file
     pub(super) name: Arc<str>,
     /// names of the applied patches
     pub(super) patches: Vec<Arc<str>>,
     pub(super) atoms: Vec<TemplateAtom>,
     pub(super) bonds: Vec<[u32; 2]>,
-    /// atoms with a bond to another residue, once for each such bond
+    /// atoms with bonds to other residues; an atom appears once for each such bond
     pub(super) external_bonds: Vec<u32>,
     pub(super) sites: Vec<Site>,
     /// constrained pairs of atoms, and their distances in nm
     pub(super) constraints: Vec<([u32; 2], f64)>,
 }
 
-/// Numbers of atoms of each element, sorted by element, without virtual sites.
+/// Number of atoms of each element, sorted by atomic number, without virtual sites.
 pub(super) type Composition = Vec<(u8, u32)>;
 
 /// Counts the elements of atoms.
@@ -71,7 +71,7 @@ impl Template {
         composition(self.atoms.iter().map(|atom| atom.element))
     }
 
-    /// The name of the template for messages, with its patches.
+    /// Returns the name of the template for messages, with its patches.
     pub(super) fn label(&self) -> String {
         let patches = self.patches.iter().map(|patch| format!("-{patch}"));
         std::iter::once(self.name.to_string()).chain(patches).collect()
@@ -92,8 +92,9 @@ impl Template {
         self.atoms[atom as usize].external += 1;
     }
 
-    /// Whether two templates give the atoms of a residue the same types and parameters. Each template is given with
-    /// the indices of its atoms in the order of the atoms of the residue.
+    /// Whether two templates assign the same types and parameters to the atoms of a residue, and have the same
+    /// constraints and virtual sites. `own` and `others` map the atoms of the residue to the atoms of this and of the
+    /// other template.
     pub(super) fn agrees(&self, own: &[u32], other: &Template, others: &[u32]) -> bool {
         let atom = |template: &Template, index: u32| {
             let TemplateAtom { of_type, parameters, .. } = &template.atoms[index as usize];

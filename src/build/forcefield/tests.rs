@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Maximum error of an energy relative to its value, or to the limit below for energies near zero.
+/// Maximum error of an energy, relative to its value or to [`SMALL_ENERGY`], whichever is larger.
 const ENERGY: f64 = 1e-6;
 /// Energy in kJ/mol below which errors are relative to this energy.
 const SMALL_ENERGY: f64 = 1.0;
@@ -64,7 +64,7 @@ fn vectors(value: &Value) -> Vec<Vec3> {
     rows.iter().map(|row| vec3(number(&row[0]), number(&row[1]), number(&row[2]))).collect()
 }
 
-/// Energies by the names of the reference.
+/// Energies (kJ/mol) by the names in the reference data.
 fn named(e: &Energies) -> [(&'static str, f64); 6] {
     [
         ("bond", e.bond + e.urey_bradley),
@@ -76,7 +76,7 @@ fn named(e: &Energies) -> [(&'static str, f64); 6] {
     ]
 }
 
-/// Paths of files in the folder of the tests, and names of the other files.
+/// Paths of the files that are in the folder of the tests; other names stay as they are.
 fn paths(files: &[&str]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fields");
     let path = |name: &&str| Some(folder.join(name)).filter(|path| path.exists()).unwrap_or_else(|| name.into());
@@ -192,7 +192,7 @@ fn rna() {
     compare("charmm-rna");
 }
 
-/// Test of thymidine, for which OpenMM finds two templates of CHARMM36 that differ.
+/// Tests thymidine, for which OpenMM finds two different templates of CHARMM36.
 #[test]
 fn templates_with_fewer_patches_have_precedence() {
     let field = ForceField::read(&["charmm36_2024.xml"]).expect("a file of md");
@@ -246,7 +246,7 @@ fn every_file_of_md_can_be_read() {
     }
 }
 
-/// Description of a changed structure of the reference data; the message of the error.
+/// Changes a structure of the reference data, tries to describe it, and returns the error message.
 fn refusal(name: &str, files: &[&str], change: impl Fn(&mut Structure)) -> String {
     let mut structure = Golden::load(name).structure();
     change(&mut structure);
@@ -290,7 +290,8 @@ fn errors_say_what_differs_from_the_most_similar_template() {
     assert!(message.contains("add the virtual sites of the water model"), "{message}");
 }
 
-/// Glycine with charged ends: patches of CHARMM36 make it, and force fields of AMBER have no such residue.
+/// Tests glycine with charged ends, which patches of CHARMM36 make, and for which force fields of AMBER have no
+/// residue.
 #[test]
 fn free_amino_acids_need_patches() {
     let names = ["N", "H1", "H2", "H3", "CA", "HA2", "HA3", "C", "O", "OXT"];
@@ -317,7 +318,7 @@ fn free_amino_acids_need_patches() {
     assert!(charge.abs() < 1e-9, "{charge}");
 }
 
-/// Error of a force-field file with this text between the tags of the root.
+/// Returns the error about a force-field file with this text inside its root element.
 fn fault(name: &str, text: &str) -> String {
     let folder = std::env::temp_dir().join(format!("md-build-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -12,7 +12,8 @@ const MOST_TERMS: usize = 16;
 /// Largest periodicity of a torsion.
 const MOST_PERIODICITY: usize = 32;
 
-/// Energies of harmonic torsions, without blanks and the last semicolon, and the factor f of f · ½ k (θ − θ₀)².
+/// Energy expressions of harmonic torsions, without blanks and the last semicolon, and the factor f by which their
+/// energy differs from ½ k (θ − θ₀)².
 const HARMONIC: [(&str, f64); 3] = [
     ("k*(theta-theta0)^2", 2.0),
     ("0.5*k*(theta-theta0)^2", 1.0),
@@ -32,17 +33,17 @@ pub(super) struct Periodic {
 /// Rule for the order of the atoms of an improper torsion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ordering {
-    /// the first two atoms by element and number, the center third
+    /// two outer atoms by element and index, the center third
     Default,
-    /// center first and the others in the order of the parameters; as `Default` if there are wildcards
+    /// center first, the others in the order of the parameters; same as `Default` if the parameters have wildcards
     Charmm,
-    /// center third, atoms of equal type by their places in the templates
+    /// center third, atoms of equal type by their indices in the templates
     Amber,
-    /// center first, and three torsions with the others in turn
+    /// center first; three torsions, with cyclic permutations of the other atoms
     Smirnoff,
 }
 
-/// An improper torsion. The first pattern is that of the central atom.
+/// Parameters of an improper torsion. The first pattern is that of the central atom.
 #[derive(Clone, Debug)]
 pub(super) struct Improper<T> {
     pub(super) patterns: [Pattern; 4],
@@ -50,7 +51,7 @@ pub(super) struct Improper<T> {
     pub(super) parameters: T,
 }
 
-/// Torsions of one kind.
+/// Parameters of the proper and improper torsions of one functional form.
 #[derive(Clone, Debug)]
 pub(super) struct Torsions<T> {
     pub(super) propers: Terms<4, T>,
@@ -64,7 +65,8 @@ impl<T> Default for Torsions<T> {
 }
 
 impl<T> Torsions<T> {
-    /// Reads the elements `<Proper>` and `<Improper>` of a force. `parameters` reads the parameters of a torsion.
+    /// Reads the elements `<Proper>` and `<Improper>` of a force. The function `parameters` reads the parameters of one
+    /// torsion.
     fn read(
         &mut self,
         force: &Node<'_>,
@@ -125,7 +127,7 @@ impl AllTorsions {
         self.ryckaert_bellemans.read(force, types, Ordering::Charmm, coefficients)
     }
 
-    /// Reads a force with an energy expression, which must be that of a harmonic torsion.
+    /// Reads a force with an energy expression, which must be one of [`HARMONIC`].
     pub(super) fn read_custom(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
         let energy: String = force.text("energy")?.split_whitespace().collect();
         let energy = energy.trim_end_matches(';');
@@ -147,7 +149,7 @@ impl AllTorsions {
     }
 }
 
-/// Reads the attributes `periodicity1`, `phase1`, `k1`, `periodicity2`, …
+/// Reads the periodic terms of a torsion from the attributes `periodicity1`, `phase1`, `k1`, `periodicity2`, …
 fn periodic_terms(node: &Node<'_>) -> Parsed<Vec<Periodic>> {
     let mut terms = vec![];
     for k in 1..=MOST_TERMS {

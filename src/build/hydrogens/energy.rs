@@ -1,8 +1,8 @@
-//! Energy of a hydrogen among the atoms around it: Coulomb terms of polar atoms, and a repulsion.
+//! Energy of a polar hydrogen in its surroundings: Coulomb terms of polar atoms, and a repulsion.
 //!
-//! The energy only orders possible positions of polar hydrogens, before any force field is chosen. Charges are
-//! therefore rough: a polar hydrogen has 0.4 e, and the heavy atoms of a group have the charges of the table in
-//! [`charge_of`], with which N–H, C=O, water and hydroxyl groups are neutral, and ionic groups have their charge.
+//! The energy is used only to rank possible positions of polar hydrogens, before any force field is chosen. Charges are
+//! therefore approximate: a polar hydrogen has 0.4 e, and heavy atoms have the charges of [`charge_of`]. With these
+//! charges, N–H, C=O, water and hydroxyl groups are neutral, and ionic groups have their net charge.
 
 use std::collections::HashMap;
 
@@ -33,30 +33,32 @@ const IONS: [(u8, f64); 16] = [
     (48, 2.0),
     (80, 2.0),
 ];
-/// Half the distance at which two like atoms repel each other by 1 kJ/mol with the Lennard-Jones parameters of ff14SB,
-/// nm, by atomic number: C, N, O, P and S (types CT, N, O, P and S; Maier et al., doi:10.1021/acs.jctc.5b00255).
+/// Radii of C, N, O, P and S (nm) by atomic number: half the distance at which two like atoms have a repulsion of 1
+/// kJ/mol with the Lennard-Jones parameters of ff14SB (types CT, N, O, P and S; Maier et al.,
+/// doi:10.1021/acs.jctc.5b00255).
 const RADII: [(u8, f64); 5] = [(6, 0.161), (7, 0.156), (8, 0.143), (15, 0.182), (16, 0.173)];
-/// Half of the same distance of hydrogens that are bonded to N, O or S, and of other hydrogens (types H and HC), nm.
+/// Radii of hydrogens bonded to N, O or S (type H), and of other hydrogens (type HC), defined as [`RADII`], nm.
 pub(super) const POLAR_RADIUS: f64 = 0.046;
 pub(super) const HYDROGEN_RADIUS: f64 = 0.114;
-/// Radius of cations, nm: that of an oxygen is the rest of a distance of 0.21 nm (M. M. Harding, Acta Cryst. D57, 401
-/// (2001)). Radius of halogens, nm: that of Cl (type Cl).
+/// Radii (nm) of cations and of halogens. The radius of cations is a metal–oxygen distance of 0.21 nm (M. M. Harding,
+/// Acta Cryst. D57, 401 (2001)) minus the radius of oxygen; that of halogens is the radius of Cl (type Cl).
 const CATION_RADIUS: f64 = 0.067;
 const HALOGEN_RADIUS: f64 = 0.17;
 /// Relative permittivity within the structure.
 const PERMITTIVITY: f64 = 4.0;
-/// Distance up to which atoms count, nm.
+/// Largest distance (nm) at which atoms contribute to the energy.
 const REACH: f64 = 0.6;
-/// Longest bond of a polar hydrogen, S–H, nm, rounded up.
+/// Length of the longest bond of a polar hydrogen, S–H, nm, rounded up.
 const LONGEST_BOND: f64 = 0.14;
-/// Distance from an atom within which all atoms lie that its hydrogens feel, and edge of the cubes, nm.
+/// Largest distance (nm) between an atom and the atoms that contribute to the energy of its hydrogens. Also the edge of
+/// the cubes of the neighbour search.
 const AROUND: f64 = REACH + LONGEST_BOND;
-/// Distances of a hydrogen to a heavy atom and to a hydrogen at which the repulsion is 1 kJ/mol, nm. Sums of the radii
-/// of a polar hydrogen and other atoms in hydrogen bonds and contacts.
+/// Distances (nm) between a hydrogen and a heavy atom, and between two hydrogens, at which the repulsion is 1 kJ/mol.
+/// The distances are sums of the radii of a polar hydrogen and of other atoms in hydrogen bonds and contacts.
 const CONTACT: f64 = 0.22;
 const CONTACT_OF_HYDROGENS: f64 = 0.18;
 
-/// An atom as other atoms feel it.
+/// An atom that contributes to the energy of hydrogens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) position: Vec3,
@@ -65,40 +67,41 @@ pub(super) struct Source {
     /// radius, nm
     radius: f64,
     pub(super) is_hydrogen: bool,
-    /// atom of the structure: the atom itself, or the atom to which the hydrogen is bonded
+    /// index in the structure of this atom, or of the atom to which this hydrogen is bonded
     pub(super) atom: usize,
 }
 
 impl Source {
-    /// The charge and the radius of the atom at its place.
+    /// Returns the position, the charge and the radius of the atom.
     pub(super) fn site(&self) -> Site {
         Site { position: self.position, charge: self.charge, radius: self.radius }
     }
 }
 
-/// All atoms, sorted into cubes with an edge of [`AROUND`].
+/// All atoms, sorted into cubes with an edge of [`AROUND`] for the neighbour search.
 pub(super) struct Surroundings {
     sources: Vec<Source>,
     cubes: HashMap<[i32; 3], Vec<usize>>,
 }
 
-/// Cube of a position.
+/// Returns the indices of the cube that contains a position.
 fn cube(position: Vec3) -> [i32; 3] {
     position.map(|x| (x / AROUND).floor() as i32).to_array()
 }
 
-/// Atoms that do not count for a hydrogen: the atom to which the hydrogen is bonded, and the neighbours of that atom.
+/// Atoms that do not contribute to the energy of a hydrogen: the atom to which the hydrogen is bonded, and the
+/// neighbours of that atom.
 pub(super) struct Excluded<'a> {
     pub(super) parent: usize,
     pub(super) neighbours: &'a [u32],
 }
 
 impl Surroundings {
-    /// Collects the atoms of a structure. `wanted` has the hydrogens of each atom that are still to be added.
+    /// Collects the atoms of a structure. `wanted` lists the hydrogens of each atom that are still to be added.
     pub(super) fn new(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>], wanted: &[Vec<String>]) -> Self {
         let mut surroundings = Surroundings { sources: vec![], cubes: HashMap::new() };
         for (atom, &position) in positions.iter().enumerate() {
-            // hydrogens of residues that the table does not have
+            // hydrogens in the structure belong to residues that the table does not have
             if let (1, [parent]) = (structure.atoms[atom].element, bonded[atom].as_slice()) {
                 surroundings.add_hydrogen(*parent as usize, structure.atoms[*parent as usize].element, position);
                 continue;
@@ -115,7 +118,8 @@ impl Surroundings {
         self.sources.push(source);
     }
 
-    /// Adds a hydrogen that is bonded to the atom `parent` of atomic number `element`. Returns its number.
+    /// Adds a hydrogen that is bonded to the atom `parent` with the atomic number `element`. Returns the index of the
+    /// hydrogen.
     pub(super) fn add_hydrogen(&mut self, parent: usize, element: u8, position: Vec3) -> usize {
         let is_polar = matches!(element, 7 | 8 | 16);
         let (charge, radius) = if is_polar { (POLAR_HYDROGEN, POLAR_RADIUS) } else { (0.0, HYDROGEN_RADIUS) };
@@ -123,7 +127,7 @@ impl Surroundings {
         self.sources.len() - 1
     }
 
-    /// Moves a hydrogen that has been added.
+    /// Moves a hydrogen that `add_hydrogen` has added.
     pub(super) fn move_hydrogen(&mut self, index: usize, position: Vec3) {
         let old = cube(self.sources[index].position);
         if let Some(members) = self.cubes.get_mut(&old) {
@@ -133,7 +137,7 @@ impl Surroundings {
         self.cubes.entry(cube(position)).or_default().push(index);
     }
 
-    /// Returns the atoms that the hydrogens of an atom at `position` feel.
+    /// Returns the atoms that contribute to the energy of the hydrogens of an atom at `position`.
     pub(super) fn around(&self, position: Vec3, excluded: &Excluded<'_>) -> Neighbourhood {
         let is_felt = |source: &&Source| {
             let is_own = source.atom == excluded.parent;
@@ -142,7 +146,8 @@ impl Surroundings {
         Neighbourhood(self.near(position).filter(is_felt).copied().collect())
     }
 
-    /// Positions of acceptors of hydrogen bonds within a distance, the nearest first, without the atom `except`.
+    /// Returns the positions of acceptors of hydrogen bonds within a distance (nm), the nearest first, without the atom
+    /// `except`.
     pub(super) fn acceptors(&self, position: Vec3, within: f64, except: usize) -> Vec<Vec3> {
         let accepts = |source: &&Source| source.charge < 0.0 && source.atom != except;
         let distance = |source: &Source| (source.position - position).norm();
@@ -156,12 +161,12 @@ impl Surroundings {
         found.into_iter().map(|(_, position)| position).collect()
     }
 
-    /// Atoms within [`AROUND`] of a position, in a fixed order.
+    /// Returns the atoms within [`AROUND`] of a position, in a fixed order.
     fn near(&self, position: Vec3) -> impl Iterator<Item = &Source> {
         self.within(position, AROUND)
     }
 
-    /// Atoms within a radius (nm) of a position, in a fixed order.
+    /// Returns the atoms within a radius (nm) of a position, in a fixed order.
     pub(super) fn within(&self, position: Vec3, radius: f64) -> impl Iterator<Item = &Source> {
         let [x, y, z] = cube(position);
         let most = (radius / AROUND).ceil().max(1.0) as i32;
@@ -176,11 +181,11 @@ impl Surroundings {
     }
 }
 
-/// Atoms near the hydrogens of one atom.
+/// Atoms that contribute to the energy of the hydrogens of one atom.
 pub(super) struct Neighbourhood(Vec<Source>);
 
 impl Neighbourhood {
-    /// Energy of a polar hydrogen at a position, kJ/mol.
+    /// Computes the energy of a polar hydrogen at a position, kJ/mol.
     pub(super) fn energy(&self, position: Vec3) -> f64 {
         let mut energy = 0.0;
         for source in &self.0 {
@@ -191,7 +196,7 @@ impl Neighbourhood {
             let distance = squared.sqrt().max(0.01);
             let contact = if source.is_hydrogen { CONTACT_OF_HYDROGENS } else { CONTACT };
             let polar = COULOMB * POLAR_HYDROGEN * source.charge / (PERMITTIVITY * distance);
-            // a hydrogen bond brings hydrogen and acceptor nearer than other contacts
+            // in a hydrogen bond, hydrogen and acceptor are nearer to each other than in other contacts
             let contact = if source.charge < 0.0 { 0.8 * contact } else { contact };
             energy += polar + (contact / distance).powi(12);
         }
@@ -205,12 +210,12 @@ pub(super) fn radius_of(element: u8, charge: f64) -> f64 {
     RADII.iter().find(|(number, _)| *number == element).map_or(other, |(_, radius)| *radius)
 }
 
-/// Charge of a heavy atom in e.
+/// Returns the charge of a heavy atom in e.
 fn charge_of(structure: &Structure, bonded: &[Vec<u32>], atom: usize, wanted: &[Vec<String>]) -> f64 {
     let element = |atom: u32| structure.atoms[atom as usize].element;
     let heavy = |atom: usize| bonded[atom].iter().filter(|&&other| element(other) != 1).count();
     let hydrogens = |atom: usize| wanted[atom].len() + bonded[atom].len() - heavy(atom);
-    // an oxygen with one bond
+    // a terminal oxygen: one heavy neighbour and no hydrogen
     let is_end = |&other: &u32| element(other) == 8 && heavy(other as usize) == 1 && hydrogens(other as usize) == 0;
     let count = |of: usize, test: &dyn Fn(&u32) -> bool| bonded[of].iter().filter(|other| test(other)).count();
     let number = hydrogens(atom) as f64;

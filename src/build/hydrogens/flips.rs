@@ -1,12 +1,12 @@
-//! Orientation of the amides of Asn and Gln and of the ring of His, and the nitrogen of neutral His that has the
-//! hydrogen.
+//! Orientation of the amides of Asn and Gln and of the ring of His, and the tautomer of neutral His.
 //!
 //! X-ray diffraction hardly distinguishes N from O and C, so that in about a fifth of these side chains the atoms are
 //! exchanged in the file (Word et al., J. Mol. Biol. 285, 1735 (1999), doi:10.1006/jmbi.1998.2401). Both orientations
-//! of each group, and both tautomers of neutral His, are compared by their energy among their surroundings
-//! ([`Network`]), while the hydrogens of hydroxyl groups, ammonium groups and waters next to the group turn. For the
-//! comparison the two atoms change places, so that both orientations have the same room. A group that is then turned
-//! rotates by 180° about the bond between its planar carbon and the carbon before it, which keeps all bonds and angles.
+//! of each group, and both tautomers of neutral His, are compared by their energy in their surroundings ([`Network`]).
+//! Hydrogens of hydroxyl groups, ammonium groups and waters next to the group rotate to their best positions for each
+//! orientation. For the comparison the two atoms exchange their positions, so that both orientations occupy the same
+//! space. If a group is then flipped, it rotates by 180° about the bond between its planar carbon and the preceding
+//! carbon, which keeps all bonds and angles.
 
 use md_engine::vec3::Vec3;
 
@@ -16,17 +16,18 @@ use super::network::{Mover, Network, Site};
 use super::rotors::Rotor;
 use super::{Choice, Heavy, Reason};
 
-/// Energy by which the other orientation must be better before a group is turned, kJ/mol. About half a hydrogen bond of
-/// the model; smaller differences are within the errors of charges and positions.
+/// Energy (kJ/mol) by which the other orientation must be lower before a group is flipped. It is about half of a
+/// hydrogen bond of this model; smaller differences are within the errors of charges and positions.
 pub const MARGIN: f64 = 10.0;
-/// Distance between a turning hydrogen's atom and an atom of a group up to which the hydrogen follows the group, nm:
-/// the largest distance of a hydrogen bond, rounded up (Jeffrey, An Introduction to Hydrogen Bonding, 1997).
+/// Largest distance (nm) between an atom of a group and the parent atom of a rotatable hydrogen at which the hydrogen
+/// follows the state of the group. It is the largest distance of a hydrogen bond, rounded up (Jeffrey, An Introduction
+/// to Hydrogen Bonding, 1997).
 const FOLLOWS: f64 = 0.36;
-/// Distance between the atoms of two groups up to which their states are enumerated together, nm.
+/// Largest distance (nm) between atoms of two groups at which all combinations of their states are enumerated.
 const LINKED: f64 = 0.4;
 
-/// A kind of side chain that can be turned: name of the residue, atom before the group, atoms of the group with the
-/// planar carbon first, and for each of them the atom whose place it takes.
+/// A kind of side chain that can be flipped: name of the residue, atom before the group, atoms of the group with the
+/// planar carbon first, and for each of them the index of the atom with which it exchanges its position.
 struct Kind {
     residue: &'static str,
     before: &'static str,
@@ -40,61 +41,62 @@ const KINDS: [Kind; 3] = [
     Kind { residue: "HIS", before: "CB", atoms: &["CG", "ND1", "CD2", "CE1", "NE2"], partners: &[0, 2, 1, 4, 3] },
 ];
 
-/// Charges of the planar carbon, O, N and each hydrogen of an amide in ff14SB (Asn), e.
+/// Charges (e) of the planar carbon, O, N and each hydrogen of an amide in ff14SB (Asn).
 const AMIDE: [f64; 4] = [0.713, -0.5931, -0.9191, 0.4196];
-/// Charges of the atoms of the ring of His in the order of [`KINDS`], and of their hydrogens, for HID, HIE and HIP in
-/// ff14SB, e. An atom without hydrogen has 0 there.
+/// Charges (e) in ff14SB of the ring atoms of HID, HIE and HIP, in the order of [`KINDS`], each followed by the charge
+/// of its hydrogen, or 0 without a hydrogen.
 const RING: [(&str, [[f64; 2]; 5]); 3] = [
     ("HID", [[-0.0266, 0.0], [-0.3811, 0.3649], [0.1292, 0.1147], [0.2057, 0.1392], [-0.5727, 0.0]]),
     ("HIE", [[0.1868, 0.0], [-0.5432, 0.0], [-0.2207, 0.1862], [0.1635, 0.1435], [-0.2795, 0.3339]]),
     ("HIP", [[-0.0012, 0.0], [-0.1513, 0.3866], [-0.1141, 0.2317], [-0.0170, 0.2681], [-0.1718, 0.3911]]),
 ];
-/// Neighbours of the atoms of the ring within the ring.
+/// Neighbours of each ring atom within the ring.
 const RING_BONDS: [[usize; 2]; 5] = [[1, 2], [0, 3], [0, 4], [1, 4], [2, 3]];
 
-/// Choice of the side chains that are turned.
+/// Options that determine which side chains are flipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flips {
-    /// whether side chains turn for which the energy proposes it
+    /// whether the side chains are flipped for which the energy proposes it
     pub proposed: bool,
-    /// indices of residues that are turned in any case
+    /// indices of residues that are flipped regardless of the energy
     pub given: Vec<usize>,
 }
 
-/// Orientation of a side chain that was compared with the other one, or turned on request.
+/// Orientation of a side chain that was compared with the opposite orientation, or flipped on request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orientation {
     /// index of the residue
     pub residue: usize,
-    /// whether the side chain was turned
+    /// whether the side chain was flipped
     pub is_turned: bool,
-    /// energy of the other orientation minus that of this one, kJ/mol; `None` if the turn was asked for
+    /// energy of the opposite orientation minus that of this one, kJ/mol; `None` if the user requested the flip
     pub advantage: Option<f64>,
 }
 
 impl Orientation {
-    /// Whether the energy proposes a turn that was not made.
+    /// Whether the energy proposes a flip that was not made.
     pub fn is_proposed(&self) -> bool {
         !self.is_turned && self.advantage.is_some_and(|energy| energy < -MARGIN)
     }
 
-    /// The orientation of the entry, if this one was proposed.
+    /// Returns the comparison as if the orientation of the entry had been kept.
     pub(super) fn kept(self) -> Self {
         let advantage = self.advantage.map(|energy| if self.is_turned { -energy } else { energy });
         Orientation { is_turned: false, advantage, ..self }
     }
 }
 
-/// A side chain with several states: whether it is turned, and the variant of His.
+/// A side chain with several states. A state is whether the side chain is flipped, and the variant of His.
 pub(super) struct Group {
     residue: usize,
     kind: &'static Kind,
-    /// atoms in the order of the kind
+    /// atoms of the group in the order of [`Kind::atoms`]
     atoms: Vec<usize>,
     states: Vec<(bool, &'static str)>,
 }
 
-/// Returns the kind of a residue, its atoms and the atom before them. `None` if it has no such side chain.
+/// Returns the kind of a residue, the atoms of its group and the atom before the group. Returns `None` if the residue
+/// has no group of [`KINDS`].
 fn side_chain(heavy: &Heavy<'_>, residue: usize) -> Option<(&'static Kind, Vec<usize>, usize)> {
     let kind = KINDS.iter().find(|kind| kind.residue == heavy.structure.residues[residue].name)?;
     let named = |name: &&str| heavy.structure.atom_named(residue, name);
@@ -102,13 +104,13 @@ fn side_chain(heavy: &Heavy<'_>, residue: usize) -> Option<(&'static Kind, Vec<u
     Some((kind, atoms?, named(&kind.before)?))
 }
 
-/// Whether the atoms of a side chain that change places have no bonds to other atoms.
+/// Whether the atoms of a side chain that exchange positions have no bonds to atoms outside of the group.
 fn is_free(heavy: &Heavy<'_>, atoms: &[usize]) -> bool {
     atoms[1..].iter().all(|&atom| heavy.bonded[atom].iter().all(|&other| atoms.contains(&(other as usize))))
 }
 
-/// Positions of the atoms of a side chain after a rotation by 180° about the bond to the atom before it. `None` if the
-/// residue has no side chain that can be turned.
+/// Returns the positions of the atoms of a side chain after a rotation by 180° about the bond to the atom before the
+/// group. Returns `None` if the residue has no side chain that can be flipped.
 pub(super) fn turned(heavy: &Heavy<'_>, residue: usize) -> Option<Vec<(usize, Vec3)>> {
     let (_, atoms, before) = side_chain(heavy, residue)?;
     let center = heavy.positions[atoms[0]];
@@ -124,8 +126,8 @@ pub(super) fn turned(heavy: &Heavy<'_>, residue: usize) -> Option<Vec<(usize, Ve
     Some(atoms[1..].iter().map(|&atom| (atom, place(atom))).collect())
 }
 
-/// Returns the side chains between whose states the energy decides. `may_turn` tells whether orientations are compared
-/// and not only tautomers; side chains in `given` and those with an atom that `is_fixed` are not turned.
+/// Returns the groups whose states the energy decides. If `may_turn` is false, only tautomers are compared. Side chains
+/// in `given`, and those with an atom for which `is_fixed` is true, are not flipped.
 pub(super) fn find(
     heavy: &Heavy<'_>,
     choices: &[Choice],
@@ -158,7 +160,7 @@ pub(super) fn find(
 }
 
 impl Group {
-    /// Sites of a state: the atoms of the group, which may have changed places, and their hydrogens.
+    /// Returns the sites of a state: the atoms of the group, possibly exchanged, and their hydrogens.
     fn sites(&self, heavy: &Heavy<'_>, (turned, variant): (bool, &str)) -> Vec<Site> {
         let place = |k: usize| heavy.positions[self.atoms[if turned { self.kind.partners[k] } else { k }]];
         let atom = |k: usize, charge: f64| {
@@ -192,15 +194,16 @@ impl Group {
         sites
     }
 
-    /// Distance between the nearest two atoms that change places of two groups, nm.
+    /// Smallest distance (nm) between the exchangeable atoms of two groups.
     fn distance(&self, other: &Group, positions: &[Vec3]) -> f64 {
         let pairs = self.atoms[1..].iter().flat_map(|&a| other.atoms[1..].iter().map(move |&b| (a, b)));
         pairs.map(|(a, b)| (positions[a] - positions[b]).norm()).fold(f64::INFINITY, f64::min)
     }
 }
 
-/// Decides the states of groups. Sets the variants of His in `choices`, and returns the orientations that were
-/// compared. `surroundings` has all atoms and hydrogens of the entry's orientation, `rotors` those that turn.
+/// Finds the states of groups with the lowest energy. Sets the variants of His in `choices`, and returns the
+/// orientations that were compared. `surroundings` holds all atoms, with hydrogens for the orientation of the entry,
+/// and `rotors` holds the rotatable hydrogens.
 pub(super) fn decide(
     heavy: &Heavy<'_>,
     groups: &[Group],
@@ -217,13 +220,14 @@ pub(super) fn decide(
         let is_of_mover = in_group[source.atom] || source.is_hydrogen && turns[source.atom];
         let acts = !is_water(source.atom) || turns[source.atom] && !by_water;
         let site = source.site();
-        // an oxygen of other waters only takes up room, as do its hydrogens, which are within the radius of oxygen
+        // a water that does not act by its charges is only a sphere with the radius of oxygen, which includes its
+        // hydrogens
         let site = if acts { site } else { Site { charge: 0.0, ..site } };
         (!is_of_mover && (acts || !source.is_hydrogen)).then_some(site)
     };
     let of_group = |group: &Group| {
         let before = heavy.bonded[group.atoms[0]].iter().map(|&atom| atom as usize).find(|atom| !in_group[*atom]);
-        // atoms at three bonds belong to the torsion about the bond before the group
+        // interactions with atoms three bonds away belong to the torsion about the bond before the group
         let beyond = before.map_or(&[][..], |before| &heavy.bonded[before]);
         let penalty = |turned: bool| if turned { MARGIN } else { 0.0 };
         let states = group.states.iter().map(|&state| (group.sites(heavy, state), penalty(state.0))).collect();
@@ -249,8 +253,8 @@ pub(super) fn decide(
     chosen(groups, &network.compare(&links), choices)
 }
 
-/// The orientations of groups with their states and the energies of all their states relative to it. Sets the variants
-/// of His in `choices`.
+/// Returns the orientations of groups. `compared` holds the state of each group, and the energies of all its states
+/// relative to this state. Sets the variants of His in `choices`.
 fn chosen(groups: &[Group], compared: &[(usize, Vec<f64>)], choices: &mut [Choice]) -> Vec<Orientation> {
     let mut orientations = vec![];
     for (group, (state, energies)) in groups.iter().zip(compared) {
@@ -271,8 +275,8 @@ fn chosen(groups: &[Group], compared: &[(usize, Vec<f64>)], choices: &mut [Choic
     orientations
 }
 
-/// Returns the turning hydrogens next to groups, as indices of rotors, and for each group the indices of its own ones
-/// among them.
+/// Returns the rotatable hydrogens next to groups, as indices into `rotors`, and for each group the indices of its
+/// hydrogens in this list.
 fn followers(
     heavy: &Heavy<'_>,
     groups: &[Group],
@@ -302,7 +306,8 @@ fn followers(
     (all, indices)
 }
 
-/// Pairs of groups that see each other: atoms within [`LINKED`], or a common turning hydrogen.
+/// Returns the pairs of groups that interact: those with atoms within [`LINKED`], or with a rotatable hydrogen that is
+/// next to both groups.
 fn links(groups: &[Group], followers: &[Vec<usize>], positions: &[Vec3]) -> Vec<[usize; 2]> {
     let sees = |a: usize, b: usize| {
         groups[a].distance(&groups[b], positions) < LINKED || followers[a].iter().any(|k| followers[b].contains(k))
@@ -317,7 +322,7 @@ mod tests {
     use crate::hydrogens::{Hydrogenated, PkaModel, Protonation, add};
     use crate::structure::{Atom, Residue, Structure};
 
-    /// Atoms of Asn: name, atomic number and position. The amide is in the plane z = 0.
+    /// Atoms of Asn: name, atomic number and position (nm). The amide is in the plane z = 0.
     const ASN: [(&str, u8, [f64; 3]); 8] = [
         ("N", 7, [-0.345, 0.02, 0.185]),
         ("CA", 6, [-0.205, 0.0, 0.144]),
@@ -332,8 +337,8 @@ mod tests {
     const LOWER: [f64; 3] = [0.064, -0.111, 0.0];
     const ASN_BONDS: [[u32; 2]; 7] = [[0, 1], [1, 2], [2, 3], [1, 4], [4, 5], [5, 6], [5, 7]];
 
-    /// Asn, with OD1 on the upper side unless `is_wrong`. With `partners`, an N–H group points to the upper atom, and a
-    /// C=O group is on the side of the lower one.
+    /// Returns Asn, with OD1 on the upper side unless `is_wrong`. With `partners`, an N–H group points to the upper
+    /// atom of the amide, and a C=O group is on the side of the lower atom.
     fn asn(is_wrong: bool, partners: bool) -> (Structure, Vec<Vec3>) {
         let mut atoms = ASN.to_vec();
         if is_wrong {
@@ -342,7 +347,7 @@ mod tests {
         let mut residues = vec![("ASN", 0)];
         let mut bonds = ASN_BONDS.to_vec();
         if partners {
-            // N–H…O and N–H…O with 0.285 nm between N and O: along the C=O bond, and along x
+            // both hydrogen bonds N–H…O have 0.285 nm between N and O: one along the C=O bond, one along x
             let along = |length: f64| [UPPER[0] + 0.5 * length, UPPER[1] + 0.866 * length, 0.0];
             atoms.extend([("N1", 7, along(0.285)), ("H1", 1, along(0.184)), ("C1", 6, along(0.432))]);
             let beside = |length: f64| [LOWER[0] + length, LOWER[1], 0.0];
@@ -366,7 +371,7 @@ mod tests {
         (structure, atoms.iter().map(|(.., position)| Vec3::from(*position)).collect())
     }
 
-    /// All turns that the energy proposes.
+    /// Options with which all flips that the energy proposes are made.
     const ALL: Flips = Flips { proposed: true, given: vec![] };
 
     fn hydrogenated((structure, positions): &(Structure, Vec<Vec3>), flips: Flips) -> Hydrogenated {
@@ -389,7 +394,7 @@ mod tests {
             let [orientation] = found.orientations[..] else { panic!("one orientation") };
             assert_eq!(orientation.is_turned, is_wrong);
             assert!(orientation.advantage.unwrap() > 2.0 * MARGIN, "{orientation:?}");
-            // the oxygen is where the donor is, and a hydrogen points to the acceptor
+            // the oxygen is next to the donor, and a hydrogen points to the acceptor
             assert!((position(&found, "OD1") - Vec3::from(UPPER)).norm() < 1e-9);
             let acceptor = Vec3::from([LOWER[0] + 0.285, LOWER[1], 0.0]);
             let nearest = ["HD21", "HD22"].map(|name| (position(&found, name) - acceptor).norm());
@@ -409,7 +414,7 @@ mod tests {
         assert!(orientation.is_proposed() && (position(&kept, "OD1") - Vec3::from(LOWER)).norm() < 1e-9);
     }
 
-    /// An oxygen that coordinates a metal stays where it is.
+    /// Tests that an amide whose oxygen coordinates a metal is not flipped.
     #[test]
     fn an_amide_at_a_metal_keeps_its_orientation() {
         let (mut structure, mut positions) = asn(true, true);

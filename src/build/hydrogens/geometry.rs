@@ -1,7 +1,7 @@
-//! Places of hydrogens that follow from the heavy atoms.
+//! Positions of hydrogens that follow from the heavy atoms.
 //!
-//! Tetrahedral atoms have ideal angles, acos(−1/3); planar atoms have hydrogens in the plane of their neighbours, at
-//! equal angles. Bond lengths are those of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
+//! Tetrahedral atoms have ideal angles, acos(−1/3). The hydrogens of planar atoms lie in the plane of the neighbours,
+//! at equal angles. Bond lengths are those of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
 //! doi:10.1021/ja00124a002).
 
 use std::f64::consts::PI;
@@ -10,7 +10,7 @@ use md_engine::vec3::{Vec3, vec3};
 
 /// Length of the bond of a hydrogen to C, N, O and S, in nm.
 const LENGTHS: [(u8, f64); 4] = [(6, 0.109), (7, 0.101), (8, 0.096), (16, 0.1336)];
-/// Length of other bonds of hydrogens, nm (P–H).
+/// Length (nm) of bonds of hydrogens to other elements (P–H).
 const OTHER_LENGTH: f64 = 0.142;
 /// Angle between two bonds of a tetrahedral atom: acos(−1/3), in rad.
 const TETRAHEDRAL: f64 = 1.910_633_236_249_018_6;
@@ -32,24 +32,25 @@ pub(super) struct Center {
     pub(super) is_planar: bool,
     /// positions of the heavy atoms that are bonded to the atom
     pub(super) neighbours: Vec<Vec3>,
-    /// position of a heavy atom that is bonded to the only neighbour; `None` if there is none, or several neighbours
+    /// position of another heavy atom bonded to the neighbour; `None` if there is none, or if the atom has several
+    /// neighbours
     pub(super) beyond: Option<Vec3>,
-    /// whether the bonds of the only neighbour lie in a plane
+    /// whether the bonds of the neighbour lie in a plane, for atoms with only one neighbour
     pub(super) neighbour_is_planar: bool,
 }
 
-/// Places of the hydrogens of an atom.
+/// Possible positions of the hydrogens of an atom.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// positions in nm
+    /// fixed positions in nm
     Fixed(Vec<Vec3>),
-    /// hydrogens that turn together about the bond of their atom
+    /// hydrogens that rotate together about the bond of their atom
     Turning(Turn),
-    /// hydrogens of a molecule of water
+    /// hydrogens of a water molecule, which can have any orientation
     Water { length: f64, angle: f64 },
 }
 
-/// Hydrogens at equal distances from a bond, about which they can turn.
+/// Hydrogens that rotate together about the bond between their atom and its neighbour.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
     center: Vec3,
@@ -67,7 +68,8 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Positions of the hydrogens, if the first one has the given torsion to the atom beyond the neighbour.
+    /// Returns the positions of the hydrogens for a torsion (rad) of the first one relative to the atom beyond the
+    /// neighbour.
     pub(super) fn positions(&self, torsion: f64) -> Vec<Vec3> {
         let along = self.axis * (self.length * -self.angle.cos());
         let radius = self.length * self.angle.sin();
@@ -99,12 +101,12 @@ pub(super) fn perpendicular(axis: Vec3, toward: Vec3) -> [Vec3; 2] {
 }
 
 impl Center {
-    /// Length of the bonds of hydrogens to this atom, nm.
+    /// Length (nm) of the bonds between this atom and its hydrogens.
     pub(super) fn length(&self) -> f64 {
         LENGTHS.iter().find(|(element, _)| *element == self.element).map_or(OTHER_LENGTH, |(_, length)| *length)
     }
 
-    /// Places of `count` hydrogens.
+    /// Returns the possible positions of `count` hydrogens.
     pub(super) fn place(&self, count: usize) -> Place {
         let length = self.length();
         match (self.neighbours.as_slice(), count) {
@@ -130,7 +132,8 @@ impl Center {
         }
     }
 
-    /// Positions of `count` hydrogens at equal angles about a direction; the first one lies in this direction.
+    /// Returns the positions of `count` hydrogens at equal angles about a direction; the first one lies in this
+    /// direction.
     fn around(&self, direction: Vec3, count: usize) -> Vec<Vec3> {
         let [across, other] = perpendicular(direction, vec3(0.0, 0.0, 1.0));
         let place = |k: usize| {
@@ -144,8 +147,9 @@ impl Center {
         (0..count).map(place).collect()
     }
 
-    /// Hydrogens that turn about the bond to the only neighbour. Planar atoms have hydrogens in the plane of the
-    /// neighbour; other atoms are staggered, except that hydroxyl, thiol and ammonium groups turn freely.
+    /// Returns the hydrogens that rotate about the bond to the only neighbour. The hydrogens of planar atoms lie in the
+    /// plane of the neighbour. Hydrogens of other atoms are staggered, but those of hydroxyl, thiol and ammonium groups
+    /// rotate freely.
     fn turn(&self, neighbour: Vec3, count: usize) -> Turn {
         let axis = unit(self.position - neighbour);
         let beyond = self.beyond.unwrap_or(neighbour + vec3(0.0, 0.0, 1.0));

@@ -1,8 +1,8 @@
 //! Protonation and orientation of residues that coordinate metals.
 //!
 //! A nitrogen of His that coordinates a metal has no hydrogen, and a cysteine whose sulfur coordinates a metal is a
-//! thiolate. Atoms coordinate a metal if they are within 0.28 nm, as in the entry's report of metals. No bonds are
-//! made.
+//! thiolate. Atoms coordinate a metal if they are within 0.28 nm, the same limit as in the report of the metals of an
+//! entry. No bonds are made.
 
 use md_engine::vec3::Vec3;
 
@@ -11,17 +11,17 @@ use super::{Choice, Heavy, Reason};
 /// Atomic numbers of the metals that bind His and Cys in proteins: Mg, Mn, Fe, Co, Ni, Cu, Zn, Cd and Hg (M. M.
 /// Harding, Acta Cryst. D57, 401 (2001), doi:10.1107/S0907444900019168; Cd and Hg replace Zn in crystals).
 const METALS: [u8; 9] = [12, 25, 26, 27, 28, 29, 30, 48, 80];
-/// Atomic numbers of other metals that oxygens of amides coordinate: Na, K and Ca.
+/// Atomic numbers of further metals to which oxygens of amides coordinate: Na, K and Ca.
 const LOOSE: [u8; 3] = [11, 19, 20];
-/// Largest distance of an atom that coordinates a metal, nm. Distances in proteins are 0.20–0.24 nm (Harding); the
-/// limit leaves room for the coordinate errors of structures at low resolution.
+/// Largest distance (nm) of an atom that coordinates a metal. Distances in proteins are 0.20–0.24 nm (Harding); the
+/// limit allows for the coordinate errors of structures at low resolution.
 const COORDINATED: f64 = 0.28;
 
 /// The metals of a structure.
 pub(super) struct Metals {
     /// positions in nm of metals that bind His and Cys
     binding: Vec<Vec3>,
-    /// positions of all metals
+    /// positions in nm of all metals
     all: Vec<Vec3>,
 }
 
@@ -34,13 +34,13 @@ impl Metals {
         Metals { binding: of(&METALS), all: of(&[&METALS[..], &LOOSE].concat()) }
     }
 
-    /// Whether an atom is an oxygen that coordinates a metal. The nitrogen of an amide does not: near a metal, the
-    /// amide is turned the wrong way.
+    /// Whether an atom is an oxygen that coordinates a metal. Nitrogen is excluded, because the nitrogen of an amide is
+    /// near a metal only if the amide has the wrong orientation.
     pub(super) fn coordinate(&self, heavy: &Heavy<'_>, atom: usize) -> bool {
         heavy.structure.atoms[atom].element == 8 && distance(&self.all, heavy.positions[atom]) <= COORDINATED
     }
 
-    /// Chooses the variants of His and Cys that coordinate a metal, unless they are given.
+    /// Sets the variants of His and Cys that coordinate a metal, unless the user or the file named the variant.
     pub(super) fn choose(&self, heavy: &Heavy<'_>, choices: &mut [Choice]) {
         if self.binding.is_empty() {
             return;
@@ -66,7 +66,7 @@ impl Metals {
     }
 }
 
-/// Distance from a position to the nearest of others, nm.
+/// Distance (nm) from a position to the nearest of `others`.
 fn distance(others: &[Vec3], from: Vec3) -> f64 {
     others.iter().map(|&other| (other - from).norm()).fold(f64::INFINITY, f64::min)
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::structure::{Atom, Residue, Structure, neighbours};
 
-    /// Variant of a residue with the atoms `first` and `second` 0.21 nm and `far` nm from a metal.
+    /// Returns the variant of a residue whose atoms `first` and `second` are 0.21 nm and `far` nm from a metal.
     fn variant(name: &str, first: &str, second: &str, (metal, far): (u8, f64), reason: Reason) -> (String, Reason) {
         let atom = |name: &str, element| Atom { name: name.into(), element };
         let residue =

@@ -1,36 +1,37 @@
-//! Networks of hydrogen bonds: groups with several states, and the combination of states with the lowest energy.
+//! Networks of hydrogen bonds: finds the combination of states of several groups with the lowest energy.
 //!
-//! The energy of two sites at the distance r is `k q₁ q₂ / (ε r) · (1 − r/R)² + min(((a₁ + a₂)/r)¹², most)`, with the
-//! Coulomb constant k, charges q, the permittivity ε = 2, the cutoff R = 0.6 nm and radii a. The charges are those of
-//! ff14SB in the groups that turn, and those of [`Surroundings`] elsewhere; the factor `(1 − r/R)²` leaves hydrogen
-//! bonds and contacts, and removes the field of distant charges, which water screens. Waters do not act on each other:
-//! each takes the orientation that suits the groups and the solute next to it, as a donor or as an acceptor, because
-//! the waters around it can turn as well. A radius is half the distance at which two like atoms repel each other by 1
-//! kJ/mol in ff14SB (Maier et al., J. Chem. Theory Comput. 11, 3696 (2015), doi:10.1021/acs.jctc.5b00255), so that
-//! hydrogen bonds and overlaps are weighed as in the force field. Published scores (Word et al., J. Mol. Biol. 285,
-//! 1735 (1999), doi:10.1006/jmbi.1998.2401) count dots on surfaces instead; they need the same hydrogens and more time.
+//! The energy of two sites at the distance r is `k q₁ q₂ / (ε r) · (1 − r/R)² + min(((a₁ + a₂)/r)¹², most)` in kJ/mol,
+//! with Coulomb's constant k, charges q, the permittivity ε = 2, the cutoff R = 0.6 nm, radii a and the limit
+//! [`MOST_REPULSION`]. The charges are those of ff14SB in the groups that are flipped, and those of [`Surroundings`]
+//! elsewhere. The factor `(1 − r/R)²` keeps hydrogen bonds and contacts, and removes the field of distant charges,
+//! which water screens. Waters do not interact with each other: each has the orientation with the lowest energy next to
+//! groups and solute, as a donor or as an acceptor, because the waters around it can rotate as well. A radius is half
+//! the distance at which two like atoms have a repulsion of 1 kJ/mol in ff14SB (Maier et al., J. Chem. Theory Comput.
+//! 11, 3696 (2015), doi:10.1021/acs.jctc.5b00255), so that hydrogen bonds and overlaps have the same weights as in the
+//! force field. Published scores (Word et al., J. Mol. Biol. 285, 1735 (1999), doi:10.1006/jmbi.1998.2401) count dots
+//! on surfaces instead; they need the same hydrogens and more time.
 
 use md_engine::units::COULOMB;
 use md_engine::vec3::Vec3;
 
 use super::energy::{Source, Surroundings};
 
-/// Distance up to which sites interact, nm.
+/// Cutoff R of the interaction of sites, nm.
 const REACH: f64 = 0.6;
-/// Relative permittivity at short distances, that of the electrons of organic matter: the square of its refractive
-/// index of about 1.4 (Gilson and Honig, Biopolymers 25, 2097 (1986), doi:10.1002/bip.360251106).
+/// Relative permittivity ε at short distances, that of electronic polarisation in organic matter: the square of the
+/// refractive index of about 1.4 (Gilson and Honig, Biopolymers 25, 2097 (1986), doi:10.1002/bip.360251106).
 const PERMITTIVITY: f64 = 2.0;
-/// Largest energy of the repulsion of two sites, kJ/mol. Overlaps beyond it are errors of the structure, which no state
-/// of a group can mend; the value is that of two hydrogen bonds.
+/// Largest repulsion of two sites, kJ/mol, about the energy of two hydrogen bonds. Larger overlaps are errors of the
+/// structure, which no state of a group can correct.
 const MOST_REPULSION: f64 = 40.0;
-/// Largest number of combinations of states that are all tried: three His with four states each.
+/// Largest number of combinations of states of a cluster that are all enumerated: three His with four states each.
 const MOST_COMBINATIONS: usize = 64;
-/// Rounds in which each turning hydrogen takes its lowest energy among the others.
+/// Number of rounds in which each rotatable hydrogen moves to its state of lowest energy.
 const ROUNDS: usize = 3;
-/// Rounds over the pairs of a cluster that has more combinations than are tried at once.
+/// Largest number of sweeps over the pairs of groups of a cluster with more than [`MOST_COMBINATIONS`] combinations.
 const SWEEPS: usize = 6;
 
-/// A charge at a place.
+/// A point charge with a radius.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     /// position, nm
@@ -41,30 +42,30 @@ pub(super) struct Site {
     pub(super) radius: f64,
 }
 
-/// State of a mover: its sites, and the energy of the state without other movers, kJ/mol.
+/// State of a mover: its sites, and its energy (kJ/mol) with the fixed surroundings, without other movers.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) sites: Vec<Site>,
     pub(super) energy: f64,
-    /// energy by which the state must be better than others to be taken, kJ/mol
+    /// energy (kJ/mol) that is added to the energy of the state in comparisons
     pub(super) penalty: f64,
 }
 
-/// A group of atoms that has several states.
+/// A group of atoms with several states.
 #[derive(Clone, Debug)]
 pub(super) struct Mover {
     /// a position near all sites of all states, nm
     pub(super) center: Vec3,
-    /// largest distance of a site from the center, nm
+    /// largest distance (nm) of a site of any state from the center
     pub(super) extent: f64,
     pub(super) states: Vec<State>,
-    /// whether the mover is a water; waters do not act on each other
+    /// whether the mover is a water; waters do not interact with each other
     pub(super) is_water: bool,
 }
 
 impl Mover {
-    /// Makes a mover of the sites and the penalty of each state. `felt` returns the site of an atom of the surroundings
-    /// that acts on the mover; sites of other movers are not among them.
+    /// Makes a mover from the sites and the penalty of each state. `felt` returns the site of an atom of the
+    /// surroundings that acts on the mover, and `None` for atoms that do not act or belong to other movers.
     pub(super) fn new(
         states: Vec<(Vec<Site>, f64)>,
         surroundings: &Surroundings,
@@ -98,22 +99,22 @@ fn energy(first: &[Site], second: &[Site]) -> f64 {
     sum
 }
 
-/// Movers and their states. The first movers are groups, whose states are to be found; the others are hydrogens that
-/// turn, and take the lowest energy for every combination of the states of groups.
+/// Movers and their states. The first movers are groups, whose states are to be found. The others are rotatable
+/// hydrogens, which take their states of lowest energy for every combination of the states of groups.
 pub(super) struct Network {
     movers: Vec<Mover>,
     groups: usize,
-    /// list, for each mover, of the movers that interact with it
+    /// movers that interact with each mover
     near: Vec<Vec<usize>>,
-    /// turning hydrogens that follow the state of each group
+    /// rotatable hydrogens that follow the state of each group
     followers: Vec<Vec<usize>>,
-    /// state of each mover; `None` for a hydrogen that has no place yet
+    /// state of each mover; `None` for a hydrogen that is not placed yet
     state: Vec<Option<usize>>,
 }
 
 impl Network {
-    /// Makes a network of groups in their first states. `followers` has the turning hydrogens next to each group, as
-    /// indices into `turning`.
+    /// Makes a network with all groups in their first states. `followers` lists the rotatable hydrogens next to each
+    /// group, as indices into `turning`.
     pub(super) fn new(groups: Vec<Mover>, turning: Vec<Mover>, followers: &[Vec<usize>]) -> Self {
         let count = groups.len();
         let movers: Vec<Mover> = groups.into_iter().chain(turning).collect();
@@ -130,15 +131,15 @@ impl Network {
         network
     }
 
-    /// Energy of a mover in a state among the movers that have a place, kJ/mol.
+    /// Energy (kJ/mol) of a mover in a state, with the movers that are placed.
     fn energy_of(&self, mover: usize, state: usize) -> f64 {
         let own = &self.movers[mover].states[state];
         let placed = self.near[mover].iter().filter_map(|&other| Some(&self.movers[other].states[self.state[other]?]));
         own.energy + placed.map(|other| energy(&own.sites, &other.sites)).sum::<f64>()
     }
 
-    /// Places turning hydrogens, one after the other, and turns them in further rounds. The result does not depend on
-    /// the states that they had.
+    /// Places rotatable hydrogens one after the other, then optimises each of them in further rounds. The result does
+    /// not depend on their previous states.
     fn relax(&mut self, turning: &[usize]) {
         turning.iter().for_each(|&mover| self.state[mover] = None);
         for _ in 0..ROUNDS {
@@ -149,7 +150,7 @@ impl Network {
         }
     }
 
-    /// Energy of movers with each other and with all others, kJ/mol. Every pair counts once.
+    /// Energy (kJ/mol) of a set of movers with each other and with all other movers. Every pair counts once.
     fn energy_of_set(&self, set: &[usize]) -> f64 {
         let of_mover = |&mover: &usize| {
             let Some(state) = self.state[mover] else { return 0.0 };
@@ -162,9 +163,9 @@ impl Network {
         set.iter().map(of_mover).sum()
     }
 
-    /// Energy of every combination of the states of some groups, after the turning hydrogens next to them have taken
-    /// their lowest energies, kJ/mol. Leaves the groups in the combination with the lowest energy and penalty; the
-    /// first of several.
+    /// Returns the energy (kJ/mol) of every combination of the states of some groups, after the rotatable hydrogens
+    /// next to them have taken their states of lowest energy. Leaves the groups in the combination whose energy plus
+    /// penalty is lowest; the first of several.
     fn enumerate(&mut self, groups: &[usize]) -> Vec<(Vec<usize>, f64)> {
         let mut turning: Vec<usize> = groups.iter().flat_map(|&group| self.followers[group].clone()).collect();
         turning.sort_unstable();
@@ -183,7 +184,7 @@ impl Network {
         found
     }
 
-    /// Penalties of the states of groups, except of one group, kJ/mol.
+    /// Sum of the penalties (kJ/mol) of the states of groups, without the group `except`.
     fn penalty(&self, groups: &[usize], combination: &[usize], except: Option<usize>) -> f64 {
         let counted = groups.iter().zip(combination).filter(|(group, _)| Some(**group) != except);
         counted.map(|(&group, &state)| self.movers[group].states[state].penalty).sum()
@@ -194,8 +195,9 @@ impl Network {
         self.relax(turning);
     }
 
-    /// Finds the states of all groups. Clusters of linked groups are enumerated; in large clusters, pairs of linked
-    /// groups are, one after the other, until no state changes. Links are pairs of groups.
+    /// Finds the states of all groups. `links` are pairs of groups that interact. All combinations of states of a
+    /// cluster of linked groups are enumerated. In a cluster with more than [`MOST_COMBINATIONS`] combinations, each
+    /// pair of linked groups is enumerated in turn, until no state changes.
     pub(super) fn solve(&mut self, links: &[[usize; 2]]) {
         for cluster in clusters(self.groups, links) {
             let sets = self.sets(&cluster, links);
@@ -211,7 +213,7 @@ impl Network {
         }
     }
 
-    /// Sets of groups of a cluster whose combinations are enumerated: the cluster, or its links if it is large.
+    /// Returns the sets of groups that are enumerated together: the whole cluster, or each link of a large cluster.
     fn sets(&self, cluster: &[usize], links: &[[usize; 2]]) -> Vec<Vec<usize>> {
         let sizes = cluster.iter().map(|&group| self.movers[group].states.len());
         if sizes.fold(1_usize, usize::saturating_mul) <= MOST_COMBINATIONS {
@@ -220,8 +222,8 @@ impl Network {
         links.iter().filter(|pair| cluster.contains(&pair[0])).map(|pair| pair.to_vec()).collect()
     }
 
-    /// States of the groups, and for each of their states the energy minus that of the state that was found, kJ/mol.
-    /// The groups that are enumerated together with a group take their best states for each of its states.
+    /// Returns the state of each group, and for each of its states the energy minus that of the returned state, kJ/mol.
+    /// For each state of a group, the groups that are enumerated together with it take their best states.
     pub(super) fn compare(&mut self, links: &[[usize; 2]]) -> Vec<(usize, Vec<f64>)> {
         let found = |group: usize| self.state[group].unwrap_or(0);
         let unknown = |group: usize| (found(group), vec![f64::INFINITY; self.movers[group].states.len()]);
@@ -246,7 +248,8 @@ impl Network {
     }
 }
 
-/// All combinations of states of movers with the given numbers of states. The first one is the first of all states.
+/// Returns all combinations of states of movers with the given numbers of states. In the first combination all movers
+/// have their first state.
 fn combinations(sizes: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     sizes.fold(vec![vec![]], |all, size| {
         let extended = all.iter().flat_map(|list| (0..size).map(move |state| [list.as_slice(), &[state]].concat()));
@@ -254,7 +257,7 @@ fn combinations(sizes: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     })
 }
 
-/// Connected sets of groups, each ascending.
+/// Returns the connected sets of groups, each in ascending order.
 fn clusters(groups: usize, links: &[[usize; 2]]) -> Vec<Vec<usize>> {
     let mut label: Vec<usize> = (0..groups).collect();
     for &[a, b] in links {
@@ -269,7 +272,7 @@ fn clusters(groups: usize, links: &[[usize; 2]]) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// A mover whose states are single sites on the x axis.
+    /// Returns a mover whose states are single sites on the x axis.
     fn mover(places: &[(f64, f64)]) -> Mover {
         let site = |&(x, charge): &(f64, f64)| Site { position: Vec3::from([x, 0.0, 0.0]), charge, radius: 0.0 };
         let state = |place| State { sites: vec![site(place)], energy: 0.0, penalty: 0.0 };
@@ -287,7 +290,7 @@ mod tests {
         assert!((energy(&[site(0.0, 0.0)], &[site(0.1, 0.0)]) - MOST_REPULSION).abs() < 1e-12);
     }
 
-    /// Two groups that gain energy only if both change: one after the other would not find it.
+    /// Tests two groups that gain energy only if both change, which changing one group at a time would not find.
     #[test]
     fn linked_groups_change_together() {
         let weak = [(0.0, 0.1), (0.1, 1.0)];

@@ -1,8 +1,9 @@
 //! Protonation of residues at a pH.
 //!
-//! Asp, Glu, His and Lys are protonated below their pKa, which is that in water or the one that the environment
-//! shifts ([`super::pka`]). Cys is protonated unless it is part of a disulfide or coordinates a metal. Neutral His has
-//! its hydrogen on the nitrogen that does not coordinate a metal, otherwise where the energy is lower.
+//! Asp, Glu, His and Lys are protonated below their pKa, which is the value in water or the value in the environment
+//! ([`super::pka`]). Cys is protonated unless it is part of a disulfide or coordinates a metal. If a nitrogen of
+//! neutral His coordinates a metal, the hydrogen is on the other nitrogen; otherwise it is on the nitrogen with the
+//! lower energy.
 
 use md_engine::error::Problem;
 
@@ -11,8 +12,8 @@ use super::pka::{Ionizable, Pka};
 use super::table::{Entry, Table};
 use crate::structure::Structure;
 
-/// Residues that are protonated below a pKa: name of the residue, protonated variant, other variant, group. Neutral His
-/// has two variants, between which the energy decides.
+/// Residues whose variant depends on the pH: name of the residue, variant below the pKa, variant above the pKa, group.
+/// Neutral His has two variants, between which the energy decides.
 const TITRATABLE: [(&str, &str, &str, Ionizable); 4] = [
     ("ASP", "ASH", "ASP", Ionizable::Asp),
     ("GLU", "GLH", "GLU", Ionizable::Glu),
@@ -20,7 +21,7 @@ const TITRATABLE: [(&str, &str, &str, Ionizable); 4] = [
     ("LYS", "LYS", "LYN", Ionizable::Lys),
 ];
 
-/// Model of the pKa values.
+/// Source of the pKa values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PkaModel {
     /// values in water
@@ -29,7 +30,7 @@ pub enum PkaModel {
     Environment,
 }
 
-/// Variant of a residue.
+/// Chosen variant of a residue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// index of the residue
@@ -40,27 +41,27 @@ pub struct Choice {
     pub reason: Reason,
 }
 
-/// Reason for a variant.
+/// Reason for the choice of a variant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
     /// the user or the file named the variant
     Given,
     /// the sulfur is bonded to another sulfur
     Disulfide,
-    /// the residue has no other variant to which the pH leads
+    /// no other variant depends on the pH
     Usual,
-    /// the pH is below or above this pKa of the residue in its environment
+    /// the pH is below or above this pKa
     Pka(f64),
-    /// the energy of the hydrogen on this nitrogen is lower than on the other nitrogen by this value, kJ/mol
+    /// energy difference (kJ/mol) by which the hydrogen on this nitrogen is lower in energy than on the other nitrogen
     Tautomer(f64),
     /// an atom of the residue coordinates a metal
     Metal,
-    /// the pKa asks for another form, which force fields do not have at an end of a chain
+    /// the pKa (its value) leads to another variant, which force fields do not have at the end of a chain
     End(f64),
 }
 
-/// Chooses the variant of every residue that has several. Residues without a value in `pkas` have the pKa in water.
-/// Neutral His is HIE for now.
+/// Chooses the variant of every residue that has several variants. Residues without a value in `pkas` have the pKa in
+/// water. Neutral His becomes HIE, until the energies are compared.
 pub(super) fn choose(
     structure: &Structure,
     bonded: &[Vec<u32>],
@@ -130,7 +131,7 @@ fn by_environment<'a>(
     }
 }
 
-/// Returns the names of the hydrogens of each atom. The residues of `choices` ascend.
+/// Returns the names of the hydrogens of each atom. The residues of `choices` must be in ascending order.
 pub(super) fn hydrogens(
     structure: &Structure,
     bonded: &[Vec<u32>],
@@ -164,7 +165,8 @@ pub(super) fn hydrogens(
     Ok(names)
 }
 
-/// Whether a chain ends at an atom: the atom is not bonded to another residue, and an oxygen has one bond only.
+/// Whether a chain ends at an atom: the atom is not bonded to another residue, and, if it is an oxygen, it has only one
+/// bond.
 fn is_end(structure: &Structure, bonded: &[Vec<u32>], residue_of: &[u32], atom: usize) -> bool {
     let to_others = bonded[atom].iter().any(|&other| residue_of[other as usize] != residue_of[atom]);
     !to_others && (structure.atoms[atom].element != 8 || bonded[atom].len() == 1)

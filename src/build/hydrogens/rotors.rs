@@ -1,4 +1,4 @@
-//! Torsions of hydroxyl, thiol, ammonium and other groups, and orientations of water molecules: the places of polar
+//! Torsions of hydroxyl, thiol, ammonium and other groups, and orientations of water molecules: positions of polar
 //! hydrogens with the lowest energy ([`Surroundings`]).
 
 use std::f64::consts::PI;
@@ -9,24 +9,24 @@ use super::Added;
 use super::energy::{Excluded, Surroundings};
 use super::geometry::{Place, perpendicular};
 
-/// Rounds in which each group is turned once, among the groups as they are then.
+/// Number of rounds. In each round, every group is rotated once to its lowest energy in the current surroundings.
 const ROUNDS: usize = 3;
-/// Number of acceptors to which a hydrogen of a water may point, and their largest distance, nm.
+/// Largest number of acceptors to which a hydrogen of a water may point, and largest distance of an acceptor, nm.
 const ACCEPTORS: usize = 4;
 const REACH: f64 = 0.35;
-/// Number of orientations about the first hydrogen of a water.
+/// Number of tried rotations of a water about the bond of its first hydrogen.
 const TURNS: usize = 12;
-/// Directions of the first hydrogen of a water that are tried in addition to those of acceptors.
+/// Directions of the first hydrogen of a water that are tried in addition to the directions of acceptors.
 const DIRECTIONS: [[f64; 3]; 6] =
     [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]];
 
-/// Hydrogens of an atom that do not have a fixed place.
+/// Hydrogens of one atom that have no fixed positions.
 pub(super) struct Rotor<'a> {
-    /// the atom to which the hydrogens are bonded, its atomic number and its position
+    /// index, atomic number and position (nm) of the atom to which the hydrogens are bonded
     pub(super) parent: usize,
     pub(super) element: u8,
     pub(super) position: Vec3,
-    /// heavy atoms that are bonded to the atom
+    /// heavy atoms that are bonded to the parent
     pub(super) neighbours: &'a [u32],
     /// names of the hydrogens
     pub(super) names: Vec<String>,
@@ -34,7 +34,7 @@ pub(super) struct Rotor<'a> {
 }
 
 impl Rotor<'_> {
-    /// Whether the hydrogens have several places.
+    /// Whether the hydrogens have several possible positions.
     pub(super) fn turns(&self) -> bool {
         match &self.place {
             Place::Fixed(_) => false,
@@ -43,7 +43,7 @@ impl Rotor<'_> {
         }
     }
 
-    /// Places that are tried: positions of all hydrogens.
+    /// Returns the positions (nm) that are tried, `[candidate][hydrogen]`.
     pub(super) fn candidates(&self, surroundings: &Surroundings) -> Vec<Vec<Vec3>> {
         match &self.place {
             Place::Fixed(places) => vec![places.clone()],
@@ -58,7 +58,7 @@ impl Rotor<'_> {
         }
     }
 
-    /// Orientations of a water whose first hydrogen has the given direction.
+    /// Returns orientations of a water whose first hydrogen has the given direction.
     fn waters(&self, first: Vec3, length: f64, angle: f64) -> Vec<Vec<Vec3>> {
         let across = perpendicular(first, vec3(0.0, 0.0, 1.0));
         let second = |k: usize| {
@@ -68,7 +68,7 @@ impl Rotor<'_> {
         (0..TURNS).map(|k| [first, second(k)].map(|to| self.position + to * length).to_vec()).collect()
     }
 
-    /// The place with the lowest energy; the first of several.
+    /// Returns the candidate with the lowest energy; the first of several.
     fn best(&self, surroundings: &Surroundings) -> Vec<Vec3> {
         let excluded = Excluded { parent: self.parent, neighbours: self.neighbours };
         let around = surroundings.around(self.position, &excluded);
@@ -79,8 +79,8 @@ impl Rotor<'_> {
     }
 }
 
-/// Turns all groups to their lowest energies, one after the other, in several rounds. In the first round a group feels
-/// only the groups before it.
+/// Rotates all groups to their lowest energies, one after the other, in several rounds. In the first round the energy
+/// of a group includes only the groups that are already placed.
 pub(super) fn place(rotors: &[Rotor<'_>], surroundings: &mut Surroundings) -> Vec<Added> {
     let mut places: Vec<Vec<Vec3>> = vec![];
     let mut numbers: Vec<Vec<usize>> = vec![];

@@ -1,20 +1,21 @@
-//! Hydrogens of a protein compared with those of OpenMM's Modeller, which minimises them with ff14SB
-//! (`tests/hydrogens.py`), and of small molecules.
+//! Tests of the hydrogens of a protein against OpenMM's Modeller, which minimises them with ff14SB
+//! (`tests/hydrogens.py`), and of the hydrogens of small molecules.
 
 use md_engine::vec3::{Vec3, vec3};
 use serde_json::Value;
 
 use super::*;
 
-/// Distance from Modeller's position within which a hydrogen is whose position follows from the heavy atoms, nm: the
-/// bar of positions in crystals of neutron diffraction.
+/// Largest distance (nm) from Modeller's position for hydrogens whose positions follow from the heavy atoms, a typical
+/// error of positions from neutron diffraction.
 const NEAR: f64 = 0.02;
-/// Share of these hydrogens: heavy atoms of a structure are not exactly where their bonds have no strain.
+/// Fraction of hydrogens that must be within [`NEAR`]. It is below 1 because the heavy atoms of a structure are not
+/// exactly where bonds and angles have no strain.
 const SHARE: f64 = 0.95;
-/// Distance of two atoms below which they clash, nm.
+/// Distance (nm) between two atoms below which they clash.
 const CLASH: f64 = 0.08;
 
-/// The reference: the structure with hydrogens, and positions.
+/// Returns the reference: the structure with hydrogens, its positions, and the file's contents.
 pub(super) fn reference() -> (Structure, Vec<Vec3>, Value) {
     let packed: &[u8] = include_bytes!("../tests/golden/hydrogens.json.xz");
     let golden: Value = serde_json::from_reader(lzma_rust2::XzReader::new(packed, true)).unwrap();
@@ -73,14 +74,14 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
             let heavy = bonded[parent].iter().filter(|&&other| structure.atoms[other as usize].element != 1).count();
             let place = position_of(&found.structure, &found.positions, residue, name).unwrap();
             let distance = (place - positions[atom]).norm();
-            // hydroxyl, ammonium and methyl groups turn; amide and guanidinium groups do not
+            // hydroxyl, ammonium and methyl groups can rotate; amide and guanidinium groups cannot
             let is_planar = structure.atoms[parent].element == 7 && bonded[parent].len() == 3;
             if heavy == 1 && !is_planar {
                 turning += 1;
                 continue;
             }
             count += 1;
-            // two hydrogens of a group may have each other's names
+            // the names of two hydrogens of a group may be exchanged
             let twin = structure.residue_atoms(residue).filter(|&other| bonded[other].contains(&(parent as u32)));
             let nearest = twin.map(|other| (place - positions[other]).norm()).fold(distance, f64::min);
             near += usize::from(nearest < NEAR);
@@ -90,7 +91,7 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
     assert!(near as f64 >= SHARE * count as f64, "{near} of {count}");
 }
 
-/// The hydrogen of a neutral His is on the nitrogen that a chloride ion is near to.
+/// Tests that the hydrogen of a neutral His is on the nitrogen that is near a chloride ion.
 #[test]
 fn tautomers_make_hydrogen_bonds() {
     let (structure, positions, _) = reference();
@@ -122,7 +123,7 @@ fn no_hydrogen_clashes() {
     }
 }
 
-/// A structure of one residue.
+/// Returns a structure of one residue.
 fn residue(name: &str, atoms: &[(&str, u8, [f64; 3])], bonds: &[[u32; 2]]) -> (Structure, Vec<Vec3>) {
     let structure = Structure {
         chains: vec!["A".into()],
@@ -133,7 +134,8 @@ fn residue(name: &str, atoms: &[(&str, u8, [f64; 3])], bonds: &[[u32; 2]]) -> (S
     (structure, atoms.iter().map(|(.., position)| Vec3::from(*position)).collect())
 }
 
-/// An oxygen of another water in the direction x takes part in a hydrogen bond: one of the hydrogens points to it.
+/// Tests a water whose neighbour along x is the oxygen of another water: one of its hydrogens must point to this
+/// oxygen.
 #[test]
 fn water_points_to_an_acceptor() {
     let (mut structure, positions) = residue("HOH", &[("O", 8, [0.0, 0.0, 0.0]), ("O", 8, [0.28, 0.0, 0.0])], &[]);

@@ -15,11 +15,11 @@ pub(super) fn bounds(points: &[Vec3]) -> Option<[Vec3; 2]> {
     }))
 }
 
-/// Largest distance of two points; zero without points.
+/// Largest distance between two points; zero without points.
 ///
 /// Two points at distances r and s from a center are at most r + s apart. Pairs for which this bound is not above the
-/// largest distance found are skipped. If more than [`MOST_CANDIDATES`] points remain, which requires that the points
-/// fill a sphere, the result is the diameter of that sphere. It exceeds the exact value by a small amount.
+/// largest distance found so far are skipped. More than [`MOST_CANDIDATES`] points remain only if the points fill a
+/// sphere. In this case the result is the diameter of that sphere, which exceeds the exact value by a small amount.
 pub(super) fn diameter(points: &[Vec3]) -> f64 {
     let Some([low, high]) = bounds(points) else { return 0.0 };
     let center = (low + high) * 0.5;
@@ -47,7 +47,8 @@ pub(super) fn diameter(points: &[Vec3]) -> f64 {
     longest
 }
 
-/// Principal axes of the points with equal weights, right-handed, the axis of the largest extent first.
+/// Principal axes of the points with equal weights, as a right-handed system. The axis of the largest extent comes
+/// first.
 pub(super) fn principal_axes(points: &[Vec3]) -> [Vec3; 3] {
     let center = points.iter().copied().sum::<Vec3>() / points.len().max(1) as f64;
     let matrix = Matrix3::from_fn({

@@ -1,14 +1,14 @@
 //! Fills a cell with water.
 //!
-//! The equilibrated box is repeated over the cell. Waters that clash at the periodic boundary of the cell are removed,
-//! which would leave too few of them. The boxes are therefore scaled, by a few percent at most, so that the cell
-//! without a solute has the density of the box.
+//! Copies of an equilibrated box of water fill the cell. Waters that clash across the periodic boundary of the cell are
+//! removed, which would make the density too low. Distances between waters are therefore scaled, by a few percent at
+//! most, so that a cell without a solute has the density of the box.
 //!
 //! A water clashes with the solute if one of its atoms is nearer to a solute atom than 0.57 times the sum of the two
 //! van-der-Waals radii. This is the criterion of `gmx solvate`, whose manual states that the factor gives solvated
-//! proteins a density of about 1000 g/l. The full sum, which `Modeller` of OpenMM applies to oxygens, would keep waters
-//! from the places where they form hydrogen bonds and leave a gap around the solute. A minimisation resolves the close
-//! contacts that remain.
+//! proteins a density of about 1000 g/l. The full sum, which `Modeller` of OpenMM applies to oxygens, would exclude
+//! waters from positions where they form hydrogen bonds and leave a gap around the solute. A minimisation resolves the
+//! close contacts that remain.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -33,11 +33,12 @@ const OXYGENS_APART: f64 = 0.22;
 /// that are farther apart.
 const ATOMS_APART: f64 = 0.08;
 
-/// Bounds of the factor of distances between waters. Oxygens of the box remain farther apart than [`OXYGENS_APART`].
+/// Bounds of the factor that scales distances between waters. Oxygens of the box remain farther apart than
+/// [`OXYGENS_APART`].
 const SCALES: [f64; 2] = [0.95, 1.03];
-/// Deviation of the number of waters at which the search of the factor ends.
+/// Relative deviation of the number of waters at which the search for the scale factor ends.
 const DENSITY_TOLERANCE: f64 = 0.003;
-/// Largest number of attempts to find the factor.
+/// Largest number of scale factors that are tried.
 const ATTEMPTS: usize = 4;
 
 /// An atom that keeps water away.
@@ -45,12 +46,12 @@ const ATTEMPTS: usize = 4;
 pub struct SoluteAtom {
     /// position, nm
     pub position: Vec3,
-    /// van-der-Waals radius, nm; [`super::bondi_radius`] lists radii of elements
+    /// van-der-Waals radius, nm; [`super::bondi_radius`] returns radii of elements
     pub radius: f64,
 }
 
-/// Positions (nm) of O, H, H of waters that fill the cell around the solute, with the oxygens in the cell and whole
-/// molecules. The result depends on the arguments only.
+/// Returns the positions (nm) of O, H, H of waters that fill the cell around the solute. Molecules are whole, with
+/// their oxygens in the cell. The result depends only on the arguments.
 pub fn fill(cell: &PeriodicCell, solute: &[SoluteAtom], geometry: &WaterGeometry) -> Result<Vec<[Vec3; 3]>, Problem> {
     limits::check_cell(cell)?;
     geometry.check()?;
@@ -77,7 +78,7 @@ pub fn fill(cell: &PeriodicCell, solute: &[SoluteAtom], geometry: &WaterGeometry
     Ok(waters)
 }
 
-/// Waters of a cell without solute.
+/// Returns the waters of a cell without solute.
 fn waters_of(cell: &PeriodicCell, geometry: &WaterGeometry) -> Vec<[Vec3; 3]> {
     let tile = Tile::read();
     let wanted = tile.density() * cell.volume();
@@ -179,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Every octant of the cell has the density of water, so that no part is empty.
+    /// Tests that every octant of the cell has the density of water, so that no region is empty.
     #[test]
     fn water_is_spread_evenly() {
         for shape in SHAPES {
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn no_atom_of_a_water_is_within_the_solute() {
         let cell = cell(Shape::Octahedron, 3.0);
-        // atoms outside of the cell are in it as images
+        // solute atoms outside of the cell act through their periodic images
         let place = |i: u32| vec3(0.4 * f64::from(i % 3), 7.0 + 0.3 * f64::from(i / 3), -0.2 * f64::from(i));
         let solute: Vec<SoluteAtom> =
             (0..9).map(|i| SoluteAtom { position: place(i), radius: 0.1 + 0.02 * f64::from(i) }).collect();

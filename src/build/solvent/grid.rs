@@ -1,4 +1,4 @@
-//! Search of points near a position in a periodic cell, with a grid of bins.
+//! Neighbour search in a periodic cell, with points sorted into bins.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::vec3::{Vec3, vec3};
@@ -6,21 +6,21 @@ use md_engine::vec3::{Vec3, vec3};
 /// Points sorted into the bins of a grid that divides the cell evenly along its vectors.
 pub(super) struct Grid {
     cell: PeriodicCell,
-    /// bins along each vector of the cell
+    /// number of bins along each vector of the cell
     counts: [usize; 3],
     /// distances (nm) between opposite faces of the cell
     widths: [f64; 3],
-    /// first entry of each bin in the following lists, and the number of points at the end
+    /// index in `points` of the first point of each bin, and the number of points at the end
     starts: Vec<u32>,
     /// points wrapped into the cell, bin by bin
     points: Vec<Vec3>,
-    /// number of each point
+    /// original index of each element of `points`
     indices: Vec<u32>,
 }
 
 impl Grid {
-    /// A grid for searches within about `range` (nm). Searches in any range are correct. The number of bins is at most
-    /// about the number of points.
+    /// Sorts points into bins that are efficient for searches within `range` (nm). Searches in any range are correct.
+    /// The number of bins is at most about the number of points.
     pub(super) fn new(cell: &PeriodicCell, points: &[Vec3], range: f64) -> Self {
         let widths = cell.face_distances();
         let spacing = (cell.volume() / points.len().max(1) as f64).cbrt();
@@ -59,8 +59,8 @@ impl Grid {
         (i * self.counts[1] + j) * self.counts[2] + k
     }
 
-    /// Calls `found` with the number and the squared distance (nm²) of every point and every periodic image of a
-    /// point within `range` (nm), until it returns true. Returns whether it did.
+    /// Calls `found` with the index and the squared distance (nm²) of every point, and of every periodic image of a
+    /// point, within `range` (nm), until `found` returns true. Returns whether it returned true.
     pub(super) fn any_near(&self, position: Vec3, range: f64, mut found: impl FnMut(usize, f64) -> bool) -> bool {
         let (wrapped, _) = self.cell.wrap(position);
         let s = self.cell.to_fractional(wrapped).to_array();

@@ -1,6 +1,6 @@
 //! Numbers of ions: neutralization and salt.
 //!
-//! The volume of the solvent is measured by the number of waters: a molecule of water per 1/55.4 mol/L.
+//! The volume of the solvent is measured by the number of waters: 55.4 mol of waters per litre.
 
 use md_engine::error::Problem;
 
@@ -14,14 +14,14 @@ const LARGEST_CHARGE: i64 = 1 << 40;
 /// Rule for the number of salt ions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Salt {
-    /// Counterions neutralize the solute, and formula units of the salt are added at the concentration.
+    /// Counterions neutralize the solute. In addition, formula units of the salt are added at the given concentration.
     #[default]
     Added,
     /// [`sltcap`]: the solvent is in equilibrium with a reservoir of the concentration. The ions must be monovalent.
     Equilibrium,
 }
 
-/// Description of the ions of a system.
+/// Ions that a system gets: valences, concentration, and rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IonPlan {
     /// charge of a cation, e
@@ -35,7 +35,7 @@ pub struct IonPlan {
 }
 
 impl Default for IonPlan {
-    /// Monovalent ions that neutralize the solute, without salt.
+    /// Returns monovalent ions that neutralize the solute, without salt.
     fn default() -> Self {
         Self { cation_valence: 1, anion_valence: 1, concentration: 0.0, salt: Salt::Added }
     }
@@ -55,8 +55,8 @@ pub struct IonCounts {
 }
 
 impl IonPlan {
-    /// Numbers of ions for a solute with the given charge (e) in the given number of waters, each of which an ion can
-    /// replace. Solute and ions together are neutral.
+    /// Returns the numbers of ions for a solute with the given charge (e) in the given number of waters, each of which
+    /// an ion can replace. Solute and ions together are neutral.
     pub fn counts(&self, solute_charge: i64, waters: usize) -> Result<IonCounts, Problem> {
         self.check()?;
         if solute_charge.abs() > LARGEST_CHARGE {
@@ -110,18 +110,19 @@ impl IonPlan {
         [i64::from(self.cation_valence), i64::from(self.anion_valence)]
     }
 
-    /// Cations and anions of a formula unit, e.g. 1 and 2 of MgCl₂.
+    /// Numbers of cations and anions of a formula unit, e.g. 1 and 2 for MgCl₂.
     fn formula(&self) -> [i64; 2] {
         let [cation, anion] = self.valences();
         let divisor = greatest_common_divisor(cation, anion);
         [anion / divisor, cation / divisor]
     }
 
-    /// Smallest numbers of cations and anions that neutralize the charge (e). If ions of the opposite charge leave a
-    /// remainder, there is one more of them, and some of the other kind.
+    /// Returns the smallest numbers of cations and anions that neutralize the charge (e). If counterions alone cannot
+    /// neutralize it exactly, one more counterion is used, and some ions of the other kind.
     pub fn neutralizing(&self, charge: i64) -> Result<[i64; 2], Problem> {
         let [cation, anion] = self.valences();
-        // ions of one kind may leave a remainder, which some of the other kind and more of the first compensate
+        // multivalent counterions may not neutralize the charge exactly: one more of them and some ions of the other
+        // kind compensate the remainder
         let (own, other) = if charge < 0 { (cation, anion) } else { (anion, cation) };
         let least = (charge.abs() + own - 1) / own;
         let found = (least..least + other).find(|count| (count * own - charge.abs()) % other == 0);
@@ -135,23 +136,24 @@ impl IonPlan {
         Ok(if charge < 0 { [count, rest] } else { [rest, count] })
     }
 
-    /// Neutral numbers of monovalent ions nearest to [`sltcap`]; `neutral` is the smallest solution.
+    /// Returns the neutral numbers of monovalent ions that are nearest to [`sltcap`]. `neutral` is the smallest
+    /// solution.
     fn nearest_neutral(&self, charge: i64, waters: usize, neutral: [i64; 2]) -> [i64; 2] {
         let units = self.concentration * waters as f64 / WATER_CONCENTRATION;
         let [wanted, _] = sltcap(units, charge as f64);
-        // every other solution has more pairs of ions
+        // all other solutions are the smallest one plus pairs of a cation and an anion
         let pairs = (wanted - neutral[0] as f64).round().max(0.0) as i64;
         neutral.map(|count| count + pairs)
     }
 }
 
-/// Mean numbers of monovalent cations and anions in solvent that exchanges ions with a reservoir, N± = N₀ exp(∓
-/// arsinh(Q/2N₀)): the method SLTCAP of J. D. Schmit, N. L. Kariyawasam, V. Needham and P. E. Smith, J. Chem. Theory
-/// Comput. 14, 1823 (2018), doi:10.1021/acs.jctc.7b01254.
+/// Returns the mean numbers of monovalent cations and anions in solvent that exchanges ions with a reservoir, N± = N₀
+/// exp(∓ arsinh(Q/2N₀)): the method SLTCAP of J. D. Schmit, N. L. Kariyawasam, V. Needham and P. E. Smith, J. Chem.
+/// Theory Comput. 14, 1823 (2018), doi:10.1021/acs.jctc.7b01254.
 ///
-/// `units` is the number N₀ = c₀V of formula units that the volume V of the solvent contains at the concentration c₀
-/// of the reservoir, not negative, and `charge` is the charge Q of the solute (e). Without salt there are counterions
-/// only.
+/// `units` is the number N₀ = c₀V of formula units of salt, which is not negative, with the concentration c₀ of the
+/// reservoir and the volume V of the solvent. `charge` is the charge Q of the solute (e). Without salt there are only
+/// counterions.
 pub fn sltcap(units: f64, charge: f64) -> [f64; 2] {
     if units <= charge.abs() * f64::EPSILON {
         return [(-charge).max(0.0), charge.max(0.0)];
@@ -193,10 +195,10 @@ mod tests {
 
     #[test]
     fn salt_has_the_concentration() {
-        // 0.15 mol/L in 5540 waters: 15 pairs
+        // 0.15 mol/L in 5540 waters makes 15 pairs of ions
         assert_eq!(counts(plan(1, 1, 0.15), 0, 5540), [15, 15]);
         assert_eq!(counts(plan(1, 1, 0.15), -8, 5548), [23, 15]);
-        // formula units of MgCl₂
+        // 15 formula units of MgCl₂
         assert_eq!(counts(plan(2, 1, 0.15), 0, 5540), [15, 30]);
         assert!(plan(1, 1, 40.0).counts(0, 1000).unwrap_err().help.unwrap().contains("lower concentration"));
         assert!(plan(1, 1, 0.0).counts(-7, 6).is_err());
@@ -207,14 +209,15 @@ mod tests {
         assert!(plan(1, 1, 0.1).counts(i64::MAX, 1000).is_err());
     }
 
-    /// The closed form of the paper: N± = N₀ (√(1 + (Q/2N₀)²) ∓ Q/2N₀).
+    /// Compares with the closed form of the paper, N± = N₀ (√(1 + (Q/2N₀)²) ∓ Q/2N₀).
     #[test]
     fn sltcap_is_the_formula_of_the_paper() {
         for (units, charge) in [(15.0, -8.0), (15.0, 8.0), (3.0, 100.0), (1e5, -1.0), (0.01, -30.0), (7.0, 0.0)] {
             let ratio: f64 = charge / (2.0 * units);
             let root = (1.0 + ratio * ratio).sqrt();
             let [cations, anions] = sltcap(units, charge);
-            // the smaller number is a difference in the closed form, and 1/(root + |ratio|) without cancellation
+            // the smaller number is a difference in the closed form; 1/(root + |ratio|) has the same value without
+            // cancellation
             let [larger, smaller] = [units * (root + ratio.abs()), units / (root + ratio.abs())];
             let expected = if charge < 0.0 { [larger, smaller] } else { [smaller, larger] };
             assert!((cations / expected[0] - 1.0).abs() < 1e-12, "{cations} {expected:?}");
@@ -224,14 +227,14 @@ mod tests {
 
     #[test]
     fn limits_of_sltcap() {
-        // a neutral solute: the salt of the reservoir; no salt: counterions only
+        // a neutral solute gets the salt of the reservoir; without salt there are only counterions
         assert_eq!(sltcap(15.0, 0.0), [15.0, 15.0]);
         assert_eq!(sltcap(0.0, -6.0), [6.0, 0.0]);
         assert_eq!(sltcap(0.0, 6.0), [0.0, 6.0]);
-        // little charge: half of it is neutralized by more counterions, half by fewer coions
+        // a charge that is small compared with N₀ is neutralized half by more counterions, half by fewer coions
         let [cations, anions] = sltcap(1e6, -10.0);
         assert!((cations - 1e6 - 5.0).abs() < 1e-4 && (anions - 1e6 + 5.0).abs() < 1e-4, "{cations} {anions}");
-        // much charge: nearly all ions are counterions
+        // if the charge is large compared with N₀, nearly all ions are counterions
         let [cations, anions] = sltcap(1.0, -1000.0);
         assert!((cations - 1000.0).abs() < 0.01 && (anions - 0.001).abs() < 1e-6);
     }
@@ -271,7 +274,7 @@ mod tests {
         fn sltcap_is_neutral_and_obeys_the_donnan_equilibrium(units in 1e-3f64..1e5, charge in -1e4f64..1e4) {
             let [cations, anions] = sltcap(units, charge);
             prop_assert!((cations - anions + charge).abs() < 1e-9 * (cations + anions));
-            // the product of the numbers is that of the reservoir
+            // the product of the numbers of cations and anions equals that of the reservoir, N₀²
             prop_assert!((cations * anions / (units * units) - 1.0).abs() < 1e-6);
         }
     }

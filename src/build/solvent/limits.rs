@@ -4,11 +4,11 @@ use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
-/// Largest volume of a cell (nm³), that of 33 million waters, for which a few GB of memory are needed.
+/// Largest volume of a cell (nm³). Such a cell has 33 million waters, for which a few GB of memory are needed.
 const LARGEST_VOLUME: f64 = 1e6;
-/// Smallest distance (nm) between opposite faces of a cell. A thinner cell has no room for a cutoff of 0.5 nm.
+/// Smallest distance (nm) between opposite faces of a cell. A thinner cell is too small for a cutoff of 0.5 nm.
 const SMALLEST_WIDTH: f64 = 1.0;
-/// Largest magnitude of a coordinate (nm), above which differences lose digits that matter.
+/// Largest magnitude of a coordinate (nm). Differences of larger coordinates lose significant digits.
 const LARGEST_COORDINATE: f64 = 1e6;
 
 /// Refuses cells that are too large, too small or not finite.

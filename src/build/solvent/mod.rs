@@ -1,9 +1,9 @@
 //! Solvent: the cell around a solute, water, and ions.
 //!
 //! [`CellPlan`] makes a periodic cell with the solute in its center, [`fill`] adds water, [`IonPlan`] computes the
-//! number of ions, and [`place_ions`] chooses the waters that ions replace. [`Bilayer`] is the cell of a solute in a
-//! membrane, with its lipids. Lengths are in nm, charges in e. Equal arguments give equal results, bit for bit. Input
-//! that cannot be used is refused as a [`md_engine::error::Problem`].
+//! numbers of ions, and [`place_ions`] chooses the waters that ions replace. [`Bilayer`] is the cell of a solute in a
+//! membrane, with its lipids. Lengths are in nm, charges in e. Equal arguments give equal results, bit for bit. Invalid
+//! input is refused with a [`md_engine::error::Problem`].
 //!
 //! ```
 //! use md_build::solvent::{CellPlan, Charge, IonPlan, Placement, Shape, Size, SoluteAtom, WaterGeometry};

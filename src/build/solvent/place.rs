@@ -1,7 +1,7 @@
-//! Places of ions: the waters that ions replace.
+//! Placement of ions: choice of the waters that ions replace.
 //!
-//! Ions are at least 0.5 nm from charges of the solute and from each other. If no such water is left, the distance is
-//! reduced in steps.
+//! Ions are at least 0.5 nm from the atoms of the solute and from each other. If no water satisfies this condition, the
+//! distance is reduced in steps.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -33,12 +33,12 @@ pub enum Placement {
         /// seed of the random numbers
         seed: u64,
     },
-    /// Each ion replaces the water at which its energy in the Coulomb potential of the solute and of the ions placed
-    /// before is lowest: cations at the lowest and anions at the highest potential, without a cutoff. The method is
-    /// that of `addIons` of AMBER's `tleap` with oxygens of waters in place of grid points. Minimum images act: of the
-    /// solute as a whole, the image whose center is nearest to the water, and of each ion the nearest image. The
-    /// potential of the solute is that of [`super::potential`], which is within 1 % of the direct sum. Ions of salt are
-    /// next to ions of the opposite charge, so that random waters are the better choice for salt.
+    /// Each ion replaces the water at which its energy is lowest in the Coulomb potential of the solute and of the ions
+    /// placed before: cations at the lowest and anions at the highest potential, without a cutoff. The method is that
+    /// of `addIons` of AMBER's `tleap`, with oxygens of waters in place of grid points. The potential includes one
+    /// image of the solute as a whole, the one whose center is nearest to the water, and the nearest image of each ion.
+    /// [`super::potential`] computes the potential of the solute, to within 1 % of the direct sum. Ions of salt would
+    /// be placed next to ions of the opposite charge, so that random waters are the better choice for salt.
     Electrostatic,
 }
 
@@ -51,8 +51,8 @@ pub struct IonSites {
     pub anions: Vec<usize>,
 }
 
-/// Chooses waters, given by the positions (nm) of their oxygens, for all ions of `counts`. The solute consists of all
-/// atoms that ions keep away from, with charge or without.
+/// Chooses the waters that all ions of `counts` replace. Waters are given by the positions (nm) of their oxygens. The
+/// solute consists of all atoms from which ions keep a distance, charged or not.
 pub fn place_ions(
     cell: &PeriodicCell,
     solute: &[Charge],
@@ -110,7 +110,7 @@ fn check(cell: &PeriodicCell, solute: &[Charge], oxygens: &[Vec3], counts: &IonC
     Ok(())
 }
 
-/// The numbers 0 to `count` − 1 in random order.
+/// Returns the numbers 0 to `count` − 1 in random order.
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut keys: Vec<(u64, usize)> =
         (0..count).map(|index| (Stream::new(seed, Purpose::Ions, 0, index as u32).bits(), index)).collect();
@@ -136,7 +136,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Opens the waters at the given distance from the solute and from all ions.
+    /// Marks the waters as open that are at least the given distance (nm) from the solute and from all ions.
     fn reopen(&mut self, distance: f64) {
         self.open = self.oxygens.iter().map(|&o| !self.solute_grid.any_near(o, distance, |_, _| true)).collect();
         for at in 0..self.sites.cations.len() {
@@ -156,8 +156,8 @@ impl Work<'_> {
         });
     }
 
-    /// Charge (e) of the next ion; `None` if all have been placed. The next ion is of the kind that reduces the total
-    /// charge, if one is left.
+    /// Returns the charge (e) of the next ion; `None` if all ions have been placed. The next ion is of the kind that
+    /// reduces the magnitude of the total charge, as long as such ions remain.
     fn next_charge(&self) -> Option<f64> {
         let cations_left = self.sites.cations.len() < self.counts.cations;
         let anions_left = self.sites.anions.len() < self.counts.anions;
@@ -200,7 +200,7 @@ impl Work<'_> {
         }
     }
 
-    /// Coulomb potential of the solute and of the ions at an oxygen, e/nm.
+    /// Coulomb potential (e/nm) of the solute and of the placed ions at an oxygen.
     fn potential(&self, sources: &Sources, oxygen: Vec3) -> f64 {
         let at = self.center + self.cell.minimum_image(oxygen - self.center);
         let of_ions = |ions: &[usize], charge: f64| -> f64 {
@@ -225,7 +225,7 @@ mod tests {
 
     const METHODS: [Placement; 2] = [Placement::Random { seed: 3 }, Placement::Electrostatic];
 
-    /// A cell with a solute of a charge of −2 e at one end and of −1 e at the other, and oxygens.
+    /// Returns a cell with a solute of a charge of −2 e at one end and of −1 e at the other end, and oxygens of waters.
     fn system(shape: Shape) -> (PeriodicCell, Vec<Charge>, Vec<Vec3>) {
         let cell = CellPlan { shape, size: Size::Distance(4.0), orient: false }.around(&[]).unwrap().cell;
         let center = cell.to_cartesian(Vec3::splat(0.5));
@@ -263,8 +263,8 @@ mod tests {
         }
     }
 
-    /// The first cation is at the water of the lowest potential, found by brute force among those far enough from the
-    /// solute. It is near the end with the higher charge.
+    /// Tests that the first cation replaces the water at the lowest potential, found by brute force among the waters
+    /// that are far enough from the solute. This water is near the end with the charge of larger magnitude.
     #[test]
     fn the_potential_decides() {
         let (cell, charges, oxygens) = system(Shape::Octahedron);
@@ -279,7 +279,7 @@ mod tests {
         let sites = place_ions(&cell, &charges, &oxygens, &counts(3, 1), METHODS[1]).unwrap();
         assert_eq!(sites.cations[0], lowest);
         assert!(distance(oxygens[lowest], &charges[0]) < 0.6);
-        // the anion is at the highest potential of the solute and the cations
+        // the anion is at the highest potential of the solute and the placed cations
         let ions: Vec<Charge> =
             sites.cations.iter().map(|&water| Charge { position: oxygens[water], charge: 1.0 }).collect();
         let potential = |o: Vec3| potential(o) + ions.iter().map(|ion| ion.charge / distance(o, ion)).sum::<f64>();

@@ -1,10 +1,10 @@
-//! Coulomb potential of charges at many places, by a tree of the charges.
+//! Coulomb potential of charges at many positions, by a tree code.
 //!
-//! The method is that of J. Barnes and P. Hut, Nature 324, 446 (1986), doi:10.1038/324446a0. A node of the tree has
+//! The method is that of J. Barnes and P. Hut, Nature 324, 446 (1986), doi:10.1038/324446a0. A node of the tree holds
 //! the charges within a box. Far from the box, at the displacement d from its center, the potential is the multipole
 //! expansion up to the quadrupole, q/d + p·d/d³ + d·Q·d/2d⁵, with the charge q = Σ qᵢ, the dipole p = Σ qᵢrᵢ and the
 //! traceless quadrupole Q = Σ qᵢ(3rᵢrᵢ − rᵢ²1) about the center (J. D. Jackson, Classical Electrodynamics, 3rd edition,
-//! equation 4.10). Lengths are in nm, charges in e and potentials in e/nm. There are no periodic images.
+//! equation 4.10). Lengths are in nm, charges in e and potentials in e/nm. Periodic images are not included.
 
 use std::ops::Range;
 
@@ -13,19 +13,20 @@ use md_engine::vec3::Vec3;
 use super::extent::bounds;
 use super::place::Charge;
 
-/// Largest ratio of the radius of a node to its distance at which its expansion is used. The test below measures the
-/// error.
+/// Opening criterion: largest ratio of the radius of a node to its distance at which its expansion is used. A test of
+/// this module measures the error.
 const OPENING: f64 = 0.3;
-/// Largest number of charges of a node that is not divided. The expansion costs about as much as ten charges.
+/// Largest number of charges of a leaf, a node that is not divided. An expansion costs about as much as ten charges.
 const LEAF: usize = 16;
-/// Smallest distance (nm) in a Coulomb potential, so that a charge at the place itself gives a finite value.
+/// Lower limit of the distance (nm) in a Coulomb potential, so that the potential is finite at the position of a
+/// charge.
 const SMALLEST_DISTANCE: f64 = 0.01;
 
 /// Charges in a tree.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     charges: Vec<Charge>,
-    /// nodes, of which the last is the root; empty without charges
+    /// nodes of the tree, the root last; empty without charges
     nodes: Vec<Node>,
 }
 
@@ -39,7 +40,7 @@ struct Node {
     /// rows of the quadrupole
     quadrupole: [Vec3; 3],
     charges: Range<usize>,
-    /// indices of the two halves; `None` for a leaf
+    /// indices of the two child nodes; `None` for a leaf
     halves: Option<[usize; 2]>,
 }
 
@@ -52,8 +53,8 @@ impl Sources {
         sources
     }
 
-    /// Makes the node of a range of charges and the nodes below it. Returns its index. The halves have equal numbers
-    /// of charges, so that the recursion is as deep as the binary logarithm of the number of charges.
+    /// Makes the node of a range of charges and its child nodes. Returns the index of the node. Both children have the
+    /// same number of charges, so that the depth of the recursion is the binary logarithm of the number of charges.
     fn divide(&mut self, range: Range<usize>) -> usize {
         let charges = &mut self.charges[range.clone()];
         let positions: Vec<Vec3> = charges.iter().map(|charge| charge.position).collect();
@@ -73,7 +74,7 @@ impl Sources {
         self.nodes.len() - 1
     }
 
-    /// Potential of all charges at a place, e/nm.
+    /// Potential (e/nm) of all charges at a position.
     pub(super) fn at(&self, place: Vec3) -> f64 {
         let Some(root) = self.nodes.last() else { return 0.0 };
         let (mut sum, mut pending) = (0.0, Vec::with_capacity(64));
@@ -95,7 +96,7 @@ impl Sources {
 }
 
 impl Node {
-    /// Multipoles of charges about a center.
+    /// Computes the multipoles of charges about a center.
     fn of(charges: &[Charge], center: Vec3, radius: f64) -> Self {
         let mut node = Self {
             center,
@@ -120,7 +121,7 @@ impl Node {
         node
     }
 
-    /// Expansion of the potential at a displacement from the center, whose square is given.
+    /// Multipole expansion of the potential (e/nm) at the displacement `d` (nm) from the center; `square` is d².
     #[inline]
     fn far(&self, d: Vec3, square: f64) -> f64 {
         let inverse = 1.0 / square.sqrt();
@@ -146,7 +147,7 @@ mod tests {
         charges.iter().map(|charge| charge.charge / (charge.position - place).norm()).sum()
     }
 
-    /// 3000 charges at random places within a cube of 3 nm, of ±0.5 e and of the sum `total` (e).
+    /// Returns 3000 charges of ±0.5 e at random positions within a cube of 3 nm, which add up to `total` (e).
     fn cloud(total: f64) -> Vec<Charge> {
         let mut random = Stream::new(5, Purpose::Test, 0, 0);
         let charge = |index: usize| {
@@ -157,7 +158,7 @@ mod tests {
         (0..3000).map(charge).collect()
     }
 
-    /// The RMS error is below 1 % of the RMS potential, and the largest error below 5 %.
+    /// Tests that the RMS error is below 1 % of the RMS potential, and the largest error below 5 %.
     #[test]
     fn the_tree_gives_the_sum_over_all_charges() {
         for total in [0.0, -8.0, 5.0] {
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(Sources::new(&[]).at(place), 0.0);
     }
 
-    /// Outside of a shell of equal charges, the potential is that of their sum at the center.
+    /// Tests the potential outside of a shell of equal charges, which equals that of their sum at the center.
     #[test]
     fn many_charges_of_one_sign_act_like_their_sum() {
         let mut random = Stream::new(7, Purpose::Test, 0, 0);

@@ -1,9 +1,9 @@
 //! Periodic cells around a solute.
 //!
-//! Lattice vectors are those of the manuals of GROMACS and AMBER, reduced as [`PeriodicCell`] requires. With the
-//! distance d of nearest images, the volume of a cube is d³, of a truncated octahedron 4√3/9 d³ = 0.770 d³, and of a
-//! rhombic dodecahedron √2/2 d³ = 0.707 d³. The distance of a point to a face is half of its distance to the image of
-//! the point in the adjacent cell. Therefore a padding p leaves 2p between the solute and its images.
+//! Lattice vectors are those of the manuals of GROMACS and AMBER, reduced as [`PeriodicCell`] requires. If nearest
+//! images are d apart, the volume of a cube is d³, of a truncated octahedron 4√3/9 d³ = 0.770 d³, and of a rhombic
+//! dodecahedron √2/2 d³ = 0.707 d³. The distance of a point to a face is half of its distance to the image of the point
+//! in the adjacent cell. Therefore the distance between the solute and its images is 2p for a padding p.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -12,8 +12,9 @@ use md_engine::vec3::{Vec3, vec3};
 use super::extent::{bounds, diameter, principal_axes};
 use super::limits;
 
-/// Room for a layer of water between the solute and a face of a cell of given size, nm: the distance of nearest oxygens
-/// in water, L. B. Skinner et al., J. Chem. Phys. 138, 074506 (2013), doi:10.1063/1.4790861.
+/// Smallest distance (nm) between the solute and a face of a cell of given size, so that a layer of water fits: the
+/// distance of nearest oxygens in water, L. B. Skinner et al., J. Chem. Phys. 138, 074506 (2013),
+/// doi:10.1063/1.4790861.
 const WATER_LAYER: f64 = 0.28;
 
 /// Shape of a periodic cell.
@@ -36,21 +37,21 @@ pub enum Size {
     /// and a rectangular box enclose the bounding box of the solute. An octahedron and a dodecahedron enclose a
     /// sphere of the diameter of the solute, so that the solute can rotate.
     Padding(f64),
-    /// distance (nm) between nearest images: the edge of a cube, and of a rectangular box of equal edges
+    /// distance (nm) between nearest images: the edge of a cube, and of a rectangular box with equal edges
     Distance(f64),
     /// edges (nm) of a rectangular box
     Edges([f64; 3]),
 }
 
-/// Description of a cell that is made around a solute.
+/// Shape, size and orientation of the cell that is made around a solute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellPlan {
     /// shape of the cell
     pub shape: Shape,
     /// size of the cell
     pub size: Size,
-    /// Whether the solute is rotated to its principal axes, the longest along a. A solute that would need a larger
-    /// cell after the rotation is not rotated.
+    /// Whether the solute is rotated so that its principal axes lie along the axes of the cell, the longest along a. A
+    /// solute that would need a larger cell after the rotation is not rotated.
     pub orient: bool,
 }
 
@@ -65,7 +66,7 @@ pub struct Enclosed {
 
 impl CellPlan {
     /// Makes the cell around a solute with the given positions (nm), and moves the solute to the center of the cell,
-    /// (a + b + c)/2. A cell of given size may be empty.
+    /// (a + b + c)/2. With a given size, there may be no solute.
     pub fn around(&self, positions: &[Vec3]) -> Result<Enclosed, Problem> {
         limits::check_positions(positions)?;
         let plain = self.enclose(positions.to_vec());
@@ -95,7 +96,7 @@ impl CellPlan {
         Ok(Enclosed { cell, positions })
     }
 
-    /// The cell for a solute that needs the given edges (nm) without padding.
+    /// Returns the cell for a solute that needs the given edges (nm) without padding.
     fn cell(&self, needed: [f64; 3], empty: bool) -> Result<PeriodicCell, Problem> {
         let edges = match self.size {
             Size::Padding(_) if empty => {
@@ -130,14 +131,14 @@ impl CellPlan {
 }
 
 impl Shape {
-    /// The cell of this shape with the given edges (nm). Shapes other than a rectangular box have equal edges, and
-    /// the first is used.
+    /// Returns the cell of this shape with the given edges (nm). Shapes other than a rectangular box have equal edges,
+    /// and the first one is used.
     fn cell(self, edges: [f64; 3]) -> Result<PeriodicCell, Problem> {
         let [d, ..] = edges;
         let rows = match self {
             Shape::Cube => [vec3(d, 0.0, 0.0), vec3(0.0, d, 0.0), vec3(0.0, 0.0, d)],
             Shape::Rectangular => [vec3(d, 0.0, 0.0), vec3(0.0, edges[1], 0.0), vec3(0.0, 0.0, edges[2])],
-            // each two of the vectors have the scalar product −d²/3
+            // any two of the vectors have the scalar product −d²/3
             Shape::Octahedron => {
                 let (x, y, z) = (-d / 3.0, 8f64.sqrt() / 3.0 * d, 6f64.sqrt() / 3.0 * d);
                 [vec3(d, 0.0, 0.0), vec3(x, y, 0.0), vec3(x, -0.5 * y, z)]
@@ -163,7 +164,7 @@ mod tests {
 
     const SHAPES: [Shape; 4] = [Shape::Cube, Shape::Rectangular, Shape::Octahedron, Shape::Dodecahedron];
 
-    /// An ellipsoid of points with the long axis along (1, 1, 1).
+    /// Returns an ellipsoid of points with the long axis along (1, 1, 1).
     fn solute() -> Vec<Vec3> {
         let mut random = Stream::new(7, Purpose::Test, 0, 0);
         let long = Vec3::splat(1.0 / 3f64.sqrt());
@@ -178,7 +179,7 @@ mod tests {
         CellPlan { shape, size, orient: false }
     }
 
-    /// Smallest distance between a point of the solute and a periodic image of another or of itself, by brute force.
+    /// Smallest distance (nm) between a point of the solute and a periodic image of any point, by brute force.
     fn image_distance(made: &Enclosed) -> f64 {
         let images = (0..125).map(|i| [i % 5 - 2, i / 5 % 5 - 2, i / 25 - 2]).filter(|image| *image != [0; 3]);
         let shifts: Vec<Vec3> = images.map(|image| made.cell.shift(image)).collect();
@@ -280,7 +281,7 @@ mod tests {
         assert!(refused(Shape::Cube, Size::Edges([3.0; 3]), &[]).contains("three edges"));
     }
 
-    /// Two atoms at a distance of 1 nm along y need an edge of 1 + 2 · 0.28 nm.
+    /// Tests that two atoms 1 nm apart along y need an edge of 1 + 2 · 0.28 nm.
     #[test]
     fn cells_of_given_size_have_room_for_a_layer_of_water() {
         let solute = [Vec3::ZERO, vec3(0.0, 1.0, 0.0)];

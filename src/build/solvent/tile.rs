@@ -1,19 +1,19 @@
-//! The equilibrated box of water that is repeated to fill a cell.
+//! The equilibrated box of water whose copies fill a cell.
 //!
-//! The box is cubic and periodic and contains rigid molecules of TIP3P at 300 K and 1 bar. `data/water.py` makes it
-//! and describes the file.
+//! The box is cubic and periodic and contains rigid TIP3P waters at 300 K and 1 bar. `data/water.py` makes the file and
+//! describes its format.
 
 use std::io::Read;
 
 use md_engine::error::Problem;
 use md_engine::vec3::{Vec3, vec3};
 
-/// Contents of the file, compressed with xz.
+/// Contents of the file `water.bin`, compressed with xz.
 const PACKED: &[u8] = include_bytes!("../data/water.bin.xz");
-/// Length of a unit of the file, nm.
+/// Unit of length in the file, nm.
 const UNIT: f64 = 1e-5;
 
-/// Geometry of a rigid water: distances in nm.
+/// Geometry of a rigid water.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WaterGeometry {
     /// distance of the oxygen to each hydrogen, nm
@@ -23,11 +23,11 @@ pub struct WaterGeometry {
 }
 
 impl WaterGeometry {
-    /// Geometry of the water molecule in gas, which TIP3P, TIP4P and TIP4P-Ew have: 0.09572 nm and 104.52° (W. L.
-    /// Jorgensen et al., J. Chem. Phys. 79, 926 (1983), doi:10.1063/1.445869).
+    /// Geometry of the water molecule in the gas phase, which TIP3P, TIP4P and TIP4P-Ew use: 0.09572 nm and 104.52° (W.
+    /// L. Jorgensen et al., J. Chem. Phys. 79, 926 (1983), doi:10.1063/1.445869).
     pub const TIP3P: Self = Self { oxygen_hydrogen: 0.09572, hydrogen_hydrogen: 0.151_390_065_452_732 };
 
-    /// Refuses distances that no molecule has, or that are far from those of water.
+    /// Refuses distances that do not form a triangle, or that are far from those of water.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let Self { oxygen_hydrogen: leg, hydrogen_hydrogen: base } = *self;
         if (0.05..=0.15).contains(&leg) && 0.0 < base && base < 2.0 * leg {
@@ -37,7 +37,8 @@ impl WaterGeometry {
             .help("give the distances in nm, such as 0.09572 and 0.15139"))
     }
 
-    /// Positions of O, H, H in the plane and orientation of `water` with the oxygen at `oxygen`.
+    /// Returns the positions of O, H, H of a molecule of this geometry in the plane and orientation of `water`, with
+    /// its oxygen at `oxygen`.
     fn shaped(&self, oxygen: Vec3, water: &[Vec3; 3]) -> [Vec3; 3] {
         let [o, first, second] = *water;
         let bisector = (first + second) * 0.5 - o;
@@ -51,7 +52,7 @@ impl WaterGeometry {
     }
 }
 
-/// A cubic periodic box of whole waters with the oxygens in the box.
+/// A cubic periodic box of whole waters, with all oxygens in the box.
 pub(super) struct Tile {
     /// edge, nm
     pub(super) edge: f64,
@@ -60,7 +61,7 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// Reads the box of this package.
+    /// Reads the built-in box.
     pub(super) fn read() -> Self {
         let mut bytes = vec![];
         lzma_rust2::XzReader::new(PACKED, false).read_to_end(&mut bytes).expect("the file of this package is intact");
@@ -76,9 +77,9 @@ impl Tile {
         self.waters.len() as f64 / self.edge.powi(3)
     }
 
-    /// Waters of the infinite lattice of boxes whose oxygens satisfy `inside`. The boxes meet the region between the
-    /// corners `low` and `high` (nm). Distances between oxygens are multiplied by `scale`; molecules have the given
-    /// geometry.
+    /// Returns the waters of the infinite lattice of boxes whose oxygens satisfy `inside`. Only boxes that overlap the
+    /// region between the corners `low` and `high` (nm) are searched. Distances between oxygens are multiplied by
+    /// `scale`, and molecules have the given geometry.
     pub(super) fn waters_between(
         &self,
         [low, high]: [Vec3; 2],
@@ -113,7 +114,7 @@ mod tests {
     fn the_box_has_the_density_of_tip3p() {
         let tile = Tile::read();
         assert_eq!(tile.waters.len(), 900);
-        // 0.982 g/cm³ at 298 K (Jorgensen 1983) is 32.8 molecules per nm³; 0.985 with PME
+        // TIP3P has 0.982 g/cm³ at 298 K (Jorgensen 1983), or 32.8 molecules per nm³; with PME 0.985 g/cm³
         let density = tile.density();
         assert!((density / 32.9 - 1.0).abs() < 0.015, "{density}");
     }

@@ -23,7 +23,7 @@ CHARMM = ["charmm36_2024.xml", "charmm36_2024/water.xml"]
 
 PEPTIDE = ("NMET ALA ARG ASN ASP CYX GLN GLU GLY HID HIE HIP ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL CYX CYS CGLN"
            .split())
-# systems: chains of templates, additional bonds between residues, force fields
+# by system: chains of templates, additional bonds between residues, force fields
 SYSTEMS = {
     "peptide": {
         "chains": [PEPTIDE],
@@ -34,7 +34,7 @@ SYSTEMS = {
         "chains": [["DA5", "DC", "DG", "DT3"]],
         "fields": [["amber14/DNA.OL15.xml"], ["amber19/DNA.OL21.xml"], ["amber14/DNA.bsc1.xml"]],
     },
-    # without thymine, for which OpenMM finds two different templates of CHARMM36
+    # thymine is left out, because OpenMM finds two different templates of CHARMM36 for it
     "charmm-dna": {"chains": [["DA5", "DC", "DG", "DC3"]], "fields": [CHARMM]},
     "rna": {"chains": [["A5", "C", "G", "U3"]], "fields": [["amber14/RNA.OL3.xml"]]},
     "charmm-rna": {"chains": [["A5", "C", "U", "G3"]], "fields": [CHARMM]},
@@ -54,7 +54,7 @@ SYSTEMS = {
         "source": ["amber14/tip4pew.xml"],
         "fields": [["amber14/tip4pew.xml"], ["amber14/opc.xml"]],
     },
-    # ions of KCl, MgCl2 and others; CHARMM36 has no fluoride, bromide and iodide
+    # ions of KCl, MgCl2 and others; CHARMM36 has no fluoride, bromide or iodide
     "salts-3": {
         "chains": [["HOH"], ["K"], ["CL"], ["MG"], ["CL"], ["HOH"], ["CL"], ["CA"], ["ZN"], ["LI"], ["RB"], ["CS"], ["HOH"]],
         "source": ["amber14/tip3p.xml"],
@@ -92,7 +92,7 @@ SYSTEMS = {
         "fields": [["amber14/protein.ff14SB.xml", "amber14/tip3p.xml"], CHARMM],
     },
 }
-# atoms by which consecutive residues of a chain are bonded
+# pairs of atoms that bond consecutive residues of a chain
 JOINTS = [("C", "N"), ("O3'", "P")]
 
 
@@ -180,7 +180,7 @@ def relaxed(topology, files):
     context = context_of(system_of(topology, files), start(topology))
     openmm.LocalEnergyMinimizer.minimize(context, 100.0, 300)
     positions = context.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer)
-    # a shift away from the minimum, so that all terms have energies and forces
+    # displaces the atoms from the minimum at random, so that all terms have energies and forces
     generator = random.Random(2)
     return [[round(float(x) + generator.uniform(-0.004, 0.004), 4) for x in row] for row in positions]
 

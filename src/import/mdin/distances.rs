@@ -24,7 +24,7 @@ pub(super) struct Distances {
     pub(super) k: [f64; 2],
 }
 
-/// One side of a potential with a flat bottom, in internal units.
+/// A side of a potential with a flat bottom, in internal units.
 #[derive(Clone, Copy, PartialEq)]
 struct Side {
     /// end of the flat bottom

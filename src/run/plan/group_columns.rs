@@ -58,8 +58,8 @@ impl GroupColumns {
 }
 
 impl Plan {
-    /// Returns the names of the temperature columns that the stage with number `stage`, from 1, fills: the column of the
-    /// atoms outside all groups, then those of the groups of its thermostat.
+    /// Returns the names of the temperature columns that the stage with number `stage`, from 1, fills: the column of
+    /// the atoms outside all groups, then those of the groups of its thermostat.
     pub fn group_temperatures(&self, stage: u32) -> Vec<String> {
         let GroupColumns { columns, of_stages } = GroupColumns::new(self);
         let filled = of_stages.get(stage as usize - 1).into_iter().flatten();

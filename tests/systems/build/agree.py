@@ -9,7 +9,8 @@ import build
 import reference
 from common import HERE, NM
 
-# the charges of a CHAMBER file are off by 5.8e-5 (ParmEd multiplies by √332.0716, readers divide by 18.2223)
+# charges of a CHAMBER file have an error of 5.8e-5, because ParmEd multiplies by √332.0716 and readers divide by
+# 18.2223
 GENERATED_BY = {
     "peptide-vacuum": build.FF14SB,
     "peptide-charged": build.FF14SB,

@@ -17,8 +17,8 @@ FF14SB = ("amber14/protein.ff14SB.xml", "amber14/tip3p.xml")
 FF19SB = ("amber19/protein.ff19SB.xml", "amber19/tip3p.xml")
 CHARMM = ("charmm36.xml", "charmm36/water.xml")
 SIDE = 2.0  # nm, edge of the small boxes: more than twice the cutoff
-# nm, lattice constant: with faces less than three cutoffs apart (here 2.78 nm, cutoff 0.9 nm) the neighbour list of
-# OpenMM 8.6.1's Reference platform misses pairs in a triclinic cell
+# lattice constant in nm. If opposite faces are less than three cutoffs apart (here 2.78 nm, with a cutoff of 0.9 nm),
+# the neighbour list of OpenMM 8.6.1's Reference platform misses pairs in a triclinic cell
 OCTAHEDRON = 3.4
 
 
@@ -80,7 +80,8 @@ def octahedron():
     edge, root = OCTAHEDRON, np.sqrt(2.0)
     vectors = [mm.Vec3(1, 0, 0), mm.Vec3(1 / 3, 2 * root / 3, 0), mm.Vec3(-1 / 3, root / 3, root / np.sqrt(3.0))]
     parm = amber(FF14SB, ["ALA"], boxVectors=tuple(edge * v * NM for v in vectors), neutralize=False)
-    # OpenMM's reduced vectors and AMBER's three angles of 109.47° span one lattice after half a turn about y
+    # OpenMM's reduced vectors and AMBER's three angles of 109.47° span the same lattice after a rotation by 180° about
+    # y
     turn = np.array([-1.0, 1.0, -1.0])
     parm.coordinates = parm.coordinates * turn
     parm.velocities = parm.velocities * turn
@@ -162,7 +163,8 @@ def with_sites(file, model, length):
             site.atom_type.name = "EP"
             made.bonds.append(parmed.Bond(oxygen, site, type=kind))
     made.bond_types.claim()
-    # ParmEd 4.3 counts a site that is bonded in the file twice; here a molecule is a residue
+    # ParmEd 4.3 counts a virtual site twice if the file has its bond, so that its molecules are replaced: each residue
+    # is one molecule
     parmed.utils.tag_molecules = tag_residues
     return AmberParm.from_structure(made)
 

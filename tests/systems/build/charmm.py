@@ -269,7 +269,7 @@ def reference(made, positions):
         state = made_context.getState(getEnergy=True, groups={i})
         energies[name] += state.getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole)
     forces = made_context.getState(getForces=True).getForces(asNumpy=True)
-    # the NonbondedForce holds charges and all 1-4 pairs: take it apart
+    # the NonbondedForce holds the charges and all 1-4 pairs, which are split into Coulomb and Lennard-Jones here
     force = made.getForce(names.index("coulomb"))
     group = {names.index("coulomb")}
 

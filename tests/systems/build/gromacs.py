@@ -37,7 +37,7 @@ random = np.random.default_rng(20261122)
 
 
 def chains(sizes):
-    # near the origin, where 32 bits resolve 3e-8 nm
+    # positions near the origin, where single precision resolves 3e-8 nm
     positions = []
     for size in sizes:
         here = 0.8 + random.uniform(-0.5, 0.5, 3)

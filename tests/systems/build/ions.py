@@ -19,7 +19,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # element, charge, mass, radius R_min/2 (Å) and well depth (kcal/mol) of the 12-6-4 sets for TIP3P
 IONS = [("Mg", 12, 2.0, 24.305, 1.437, 0.02257962), ("Na", 11, 1.0, 22.99, 1.432, 0.02154025)]
 IONS += [("Cl", 17, -1.0, 35.453, 2.150, 0.53154665)]
-# polarisabilities (Å³) by atom type: the water model's, elements by Miller (J. Am. Chem. Soc. 112, 8533 (1990)), ions roughly
+# polarisabilities (Å³) by atom type: water from its model, elements by Miller (J. Am. Chem. Soc. 112, 8533 (1990)),
+# ions approximately
 POLARISABILITIES = {"O2": 1.444, "H4": 0.0, "C": 1.352, "N": 1.09, "O": 0.569, "H": 0.387, "M": 0.12, "NA": 0.25, "CL": 3.25}
 
 

@@ -22,7 +22,7 @@ CUTOFF = 0.9  # nm
 COULOMB = 138.93545764438198  # kJ nm/(mol e²), OpenMM's ONE_4PI_EPS0
 ORDER = 5  # the only spline order OpenMM has
 ERROR = 5e-4  # everyday accuracy
-# the sum of the parts must reproduce the whole to rounding: 1e-11 of sums of up to 1e5 kJ/mol
+# the sum of the energy terms must equal the total energy within rounding: 1e-11 of sums of up to 1e5 kJ/mol
 SPLIT_TOLERANCE = 1e-6  # kJ/mol
 KJ, NM = unit.kilojoule_per_mole, unit.nanometer
 
@@ -101,7 +101,7 @@ def split(system, prmtop, error, box):
                 groups["elec_recip"] = len(groups)
                 charges.setReciprocalSpaceForceGroup(groups["elec_recip"])
                 charges.setUseDispersionCorrection(False)
-                # without charges the method only decides about the cutoff and the tail
+                # without charges the method only determines the cutoff and the dispersion correction
                 lj.setNonbondedMethod(mm.NonbondedForce.CutoffPeriodic)
                 lj.setReactionFieldDielectric(1.0)
             add(lj, "lj")

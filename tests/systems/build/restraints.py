@@ -16,7 +16,7 @@ CELL = [[3.0, 0.0, 0.0], [0.9, 2.8, 0.0], [-0.7, 1.1, 3.1]]
 
 masses = np.round(random.uniform(1.0, 40.0, ATOMS), 3)
 positions = np.round(random.uniform(0.0, 0.8, (ATOMS, 3)), 6)
-# groups in other images, as molecules are that have diffused
+# groups in other periodic images, as of molecules that have diffused
 positions[10:20] += np.array(CELL[0]) - np.array(CELL[2])
 positions[20:] -= np.array(CELL[1])
 positions = np.round(positions, 6)
@@ -64,7 +64,8 @@ def superposed(expression, parameters):
     return force
 
 
-# below and above: the flat bottom on either side of the center, null where nothing acts; linear_beyond: null where nothing is linear
+# below and above: widths of the flat bottom on the two sides of the center, None for no force on this side;
+# linear_beyond: distance at which the potential becomes linear, None if it is harmonic everywhere
 HARMONIC = {"below": 0.0, "above": 0.0, "linear_beyond": None}
 VARIABLES = {
     "distance": "distance(g1,g2)",
@@ -90,7 +91,7 @@ cases = []
 
 def case(kind, groups, k, center, along="xyz", **shape):
     shape = {**HARMONIC, **shape}
-    # components are those of unwrapped positions, without a cell
+    # components of a distance are differences of unwrapped positions, without a cell
     components = "+".join(f"({axis}1-{axis}2)^2" for axis in along)
     variable = VARIABLES[kind] if along == "xyz" else f"sqrt({components})"
     expression = well(variable, kind == "torsion", **shape)

@@ -18,7 +18,7 @@ from scipy.io import FortranFile
 warnings.simplefilter("ignore")
 HERE = Path(__file__).parent
 FRAMES = 3
-# a, b, c in nm, lower-triangular, and the same as edges and angles
+# rows a, b, c in nm, lower-triangular; edges and angles of the same cell follow
 CELL = np.array([[3.0, 0, 0], [1.0, 4.0, 0], [-1.0, 1.0, 5.0]])
 EDGES = triclinic_box(*CELL)
 AKMA = 0.0488882129  # ps
@@ -55,7 +55,7 @@ def with_mdtraj(name, atoms):
 def fortran(name, atoms, order, marker, cell=None, charmm=24, fourth=False, fixed=0, turn=np.eye(3)):
     """A DCD by the description of the format: frames every 250 steps of 2 fs from step 1000, positions turned."""
     words = np.zeros(20, order + "i4")
-    # a number of frames that is stale, as after a crash
+    # the number of frames in the header is wrong, as after a crash
     words[:4] = [1, 1000, 250, 0]
     words[8] = fixed
     timestep = 0.002 / AKMA

@@ -1,4 +1,4 @@
-//! Bonds: disulfides, links, ligands, nucleic acids, and metals.
+//! Tests of bonds: disulfides, links, ligands, nucleic acids, and coordination of metals.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn cysteine(chain: char, number: i32, slot: f64, sulfur: [f64; 3]) -> String {
     format!("{}{}", amino_acid("CYS", chain, number, slot), line.text())
 }
 
-/// SSBOND record of two cysteines of chain A; the second symmetry operator is given.
+/// Returns an SSBOND record of two cysteines of chain A, with the given second symmetry operator.
 fn ssbond(first: i32, second: i32, symmetry: &str) -> String {
     format!("SSBOND   1 CYS A {first:>4}    CYS A {second:>4}                          1555 {symmetry:>6}  2.04\n")
 }
@@ -22,7 +22,7 @@ fn disulfides_are_found_by_distance_each_sulfur_once() {
     ]
     .concat();
     let found = cleaned(&text);
-    // 0.20 nm between the second and third is nearer than 0.24 nm between the first and second
+    // the second and third sulfur atoms (0.20 nm) are nearer than the first and second (0.24 nm)
     assert_eq!(found.disulfides.len(), 1);
     assert!(found.bond_names().contains(&"1:SG 2:SG".to_owned()));
     let said = found.said(Subject::Bonds).join("\n");

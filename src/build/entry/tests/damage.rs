@@ -1,4 +1,5 @@
-//! Entries with random damage never make the program panic or hang, and structures from them are consistent.
+//! Tests that entries with random damage never make the program panic or hang, and that structures from these entries
+//! are consistent.
 
 use md_engine::rng::{Purpose, Stream};
 
@@ -33,7 +34,7 @@ fn whole_entry() -> String {
     .concat()
 }
 
-/// Applies a few random changes to a text: bytes that change, and lines that are lost, repeated or moved.
+/// Applies a few random changes to a text: changed bytes, and removed, repeated or moved lines.
 fn damage(text: &str, random: &mut Stream) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()).collect();
     let below = |random: &mut Stream, limit: usize| (random.uniform() * limit as f64) as usize % limit.max(1);
@@ -97,7 +98,7 @@ fn large_degenerate_entries_take_little_time() {
     let sulfur = Line { name: "SG", residue: "CYS", element: "S", ..Line::default() }.text();
     let found = cleaned(&format!("{}{}", sulfur.repeat(5000), zinc.repeat(5000)));
     assert!(found.structure.residues.len() <= 10000);
-    // a long sequence of equal residues, and residues whose numbers repeat
+    // a long sequence of equal residues, and observed residues whose numbers repeat
     let sequence = format!("SEQRES   1 A 9999  {}\n", ["ALA"; 13].join(" ")).repeat(300);
     let observed: String = (0..2000).map(|index| Line { number: index % 7, ..Line::default() }.text()).collect();
     cleaned(&format!("{sequence}{observed}"));

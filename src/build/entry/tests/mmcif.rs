@@ -1,11 +1,11 @@
-//! PDBx/mmCIF entries, and assemblies in both formats.
+//! Tests of PDBx/mmCIF entries, and of assemblies in both formats.
 
 use md_engine::vec3::vec3;
 
 use super::*;
 use crate::entry::GapPlace;
 
-/// An entry whose residue numbers and chain identifiers of the authors differ from the labels. Chain H of the authors
+/// An entry in which the authors' residue numbers and chain identifiers differ from the labels. Chain H of the authors
 /// has the units A (polymer), B (zinc) and C (water).
 pub(super) const ENTRY: &str = "data_TEST
 _struct.title 'A test of numbers'
@@ -161,7 +161,7 @@ fn dimers_are_built_from_both_formats() {
         }
         assert!(found.said(Subject::Assembly)[0].contains("the assembly 1 of 2 chains with 2 operators"));
     }
-    // bonds and sites are found in each copy
+    // bonds and metal sites are found in each copy
     let (one, two) = (assembly(ENTRY, "2"), assembly(ENTRY, "1"));
     assert_eq!((one.structure.chains.len(), one.structure.residues.len()), (1, 5));
     assert_eq!((two.structure.bonds.len(), two.metal_sites.len()), (2 * one.structure.bonds.len(), 2));

@@ -1,4 +1,4 @@
-//! Sequences, missing residues and missing atoms.
+//! Tests of sequences, missing residues and missing atoms.
 
 use super::*;
 use crate::entry::{Gap, GapPlace};
@@ -34,7 +34,7 @@ fn missing_residues_are_found() {
 
 #[test]
 fn numbers_of_another_numbering_are_aligned() {
-    // numbering as in a protease: the numbers jump where no residue is missing, and insertion codes occur
+    // residue numbers as in a protease: numbers jump where no residue is missing, and insertion codes occur
     let observed = [
         amino_acid("ALA", 'A', 16, 0.0),
         amino_acid("SER", 'A', 20, 1.0),

@@ -1,11 +1,11 @@
-//! Impropers of CHARMM, which are listed by the names of the atoms of residues and patches.
+//! Impropers of CHARMM, which are listed by the atom names of residues and patches.
 
 use std::collections::HashMap;
 
 use super::literal::Literal;
 use super::{Tables, map};
 
-/// An improper: four atoms, each with the offset of its residue and its name.
+/// An improper: four atoms, each with the offset of its residue in the chain and its name.
 pub(in crate::forcefield) type NamedImproper = [(i64, String); 4];
 /// Classes of the four atoms; `None` stands for any class.
 type Classes = [Option<String>; 4];
@@ -19,7 +19,7 @@ pub(in crate::forcefield) enum ImproperParameters {
     Harmonic { angle: f64, force_constant: f64 },
 }
 
-/// Impropers of residues and patches, and parameters by classes.
+/// Impropers of residues and patches by atom names, and their parameters by atom classes.
 #[derive(Clone, Debug)]
 pub(in crate::forcefield) struct CharmmImpropers {
     of_residues: HashMap<String, Vec<NamedImproper>>,
@@ -62,7 +62,7 @@ impl CharmmImpropers {
         })
     }
 
-    /// Impropers of a residue to which residue and patch templates of these names were applied.
+    /// Returns the impropers of a residue to which residue and patch templates of these names were applied.
     pub(in crate::forcefield) fn of_templates(&self, names: &[&str]) -> Vec<&NamedImproper> {
         let sorted = |known: &HashMap<String, Vec<NamedImproper>>, order: &HashMap<String, u32>| {
             let mut found: Vec<&str> = names.iter().copied().filter(|&name| known.contains_key(name)).collect();
@@ -83,10 +83,10 @@ impl CharmmImpropers {
         impropers
     }
 
-    /// Periodic and harmonic parameters of an improper of atoms of these classes. Parameters with fewer wildcards have
-    /// precedence.
+    /// Returns the periodic and the harmonic parameters of an improper whose atoms have these classes. Parameters with
+    /// fewer wildcards have precedence.
     pub(in crate::forcefield) fn parameters(&self, classes: [&str; 4]) -> [Option<ImproperParameters>; 2] {
-        // the sets of wildcards in the order of OpenMM: by their number, then lexicographic
+        // sets of wildcard positions in the order of OpenMM: by size, then lexicographic
         let mut sets: Vec<Vec<usize>> = (0u32..16).map(|set| (0..4).filter(|k| set >> k & 1 == 1).collect()).collect();
         sets.sort_by_key(|set| (set.len(), set.clone()));
         let key = |set: &Vec<usize>| -> Classes {

@@ -1,4 +1,4 @@
-//! Literals of Python: texts, numbers, `None`, tuples and dictionaries.
+//! Parser of Python literals: strings, numbers, `None`, tuples and dictionaries.
 
 /// Largest depth of nested tuples and dictionaries.
 const MOST_DEPTH: usize = 8;
@@ -42,7 +42,7 @@ impl Literal {
         }
     }
 
-    /// Reads a tuple of N items.
+    /// Returns the items of a tuple of N items.
     pub(super) fn items<const N: usize>(&self) -> Option<&[Literal; N]> {
         self.tuple()?.try_into().ok()
     }
@@ -93,7 +93,7 @@ fn read_nested(text: &str, depth: usize) -> Option<(Literal, &str)> {
     }
 }
 
-/// Skips a comma, which may be absent in front of the end of a tuple or dictionary.
+/// Skips a comma, which may be absent before the end of a tuple or dictionary.
 fn after_comma(text: &str, end: char) -> Option<&str> {
     let text = text.trim_start();
     match text.strip_prefix(',') {

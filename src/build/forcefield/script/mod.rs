@@ -1,8 +1,9 @@
-//! Scripts of force-field files. OpenMM runs the Python code in `<Script>` after it has made the terms of a system.
+//! Scripts of force-field files. In OpenMM, the Python code in `<Script>` runs after the terms of a system are made.
 //!
-//! md runs no Python code. Two scripts are known, whose tables md reads and whose procedures it has as code: impropers
-//! of CHARMM by the names of residues ([`charmm`]), and scales of 1-4 pairs of AMBER by atom types ([`scaling14`]). A
-//! script is known if its text without the tables has a known SHA-256 digest. Any other script is refused.
+//! md runs no Python code. Two scripts are supported: impropers of CHARMM by atom names of residues ([`charmm`]), and
+//! 1-4 scale factors of AMBER by atom types ([`scaling14`]). md reads the tables of these scripts, and implements their
+//! procedures in Rust. A script is recognised if its text without the tables has a known SHA-256 digest. Any other
+//! script is refused.
 
 pub(super) mod charmm;
 mod literal;
@@ -49,8 +50,9 @@ pub(super) fn read(node: &Node<'_>) -> Parsed<Script> {
     script.ok_or_else(|| node.problem("a table of the script has not the expected form"))
 }
 
-/// Splits a script into its tables and its other lines. A table is a dictionary that begins in a line `name = {` and
-/// ends in a line `}`; its name remains as a line. Empty lines and blanks at the ends of lines are left out.
+/// Splits a script into its tables and its other lines. A table is a dictionary that begins with a line `name = {` and
+/// ends with a line `}`; its name is kept as one of the other lines. Empty lines and blanks at the ends of lines are
+/// left out.
 fn split(script: &str) -> Option<(Tables, String)> {
     let (mut tables, mut lines, mut rest) = (Tables::new(), vec![], script);
     while !rest.is_empty() {
@@ -72,7 +74,7 @@ fn split(script: &str) -> Option<(Tables, String)> {
     Some((tables, lines.join("\n")))
 }
 
-/// Reads the items of a table.
+/// Converts the items of a table to a map.
 fn map<K: std::hash::Hash + Eq, V>(
     tables: &Tables,
     name: &str,

@@ -1,4 +1,4 @@
-//! Scales of 1-4 pairs that depend on the types of the four atoms, as AMBER's topologies have them for each torsion.
+//! 1-4 scale factors that depend on the types of the four atoms, as AMBER topologies state them for each torsion.
 
 use std::collections::HashMap;
 
@@ -28,8 +28,8 @@ impl Scaling14 {
         Some(Self { coulomb: map(tables, "scee_table", item)?, lennard_jones: map(tables, "scnb_table", item)? })
     }
 
-    /// Factors of Coulomb and Lennard-Jones interactions for a torsion of atoms of these types; `None` if the usual
-    /// factors apply.
+    /// Returns the factors of Coulomb and Lennard-Jones interactions for a torsion of atoms of these types; `None` if
+    /// the usual factors apply.
     pub(in crate::forcefield) fn factors(&self, types: [&str; 4]) -> Option<[f64; 2]> {
         let types = types.map(str::to_owned);
         let (coulomb, lennard_jones) = (self.coulomb.get(&types), self.lennard_jones.get(&types));

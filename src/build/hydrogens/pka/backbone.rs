@@ -1,8 +1,8 @@
-//! Hydrogen bonds to the backbone.
+//! Shift of the pKa of a group by hydrogen bonds to the backbone.
 //!
-//! N–H stabilises the negative charge of acids, and C=O the positive charge of histidine. The shift is at most 0.85,
-//! decreases linearly between two distances, and is proportional to the cosine of the angle at the hydrogen, 1 for a
-//! straight bond (Olsson et al. 2011, doi:10.1021/ct100578z).
+//! N–H stabilises the negative charge of acids, and C=O the positive charge of histidine. The shift is at most 0.85 pKa
+//! units, decreases linearly between two distances, and is proportional to the cosine of the angle at the hydrogen, 1
+//! for a straight bond (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use md_engine::vec3::Vec3;
 
@@ -12,20 +12,21 @@ use super::groups::{self, Contact, Group, Kind};
 use super::hydrogen_bond::{LEAST_COSINE, STRENGTH, closest, cosine, ramp};
 use crate::structure::Structure;
 
-/// Distances between which bonds to N–H decrease, nm.
+/// Distances (nm) between which the shift by hydrogen bonds to N–H decreases from its maximum to zero.
 const TO_AMIDES: [(Kind, [f64; 2]); 3] =
     [(Kind::Carboxyl, [0.20, 0.30]), (Kind::Thiol, [0.30, 0.40]), (Kind::Phenol, [0.22, 0.32])];
-/// Distances between which bonds of histidine to C=O decrease, nm.
+/// Distances (nm) between which the shift by hydrogen bonds of histidine to C=O decreases from its maximum to zero.
 const TO_CARBONYLS: [f64; 2] = [0.20, 0.30];
-/// Distance in nm between the centre of a group and a nitrogen or oxygen of the backbone, beyond which no bond exists:
-/// the largest of the distances above, with the bond N–H or the distance of a hydrogen from the centre of histidine.
+/// Largest distance (nm) between the centre of a group and a nitrogen or oxygen of the backbone at which a hydrogen
+/// bond can exist: the largest distance of the ranges, plus the bond N–H or the distance of a hydrogen from the centre
+/// of histidine.
 const REACH: f64 = 0.6;
 
 /// Polar atoms of a peptide bond.
 pub(super) struct Link {
-    /// the nitrogen, preceded by its hydrogen; none for proline
+    /// hydrogen and nitrogen; `None` for proline
     pub(super) amide: Option<[Contact; 2]>,
-    /// the oxygen, whose parent is the carbon
+    /// oxygen, with the carbon as its parent
     pub(super) carbonyl: Option<Contact>,
 }
 
@@ -78,7 +79,7 @@ pub(super) fn add(found: &[Group], links: &[Link], shifts: &mut [Shifts]) {
     }
 }
 
-/// Size of the shift by a hydrogen bond from `donors` to `acceptors`.
+/// Magnitude of the pKa shift by a hydrogen bond from `donors` to `acceptors`.
 fn bond(donors: &[Contact], acceptors: &[Contact], range: [f64; 2]) -> f64 {
     let Some((distance, donor, acceptor)) = closest(donors, acceptors) else { return 0.0 };
     let cosine = cosine(acceptors[acceptor].position, &donors[donor]);

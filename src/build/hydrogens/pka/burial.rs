@@ -1,9 +1,9 @@
-//! Burial of a group, and the shift of its pKa by the loss of water around its charge.
+//! Burial of a group, and the shift of its pKa by desolvation.
 //!
-//! The desolvation is ±c s(w) Σ V r⁻⁴ over heavy atoms within 2 nm, with the volume V of an atom relative to that of
-//! oxygen, and the distance r, which is at least 0.275 nm. The weight w goes from 0 for a group on the surface to 1 for
-//! a buried group with the number of heavy atoms within 1.5 nm, and s(w) = 1 − 0.75 (1 − w) (Olsson et al. 2011,
-//! doi:10.1021/ct100578z; parameters of PROPKA 3.5.1).
+//! The shift by desolvation is ±c s(w) Σ V r⁻⁴ over heavy atoms within 2 nm, with the volume V of an atom relative to
+//! that of oxygen, and the distance r, which is at least 0.275 nm. The weight w increases with the number of heavy
+//! atoms within 1.5 nm, from 0 for a group on the surface to 1 for a buried group, and s(w) = 1 − 0.75 (1 − w) (Olsson
+//! et al. 2011, doi:10.1021/ct100578z; parameters of PROPKA 3.5.1).
 
 use md_engine::vec3::Vec3;
 
@@ -12,33 +12,33 @@ use crate::structure::Structure;
 
 /// Prefactor c of the desolvation in nm⁴ (13.0 Å⁴).
 const PREFACTOR: f64 = 13.0e-4;
-/// Share of the desolvation of a group on the surface.
+/// Fraction s(0) of the desolvation that a group on the surface has.
 const ON_SURFACE: f64 = 0.25;
 /// Distance up to which atoms desolvate a group, nm.
 const REACH: f64 = 2.0;
-/// Least distance in the sum, nm.
+/// Smallest distance r in the sum of the desolvation, nm; smaller distances count as this one.
 const LEAST_DISTANCE: f64 = 0.275;
-/// Distance up to which atoms count for the weight, nm.
+/// Distance (nm) up to which atoms count for the weight w.
 const COUNTED: f64 = 1.5;
-/// Numbers of heavy atoms at which the weight becomes 0 and 1.
+/// Numbers of heavy atoms within [`COUNTED`] up to which the weight w is 0, and from which it is 1.
 pub(super) const FEWEST: f64 = 280.0;
 const MOST: f64 = 560.0;
-/// Volumes of atoms relative to that of oxygen by atomic number (Bondi, J. Phys. Chem. 68, 441 (1964)). Carbon is that
-/// of the backbone; other elements have 1.
+/// Volumes of atoms relative to that of oxygen by atomic number (Bondi, J. Phys. Chem. 68, 441 (1964)). The value of
+/// carbon is that in the backbone; elements that are not listed have 1.
 const VOLUMES: [(u8, f64); 6] = [(6, 1.40), (7, 1.06), (9, 0.90), (15, 1.66), (16, 1.66), (17, 1.53)];
-/// Volume of carbon with its hydrogens in side chains.
+/// Relative volume of a carbon of a side chain, with its hydrogens.
 const ALIPHATIC: f64 = 2.64;
-/// Residues that do not count: waters, and molecules of buffers and cryoprotectants.
+/// Residues whose atoms do not count: waters, and molecules of buffers and cryoprotectants.
 const IGNORED: [&str; 7] = ["HOH", "H2O", "SO4", "PO4", "PEG", "EPE", "TRS"];
 
-/// Heavy atoms around groups.
+/// Heavy atoms that may bury groups.
 pub(super) struct HeavyAtoms<'a> {
     grid: Grid<'a>,
     /// residue and relative volume of each atom
     properties: Vec<(u32, f64)>,
 }
 
-/// Atoms around a group.
+/// Sums over the heavy atoms around a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Burial {
     /// number of heavy atoms within 1.5 nm
@@ -65,7 +65,7 @@ impl<'a> HeavyAtoms<'a> {
         Self { grid, properties: properties.collect() }
     }
 
-    /// Burial of a point by the atoms of other residues.
+    /// Returns the burial of the point `center` (nm) by the atoms of residues other than `residue`.
     pub(super) fn around(&self, center: Vec3, residue: usize) -> Burial {
         let mut burial = Burial::default();
         self.grid.within(center, REACH, |atom, squared| {
@@ -86,13 +86,13 @@ impl Burial {
         ((self.count - FEWEST) / (MOST - FEWEST)).clamp(0.0, 1.0)
     }
 
-    /// Weight of a pair of groups.
+    /// Weight of a pair of groups: 0 on the surface, 1 for a buried pair.
     pub(super) fn pair_weight(pair: [&Burial; 2]) -> f64 {
         let [a, b] = pair;
         Burial { count: 0.5 * (a.count + b.count), volume: 0.0 }.weight()
     }
 
-    /// Shift of the pKa of a group by desolvation: the pKa of acids rises, that of bases falls.
+    /// Returns the shift of the pKa of a group by desolvation. The pKa of acids rises, that of bases falls.
     pub(super) fn desolvation(&self, charge: f64) -> f64 {
         let scale = 1.0 - (1.0 - ON_SURFACE) * (1.0 - self.weight());
         -charge * PREFACTOR * self.volume * scale

@@ -1,8 +1,8 @@
-//! Coulomb interaction of charges.
+//! Shifts of pKa values by Coulomb interactions of charged groups and ions.
 //!
-//! Two charges at the distance r shift a pKa by 244.12 Å / (ε r) · s(r), with a relative permittivity ε that goes from
-//! 160 on the surface to 30 for buried pairs, and s(r) from 1 at 0.4 nm to 0 at 1 nm (Olsson et al. 2011,
-//! doi:10.1021/ct100578z). The constant is that of PROPKA 3.5.1, e²/(4πε₀ kT ln 10) near 297 K.
+//! Two unit charges at the distance r shift a pKa by 244.12 Å / (ε r) · s(r). The relative permittivity ε is between
+//! 160 for pairs on the surface and 30 for buried pairs, and s(r) decreases from 1 at 0.4 nm to 0 at 1 nm (Olsson et
+//! al. 2011, doi:10.1021/ct100578z). The constant is that of PROPKA 3.5.1, e²/(4πε₀ kT ln 10) near 297 K.
 
 use md_engine::vec3::Vec3;
 
@@ -11,12 +11,12 @@ use super::groups::Group;
 use super::{Shifts, grid};
 use crate::structure::Structure;
 
-/// Shift by a charge in vacuum, times the distance, nm.
+/// Shift of a pKa by a unit charge in vacuum, multiplied by the distance, nm.
 const STRENGTH: f64 = 24.412;
-/// Relative permittivities for pairs on the surface and for buried pairs.
+/// Relative permittivities for pairs on the surface, and for buried pairs.
 const ON_SURFACE: f64 = 160.0;
 const BURIED: f64 = 30.0;
-/// Distances at which the interaction begins to decrease and where it ends, nm. Nearer pairs have the value at `NEAR`.
+/// Distances (nm) at which s(r) begins to decrease, and at which it is zero. Nearer pairs have the value at `NEAR`.
 const NEAR: f64 = 0.4;
 pub(super) const FAR: f64 = 1.0;
 
@@ -49,7 +49,7 @@ pub(super) struct Ion {
     pub(super) burial: Burial,
 }
 
-/// Ions of a structure that are residues of their own.
+/// Returns the monatomic ions of a structure.
 pub(super) fn ions(structure: &Structure, positions: &[Vec3], atoms: &HeavyAtoms<'_>) -> Vec<Ion> {
     let ion = |residue: usize| {
         let name = structure.residues[residue].name.as_str();
@@ -61,7 +61,7 @@ pub(super) fn ions(structure: &Structure, positions: &[Vec3], atoms: &HeavyAtoms
     (0..structure.residues.len()).filter_map(ion).collect()
 }
 
-/// Adds the shifts by ions: a positive ion lowers the pKa of acids and bases.
+/// Adds the shifts by ions. A positive ion lowers the pKa of acids and of bases.
 pub(super) fn add_ions(groups: &[Group], burials: &[Burial], ions: &[Ion], shifts: &mut [Shifts]) {
     let positions: Vec<Vec3> = ions.iter().map(|ion| ion.position).collect();
     let grid = grid::Grid::new(&positions, 0..ions.len() as u32);
@@ -77,8 +77,8 @@ pub(super) fn add_ions(groups: &[Group], burials: &[Burial], ions: &[Ion], shift
     }
 }
 
-/// Shift by the interaction of two ionisable groups at a distance (nm), without sign. Pairs of groups that have few
-/// atoms around them do not interact.
+/// Magnitude of the shift by the interaction of two ionisable groups at a distance (nm). Pairs of groups with few atoms
+/// around them do not interact.
 pub(super) fn between(distance: f64, burials: [&Burial; 2]) -> f64 {
     if burials[0].count + burials[1].count < FEWEST {
         return 0.0;
@@ -86,7 +86,7 @@ pub(super) fn between(distance: f64, burials: [&Burial; 2]) -> f64 {
     energy(distance, Burial::pair_weight(burials))
 }
 
-/// Shift by a unit charge at a distance (nm).
+/// Shift by a unit charge at a distance (nm), for the weight of a pair.
 fn energy(distance: f64, weight: f64) -> f64 {
     let permittivity = ON_SURFACE - (ON_SURFACE - BURIED) * weight;
     let distance = distance.max(NEAR);

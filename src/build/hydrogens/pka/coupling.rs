@@ -1,31 +1,32 @@
-//! Shifts by pairs of groups, iterated where their sign or presence depends on the pKa values.
+//! Shifts of pKa values by pairs of ionisable groups, iterated where the sign or the presence of a shift depends on the
+//! pKa values.
 //!
 //! A group shifts the pKa of another group by its charge only if it is ionised when the other one titrates. Of two
-//! acids, the one with the higher pKa (without their interaction) titrates in the presence of the other charge and is
-//! raised; of two bases, the one with the lower pKa is lowered. A hydrogen bond between two acids or two bases raises
-//! the higher pKa and lowers the lower one. An acid and a base shift each other only if the pKa of the acid is the
-//! lower one. Pairs whose order is always the same use the pKa in water; the others are iterated (Olsson et al. 2011,
-//! doi:10.1021/ct100578z).
+//! acids, the one with the higher pKa (without their interaction) titrates while the other is charged, so its pKa is
+//! raised. Of two bases, the pKa of the one with the lower pKa is lowered. A hydrogen bond between two acids or two
+//! bases raises the higher pKa and lowers the lower one. An acid and a base shift each other only if the pKa of the
+//! acid is the lower one. For pairs of kinds whose order is always the same, the pKa values in water determine the
+//! order; the other pairs are iterated (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use super::Shifts;
 use super::groups::{Group, Kind};
 
-/// Number of bonds between the atoms of two ionisable groups up to which they do not interact.
+/// Two ionisable groups do not interact if at most this number of bonds lies between their atoms.
 pub(super) const BONDS: usize = 3;
 /// Maximum number of iterations.
 const ITERATIONS: usize = 10;
-/// Change of a pKa below which the iteration has converged: rounding of sums of some ten terms.
+/// Largest change of a pKa at which the iteration has converged: rounding errors of sums of some ten terms.
 const CONVERGED: f64 = 1e-9;
 
 /// Two groups that interact.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub(super) groups: [usize; 2],
-    /// size of the shift by hydrogen bonds
+    /// magnitude of the pKa shift by hydrogen bonds
     pub(super) hydrogen_bond: f64,
-    /// size of the shift by their charges
+    /// magnitude of the pKa shift by the charges of the groups
     pub(super) coulomb: f64,
-    /// whether the pKa values decide about the signs
+    /// whether the shifts are iterated, because their signs depend on the pKa values
     pub(super) is_iterated: bool,
 }
 
@@ -42,7 +43,7 @@ impl Exchange {
     }
 }
 
-/// Whether groups of two kinds interact: `None` if they do not, otherwise whether the interaction is iterated.
+/// Whether the interaction of groups of two kinds is iterated; `None` if they do not interact.
 pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
     use Kind::{Amide, Amine, Ammonium, Carboxyl, Imidazole, Phenol, Thiol};
     if a.charge() == 0.0 || b.charge() == 0.0 {
@@ -62,7 +63,8 @@ pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
     Some((a == b && a != Kind::Phosphate) || of_different_kinds.iter().any(is_pair))
 }
 
-/// Shifts of two groups with the given charges (±1, or 0 for one of them) and pKa values without their interaction.
+/// Returns the shifts of two groups with the given charges (±1 e, or 0 for one of them), and with the given pKa values
+/// without their interaction.
 pub(super) fn exchange(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
     let (bond, coulomb) = (pair.hydrogen_bond, pair.coulomb);
     if charges[0] != charges[1] {
@@ -80,7 +82,8 @@ pub(super) fn exchange(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchan
     Exchange { hydrogen_bonds, charges }
 }
 
-/// Shifts of an iterated pair: an acid and a base do not interact if the acid titrates above the base.
+/// Returns the shifts of an iterated pair. An acid and a base do not interact if the pKa of the acid is not lower than
+/// that of the base.
 fn iterated(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
     let exchange = exchange(charges, pkas, pair);
     let shifted = [0, 1].map(|k| pkas[k] + exchange.sum(k));

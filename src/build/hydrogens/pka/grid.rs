@@ -1,10 +1,10 @@
-//! Search for points within a radius.
+//! Neighbour search with points sorted into cubes.
 
 use std::collections::HashMap;
 
 use md_engine::vec3::Vec3;
 
-/// Edge of the cubes in nm: the reach of most terms, so that few cubes are visited.
+/// Edge of the cubes in nm. It equals the range of most interactions, so that a search visits few cubes.
 const EDGE: f64 = 1.0;
 
 /// Points, sorted into cubes.
@@ -14,7 +14,7 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// Sorts some of the points. Positions are in nm.
+    /// Sorts the positions (nm) with the indices `points` into cubes.
     pub(super) fn new(positions: &'a [Vec3], points: impl Iterator<Item = u32>) -> Self {
         let mut cubes: HashMap<[i32; 3], Vec<u32>> = HashMap::new();
         for point in points {
@@ -23,8 +23,8 @@ impl<'a> Grid<'a> {
         Self { positions, cubes }
     }
 
-    /// Visits the points nearer than `radius` (nm) to a position, with their squared distances in nm². The order of
-    /// the points depends on the points only.
+    /// Calls `visit` with each point nearer than `radius` (nm) to a position, and its squared distance in nm². The
+    /// order of visits depends only on the points.
     pub(super) fn within(&self, position: Vec3, radius: f64, mut visit: impl FnMut(u32, f64)) {
         let reach = (radius / EDGE).ceil() as i32;
         let [x, y, z] = cube(position);
@@ -40,7 +40,7 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// Cube of a position.
+/// Returns the indices of the cube that contains a position.
 fn cube(position: Vec3) -> [i32; 3] {
     position.map(|x| (x / EDGE).floor() as i32).to_array()
 }

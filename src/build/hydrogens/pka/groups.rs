@@ -1,4 +1,4 @@
-//! Groups that have a pKa, and polar groups of side chains that form hydrogen bonds to them.
+//! Ionisable groups, and polar groups of side chains that form hydrogen bonds to them.
 
 use md_engine::vec3::{Vec3, vec3};
 
@@ -47,7 +47,7 @@ impl Ionizable {
         }
     }
 
-    /// Name of the residue, or of the end of a chain.
+    /// Name of the residue, or of the chain end.
     pub fn name(self) -> &'static str {
         match self {
             Ionizable::Asp => "ASP",
@@ -64,7 +64,7 @@ impl Ionizable {
     }
 }
 
-/// Kind of a group, which decides the parameters of its interactions.
+/// Kind of a group, which determines the parameters of its interactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// carboxyl group of a side chain or of the end of a chain
@@ -92,7 +92,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Charge of the ionised group, e; 0 for groups without pKa.
+    /// Charge of the ionised group, e; 0 for groups that are not ionisable.
     pub(super) fn charge(self) -> f64 {
         match self {
             Kind::Carboxyl | Kind::Thiol | Kind::Phenol | Kind::Phosphate => -1.0,
@@ -101,7 +101,8 @@ impl Kind {
         }
     }
 
-    /// Whether hydrogen bonds of the group depend on the angle at the hydrogen, since the group fixes its hydrogens.
+    /// Whether hydrogen bonds of the group depend on the angle at the hydrogen. This is so for groups whose hydrogens
+    /// have fixed positions.
     pub(super) fn has_angle(self) -> bool {
         matches!(self, Kind::Imidazole | Kind::Guanidinium | Kind::Amide | Kind::Indole)
     }
@@ -112,20 +113,20 @@ impl Kind {
 pub(super) struct Contact {
     /// position, nm
     pub(super) position: Vec3,
-    /// position of the atom to which a hydrogen is bonded, nm; `None` for heavy atoms
+    /// position (nm) of the atom to which this hydrogen is bonded; `None` for heavy atoms
     pub(super) parent: Option<Vec3>,
 }
 
-/// A group of a side chain or of the end of a chain.
+/// A group of a side chain or of a chain end.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) kind: Kind,
-    /// kind of the pKa; `None` for a group that only forms hydrogen bonds
+    /// ionisable group, which determines the pKa in water; `None` for a group that only forms hydrogen bonds
     pub(super) ionizable: Option<Ionizable>,
     pub(super) residue: usize,
     /// atom from which bonds to other groups are counted
     pub(super) atom: usize,
-    /// centre of the charge, nm
+    /// center of the charge, nm
     pub(super) center: Vec3,
     /// atoms that form hydrogen bonds to bases
     pub(super) to_bases: Vec<Contact>,
@@ -134,13 +135,13 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Atoms that form hydrogen bonds to a group.
+    /// Returns the atoms that form hydrogen bonds to a group of the kind `to`.
     pub(super) fn contacts(&self, to: Kind) -> &[Contact] {
         if to.charge() > 0.0 { &self.to_bases } else { &self.to_others }
     }
 }
 
-/// Structure in which groups are searched.
+/// Structure whose groups are searched.
 struct Search<'a> {
     structure: &'a Structure,
     positions: &'a [Vec3],
@@ -158,7 +159,7 @@ pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>
     residues.flat_map(of_residue).flatten().collect()
 }
 
-/// Returns the number of bonds on the shortest path between two atoms, if it is not greater than `most`.
+/// Returns the number of bonds on the shortest path between two atoms; `None` if it is greater than `most`.
 pub(super) fn bonds_between(bonded: &[Vec<u32>], from: usize, to: usize, most: usize) -> Option<usize> {
     let mut reached = vec![from];
     let mut start = 0;
@@ -180,7 +181,7 @@ pub(super) fn bonds_between(bonded: &[Vec<u32>], from: usize, to: usize, most: u
 }
 
 impl Search<'_> {
-    /// The amine at the beginning of a chain.
+    /// Returns the amine at the beginning of a chain.
     fn amine(&self, residue: usize) -> Option<Group> {
         let [nitrogen, ..] = self.backbone(residue)?;
         let is_inside = |&to: &u32| !self.structure.residue_atoms(residue).contains(&(to as usize));
@@ -190,7 +191,7 @@ impl Search<'_> {
         Some(self.group(Kind::Amine, Ionizable::NTerminus, residue, nitrogen, &[nitrogen]))
     }
 
-    /// The carboxyl group at the end of a chain.
+    /// Returns the carboxyl group at the end of a chain.
     fn carboxyl(&self, residue: usize) -> Option<Group> {
         let [_, _, carbon] = self.backbone(residue)?;
         let end = self.structure.atom_named(residue, "OXT")?;
@@ -198,13 +199,13 @@ impl Search<'_> {
         (oxygens.len() == 2).then(|| self.group(Kind::Carboxyl, Ionizable::CTerminus, residue, end, &oxygens))
     }
 
-    /// N, CA and C of an amino acid.
+    /// Returns the atoms N, CA and C of an amino acid.
     fn backbone(&self, residue: usize) -> Option<[usize; 3]> {
         let named = |name| self.structure.atom_named(residue, name);
         Some([named("N")?, named("CA")?, named("C")?])
     }
 
-    /// The phosphate of a nucleotide.
+    /// Returns the phosphate of a nucleotide.
     fn phosphate(&self, residue: usize) -> Option<Group> {
         let [phosphorus, first, second, _] = self.named(residue, ["P", "OP1", "OP2", "O5'"])?;
         Some(self.group(Kind::Phosphate, Ionizable::Phosphate, residue, phosphorus, &[first, second]))
@@ -240,14 +241,14 @@ impl Search<'_> {
         }
     }
 
-    /// A group with a pKa at the mean position of atoms, which also form its hydrogen bonds.
+    /// Returns an ionisable group. Its center is the mean position of `atoms`, which also form its hydrogen bonds.
     fn group(&self, kind: Kind, ionizable: Ionizable, residue: usize, atom: usize, atoms: &[usize]) -> Group {
         let contacts: Vec<Contact> = atoms.iter().map(|&atom| self.heavy(atom)).collect();
         let polar = self.polar(kind, residue, atom, self.mean(atoms), [contacts.clone(), contacts]);
         Group { ionizable: Some(ionizable), ..polar }
     }
 
-    /// A group without pKa.
+    /// Returns a group that is not ionisable.
     fn polar(&self, kind: Kind, residue: usize, atom: usize, center: Vec3, contacts: [Vec<Contact>; 2]) -> Group {
         let [to_bases, to_others] = contacts;
         Group { kind, ionizable: None, residue, atom, center, to_bases, to_others }
@@ -290,13 +291,13 @@ impl Search<'_> {
         Some(self.polar(Kind::Hydroxyl, residue, oxygen, heavy.position, [vec![heavy], vec![heavy]]))
     }
 
-    /// Atoms of a residue; `None` if one is missing.
+    /// Returns the atoms of a residue with these names; `None` if one is missing.
     fn named<const N: usize>(&self, residue: usize, names: [&str; N]) -> Option<[usize; N]> {
         let found = names.map(|name| self.structure.atom_named(residue, name));
         found.iter().all(Option::is_some).then(|| found.map(|atom| atom.unwrap_or_default()))
     }
 
-    /// Neighbours of an atom with this atomic number.
+    /// Returns the neighbours of an atom with the atomic number `element`.
     fn neighbours(&self, atom: usize, element: u8) -> Vec<usize> {
         let is_element = |&to: &usize| self.structure.atoms[to].element == element;
         self.bonded[atom].iter().map(|&to| to as usize).filter(is_element).collect()
@@ -315,7 +316,7 @@ impl Search<'_> {
     }
 }
 
-/// Hydrogens of a planar nitrogen.
+/// Returns the positions (nm) of the hydrogens of a planar nitrogen.
 pub(super) fn hydrogens(positions: &[Vec3], bonded: &[Vec<u32>], nitrogen: usize, count: usize) -> Vec<Contact> {
     let only = if let [only] = bonded[nitrogen].as_slice() { Some(*only as usize) } else { None };
     let beyond = only.and_then(|only| bonded[only].iter().find(|&&to| to as usize != nitrogen));

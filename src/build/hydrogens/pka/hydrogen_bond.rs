@@ -1,21 +1,23 @@
-//! Hydrogen bonds between side chains.
+//! Shifts of pKa values by hydrogen bonds between side chains.
 //!
-//! The shift is at most 0.85 and decreases linearly between two distances that depend on the kinds of both groups. For
-//! groups that fix their hydrogens, the distance is that of the hydrogen, and the shift is proportional to the cosine
-//! of the angle at the hydrogen, 1 for a straight bond (Olsson et al. 2011, doi:10.1021/ct100578z).
+//! The shift is at most 0.85 pKa units and decreases linearly between two distances that depend on the kinds of both
+//! groups. For groups whose hydrogens have fixed positions, the distance is measured from the hydrogen, and the shift
+//! is proportional to the cosine of the angle at the hydrogen, 1 for a straight bond (Olsson et al. 2011,
+//! doi:10.1021/ct100578z).
 
 use md_engine::vec3::Vec3;
 
 use super::burial::Burial;
 use super::groups::{Contact, Group, Kind};
 
-/// Largest shift by a hydrogen bond.
+/// Largest shift of a pKa by a hydrogen bond.
 pub(super) const STRENGTH: f64 = 0.85;
-/// Cosine below which a hydrogen bond does not exist.
+/// Cosine of the angle at the hydrogen below which there is no hydrogen bond.
 pub(super) const LEAST_COSINE: f64 = 0.001;
-/// Number of bonds between the atoms of groups up to which they form no hydrogen bond.
+/// Two groups form no hydrogen bond if at most this number of bonds lies between their atoms.
 pub(super) const BONDS: usize = 4;
-/// Distances between which the shift decreases, nm; other pairs have [`USUAL`].
+/// Distances (nm) between which the shift decreases to zero, for pairs of kinds; pairs that are not listed have
+/// [`USUAL`].
 const RANGES: [(Kind, Kind, [f64; 2]); 25] = [
     (Kind::Carboxyl, Kind::Carboxyl, [0.25, 0.35]),
     (Kind::Carboxyl, Kind::Guanidinium, [0.185, 0.285]),
@@ -44,10 +46,10 @@ const RANGES: [(Kind, Kind, [f64; 2]); 25] = [
     (Kind::Hydroxyl, Kind::Hydroxyl, [0.35, 0.45]),
 ];
 const USUAL: [f64; 2] = [0.30, 0.40];
-/// Shifts of buried pairs, which do not depend on their geometry (Olsson et al. 2011).
+/// Shifts of buried pairs of certain kinds, which do not depend on the geometry (Olsson et al. 2011).
 const BURIED: [(Kind, Kind, f64); 3] =
     [(Kind::Carboxyl, Kind::Imidazole, 1.60), (Kind::Thiol, Kind::Imidazole, 1.60), (Kind::Thiol, Kind::Thiol, 3.60)];
-/// Numbers of atoms around both groups together, and around each of them, above which a pair is buried.
+/// Numbers of heavy atoms above which a pair is buried: around both groups added up, and around each group.
 const BURIED_TOGETHER: f64 = 900.0;
 const BURIED_EACH: f64 = 400.0;
 
@@ -57,12 +59,12 @@ fn value<T: Copy>(table: &[(Kind, Kind, T)], a: Kind, b: Kind) -> Option<T> {
     table.iter().find(is_pair).map(|(.., value)| *value)
 }
 
-/// Share of a hydrogen bond at a distance: 1 up to the first distance of the range, 0 beyond the second.
+/// Fraction of the largest shift at a distance (nm): 1 up to `near`, decreasing linearly to 0 at `far`.
 pub(super) fn ramp(distance: f64, [near, far]: [f64; 2]) -> f64 {
     ((far - distance) / (far - near)).clamp(0.0, 1.0)
 }
 
-/// Returns the smallest distance between atoms of two lists, and the indices of the two atoms.
+/// Returns the smallest distance (nm) between atoms of two lists, and the indices of the two atoms.
 pub(super) fn closest(a: &[Contact], b: &[Contact]) -> Option<(f64, usize, usize)> {
     let pairs =
         a.iter().enumerate().flat_map(|(i, first)| b.iter().enumerate().map(move |(j, second)| (i, first, j, second)));
@@ -70,8 +72,8 @@ pub(super) fn closest(a: &[Contact], b: &[Contact]) -> Option<(f64, usize, usize
     distances.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Cosine of the angle between the bond from the parent of an atom to the atom, and the line from the atom to
-/// `acceptor`: 1 if the three lie on a line. Zero for atoms without parent.
+/// Cosine of the angle between the bond from the parent to the donor, and the line from the donor to `acceptor`: 1 if
+/// the three lie on a line. Zero for donors without parent.
 pub(super) fn cosine(acceptor: Vec3, donor: &Contact) -> f64 {
     let Some(parent) = donor.parent else { return 0.0 };
     let (bond, line) = (donor.position - parent, acceptor - donor.position);
@@ -79,7 +81,7 @@ pub(super) fn cosine(acceptor: Vec3, donor: &Contact) -> f64 {
     if lengths > 0.0 { bond.dot(line) / lengths } else { 0.0 }
 }
 
-/// Size of the shift by a hydrogen bond between two groups.
+/// Magnitude of the pKa shift by a hydrogen bond between two groups.
 pub(super) fn between(first: &Group, second: &Group, burials: [&Burial; 2]) -> f64 {
     let kinds = [first.kind, second.kind];
     let range = value(&RANGES, first.kind, second.kind).unwrap_or(USUAL);
@@ -99,7 +101,8 @@ pub(super) fn between(first: &Group, second: &Group, burials: [&Burial; 2]) -> f
     let shift = STRENGTH * ramp(distance, range) * angle(&a[i], &b[j]);
     match kinds {
         [Kind::Carboxyl, Kind::Guanidinium] | [Kind::Guanidinium, Kind::Carboxyl] => {
-            // both oxygens and two hydrogens can take part
+            // two oxygens and two hydrogens can form two bonds, so the second bond is searched without the atoms of the
+            // first
             a.remove(i);
             b.remove(j);
             let other = closest(&a, &b).map(|(distance, i, j)| STRENGTH * ramp(distance, range) * angle(&a[i], &b[j]));

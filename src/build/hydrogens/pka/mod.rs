@@ -6,11 +6,11 @@
 //!
 //! pKa = pKa in water + desolvation + reorganisation + hydrogen bonds + Coulomb terms
 //!
-//! [`burial`] has the desolvation, [`reorganisation`] and [`backbone`] the terms of the backbone, [`hydrogen_bond`]
-//! the hydrogen bonds of side chains, and [`coulomb`] the terms of charges. The sign and size of the terms of two
-//! groups depend on the pKa values, so that [`coupling`] iterates them. Phosphates of nucleic acids are charges;
-//! bases and the groups of ligands are left out, and only their heavy atoms count for the burial. Waters, and
-//! molecules of buffers and cryoprotectants, do not count.
+//! Module [`burial`] computes the desolvation, [`reorganisation`] and [`backbone`] the terms of the backbone,
+//! [`hydrogen_bond`] the hydrogen bonds of side chains, and [`coulomb`] the terms of charges. The sign and size of the
+//! terms between two groups depend on the pKa values, so that [`coupling`] iterates these terms. Phosphates of nucleic
+//! acids are charges. Nucleobases and groups of ligands are not ionisable in this model; only their heavy atoms count
+//! for the burial. Waters, and molecules of buffers and cryoprotectants, do not count.
 
 mod backbone;
 mod burial;
@@ -31,21 +31,21 @@ use coupling::Pair;
 use groups::Group;
 pub use groups::Ionizable;
 
-/// pKa of a group.
+/// pKa of an ionisable group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pka {
     /// index of the residue
     pub residue: usize,
     /// kind of the group
     pub group: Ionizable,
-    /// contributions of the environment
+    /// shifts of the pKa by the environment
     pub shifts: Shifts,
 }
 
-/// Contributions of the environment to a pKa.
+/// Shifts of a pKa by the environment of the group, in pKa units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shifts {
-    /// desolvation of the charge by the atoms around
+    /// desolvation of the charge by the surrounding atoms
     pub desolvation: f64,
     /// interaction with carbonyl groups of the backbone that point to a buried carboxyl group
     pub reorganisation: f64,
@@ -64,14 +64,15 @@ impl Shifts {
 }
 
 impl Pka {
-    /// The pKa with all shifts.
+    /// Returns the pKa: the value in water plus all shifts.
     pub fn value(&self) -> f64 {
         self.group.in_water() + self.shifts.sum()
     }
 }
 
-/// Returns the pKa of every ionisable group of a protein, in the order of the residues. `bonded` has the neighbours of
-/// each atom; positions are in nm. Hydrogens do not matter, and groups with missing atoms are left out.
+/// Returns the pKa of every ionisable group of a protein, in the order of the residues. `bonded` lists the neighbours
+/// of each atom; positions are in nm. Hydrogens of the structure have no influence. Groups with missing atoms are left
+/// out.
 pub(super) fn estimate(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Vec<Pka> {
     let found = groups::find(structure, positions, bonded);
     let atoms = HeavyAtoms::new(structure, positions);
@@ -96,13 +97,13 @@ pub(super) fn estimate(structure: &Structure, positions: &[Vec3], bonded: &[Vec<
     of_group.collect()
 }
 
-/// Shifts of a group by its burial alone.
+/// Returns the shifts of a group that depend only on its burial.
 fn shift(group: &Group, burial: &Burial) -> Shifts {
     Shifts { desolvation: burial.desolvation(group.kind.charge()), ..Shifts::default() }
 }
 
-/// Returns the pairs of groups that interact. Groups with up to three bonds between them do not, since the pKa in
-/// water includes their effect.
+/// Returns the pairs of groups that interact. Groups with up to three bonds between them do not interact, because the
+/// pKa in water includes their effect.
 fn pairs(groups: &[Group], burials: &[Burial], bonded: &[Vec<u32>]) -> Vec<Pair> {
     let centers: Vec<Vec3> = groups.iter().map(|group| group.center).collect();
     let grid = grid::Grid::new(&centers, 0..groups.len() as u32);

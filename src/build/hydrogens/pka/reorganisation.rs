@@ -1,7 +1,7 @@
-//! Shift of buried carboxyl groups of Asp and Glu by carbonyl groups of the backbone that point to them.
+//! Shift of the pKa of buried carboxyl groups by carbonyl groups of the backbone that point to them.
 //!
-//! Each carbonyl oxygen within 0.6 nm whose bond points to the centre of the group raises the pKa by
-//! 0.8 w min(1, (0.6 nm − r)/0.3 nm), with the weight w of the burial (Olsson et al. 2011, doi:10.1021/ct100578z).
+//! Each carbonyl oxygen at a distance r < 0.6 nm whose bond points to the center of the group raises the pKa by 0.8 w
+//! min(1, (0.6 nm − r)/0.3 nm), with the weight w of the burial (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use super::Shifts;
 use super::backbone::Link;
@@ -10,9 +10,9 @@ use super::grid::Grid;
 use super::groups::{Contact, Group, Ionizable};
 use super::hydrogen_bond::{LEAST_COSINE, cosine, ramp};
 
-/// Largest shift by one carbonyl group.
+/// Largest shift of the pKa by one carbonyl group.
 const STRENGTH: f64 = 0.8;
-/// Distances between which the shift decreases, nm.
+/// Distances (nm) between which the shift decreases from its maximum to zero.
 const RANGE: [f64; 2] = [0.3, 0.6];
 
 /// Adds the shifts of all groups.

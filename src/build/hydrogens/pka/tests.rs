@@ -1,5 +1,5 @@
-//! Terms of pKa values on small geometries, against values computed by hand from the formulae of the papers, and the
-//! villin headpiece against PROPKA 3.5.1.
+//! Tests of the terms of pKa values on small geometries, against values computed by hand from the formulae of the
+//! papers, and of the villin headpiece against PROPKA 3.5.1.
 
 use md_engine::vec3::{Vec3, vec3};
 
@@ -12,7 +12,7 @@ use super::groups::{Contact, Group, Ionizable, Kind};
 use super::*;
 use crate::structure::{Atom, Residue, neighbours};
 
-/// Rounding of sums of some ten terms.
+/// Tolerance: rounding errors of sums of some ten terms.
 const ROUNDING: f64 = 1e-9;
 
 fn near(value: f64, expected: f64) {
@@ -23,7 +23,7 @@ fn heavy(position: Vec3) -> Contact {
     Contact { position, parent: None }
 }
 
-/// A group at a position with one atom, which forms all hydrogen bonds.
+/// Returns a group at a position, with one atom that forms all hydrogen bonds.
 fn group(kind: Kind, ionizable: Option<Ionizable>, contacts: &[Contact]) -> Group {
     let contacts = contacts.to_vec();
     Group {
@@ -41,7 +41,8 @@ fn along_x(x: f64) -> Vec3 {
     vec3(x, 0.0, 0.0)
 }
 
-/// Atoms of residues: name of the residue, name of the atom, atomic number, distance from the origin in nm.
+/// Returns a structure with atoms on a line, each given by name of the residue, name of the atom, atomic number, and
+/// distance from the origin in nm.
 fn line(atoms: &[(&str, &str, u8, f64)]) -> (Structure, Vec<Vec3>) {
     let residue = |(index, (name, ..)): (usize, &(&str, &str, u8, f64))| Residue {
         name: (*name).into(),
@@ -59,8 +60,9 @@ fn line(atoms: &[(&str, &str, u8, f64)]) -> (Structure, Vec<Vec3>) {
     (structure, atoms.iter().map(|(.., x)| along_x(*x)).collect())
 }
 
-/// An oxygen at 0.5 nm has V r⁻⁴ = 16 nm⁻⁴, a carbon of a side chain at 0.1 nm counts at 0.275 nm, and a nitrogen at
-/// 1.6 nm is not counted. The group on the surface has a quarter of the desolvation.
+/// Tests the desolvation: an oxygen at 0.5 nm has V r⁻⁴ = 16 nm⁻⁴, a carbon of a side chain at 0.1 nm counts as if at
+/// 0.275 nm, and a nitrogen at 1.6 nm does not count for the weight. A group on the surface has a quarter of the
+/// desolvation.
 #[test]
 fn desolvation_is_a_sum_over_heavy_atoms() {
     let atoms = [("ASP", "CG", 6, 0.0), ("SER", "OG", 8, 0.5), ("ALA", "CB", 6, 0.1), ("GLY", "N", 7, 1.6)];
@@ -89,7 +91,8 @@ fn charges_interact_by_distance_and_burial() {
     assert_eq!([between(1.0, 560.0), between(0.5, 139.0)], [0.0, 0.0]);
 }
 
-/// A zinc ion at 0.4 nm from two buried groups lowers the pKa of an acid and of a base by 2 · 244.12/(30 · 4).
+/// Tests a zinc ion at 0.4 nm from two buried groups, which lowers the pKa of an acid and of a base by 2 · 244.12/(30 ·
+/// 4).
 #[test]
 fn a_positive_ion_lowers_all_pkas() {
     let buried = Burial { count: 600.0, volume: 0.0 };
@@ -118,16 +121,17 @@ fn hydrogen_bonds_depend_on_distance_and_angle() {
     near(between(&acid, &hydroxyl(0.26)), 0.85);
     near(between(&acid, &hydroxyl(0.315)), 0.425);
     near(between(&hydroxyl(0.37), &acid), 0.0);
-    // a hydrogen at 0.25 nm with its nitrogen behind it, or at an angle of 60 degrees
+    // a hydrogen at 0.25 nm, with its nitrogen behind it on the line, or at an angle of 60 degrees
     let hydrogen = |parent: Vec3| Contact { position: along_x(0.25), parent: Some(parent) };
     let amide = |parent: Vec3| group(Kind::Amide, None, &[hydrogen(parent), heavy(parent)]);
     near(between(&acid, &amide(along_x(0.35))), 0.425);
     near(between(&acid, &amide(vec3(0.30, 0.05 * 3.0_f64.sqrt(), 0.0))), 0.2125);
-    // the nitrogen is nearer than the hydrogen
+    // no hydrogen bond, because the nitrogen is nearer than the hydrogen
     near(between(&acid, &amide(along_x(0.15))), 0.0);
 }
 
-/// Two oxygens and two hydrogens of a carboxyl and a guanidinium group in parallel, at 0.235 nm: half of 0.85 each.
+/// Tests two parallel hydrogen bonds between a carboxyl and a guanidinium group at 0.235 nm, each of which contributes
+/// half of 0.85.
 #[test]
 fn two_bonds_to_arginine_add_up() {
     let oxygens = [heavy(vec3(0.0, 0.0, 0.0)), heavy(vec3(0.0, 0.22, 0.0))];
@@ -147,13 +151,14 @@ fn buried_pairs_have_their_own_bonds() {
     let between = |a: &Group, b: &Group, n: f64, m: f64| hydrogen_bond::between(a, b, [&burial(n), &burial(m)]);
     near(between(&acid(0.0), &base, 401.0, 401.0), 1.60);
     near(between(&acid(0.0), &base, 601.0, 300.0), 1.60);
-    // not buried: the nearest atom is no hydrogen
+    // the pair is not buried, and there is no hydrogen bond because the nearest atom is not a hydrogen
     near(between(&acid(0.0), &base, 401.0, 400.0), 0.0);
     near(between(&acid(0.0), &acid(0.25), 560.0, 560.0), 1.70);
     near(between(&acid(0.0), &acid(0.30), 420.0, 420.0), 0.6375);
 }
 
-/// A carbonyl oxygen at 0.45 nm that points to a buried carboxyl group: 0.8 · 0.5. Another one points away.
+/// Tests a carbonyl oxygen at 0.45 nm that points to a buried carboxyl group, with a shift of 0.8 · 0.5, and one that
+/// points away.
 #[test]
 fn carbonyls_that_point_to_buried_acids_raise_their_pka() {
     let carbonyl = |oxygen: f64, carbon: f64| Link {
@@ -200,8 +205,8 @@ fn the_order_of_pkas_decides_about_the_signs() {
     assert_eq!(exchange([-1.0, 1.0], [4.0, 10.0]), shift([-0.5, 0.5], [-1.0, 1.0]));
 }
 
-/// Two coupled acids, of which the first has the higher pKa; and an acid whose pKa, 12, remains above that of a base,
-/// 5, so that they do not interact.
+/// Tests two coupled acids, of which the first has the higher pKa, and an acid whose pKa, 12, remains above that of a
+/// base, 5, so that they do not interact.
 #[test]
 fn coupled_groups_are_iterated() {
     let of = |kind, ionizable| group(kind, Some(ionizable), &[heavy(along_x(0.0))]);
@@ -245,8 +250,8 @@ fn bonds_are_counted_along_the_shortest_path() {
     );
 }
 
-/// pKa values of PROPKA 3.5.1 for the villin headpiece. PROPKA prints two digits, and places hydrogens with slightly
-/// other bond lengths and angles.
+/// Compares pKa values of the villin headpiece with PROPKA 3.5.1. PROPKA prints two digits, and places hydrogens with
+/// slightly different bond lengths and angles.
 #[test]
 fn villin_has_the_pkas_of_propka() {
     const OFF: f64 = 0.03;

@@ -1,9 +1,9 @@
 //! A lipid bilayer around a solute, in a rectangular cell.
 //!
 //! The z axis is the normal of the bilayer, and its middle is at z = 0, as in files of the database OPM. Copies of an
-//! equilibrated patch fill the cell along x and y, so that lipids meet periodic images as in the patch. At least twice
-//! the padding is between the solute and its images. Along z the cell ends at the padding from the outermost atoms of
-//! lipids and solute. [`place`] says which lipids are removed.
+//! equilibrated patch fill the cell along x and y, so that lipids meet periodic images as in the patch. The distance
+//! between the solute and its images is at least twice the padding. Along z the cell extends beyond the outermost atoms
+//! of lipids and solute by the padding. Module [`place`] defines which lipids are removed.
 //!
 //! Water is kept out of the hydrocarbon core, |z| below the mean height of the carbonyl carbons, except in pores of the
 //! solute ([`section`]).
@@ -24,10 +24,10 @@ pub use patch::{Patch, lipid_names};
 use place::{Lattice, Obstacles, Removed};
 use section::Sections;
 
-/// Smallest padding, nm. The layer of water between a bilayer and its image is twice as thick, room for the hydration
-/// of the head groups on both sides.
+/// Smallest padding, nm. The water layer between a bilayer and its image is twice as thick, which suffices to hydrate
+/// the head groups on both sides.
 const SMALLEST_PADDING: f64 = 0.5;
-/// Largest area of a bilayer, nm². It has about 30,000 lipids.
+/// Largest area of a bilayer, nm². Such a bilayer has about 30,000 lipids.
 const LARGEST_AREA: f64 = 1e4;
 
 /// An atom of the solute.
@@ -37,20 +37,20 @@ pub struct Embedded {
     pub position: Vec3,
     /// atomic number; 0 for a virtual site
     pub element: u8,
-    /// whether the atom belongs to a water, which takes no part in cross-sections
+    /// whether the atom belongs to a water; waters do not count for cross-sections
     pub is_water: bool,
 }
 
 /// Numbers of lipids in a leaflet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Leaflet {
-    /// lipids that are left
+    /// number of lipids that remain
     pub lipids: usize,
-    /// lipids that were removed because they clash with the solute
+    /// number of lipids that were removed because they clash with the solute
     pub clashing: usize,
-    /// lipids that were removed from pores of the solute
+    /// number of lipids that were removed from pores of the solute
     pub enclosed: usize,
-    /// lipids that were removed because the other leaflet had lost more area
+    /// number of lipids that were removed because the other leaflet had lost more area
     pub balanced: usize,
     /// mean cross-section of the solute in the hydrocarbon core of the leaflet, nm²
     pub solute_area: f64,
@@ -62,7 +62,7 @@ pub struct Bilayer {
     pub cell: PeriodicCell,
     /// translation of the solute into the cell, nm
     pub shift: Vec3,
-    /// positions (nm) of the atoms of each lipid in the cell, those of the upper leaflet first
+    /// positions (nm) in the cell, `[lipid][atom]`, lipids of the upper leaflet first
     pub lipids: Vec<Vec<Vec3>>,
     /// the upper and the lower leaflet
     pub leaflets: [Leaflet; 2],
@@ -136,7 +136,7 @@ impl Bilayer {
     }
 }
 
-/// Obstacles of the solute in the cell, and its areas (nm²) in the upper and the lower leaflet.
+/// Returns the obstacles that the solute forms in the cell, and its areas (nm²) in the upper and the lower leaflet.
 fn obstacles(cell: &PeriodicCell, solute: &[Embedded], shift: Vec3, [core, reach]: [f64; 2]) -> (Obstacles, [f64; 2]) {
     let real = || solute.iter().filter(|atom| atom.element > 0);
     let heavy: Vec<Vec3> = real().filter(|atom| atom.element > 1).map(|atom| atom.position + shift).collect();

@@ -1,7 +1,7 @@
 //! Equilibrated patches of lipid bilayers.
 //!
-//! A patch is periodic along x and y. It has as many lipids in one leaflet as in the other, whole molecules, and no
-//! water. `data/lipids.py` makes the files from those of OpenMM and describes them.
+//! A patch is periodic along x and y. Both of its leaflets have the same number of lipids. Its molecules are whole, and
+//! it has no water. `data/lipids.py` makes the files from those of OpenMM and describes their format.
 
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use md_engine::vec3::{Vec3, vec3};
 
 use crate::structure::Atom;
 
-/// Files of the patches, compressed with xz, by the name of the lipid in force fields.
+/// Files of the patches, compressed with xz, by the residue name of the lipid in force fields.
 const PACKED: [(&str, &[u8]); 6] = [
     ("POPC", include_bytes!("../../data/lipids/POPC.txt.xz")),
     ("POPE", include_bytes!("../../data/lipids/POPE.txt.xz")),
@@ -19,14 +19,14 @@ const PACKED: [(&str, &[u8]); 6] = [
     ("DMPC", include_bytes!("../../data/lipids/DMPC.txt.xz")),
     ("DOPC", include_bytes!("../../data/lipids/DOPC.txt.xz")),
 ];
-/// Length of a unit of the files, nm.
+/// Unit of length in the files, nm.
 const UNIT: f64 = 1e-3;
-/// Name of the phosphorus atom, by which the leaflets are told apart.
+/// Name of the phosphorus atom, whose position determines the leaflet of a lipid.
 const PHOSPHORUS: &str = "P";
-/// Names of the carbonyl carbons of the two chains, which bound the hydrocarbon core.
+/// Names of the carbonyl carbons of the two chains, where the hydrocarbon core ends.
 const CARBONYLS: [&str; 2] = ["C21", "C31"];
 
-/// Names of the lipids of which there are patches.
+/// Names of the lipids for which there are patches.
 pub fn lipid_names() -> impl Iterator<Item = &'static str> {
     PACKED.iter().map(|(name, _)| *name)
 }
@@ -38,11 +38,11 @@ pub struct Patch {
     pub name: &'static str,
     /// edges along x and y, nm
     pub edges: [f64; 2],
-    /// atoms of a lipid
+    /// atoms of one lipid
     pub atoms: Vec<Atom>,
-    /// bonds of a lipid
+    /// bonds of one lipid, as pairs of atom indices
     pub bonds: Vec<[u32; 2]>,
-    /// positions (nm) of the atoms of each lipid
+    /// positions (nm), `[lipid][atom]`
     pub lipids: Vec<Vec<Vec3>>,
 }
 
@@ -60,7 +60,7 @@ impl Patch {
         Self::parse(name, &text).ok_or_else(damaged)
     }
 
-    /// Reads the text of a file; `None` if it is damaged.
+    /// Parses the text of a file; `None` if it is damaged.
     fn parse(name: &'static str, text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let mut head = lines.next()?.split(' ');
@@ -92,12 +92,13 @@ impl Patch {
         Some(Patch { name, edges, atoms, bonds, lipids })
     }
 
-    /// Number of the atom with this name; atom 0 if there is none.
+    /// Index of the atom with this name; 0 if there is none.
     fn atom(&self, name: &str) -> usize {
         self.atoms.iter().position(|atom| atom.name == name).unwrap_or_default()
     }
 
-    /// Whether each lipid is in the upper leaflet: its phosphorus atom is above the middle.
+    /// Returns for each lipid whether it is in the upper leaflet, with its phosphorus atom above the middle of the
+    /// bilayer.
     pub(super) fn is_upper(&self) -> Vec<bool> {
         let phosphorus = self.atom(PHOSPHORUS);
         self.lipids.iter().map(|lipid| lipid[phosphorus].z > 0.0).collect()
@@ -108,19 +109,20 @@ impl Patch {
         2.0 * self.edges[0] * self.edges[1] / self.lipids.len() as f64
     }
 
-    /// Half of the thickness of the hydrocarbon core, nm: mean distance of the carbonyl carbons from the middle.
+    /// Half of the thickness of the hydrocarbon core, nm: mean distance of the carbonyl carbons from the middle of the
+    /// bilayer.
     pub fn core(&self) -> f64 {
         let carbons = CARBONYLS.map(|name| self.atom(name));
         let heights = self.lipids.iter().flat_map(|lipid| carbons.map(|atom| lipid[atom].z.abs()));
         heights.sum::<f64>() / (carbons.len() * self.lipids.len()) as f64
     }
 
-    /// Largest distance (nm) of an atom from the middle.
+    /// Largest distance (nm) of an atom from the middle of the bilayer.
     pub(super) fn reach(&self) -> f64 {
         self.lipids.iter().flatten().map(|site| site.z.abs()).fold(0.0, f64::max)
     }
 
-    /// Whether each atom is not a hydrogen.
+    /// Returns for each atom of a lipid whether it is heavy, that is, not a hydrogen.
     pub(super) fn heavy(&self) -> Vec<bool> {
         self.atoms.iter().map(|atom| atom.element > 1).collect()
     }
@@ -132,7 +134,7 @@ mod tests {
     use crate::solvent::grid::Grid;
     use md_engine::cell::PeriodicCell;
 
-    /// Edges, and number of atoms of a lipid, in the files of OpenMM 8.6.1: the records CRYST1 and HETATM.
+    /// Edges (nm), and number of atoms of a lipid, in the CRYST1 and HETATM records of the files of OpenMM 8.6.1.
     const OF_OPENMM: [(&str, [f64; 2], usize); 6] = [
         ("POPC", [6.3701, 6.6874], 134),
         ("POPE", [6.1498, 5.8651], 125),
@@ -175,8 +177,8 @@ mod tests {
         }
     }
 
-    /// Natural phospholipids have the configuration R at C2 of the glycerol: O21 ranks before C1, C1 before C3, and C3
-    /// before the hydrogen, which follows from the rules of Cahn, Ingold and Prelog.
+    /// Tests the configuration R at C2 of the glycerol, which natural phospholipids have. By the rules of Cahn, Ingold
+    /// and Prelog, O21 ranks before C1, C1 before C3, and C3 before the hydrogen.
     #[test]
     fn lipids_have_the_natural_configuration() {
         for name in lipid_names() {

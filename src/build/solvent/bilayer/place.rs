@@ -1,8 +1,9 @@
-//! The place of a patch around a solute: the shift and turn at which fewest lipids are removed.
+//! Placement of a bilayer patch around a solute: the shift and rotation at which the fewest lipids are removed.
 //!
-//! A lipid is removed if it clashes with the solute, or if more of its atoms are in enclosed places of the solute's
-//! cross-sections than in open ones. Then lipids of one leaflet that are nearest to the solute are removed, until the
-//! area of the lipids and of the solute is the same in both leaflets, to half a lipid.
+//! A lipid is removed if it clashes with the solute, or if more of its atoms are in enclosed regions of the solute's
+//! cross-sections than in open regions. Then lipids are removed from the leaflet with the larger area, the nearest to
+//! the solute first, until the sum of the areas of lipids and solute is the same in both leaflets, to within half a
+//! lipid.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::vec3::{Vec3, vec3};
@@ -19,15 +20,16 @@ pub(super) const HEAVY_APART: f64 = 0.2;
 /// Smallest distance (nm) between any atoms of a lipid and of the solute. Minimisations separate atoms that are farther
 /// apart.
 pub(super) const ATOMS_APART: f64 = 0.1;
-/// Shifts of the patch along each edge that are tried, each without and with a half turn about the normal.
+/// Number of shifts of the patch along each edge that are tried, each with and without a rotation by 180° about the
+/// normal.
 const SHIFTS: usize = 8;
-/// Range (nm) in which the lipid nearest to the solute is searched first; doubled until one is found.
+/// Range (nm) of the first search for the lipid nearest to the solute. The range is doubled until a lipid is found.
 const FIRST_RANGE: f64 = 0.5;
 
-/// Obstacles for lipids.
+/// Solute atoms and cross-sections that exclude lipids.
 pub(super) struct Obstacles {
     cell: PeriodicCell,
-    /// lowest and highest corner (nm) of the box outside of which nothing clashes and nothing is enclosed
+    /// lowest and highest corner (nm) of a box; lipid atoms outside of the box do not clash with the solute
     bounds: [Vec3; 2],
     heavy: Grid,
     all: Grid,
@@ -35,7 +37,8 @@ pub(super) struct Obstacles {
 }
 
 impl Obstacles {
-    /// Obstacles with the positions (nm) of heavy atoms and of all atoms.
+    /// Makes obstacles from the positions (nm) of the heavy atoms and of all atoms of the solute, and its
+    /// cross-sections.
     pub(super) fn new(cell: &PeriodicCell, heavy: &[Vec3], all: &[Vec3], sections: Sections) -> Self {
         let [low, high] = bounds(all).unwrap_or_default();
         Self {
@@ -47,7 +50,7 @@ impl Obstacles {
         }
     }
 
-    /// Reason for which a lipid is removed, if there is one.
+    /// Returns the reason why a lipid must be removed; `None` if it can stay.
     fn reason(&self, lipid: &[Vec3], is_heavy: &[bool]) -> Option<Removed> {
         let [low, high] = self.bounds.map(Vec3::to_array);
         let is_near = |site: &Vec3| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&site.to_array()[axis]));
@@ -64,7 +67,8 @@ impl Obstacles {
         (count(Place::Enclosed) > count(Place::Open)).then_some(Removed::Pore)
     }
 
-    /// Distance (nm) of the nearest heavy atom of the solute; infinite without one within `limit` (nm).
+    /// Distance (nm) between the heavy atoms of a lipid and the nearest heavy atom of the solute; infinite if none is
+    /// within `limit` (nm).
     fn distance(&self, lipid: &[Vec3], is_heavy: &[bool], limit: f64) -> f64 {
         let mut range = FIRST_RANGE;
         loop {
@@ -88,9 +92,9 @@ impl Obstacles {
 pub(super) enum Removed {
     /// clash with the solute
     Clash,
-    /// place in a pore of the solute
+    /// location in a pore of the solute
     Pore,
-    /// more area lost in the other leaflet
+    /// larger loss of area in the other leaflet
     Balance,
 }
 
@@ -98,13 +102,13 @@ pub(super) enum Removed {
 pub(super) struct Lattice<'a> {
     pub(super) cell: &'a PeriodicCell,
     pub(super) patch: &'a Patch,
-    /// numbers of copies along x and y
+    /// numbers of copies of the patch along x and y
     pub(super) copies: [usize; 2],
     /// height of the middle of the bilayer in the cell, nm
     pub(super) middle: f64,
 }
 
-/// A bilayer around the solute: all lipids, with what is removed.
+/// A bilayer around the solute: all lipids, with the reasons why some are removed.
 pub(super) struct Layout {
     pub(super) lipids: Vec<Vec<Vec3>>,
     pub(super) is_upper: Vec<bool>,
@@ -112,7 +116,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Number of lipids of a leaflet that are left.
+    /// Number of lipids that remain in a leaflet.
     pub(super) fn left(&self, upper: bool) -> usize {
         let kept = self.is_upper.iter().zip(&self.removed);
         kept.filter(|(is_upper, removed)| **is_upper == upper && removed.is_none()).count()
@@ -128,14 +132,16 @@ impl Layout {
         self.removed.iter().flatten().count()
     }
 
-    /// Number of lipids that the upper leaflet has too many, if it is to have `excess` more than the lower.
+    /// Number of lipids that must be removed from the upper leaflet so that it has `excess` more than the lower;
+    /// negative if lipids must be removed from the lower leaflet.
     fn surplus(&self, excess: i64) -> i64 {
         self.left(true) as i64 - self.left(false) as i64 - excess
     }
 }
 
 impl Lattice<'_> {
-    /// Copies of the patch, shifted by fractions of its edges. Turned patches are rotated by 180° about the normal.
+    /// Returns the lipids of all copies of the patch, shifted by fractions of its edges, and whether each is in the
+    /// upper leaflet. If `turned`, the patch is rotated by 180° about the normal.
     fn lipids(&self, shift: [f64; 2], turned: bool) -> (Vec<Vec<Vec3>>, Vec<bool>) {
         let sign = if turned { -1.0 } else { 1.0 };
         let [a, b] = self.patch.edges;
@@ -159,8 +165,8 @@ impl Lattice<'_> {
         lipid
     }
 
-    /// Finds the shift and turn at which fewest lipids are removed; of equal ones the first. `excess` is the number of
-    /// lipids that the upper leaflet is to have more than the lower.
+    /// Finds the shift and rotation at which the fewest lipids are removed; the first of several. `excess` is the
+    /// number of lipids that the upper leaflet must have more than the lower.
     pub(super) fn best(&self, obstacles: &Obstacles, excess: i64) -> Layout {
         let fraction = |index: usize| index as f64 / SHIFTS as f64;
         let removed = |layout: &Layout| layout.total() as u64 + layout.surplus(excess).unsigned_abs();
@@ -183,7 +189,7 @@ impl Lattice<'_> {
         Layout { lipids, is_upper, removed }
     }
 
-    /// Removes lipids of the leaflet that has too many, the nearest to the solute first.
+    /// Removes lipids from the leaflet that has too many, the nearest to the solute first.
     fn balance(&self, layout: &mut Layout, obstacles: &Obstacles, excess: i64) {
         let surplus = layout.surplus(excess);
         if surplus == 0 {

@@ -1,36 +1,37 @@
-//! Cross-sections of a solute that spans a bilayer: the area that it takes from the lipids, and its pores.
+//! Cross-sections of a solute that spans a bilayer: the area that the solute excludes lipids from, and its pores.
 //!
-//! A sphere of [`PROBE`] nm, the radius of a hydrocarbon chain, is rolled around the van-der-Waals spheres of the
-//! solute in slices at constant z. In each slice the places of its center are open if a path in the slice leads there
-//! from outside, enclosed if no path does, and otherwise blocked by the solute. What the probe covers from enclosed
-//! places is a pore. What it cannot cover from open places is the area that lipids lose, pores included.
+//! A spherical probe with a radius of [`PROBE`] nm, that of a hydrocarbon chain, is rolled around the van-der-Waals
+//! spheres of the solute in slices at constant z. In each slice a position of the center of the probe is blocked if the
+//! probe overlaps with the solute. Of the other positions, those that a path in the slice connects to the outside are
+//! open, and the rest are enclosed. The region that the probe covers from enclosed positions is a pore. The region that
+//! it cannot cover from open positions is the area that lipids lose, pores included.
 
 use md_engine::vec3::{Vec3, vec3};
 
 use super::super::extent;
 
-/// Radius (nm) of the probe: half of the distance 0.4 nm of hydrocarbon chains that touch, twice the van-der-Waals
-/// radius of a methylene group (A. Bondi, J. Phys. Chem. 68, 441 (1964), doi:10.1021/j100785a001).
+/// Radius (nm) of the probe: half of the distance of 0.4 nm between hydrocarbon chains in contact, which is twice the
+/// van-der-Waals radius of a methylene group (A. Bondi, J. Phys. Chem. 68, 441 (1964), doi:10.1021/j100785a001).
 const PROBE: f64 = 0.2;
-/// Distance between the centers of slices, nm: half of the probe's radius.
+/// Distance (nm) between the centers of slices: half of the probe's radius.
 const THICKNESS: f64 = 0.1;
-/// Edge of the square pixels of a slice, nm: a quarter of the probe's radius.
+/// Edge (nm) of the square pixels of a slice: a quarter of the probe's radius.
 const PIXEL: f64 = 0.05;
-/// Number of pixels around the solute that are always open.
+/// Width, in pixels, of the rim around the solute, which is always open.
 const RIM: usize = 2;
 
-/// Kind of place in a slice for the center of the probe.
+/// Kind of a position of the center of the probe in a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// reached from outside
+    /// connected to the outside
     Open,
-    /// within the probe's radius of the solute
+    /// nearer to the solute than the probe's radius
     Blocked,
-    /// free, but not reached from outside
+    /// not blocked, but not connected to the outside
     Enclosed,
 }
 
-/// A slice: pixels row by row along x.
+/// A slice, whose pixels are stored row by row along x.
 struct Slice {
     places: Vec<Place>,
     is_pore: Vec<bool>,
@@ -38,17 +39,17 @@ struct Slice {
     area: f64,
 }
 
-/// Slices of a solute.
+/// All slices of a solute.
 pub(super) struct Sections {
     /// x and y of the first pixel and lowest z of the first slice, nm
     origin: Vec3,
-    /// pixels along x and y
+    /// number of pixels along x and y
     counts: [usize; 2],
     slices: Vec<Slice>,
 }
 
 impl Sections {
-    /// Slices between the heights `low` and `high` (nm) of spheres with centers and radii (nm).
+    /// Computes the slices of spheres with centers and radii (nm), between the heights `low` and `high` (nm).
     pub(super) fn new(spheres: &[(Vec3, f64)], [low, high]: [f64; 2]) -> Self {
         let corners: Vec<Vec3> = spheres.iter().flat_map(|&(p, r)| [p - Vec3::splat(r), p + Vec3::splat(r)]).collect();
         let [first, last] = extent::bounds(&corners).unwrap_or_default();
@@ -67,7 +68,7 @@ impl Sections {
         self.origin.z + (index as f64 + 0.5) * THICKNESS
     }
 
-    /// Calls `found` with the pixels whose centers are within a distance (nm) of a point.
+    /// Calls `found` with the index of each pixel whose center is within a distance (nm) of a point.
     fn for_each_within(&self, [x, y]: [f64; 2], distance: f64, mut found: impl FnMut(usize)) {
         let range = |center: f64, origin: f64, count: usize| {
             let pixel = |v: f64| ((v - origin) / PIXEL).floor().clamp(0.0, count as f64 - 1.0) as usize;
@@ -93,7 +94,7 @@ impl Sections {
                 self.for_each_within([center.x, center.y], square.sqrt(), |pixel| places[pixel] = Place::Blocked);
             }
         }
-        // the rim is free; from there all neighbours that are free are open
+        // flood fill: the rim is open, and so are all unblocked pixels that neighbours connect to it
         let mut pending = vec![0];
         while let Some(pixel) = pending.pop() {
             if places[pixel] != Place::Enclosed {
@@ -110,7 +111,8 @@ impl Sections {
         Slice { places, is_pore, area }
     }
 
-    /// Pixels that the probe covers from places of a kind. Only places at the edge of their kind need a circle.
+    /// Returns for each pixel whether the probe covers it from a position of the given kind. Only positions at the
+    /// border of a region of this kind need a circle.
     fn covered(&self, places: &[Place], kind: Place) -> Vec<bool> {
         let [width, rows] = self.counts;
         let mut covered: Vec<bool> = places.iter().map(|&place| place == kind).collect();
@@ -127,7 +129,7 @@ impl Sections {
         covered
     }
 
-    /// Slice and pixel of a point; `None` outside of all slices.
+    /// Returns the slice and the pixel of a point; `None` outside of all slices.
     fn at(&self, point: Vec3) -> Option<(&Slice, usize)> {
         let s = point - self.origin;
         let index = |length: f64, unit: f64| (length >= 0.0).then_some((length / unit) as usize);
@@ -136,7 +138,7 @@ impl Sections {
         (i < self.counts[0] && j < self.counts[1]).then_some((slice, j * self.counts[0] + i))
     }
 
-    /// Kind of a point; points outside of all slices are open.
+    /// Returns the kind of a point; points outside of all slices are open.
     pub(super) fn place(&self, point: Vec3) -> Place {
         self.at(point).map_or(Place::Open, |(slice, pixel)| slice.places[pixel])
     }
@@ -159,13 +161,13 @@ mod tests {
     use super::*;
     use std::f64::consts::PI;
 
-    /// Rods parallel to z with the given axes and radius, 2 nm long, made of spheres that are 0.02 nm apart.
+    /// Returns rods parallel to z, 2 nm long, with the given axes and radius, made of spheres that are 0.02 nm apart.
     fn rods(axes: &[[f64; 2]], radius: f64) -> Vec<(Vec3, f64)> {
         let along = |&[x, y]: &[f64; 2]| (-60..60).map(move |k| (vec3(x, y, 0.02 * f64::from(k)), radius));
         axes.iter().flat_map(along).collect()
     }
 
-    /// Axes of `count` rods on a circle around (3, −2).
+    /// Returns the axes of `count` rods on a circle around (3, −2).
     fn ring(count: u32, radius: f64) -> Vec<[f64; 2]> {
         let angles = (0..count).map(|k| 2.0 * PI * f64::from(k) / f64::from(count));
         angles.map(|angle| [3.0 + radius * angle.cos(), -2.0 + radius * angle.sin()]).collect()
@@ -176,7 +178,8 @@ mod tests {
         for radius in [0.2, 0.5, 1.3] {
             let sections = Sections::new(&rods(&[[0.7, -4.0]], radius), [-1.0, 1.0]);
             let area = sections.mean_area([-0.8, 0.8]);
-            // the boundary of the area passes through pixels, each of which counts in whole or not at all
+            // the tolerance is half of the pixels on the boundary of the area, each of which counts completely or not
+            // at all
             let tolerance = 2.0 * PI * radius * PIXEL * 0.5;
             assert!((area - PI * radius * radius).abs() < tolerance, "{radius} {area}");
             assert_eq!(sections.place(vec3(0.7, -4.0, 0.0)), Place::Blocked);
@@ -185,10 +188,10 @@ mod tests {
         }
     }
 
-    /// The axes of two rods of radius r are d apart. A probe of radius p touches both rods if its center is at the
-    /// height h = √((r + p)² − d²/4) above the line between the axes. The groove on this side has the area of the
-    /// triangle of the three centers, d h/2, less two sectors r²α/2 of the rods and one sector p²(π − 2α)/2 of the
-    /// probe, with tan α = 2h/d.
+    /// Tests the area between two rods of radius r whose axes are d apart. A probe of radius p touches both rods if its
+    /// center is at the height h = √((r + p)² − d²/4) above the line between the axes. The groove on this side has the
+    /// area of the triangle of the three centers, d h/2, less two sectors r²α/2 of the rods and one sector p²(π − 2α)/2
+    /// of the probe, with tan α = 2h/d.
     #[test]
     fn the_groove_between_two_rods_is_rounded_by_the_probe() {
         let (radius, apart) = (0.4f64, 0.9f64);
@@ -208,7 +211,8 @@ mod tests {
         let middle = vec3(3.0, -2.0, 0.0);
         assert!(sections.place(middle) == Place::Enclosed && sections.is_pore(middle));
         assert!(sections.is_pore(middle + vec3(0.9, 0.0, 0.0)) && !sections.is_pore(middle + vec3(1.2, 0.0, 0.0)));
-        // rods that are 0.62 nm apart leave no gap for a probe of 0.4 nm: the disk within the outer rim is lost
+        // rods that are 0.62 nm apart leave no gap for a probe with a diameter of 0.4 nm, so lipids lose the whole disk
+        // within the outer rim
         let area = sections.mean_area([-0.8, 0.8]);
         assert!(area > PI * 1.2 * 1.2 && area < PI * 1.4 * 1.4, "{area}");
         let broken = Sections::new(&rods(&closed[1..], 0.2), [-1.0, 1.0]);
@@ -220,7 +224,7 @@ mod tests {
     fn nothing_has_no_area() {
         let sections = Sections::new(&[], [-1.0, 1.0]);
         assert_eq!((sections.mean_area([-1.0, 1.0]), sections.place(Vec3::ZERO)), (0.0, Place::Open));
-        // a solute beyond the slices
+        // a solute outside of all slices
         let sections = Sections::new(&[(vec3(0.0, 0.0, 5.0), 0.2)], [-1.0, 1.0]);
         assert_eq!(sections.mean_area([-1.0, 1.0]), 0.0);
     }

@@ -1,4 +1,4 @@
-//! Bilayers around rods, rings and cones of carbon atoms.
+//! Tests of bilayers around rods, rings and cones of carbon atoms.
 
 use std::f64::consts::PI;
 
@@ -7,7 +7,8 @@ use super::*;
 /// Van-der-Waals radius of carbon (Bondi), nm.
 const CARBON: f64 = 0.17;
 
-/// A wall of carbon atoms at z from −2.5 to 2.5 nm: in each layer a ring whose radius depends on z, filled or hollow.
+/// Returns a wall of carbon atoms at z from −2.5 to 2.5 nm. Each layer is a ring, or a filled disk, whose radius
+/// depends on z.
 fn wall(radius: impl Fn(f64) -> f64, filled: bool) -> Vec<Embedded> {
     let mut atoms = vec![];
     for layer in 0..=25 {
@@ -64,7 +65,7 @@ fn a_rod_removes_about_its_area_from_both_leaflets() {
         assert!((leaflet.solute_area - area).abs() < 0.1, "{leaflet:?} {area}");
         let removed = leaflet.clashing + leaflet.enclosed + leaflet.balanced;
         assert_eq!(leaflet.lipids + removed, 64);
-        // the rod takes the area of one lipid; a chain of a neighbour may be in its way
+        // the rod has the area of one lipid, and the chain of a neighbouring lipid may overlap with it
         assert!((1..=4).contains(&removed), "{leaflet:?}");
     }
     assert_eq!(made.leaflets[0].lipids, made.leaflets[1].lipids);
@@ -102,7 +103,7 @@ fn pores_have_water_and_no_lipids() {
     let carbons = made.lipids.iter().flatten().filter(|p| (p.z - axis.z).abs() < made.core);
     let inside = carbons.filter(|&&p| from_axis(p) < 2.0).count();
     assert_eq!(inside, 0);
-    // water is in the pore and beyond the hydrocarbon core, but not among the chains
+    // water is allowed in the pore and beyond the hydrocarbon core, but not among the hydrocarbon chains
     let at = |x: f64, z: f64| made.admits_water(axis + vec3(x, 0.0, z));
     assert!(at(0.0, 0.0) && at(1.5, 1.0) && at(2.6, made.core + 0.1) && at(-2.6, -made.core - 0.1));
     assert!(!at(2.6, 0.0) && !at(-2.6, -1.0) && !at(2.0, 0.5));
@@ -117,7 +118,7 @@ fn large_solutes_get_several_patches() {
     for leaflet in made.leaflets {
         let left = a * b - PI * (radius + CARBON).powi(2);
         let missing = left - leaflet.lipids as f64 * area;
-        // whole lipids are removed, which leaves a gap narrower than a lipid around the wall
+        // removing whole lipids leaves a gap around the wall that is narrower than a lipid
         let gap = 2.0 * PI * (radius + CARBON) * f64::sqrt(area);
         assert!((0.0..gap).contains(&missing), "{missing} {gap}");
     }
