@@ -250,6 +250,22 @@ fn the_effective_configuration_spells_out_defaults() {
 }
 
 #[test]
+fn replicas_with_states_have_settings_of_their_own() {
+    let stage = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\n\
+                 thermostat = { temperature = \"300 K\" }\n";
+    let ensemble = "[ensemble]\nranks_per_replica = 3\ntemperature = [\"300 K\", \"310 K\"]\nexchange = { every = \"5 steps\" }\n\
+                    replica = [{}, { name = \"b\", set = { \"system.coordinates\" = \"b.rst7\" } }]\n";
+    let found = parse(&format!("{SYSTEM}{stage}{ensemble}")).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let found = found.ensemble.unwrap();
+    assert_eq!((found.ranks_per_replica, found.is_exchange()), (3, true));
+    let [first, second] = &found.replicas[..] else { panic!("two replicas") };
+    assert_eq!((first.name.as_str(), second.name.as_str()), ("replica-1", "b"));
+    assert_eq!(second.description, "310 K, system.coordinates = \"b.rst7\", seed 2");
+    let keys: Vec<&str> = second.overrides.iter().map(|setting| setting.key.as_str()).collect();
+    assert_eq!(keys, ["stage.a.thermostat.temperature", "system.coordinates", "run.seed", "output.directory"]);
+}
+
+#[test]
 fn a_plan_survives_storage() {
     let plan = plan(EVERYTHING);
     let bytes = postcard::to_allocvec(&plan).unwrap();

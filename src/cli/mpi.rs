@@ -6,7 +6,7 @@ use mpi::Threading;
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::point_to_point::{MatchedReceiveVec, Source, send_receive_into};
-use mpi::topology::SimpleCommunicator;
+use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,18 +16,17 @@ pub(super) fn start() -> Result<Ranks> {
     Ok(Ranks::over(library.rank(), library.count(), Arc::new(library)))
 }
 
-/// MPI communicator of all ranks. A mutex allows only one thread at a time to call the MPI library.
-struct Library(Mutex<World>);
-
-struct World {
+/// MPI communicator. A mutex allows only one thread at a time to call the MPI library, whatever the communicator.
+struct Library {
     communicator: SimpleCommunicator,
-    /// MPI environment, which finalises MPI when dropped
-    _universe: Universe,
+    environment: Arc<Mutex<Universe>>,
 }
 
 // SAFETY: MPI handles may be used by any thread, one thread at a time, if the library provides
 // `Threading::Serialized`. `start` requests this level, and the mutex admits one thread at a time.
-unsafe impl Send for World {}
+unsafe impl Send for Library {}
+// SAFETY: as above
+unsafe impl Sync for Library {}
 
 impl Library {
     fn start() -> Result<Self> {
@@ -36,29 +35,33 @@ impl Library {
         if provided < Threading::Serialized {
             return Err(Error::Device("this MPI library does not support programs with threads".into()));
         }
-        Ok(Library(Mutex::new(World { communicator: universe.world(), _universe: universe })))
+        Ok(Library { communicator: universe.world(), environment: Arc::new(Mutex::new(universe)) })
     }
 
     fn rank(&self) -> usize {
-        number(self.world().communicator.rank())
+        let _turn = self.turn();
+        number(self.communicator.rank())
     }
 
     fn count(&self) -> usize {
-        number(self.world().communicator.size())
+        let _turn = self.turn();
+        number(self.communicator.size())
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until no other thread calls the MPI library.
+    fn turn(&self) -> MutexGuard<'_, Universe> {
+        self.environment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Network for Library {
     fn barrier(&self) {
-        self.world().communicator.barrier();
+        let _turn = self.turn();
+        self.communicator.barrier();
     }
 
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
-        let World { communicator, .. } = &*self.world();
+        let (_turn, communicator) = (self.turn(), &self.communicator);
         let mut lengths = vec![0; number(communicator.size())];
         communicator.all_gather_into(&count(own.len()), &mut lengths);
         let mut starts = vec![0; lengths.len()];
@@ -76,31 +79,44 @@ impl Network for Library {
     }
 
     fn send(&self, to: usize, bytes: &[u8]) {
-        self.world().communicator.process_at_rank(count(to)).send(bytes);
+        let _turn = self.turn();
+        self.communicator.process_at_rank(count(to)).send(bytes);
     }
 
     fn receive(&self) -> Option<(usize, Vec<u8>)> {
-        let World { communicator, .. } = &*self.world();
-        let (bytes, status) = communicator.any_process().immediate_matched_probe()?.matched_receive_vec();
+        let _turn = self.turn();
+        let (bytes, status) = self.communicator.any_process().immediate_matched_probe()?.matched_receive_vec();
         Some((number(status.source_rank()), bytes))
     }
 
     fn receive_from(&self, from: usize) -> Vec<u8> {
-        self.world().communicator.process_at_rank(count(from)).receive_vec().0
+        let _turn = self.turn();
+        self.communicator.process_at_rank(count(from)).receive_vec().0
     }
 
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
-        let World { communicator, .. } = &*self.world();
-        let [to, from] = [to, from].map(|rank| communicator.process_at_rank(count(rank)));
+        let _turn = self.turn();
+        let [to, from] = [to, from].map(|rank| self.communicator.process_at_rank(count(rank)));
         send_receive_into(bytes, &to, received, &from);
+    }
+
+    fn split(&self, group: usize) -> Arc<dyn Network> {
+        let _turn = self.turn();
+        let communicator = self.communicator.split_by_color(Color::with_value(count(group)));
+        let communicator = communicator.expect("every rank has a group");
+        Arc::new(Library { communicator, environment: Arc::clone(&self.environment) })
+    }
+
+    fn abort(&self) -> ! {
+        self.communicator.abort(i32::from(Error::Internal(String::new()).exit_code()))
     }
 }
 
-impl Drop for World {
+impl Drop for Library {
     /// Aborts all ranks if this rank panics, because MPI can be finalised only by all ranks together.
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.communicator.abort(i32::from(Error::Internal(String::new()).exit_code()));
+            self.abort();
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::observe::progress::{duration, three_digits};
 use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
 use crate::ranks::Ranks;
 use crate::run::{
-    Engine, Plan, ReplicaJob, ReplicaPlacement, Start, estimated_acceptances, preflight, processors, warnings,
+    Engine, Plan, ReplicaJob, ReplicaPlacement, Sharing, Start, estimated_acceptances, preflight, processors, warnings,
 };
 
 /// Replicas of an input file, after reading and checks.
@@ -32,7 +32,12 @@ impl<'a> Replicas<'a> {
     /// every rank has read from `input` with `options`. Errors name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
         let Some(ensemble) = &shared.ensemble else { return Ok(None) };
-        let spread = ReplicaPlacement::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
+        let sharing = Sharing {
+            at_once: ensemble.at_once,
+            ranks_per_replica: ensemble.ranks_per_replica,
+            is_exchange: ensemble.is_exchange(),
+        };
+        let spread = ReplicaPlacement::new(&shared.plan, sharing, ensemble.replicas.len(), ranks)?;
         let replicas = ranks.agree(Self::spread(input, options, ensemble, spread))?;
         let mut starts: Vec<&Arc<Start>> = replicas.starts.iter().collect();
         starts.dedup_by(|a, b| Arc::ptr_eq(a, b));

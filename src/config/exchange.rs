@@ -1,7 +1,7 @@
 //! Settings of `ensemble.exchange`: checks of the requirements of replica exchange, and the thermodynamic states.
 
 use super::dynamics::WHOLE_STEPS;
-use super::replicas::constant;
+use super::state_lists::constant;
 use super::value::{Table, report};
 use crate::ensemble::barostat::Barostat;
 use crate::ensemble::exchange::{Conditions, Exchange};
@@ -17,7 +17,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     let mut wrong = |what: &str, help: &str| {
         report(problems, table, "exchange", format!("ensemble.exchange: {what}"), help);
     };
-    if ["replicas", "replica"].into_iter().any(|name| table.is_given(name)) {
+    if !["temperature", "pressure", "solute_temperature"].into_iter().any(|name| table.is_given(name)) {
         wrong("replica exchange needs a list of states", "write temperature = [\"300 K\", \"310 K\"]");
         return None;
     }

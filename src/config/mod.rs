@@ -23,6 +23,7 @@ mod restraints;
 mod seed;
 mod stage_output;
 mod stages;
+mod state_lists;
 mod template;
 mod value;
 mod words;

@@ -26,6 +26,11 @@ pub trait Network: Send + Sync {
     fn receive_from(&self, from: usize) -> Vec<u8>;
     /// Sends a message to one rank and at the same time receives `received.len()` bytes from another rank.
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
+    /// Returns the network of the ranks that call this function with the same `group`, in the order of the ranks.
+    /// Messages of this network and of the whole network do not mix.
+    fn split(&self, group: usize) -> Arc<dyn Network>;
+    /// Ends the processes of all ranks, because this rank can no longer take part.
+    fn abort(&self) -> !;
 }
 
 /// Handle of a process among the ranks that the launcher started. All clones of a handle refer to the same process.
@@ -61,6 +66,26 @@ impl Ranks {
     /// Whether this is rank 0. Only rank 0 writes messages for the user.
     pub fn is_first(&self) -> bool {
         self.rank == 0
+    }
+
+    /// Returns the handle of this process among the ranks that call this function with the same `group`, in the order
+    /// of the ranks.
+    pub fn split(&self, group: usize) -> Self {
+        let groups = self.gather(&group);
+        let members: Vec<usize> = (0..self.count).filter(|&rank| groups[rank] == group).collect();
+        let rank = members.iter().position(|&rank| rank == self.rank).unwrap_or(0);
+        match &self.network {
+            None => self.clone(),
+            Some(network) => Ranks::over(rank, members.len(), network.split(group)),
+        }
+    }
+
+    /// Ends the processes of all ranks, because this rank can no longer take part. Returns if there is only one rank.
+    /// Not collective.
+    pub fn abort(&self) {
+        if let Some(network) = &self.network {
+            network.abort();
+        }
     }
 
     /// Waits until every rank has called this function.
@@ -188,6 +213,25 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> T {
 mod tests {
     use super::*;
     use crate::error::Problem;
+
+    #[test]
+    fn groups_have_networks_of_their_own() {
+        let sums = Ranks::threads(5, |ranks| {
+            let group = ranks.split(ranks.rank() / 2);
+            let leaders = ranks.split(usize::from(!group.is_first()));
+            // a message to the group does not reach the other network of the same process
+            if group.is_first() {
+                group.send_to_others(&ranks.rank());
+            }
+            ranks.barrier();
+            assert!(leaders.receive::<usize>().is_none());
+            let first = if group.is_first() { None } else { group.receive_from::<usize>(0) };
+            (group.rank(), group.count(), first, group.gather(&ranks.rank()), leaders.gather(&ranks.rank()))
+        });
+        assert_eq!(sums[0], (0, 2, None, vec![0, 1], vec![0, 2, 4]));
+        assert_eq!(sums[3], (1, 2, Some(2), vec![2, 3], vec![1, 3]));
+        assert_eq!(sums[4], (0, 1, None, vec![4], vec![0, 2, 4]));
+    }
 
     #[test]
     fn one_rank_is_all_ranks() {

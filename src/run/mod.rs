@@ -25,7 +25,7 @@ pub use dynamics::{Setup, Simulation, StageProgress, Wanted, frozen_system, rest
 pub use engine::{Engine, Placement, check_device, describe_lists, processors, release_ranks, schedule};
 pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo};
 pub use plan::*;
-pub use replicas::{Barrier, EnsembleJob, ReplicaJob, ReplicaPlacement, Start, run_replicas};
+pub use replicas::{Barrier, EnsembleJob, ReplicaJob, ReplicaPlacement, Sharing, Start, run_replicas};
 pub use session::{
     Attempt, ExchangeMember, Job, Measured, Measurement, Outcome, ThermodynamicState, describe_degrees_of_freedom,
     load, measure, run,

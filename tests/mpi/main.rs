@@ -8,6 +8,7 @@
 mod case;
 mod domains;
 mod exchange;
+mod groups;
 #[path = "../run/swaps.rs"]
 mod swaps;
 

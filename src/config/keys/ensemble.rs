@@ -43,14 +43,14 @@ pub(super) static ENSEMBLE: &[Key] = &[
         name: "replica",
         kind: Kind::OneOrMore(REPLICA),
         example: "[{ name = \"low\", set = { \"forces.cutoff\" = \"0.9 nm\" } }, { name = \"high\", set = { \"forces.cutoff\" = \"1.2 nm\" } }]",
-        doc: "A list of replicas with the settings of each.",
+        doc: "A list of replicas with the settings of each. With a list of temperatures, pressures or solute temperatures as well, the first replica has the first state, and so on. Replicas that exchange states may differ in system.coordinates and run.seed only.",
         ..KEY
     },
     Key {
         name: "exchange",
         kind: Kind::Table(EXCHANGE),
         example: "{ every = \"1 ps\" }",
-        doc: "Replica exchange in the last stage: replicas whose states (temperature, pressure) are neighbours in the lists attempt to exchange these states. The thermostat of each state must have one constant temperature, the same in all temperature groups. Each folder belongs to one replica, whose state changes with time; exchange.csv lists the state of every replica over time, and `md demux` sorts trajectories and energies by state. If there are more replicas than can run at the same time, the replicas take turns. If mpirun or srun starts several ranks, replica-1 belongs to the first rank, replica-2 to the second, and so on in turn, for the whole run; all ranks wait for the rank with the most replicas. All replicas stop together, even if only one fails.",
+        doc: "Replica exchange in the last stage: replicas whose states (temperature, pressure) are neighbours in the lists attempt to exchange these states. The thermostat of each state must have one constant temperature, the same in all temperature groups. Each folder belongs to one replica, whose state changes with time; exchange.csv lists the state of every replica over time, and `md demux` sorts trajectories and energies by state. If there are more replicas than can run at the same time, the replicas take turns. If mpirun or srun starts several ranks, replica-1 belongs to the first rank (or group of ranks), replica-2 to the second, and so on in turn, for the whole run; all ranks wait for the rank with the most replicas. All replicas stop together, even if only one fails.",
         ..KEY
     },
     Key {
@@ -58,6 +58,13 @@ pub(super) static ENSEMBLE: &[Key] = &[
         kind: Integer(1, MOST),
         example: "2",
         doc: "Number of replicas that run at the same time (default: number of threads); these replicas share the threads of the run equally, and share a GPU. If mpirun or srun starts several ranks, the number and the threads are per rank.",
+        ..KEY
+    },
+    Key {
+        name: "ranks_per_replica",
+        kind: Integer(1, MOST),
+        example: "4",
+        doc: "Number of MPI ranks that divide the cell of each replica among themselves (default: 1). The number of ranks must be a multiple. A group of ranks computes one replica at a time; with exchange there must be a group for each replica.",
         ..KEY
     },
 ];

@@ -2,7 +2,7 @@
 
 use super::{Network, Ranks};
 use crate::team::locked;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -14,6 +14,20 @@ struct Post {
     barrier: Barrier,
     /// set when a rank has panicked, so that other ranks stop waiting
     broken: AtomicBool,
+    /// messages of the groups of [`Network::split`]
+    groups: Mutex<BTreeMap<usize, Arc<Post>>>,
+}
+
+impl Post {
+    fn new(count: usize) -> Self {
+        Post {
+            boxes: Mutex::new(vec![vec![VecDeque::new(); count]; count]),
+            arrived: Condvar::new(),
+            barrier: Barrier::new(count),
+            broken: AtomicBool::new(false),
+            groups: Mutex::default(),
+        }
+    }
 }
 
 struct Thread {
@@ -57,6 +71,22 @@ impl Network for Thread {
         self.send(to, bytes);
         received.copy_from_slice(&self.receive_from(from));
     }
+
+    fn split(&self, group: usize) -> Arc<dyn Network> {
+        let groups = self.gather(&group.to_le_bytes());
+        let members: Vec<usize> = (0..self.count).filter(|&rank| groups[rank] == group.to_le_bytes()).collect();
+        let (count, rank) = (members.len(), members.iter().filter(|&&rank| rank < self.rank).count());
+        let post = Arc::clone(locked(&self.post.groups).entry(group).or_insert_with(|| Arc::new(Post::new(count))));
+        // all members have found the messages of this group before another split reuses its number
+        self.barrier();
+        locked(&self.post.groups).remove(&group);
+        self.barrier();
+        Arc::new(Thread { rank, count, post })
+    }
+
+    fn abort(&self) -> ! {
+        panic!("a rank has failed")
+    }
 }
 
 impl Drop for Thread {
@@ -72,13 +102,7 @@ impl Drop for Thread {
 impl Ranks {
     /// Runs `work` on `count` ranks at once, each in its own thread, and returns the results in the order of the ranks.
     pub fn threads<R: Send>(count: usize, work: impl Fn(Ranks) -> R + Sync) -> Vec<R> {
-        let boxes = Mutex::new(vec![vec![VecDeque::new(); count]; count]);
-        let post = Arc::new(Post {
-            boxes,
-            arrived: Condvar::new(),
-            barrier: Barrier::new(count),
-            broken: AtomicBool::new(false),
-        });
+        let post = Arc::new(Post::new(count));
         thread::scope(|scope| {
             let start = |rank| {
                 let (post, work) = (Arc::clone(&post), &work);

@@ -17,18 +17,29 @@ impl Engine {
         }
         let ProcessorShare { threads, places, warnings } =
             ProcessorShare::new(&ranks.gather(&ProcessorSet::here()), plan.run.threads);
-        let engine = || {
-            if let Some(what) = only_on_one_rank(plan) {
-                let message = format!("there are {} ranks: {what}", ranks.count());
-                let help = "start md without mpirun, and set run.threads to the number of processors of this machine";
-                return Err(Error::from(Problem::new(message).help(help)));
-            }
-            let mut plan = plan.clone();
-            (plan.run.threads, plan.run.device) = (Some(threads), Device::Cpu);
-            Self::beside(&plan, places[ranks.rank()])
-        };
-        let mut engine = ranks.agree(engine())?;
-        (engine.ranks, engine.warnings) = (ranks.clone(), warnings);
+        let mut plan = plan.clone();
+        plan.run.threads = Some(threads);
+        let mut engine = ranks.agree(Self::sharing(&plan, places[ranks.rank()], ranks))?;
+        engine.warnings = warnings;
+        Ok(engine)
+    }
+
+    /// Creates the engine of a rank that shares the atoms of a system with the other `ranks`. `others` is the number of
+    /// other runs that share the machine, as for [`Engine::beside`]. Returns an error if
+    /// the plan needs a feature that is not supported on several ranks.
+    pub(in crate::run) fn sharing(plan: &Plan, others: usize, ranks: &Ranks) -> Result<Self> {
+        if ranks.count() == 1 {
+            return Self::beside(plan, others);
+        }
+        if let Some(what) = only_on_one_rank(plan) {
+            let message = format!("there are {} ranks: {what}", ranks.count());
+            let help = "start md without mpirun, and set run.threads to the number of processors of this machine";
+            return Err(Error::from(Problem::new(message).help(help)));
+        }
+        let mut plan = plan.clone();
+        plan.run.device = Device::Cpu;
+        let mut engine = Self::beside(&plan, others)?;
+        engine.ranks = ranks.clone();
         Ok(engine)
     }
 

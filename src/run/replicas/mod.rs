@@ -19,7 +19,7 @@ use crate::prepare::{Alternatives, ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::run::checkpoint::fingerprint::Fingerprint;
 use crate::run::control::signals::Requests;
-use crate::run::engine::Engine;
+use crate::run::engine::{Engine, release_ranks};
 use crate::run::output::results::hash_text;
 use crate::run::plan::Plan;
 use crate::run::session::load::{load, needs_the_same};
@@ -27,7 +27,7 @@ use crate::run::session::run;
 use crate::run::session::{ExchangeMember, Job, Outcome};
 use crate::system::{State, System};
 use placement::MessageSender;
-pub use placement::ReplicaPlacement;
+pub use placement::{ReplicaPlacement, Sharing};
 use record::Record;
 use scheduler::{Event, Message, Scheduler, Swapping};
 use status::StatusWriter;
@@ -122,12 +122,49 @@ pub fn run_replicas(
     log: impl FnOnce(&Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    let first = || {
+    let size = job.spread.ranks_per_replica;
+    if size == 1 {
+        return run_on_groups(job, ranks, &Ranks::alone(), log, progress);
+    }
+    // the first rank of each group runs replicas, and the others serve it
+    let group = ranks.split(ranks.rank() / size);
+    let leaders = ranks.split(usize::from(!group.is_first()));
+    let serving = || Engine::sharing(job.replicas[0].plan, job.spread.before(0), &group);
+    let serving = ranks.agree(if group.is_first() { Ok(None) } else { serving().map(Some) })?;
+    let end = match serving {
+        Some(engine) => {
+            engine.serve();
+            Ok(None)
+        }
+        None => {
+            let end = run_on_groups(job, &leaders, &group, log, progress);
+            release_ranks(&group);
+            end.map(Some)
+        }
+    };
+    first(ranks.gather(&ranks.agree(end)?))
+}
+
+/// Returns the first outcome of the ranks that have one.
+fn first(outcomes: Vec<Option<Outcome>>) -> Result<Outcome> {
+    outcomes.into_iter().flatten().next().ok_or_else(|| Error::Internal("no rank has an outcome".into()))
+}
+
+/// Runs replicas on `ranks`, the first ranks of all groups. `group` are the ranks that compute a replica together with
+/// this rank.
+fn run_on_groups(
+    job: &EnsembleJob<'_>,
+    ranks: &Ranks,
+    group: &Ranks,
+    log: impl FnOnce(&Path) -> Result<RunLog>,
+    progress: Progress,
+) -> Result<Outcome> {
+    let opened = || {
         let lock = OutputLock::acquire(job.directory)?;
         Ok((lock, Record::open(job)?, log(&job.directory.join("ensemble.log"))?))
     };
-    let first = ranks.agree(if ranks.is_first() { first().map(Some) } else { Ok(None) })?;
-    let (_lock, record, log) = match first {
+    let opened = ranks.agree(if ranks.is_first() { opened().map(Some) } else { Ok(None) })?;
+    let (_lock, record, log) = match opened {
         Some((lock, record, log)) => (Some(lock), record, Some(log)),
         None => (None, None, None),
     };
@@ -142,11 +179,12 @@ pub fn run_replicas(
         }
     };
     let work = |replica: usize, slot: usize, tell: &MessageSender| match &hub {
-        None => job.replica(replica, slot, None, tell),
+        None => job.replica(replica, slot, group, None, tell),
         Some(hub) => {
             let slot = job.spread.slot_of(replica);
             let member = Member { hub, replica, slot, states: &states, tell };
-            let outcome = member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, Some(&member), tell))?;
+            let outcome =
+                member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, group, Some(&member), tell))?;
             Ok(outcome.unwrap_or(Outcome::Stopped))
         }
     };
@@ -159,16 +197,17 @@ pub fn run_replicas(
     let all = ReplicaPlacement::run(threads, Scheduler::new(ranks, &job.requests, deal, swapping, see), work);
     let outcome = watch.map(StatusWriter::finish).transpose();
     let outcome = ranks.agree(all.and(outcome))?;
-    let of_first = ranks.gather(&outcome).into_iter().flatten().next();
-    of_first.ok_or_else(|| Error::Internal("rank 0 has no outcome".into()))
+    first(ranks.gather(&outcome))
 }
 
 impl EnsembleJob<'_> {
-    /// Runs one replica in a slot, in parallel with the replicas in other slots.
+    /// Runs one replica in a slot, in parallel with the replicas in other slots, together with the other ranks of the
+    /// group.
     fn replica(
         &self,
         index: usize,
         slot: usize,
+        group: &Ranks,
         exchange: Option<&dyn ExchangeMember>,
         tell: &MessageSender,
     ) -> Result<Outcome> {
@@ -179,7 +218,7 @@ impl EnsembleJob<'_> {
         // this one
         let left = |most: Duration| most.saturating_sub(started - self.started);
         plan.run.max_time = plan.run.max_time.map(left);
-        let engine = Engine::beside(&plan, self.spread.before(slot))?.with_cache(self.cache);
+        let engine = Engine::sharing(&plan, self.spread.before(slot), group)?.with_cache(self.cache);
         let job = Job {
             plan: &plan,
             system: Arc::clone(&start.system),
@@ -203,6 +242,18 @@ impl EnsembleJob<'_> {
                 let _ = tell.send(Message::Happened(index, Event::Warning(text.to_owned())));
             }
         });
+        let _guard = AbortOnPanic(group);
         run(job, engine, |path| RunLog::open(path, Some(echo)), Progress::new(false, PROGRESS_INTERVAL))
+    }
+}
+
+/// Ends all ranks if a replica panics that several ranks compute, because the other ranks would wait forever.
+struct AbortOnPanic<'a>(&'a Ranks);
+
+impl Drop for AbortOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abort();
+        }
     }
 }

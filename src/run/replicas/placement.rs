@@ -18,13 +18,15 @@ use std::thread;
 /// and slot for the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaPlacement {
-    /// number of MPI ranks
+    /// number of MPI ranks, or of groups of ranks that compute a replica together
     pub ranks: usize,
+    /// number of ranks in a group
+    pub ranks_per_replica: usize,
     /// number of slots of each rank
     pub at_once: usize,
     /// number of threads of each slot; all slots have the same number, so that results do not depend on the slot
     pub threads: usize,
-    /// index of this MPI rank
+    /// index of this MPI rank, or of its group
     rank: usize,
     /// number of slots of lower ranks that may use the same processors as this rank
     others: usize,
@@ -32,22 +34,55 @@ pub struct ReplicaPlacement {
     pub warnings: Vec<String>,
 }
 
+/// Numbers of replicas and ranks that share a rank or a replica.
+#[derive(Clone, Copy, Debug)]
+pub struct Sharing {
+    /// number of replicas that each rank runs in parallel; `None` = one per thread
+    pub at_once: Option<usize>,
+    /// number of ranks that compute a replica together
+    pub ranks_per_replica: usize,
+    /// whether replicas exchange states, so that they wait for each other
+    pub is_exchange: bool,
+}
+
 /// Channel on which slots and replicas of this rank send messages to the scheduler.
 pub(super) type MessageSender = Sender<Message>;
 
 impl ReplicaPlacement {
     /// Distributes `replicas` replicas. The number of threads in `plan` is the number of threads of a rank. Each rank
-    /// runs `at_once` replicas in parallel; the default is one replica per thread. Every rank must call this
-    /// function.
-    pub fn new(plan: &Plan, at_once: Option<usize>, replicas: usize, ranks: &Ranks) -> Result<Self> {
+    /// runs `at_once` replicas in parallel; the default is one replica per thread, or one replica if several ranks
+    /// compute a replica. Every rank must call this function.
+    pub fn new(plan: &Plan, sharing: Sharing, replicas: usize, ranks: &Ranks) -> Result<Self> {
         let share = ProcessorShare::new(&ranks.gather(&ProcessorSet::here()), plan.run.threads);
-        ranks.agree(Self::on(ranks.rank(), share, plan, at_once, replicas))
+        ranks.agree(Self::on(ranks.rank(), share, plan, sharing, replicas))
     }
 
     /// Distributes `replicas` replicas, with the arguments of [`Self::new`]. `rank` is the index of this rank.
-    fn on(rank: usize, share: ProcessorShare, plan: &Plan, at_once: Option<usize>, replicas: usize) -> Result<Self> {
-        let (all, ranks, mut warnings) = (share.threads, share.places.len(), share.warnings);
+    fn on(rank: usize, share: ProcessorShare, plan: &Plan, sharing: Sharing, replicas: usize) -> Result<Self> {
+        let Sharing { at_once, ranks_per_replica, is_exchange } = sharing;
+        let (all, others, mut warnings) = (share.threads, share.places[rank], share.warnings);
         check_threads(all)?;
+        let (groups, left) = (share.places.len() / ranks_per_replica, share.places.len() % ranks_per_replica);
+        if groups == 0 || left > 0 {
+            let ranks = share.places.len();
+            let message =
+                format!("ensemble.ranks_per_replica is {ranks_per_replica}, but the number of ranks is {ranks}");
+            let help = format!(
+                "start a multiple of {ranks_per_replica} ranks, for example mpirun -n {}",
+                2 * ranks_per_replica
+            );
+            return Err(Problem::new(message).help(help).into());
+        }
+        if ranks_per_replica > 1 && is_exchange && groups < replicas {
+            let message = format!(
+                "replica exchange of {replicas} replicas with ensemble.ranks_per_replica = {ranks_per_replica}"
+            );
+            let help =
+                format!("start at least {} ranks, so that each replica has a group", replicas * ranks_per_replica);
+            return Err(Problem::new(message).help(help).into());
+        }
+        let (ranks, rank) = (groups, rank / ranks_per_replica);
+        let at_once = if ranks_per_replica > 1 { Some(1) } else { at_once };
         let at_once = at_once.unwrap_or(all).min(replicas.div_ceil(ranks)).max(1);
         if at_once > all {
             let message =
@@ -55,21 +90,23 @@ impl ReplicaPlacement {
             return Err(Problem::new(message).help("lower ensemble.at_once, or raise run.threads").into());
         }
         if ranks > replicas {
+            let what = if ranks_per_replica > 1 { "groups of ranks" } else { "ranks" };
             warnings.push(format!(
-                "{} of {ranks} ranks are idle, because the number of replicas is {replicas}",
+                "{} of {ranks} {what} are idle, because the number of replicas is {replicas}",
                 ranks - replicas
             ));
         }
         let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
         let threads = (all / at_once).min(most);
-        let spread = ReplicaPlacement { ranks, at_once, threads, rank, others: share.places[rank] * at_once, warnings };
+        let others = others * at_once;
+        let spread = ReplicaPlacement { ranks, ranks_per_replica, at_once, threads, rank, others, warnings };
         if plan.run.pin {
             pinned(spread.threads, spread.before(at_once - 1))?;
         }
         Ok(spread)
     }
 
-    /// Returns the rank to which a replica is assigned in replica exchange.
+    /// Returns the rank, or the group of ranks, to which a replica is assigned in replica exchange.
     pub fn rank_of(&self, replica: usize) -> usize {
         replica % self.ranks
     }
@@ -92,9 +129,14 @@ impl ReplicaPlacement {
 
     /// Describes the distribution of replicas over ranks and slots, for the log.
     pub fn describe(&self) -> String {
-        let ReplicaPlacement { ranks, at_once, threads, .. } = self;
+        let ReplicaPlacement { ranks, ranks_per_replica, at_once, threads, .. } = self;
         let plural = if *threads == 1 { "" } else { "s" };
         match ranks {
+            _ if *ranks_per_replica > 1 => {
+                format!(
+                    "{ranks} at once, each on a group of {ranks_per_replica} ranks with {threads} thread{plural} each"
+                )
+            }
             1 => format!("{at_once} at once with {threads} thread{plural} each"),
             _ => format!("{at_once} at once on each of {ranks} ranks with {threads} thread{plural} each"),
         }
@@ -162,7 +204,26 @@ mod tests {
     /// number of lower ranks on the same processors.
     fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<ReplicaPlacement> {
         let share = ProcessorShare { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
-        ReplicaPlacement::on(places.len() - 1, share, &plan(run), at_once, replicas)
+        let sharing = Sharing { at_once, ranks_per_replica: 1, is_exchange: false };
+        ReplicaPlacement::on(places.len() - 1, share, &plan(run), sharing, replicas)
+    }
+
+    #[test]
+    fn ranks_are_divided_into_groups() {
+        let run = RunOptions { threads: Some(3), ..RunOptions::default() };
+        let on = |ranks: usize, size: usize, replicas: usize, is_exchange: bool| {
+            let share = ProcessorShare { threads: 3, places: (0..ranks).collect(), warnings: vec![] };
+            let sharing = Sharing { at_once: None, ranks_per_replica: size, is_exchange };
+            ReplicaPlacement::on(ranks - 1, share, &plan(run.clone()), sharing, replicas)
+        };
+        let groups = on(6, 2, 5, false).unwrap();
+        assert_eq!((groups.ranks, groups.rank, groups.at_once, groups.threads, groups.before(0)), (3, 2, 1, 3, 5));
+        assert_eq!(groups.describe(), "3 at once, each on a group of 2 ranks with 3 threads each");
+        let refusal = |ranks, size, is_exchange| on(ranks, size, 3, is_exchange).unwrap_err().to_string();
+        assert!(refusal(5, 2, false).contains("ranks_per_replica is 2, but the number of ranks is 5"));
+        assert!(refusal(1, 2, false).contains("mpirun -n 4"));
+        // replicas that exchange states wait for each other, so that each needs a group
+        assert!(on(6, 2, 3, true).is_ok() && refusal(4, 2, true).contains("start at least 6 ranks"));
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl<'a> StatusWriter<'a> {
         }
         status.process = Some(std::process::id());
         (status.at_once, status.threads) = (Some(job.spread.at_once), Some(job.spread.threads));
-        status.ranks = Some(job.spread.ranks).filter(|&ranks| ranks > 1);
+        status.ranks = Some(job.spread.ranks * job.spread.ranks_per_replica).filter(|&ranks| ranks > 1);
         let ends = job.replicas.iter().map(|_| None).collect();
         StatusWriter {
             job,
