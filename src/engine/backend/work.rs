@@ -36,6 +36,8 @@ pub struct PairCounts {
     pub entries: u64,
     /// number of atom pairs of the outer list, from which the inner list is pruned
     pub outer_slots: u64,
+    /// number of atom pairs that the rank with the most pairs computes; equal to `slots` on a single rank
+    pub busiest_slots: u64,
 }
 
 /// Number of atom pairs in a cluster pair of four and eight atoms.
@@ -59,6 +61,7 @@ impl PairCounts {
             counts.lj_slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * vectors;
             counts.entries += 1;
         }
+        counts.busiest_slots = counts.slots;
         counts
     }
 }
@@ -72,6 +75,7 @@ impl std::ops::Add for PairCounts {
             lj_slots: self.lj_slots + other.lj_slots,
             entries: self.entries + other.entries,
             outer_slots: self.outer_slots + other.outer_slots,
+            busiest_slots: self.busiest_slots.max(other.busiest_slots),
         }
     }
 }
@@ -302,7 +306,8 @@ mod tests {
         // pairs, for two full pairs and a half in the first entry, and for the first row of three pairs and of one in
         // the second entry
         let slots = 8 * 32 + 4 * 16;
-        let expected = PairCounts { slots, lj_slots: 4 * 32 + 16 + 4 * 16, entries: 3, outer_slots: slots };
+        let lj_slots = 4 * 32 + 16 + 4 * 16;
+        let expected = PairCounts { slots, lj_slots, entries: 3, outer_slots: slots, busiest_slots: slots };
         assert_eq!(counts, expected);
     }
 

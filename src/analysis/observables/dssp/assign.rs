@@ -145,10 +145,8 @@ impl<'a> Chain<'a> {
     /// Finds the hydrogen bonds of all residues, and keeps two acceptors of each donor.
     fn find_bonds(&mut self) {
         let residues = self.residues;
-        let alphas: Vec<Vec3> = residues.iter().map(|residue| residue.ca).collect();
-        let grid = Neighbours::new(self.cell, &alphas, CA_DISTANCE);
         let middles: Vec<Vec3> = residues.iter().map(|residue| (residue.c + residue.o) * 0.5).collect();
-        let longest = longest_bond(residues).powi(2);
+        let grid = Neighbours::new(self.cell, &middles, longest_bond(residues));
         for (i, donor) in residues.iter().enumerate() {
             // the N–H bond is antiparallel to the C=O bond of the preceding residue (Kabsch & Sander)
             let before = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i) && !donor.proline);
@@ -162,10 +160,10 @@ impl<'a> Chain<'a> {
             };
             let middle = (donor.n + h) * 0.5;
             let mut best = [(0.0, None); 2];
-            grid.visit(donor.ca, |other, d| {
+            grid.visit(middle, |other, d| {
                 let j = other as usize;
-                let shift = donor.ca + d - residues[j].ca;
-                if j == i || j + 1 == i || (middles[j] + shift - middle).norm_squared() > longest {
+                let shift = middle + d - middles[j];
+                if j == i || j + 1 == i || (residues[j].ca + shift - donor.ca).norm_squared() > CA_DISTANCE.powi(2) {
                     return;
                 }
                 let bond = (energy(donor, h, [residues[j].c + shift, residues[j].o + shift]), Some(j));

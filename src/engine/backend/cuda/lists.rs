@@ -140,7 +140,7 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     let slots = slots_of(a.inner_groups, 2 * chunks, HALF * WARP)?;
     let outer_slots = slots_of(a.outer_groups, chunks, WARP * WARP)?;
     // kernels compute Coulomb and Lennard-Jones terms for every pair within the larger cutoff
-    Ok(PairCounts { slots, lj_slots: slots, entries: chunks as u64, outer_slots })
+    Ok(PairCounts { slots, lj_slots: slots, entries: chunks as u64, outer_slots, busiest_slots: slots })
 }
 
 /// Checks whether the lists have expired, because displacements since the search are too large at the current

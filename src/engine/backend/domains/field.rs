@@ -1,6 +1,6 @@
 //! Forces on the atoms of one rank's domain.
 
-use super::division::Division;
+use super::division::{Division, count_along};
 use super::halo::Halo;
 use super::local::{DivisionContext, Local};
 use super::restrict::{Numbers, at_home, select_terms};
@@ -150,13 +150,20 @@ impl Distribution for Domain {
         positions: &mut Vec<Vec3>,
         others: &mut [&mut Vec<Vec3>],
     ) -> Result<Option<System>> {
-        let (Some(cell), Some(division)) = (cell, &self.division) else { return Ok(None) };
+        let (Some(cell), Some(mut division)) = (cell, self.division.take()) else { return Ok(None) };
+        let before = DivisionContext { ranks: &self.ranks, division: &division, cell, groups: &self.groups };
+        let radius = self.ranks.largest(before.group_radius(&self.local.groups, positions));
+        let reach = self.radius + 2.0 * radius;
+        // the planes depend only on the positions, so that a continued run has the same domains
+        let mut atoms = count_along(positions.iter().map(|&position| cell.to_fractional(position)));
+        atoms.iter_mut().for_each(|counts| self.ranks.sum(counts));
+        let widths = cell.face_distances();
+        division.balance(&atoms, widths.map(|width| self.radius / width), widths.map(|width| reach / width));
+        let division = &*self.division.insert(division);
+        division.check(cell, reach)?;
         let ground = DivisionContext { ranks: &self.ranks, division, cell, groups: &self.groups };
         ground.migrate(&mut self.local.groups, positions, others);
         let home = std::mem::take(&mut self.local.groups);
-        let radius = self.ranks.largest(ground.group_radius(&home, positions));
-        let reach = self.radius + 2.0 * radius;
-        division.check(cell, reach)?;
         self.positions.clone_from(positions);
         (self.local, self.halo) = ground.add_halo(home, reach, &mut self.positions);
         self.numbers.assign(self.all_atoms(), &self.local.atoms);

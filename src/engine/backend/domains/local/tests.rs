@@ -2,6 +2,7 @@
 //! listed exactly once, on exactly one rank.
 
 use super::*;
+use crate::backend::domains::division::count_along;
 use crate::pair::{
     BLOCK, CLUSTER, Grid, NO_ATOM, PairList, SearchInput, SearchScratch, SymmetricExclusions, search_chunk, shift_image,
 };
@@ -44,7 +45,11 @@ impl Case {
         let (mut positions, mut bonds): (Vec<Vec3>, Vec<[u32; 2]>) = (vec![], vec![]);
         while positions.len() < atoms {
             let first = positions.len() as u32;
-            let far = vec3(between(-1.0, 2.0), between(-1.0, 2.0), between(-1.0, 2.0));
+            let mut far = vec3(between(-1.0, 2.0), between(-1.0, 2.0), between(-1.0, 2.0));
+            if seed % 2 == 1 {
+                // most groups are in the lower part of the cell, so that domains are of different widths
+                far.z = far.z.floor() + (far.z - far.z.floor()).powi(2);
+            }
             let size = between(1.0, 5.0) as u32;
             for atom in first..(first + size).min(atoms as u32) {
                 let beside = vec3(between(-1.0, 1.0), between(-1.0, 1.0), between(-1.0, 1.0));
@@ -58,14 +63,15 @@ impl Case {
 
     /// Returns the pairs within the radius that all ranks list.
     fn listed(&self, ranks: usize) -> Option<Pairs> {
-        let whole = Division::new(&self.cell, 1, 0.0).ok()?;
+        let atoms = count_along(self.positions.iter().map(|&position| self.cell.to_fractional(position)));
+        let whole = Division::new(&self.cell, &atoms, 1, 0.0).ok()?;
         let everything: Vec<u32> = (0..self.groups.len() as u32).collect();
         let alone = |ranks: &Ranks| {
             let ground = DivisionContext { ranks, division: &whole, cell: &self.cell, groups: &self.groups };
             ground.group_radius(&everything, &self.positions)
         };
         let reach = self.radius + 2.0 * alone(&Ranks::alone());
-        let division = Division::new(&self.cell, ranks, reach).ok()?;
+        let division = Division::new(&self.cell, &atoms, ranks, reach).ok()?;
         let found = Ranks::threads(ranks, |ranks| {
             let ground = DivisionContext { ranks: &ranks, division: &division, cell: &self.cell, groups: &self.groups };
             // initially all groups are at home on the first rank
