@@ -76,6 +76,8 @@
 //! domain. Code above the backend does not depend on domains. Atoms move to another rank only when lists are built.
 //! Each force evaluation sends the positions of halo atoms to the ranks that need them, and sends the forces on these
 //! atoms back. Operations that return a sum add the contributions of all ranks.
+//! A handle of [`ranks::Ranks`] carries the [`ranks::Purpose`] of its messages, by which each rank counts what it
+//! sends.
 //!
 //! A [`context::Context`] is a system on a device. It tracks the age of the pair lists, in steps or as a displacement,
 //! and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point calculations get

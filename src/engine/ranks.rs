@@ -3,6 +3,8 @@
 //! A program without a launcher is one rank. The functions of [`Ranks`] are collective unless their documentation
 //! says otherwise: every rank must call them, in the same order. If the network or another rank fails, the MPI
 //! library or the launcher ends all processes. No function of this module returns such a failure as an error.
+//!
+//! Each rank counts the bytes and messages that it sends through a handle with a [`Purpose`] ([`Ranks::for_purpose`]).
 
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -10,6 +12,11 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 mod threads;
+mod traffic;
+
+pub use traffic::{Purpose, Sent, Traffic};
+
+use traffic::Counters;
 
 /// Transport of bytes between ranks, for example MPI. A failure ends all processes.
 pub trait Network: Send + Sync {
@@ -33,24 +40,57 @@ pub trait Network: Send + Sync {
     fn abort(&self) -> !;
 }
 
-/// Handle of a process among the ranks that the launcher started. All clones of a handle refer to the same process.
+/// Connection to the other ranks, which counts what this rank sends.
+#[derive(Clone)]
+struct Connection {
+    network: Arc<dyn Network>,
+    counters: Arc<Counters>,
+    /// purpose of the messages that are sent; `None` for messages that are not counted
+    purpose: Option<Purpose>,
+}
+
+impl Connection {
+    /// Counts `messages` messages of `bytes` bytes each, which this rank sends.
+    fn count(&self, messages: usize, bytes: usize) {
+        if let Some(purpose) = self.purpose {
+            self.counters.count(purpose, messages, bytes);
+        }
+    }
+}
+
+/// Handle of a process among the ranks that the launcher started. All clones of a handle refer to the same process and
+/// share its counters.
 #[derive(Clone)]
 pub struct Ranks {
     rank: usize,
     count: usize,
     /// connection to the other ranks; `None` for a single rank
-    network: Option<Arc<dyn Network>>,
+    connection: Option<Connection>,
 }
 
 impl Ranks {
     /// Returns the handle of a single rank without a network.
     pub fn alone() -> Self {
-        Ranks { rank: 0, count: 1, network: None }
+        Ranks { rank: 0, count: 1, connection: None }
     }
 
-    /// Creates the handle of rank `rank` among `count` ranks, connected by a network.
+    /// Creates the handle of rank `rank` among `count` ranks, connected by a network. Messages of this handle have no
+    /// purpose and are not counted.
     pub fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
-        Ranks { rank, count, network: Some(network).filter(|_| count > 1) }
+        let connection = Connection { network, counters: Arc::default(), purpose: None };
+        Ranks { rank, count, connection: Some(connection).filter(|_| count > 1) }
+    }
+
+    /// Returns a handle of the same process whose messages are counted for `purpose`. Not collective.
+    pub fn for_purpose(&self, purpose: Purpose) -> Self {
+        let connection = self.connection.clone();
+        Ranks { connection: connection.map(|own| Connection { purpose: Some(purpose), ..own }), ..*self }
+    }
+
+    /// Returns what this rank has sent so far through all handles with a purpose; zero for a single rank. Not
+    /// collective.
+    pub fn sent(&self) -> Traffic {
+        self.connection.as_ref().map_or_else(Traffic::default, |connection| connection.counters.read())
     }
 
     /// Returns the number of this rank, from 0.
@@ -69,37 +109,40 @@ impl Ranks {
     }
 
     /// Returns the handle of this process among the ranks that call this function with the same `group`, in the order
-    /// of the ranks.
+    /// of the ranks. The group has its own counters.
     pub fn split(&self, group: usize) -> Self {
         let groups = self.gather(&group);
         let members: Vec<usize> = (0..self.count).filter(|&rank| groups[rank] == group).collect();
         let rank = members.iter().position(|&rank| rank == self.rank).unwrap_or(0);
-        match &self.network {
+        match &self.connection {
             None => self.clone(),
-            Some(network) => Ranks::over(rank, members.len(), network.split(group)),
+            Some(Connection { network, .. }) => Ranks::over(rank, members.len(), network.split(group)),
         }
     }
 
     /// Ends the processes of all ranks, because this rank can no longer take part. Returns if there is only one rank.
     /// Not collective.
     pub fn abort(&self) {
-        if let Some(network) = &self.network {
+        if let Some(Connection { network, .. }) = &self.connection {
             network.abort();
         }
     }
 
     /// Waits until every rank has called this function.
     pub fn barrier(&self) {
-        if let Some(network) = &self.network {
+        if let Some(Connection { network, .. }) = &self.connection {
             network.barrier();
         }
     }
 
     /// Returns the bytes of all ranks, in rank order.
     pub fn gather_bytes(&self, own: &[u8]) -> Vec<Vec<u8>> {
-        match &self.network {
+        match &self.connection {
             None => vec![own.to_vec()],
-            Some(network) => network.gather(own),
+            Some(connection) => {
+                connection.count(self.count - 1, own.len());
+                connection.network.gather(own)
+            }
         }
     }
 
@@ -111,7 +154,7 @@ impl Ranks {
 
     /// Replaces each number by its sum over all ranks. The sums are the same bit for bit on all ranks.
     pub fn sum(&self, values: &mut [f64]) {
-        if self.network.is_none() {
+        if self.connection.is_none() {
             return;
         }
         let all = self.gather_bytes(bytemuck::cast_slice(values));
@@ -145,36 +188,42 @@ impl Ranks {
     /// Sends a message to another rank, which receives it with [`Ranks::receive`] or [`Ranks::receive_from`].
     /// Messages from one rank to another keep their order. Not collective.
     pub fn send<T: Serialize>(&self, to: usize, message: &T) {
-        if let Some(network) = &self.network {
-            network.send(to, &encode(message));
+        if let Some(connection) = &self.connection {
+            let bytes = encode(message);
+            connection.count(1, bytes.len());
+            connection.network.send(to, &bytes);
         }
     }
 
     /// Sends a message to all other ranks. Not collective.
     pub fn send_to_others<T: Serialize>(&self, message: &T) {
-        if let Some(network) = &self.network {
+        if let Some(connection) = &self.connection {
             let bytes = encode(message);
-            (0..self.count).filter(|&to| to != self.rank).for_each(|to| network.send(to, &bytes));
+            connection.count(self.count - 1, bytes.len());
+            (0..self.count).filter(|&to| to != self.rank).for_each(|to| connection.network.send(to, &bytes));
         }
     }
 
     /// Returns a message that has arrived, and the rank that sent it. Does not wait. Not collective.
     pub fn receive<T: DeserializeOwned>(&self) -> Option<(usize, T)> {
-        let (from, bytes) = self.network.as_ref()?.receive()?;
+        let (from, bytes) = self.connection.as_ref()?.network.receive()?;
         Some((from, decode(&bytes)))
     }
 
     /// Waits for the next message of another rank, and returns it. `None` if there is only one rank. Not collective.
     pub fn receive_from<T: DeserializeOwned>(&self, from: usize) -> Option<T> {
-        Some(decode(&self.network.as_ref()?.receive_from(from)))
+        Some(decode(&self.connection.as_ref()?.network.receive_from(from)))
     }
 
     /// Sends a message to the rank `to` and receives `received.len()` bytes from the rank `from`. All ranks must call
     /// this function at the same time, such that each rank receives from the rank that sends to it.
     pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
-        match &self.network {
+        match &self.connection {
             None => received.copy_from_slice(bytes),
-            Some(network) => network.exchange(to, bytes, from, received),
+            Some(connection) => {
+                connection.count(1, bytes.len());
+                connection.network.exchange(to, bytes, from, received);
+            }
         }
     }
 
@@ -225,6 +274,8 @@ mod tests {
             }
             ranks.barrier();
             assert!(leaders.receive::<usize>().is_none());
+            // all ranks have looked before the first rank sends to the other leaders
+            ranks.barrier();
             let first = if group.is_first() { None } else { group.receive_from::<usize>(0) };
             (group.rank(), group.count(), first, group.gather(&ranks.rank()), leaders.gather(&ranks.rank()))
         });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::progress::three_digits;
 use super::replace::open_file;
 use super::statistics::Average;
-use super::summary::Phase;
+use super::summary::{Communication, Phase};
 use crate::error::{Error, LONGEST, Result, printable, printable_lines};
 
 /// Importance of a line of the log, from which the caller decides what to show on the terminal.
@@ -144,6 +144,20 @@ impl RunLog {
         self.table(["phase", "calls", "seconds", "%"], &rows)
     }
 
+    /// Writes the bytes and messages that a rank sends in a step. Writes nothing for a run on one rank.
+    pub fn communication(&mut self, communication: &[Communication]) -> Result<()> {
+        if communication.is_empty() {
+            return Ok(());
+        }
+        let row = |Communication { name, bytes, messages }: &Communication| {
+            let [mean, largest] = [messages.mean, messages.largest].map(|messages| format!("{messages:.2}"));
+            [name.clone(), format!("{:.0}", bytes.mean), format!("{:.0}", bytes.largest), mean, largest]
+        };
+        let rows: Vec<_> = communication.iter().map(row).collect();
+        self.table(["sent in a step", "bytes", "largest", "messages", "largest"], &rows)?;
+        self.line(Level::Detail, "  bytes, messages: mean over ranks; largest: largest value of a rank")
+    }
+
     /// Waits until all lines of the log are on disk.
     pub fn sync(&mut self) -> Result<()> {
         self.file.sync_data().map_err(|e| Error::io(&self.path, e))
@@ -164,6 +178,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::summary::PerStep;
     use std::sync::{Arc, Mutex};
 
     #[test]
@@ -176,6 +191,9 @@ mod tests {
         drop(log);
         let mut log = RunLog::open(&path, None).unwrap();
         log.phases(&[Phase { name: "pairs".into(), calls: 100, seconds: 1.5, work: None }], 2.0).unwrap();
+        log.communication(&[]).unwrap();
+        let (bytes, messages) = (PerStep { mean: 1234.5678, largest: 5000.0 }, PerStep { mean: 0.375, largest: 1.5 });
+        log.communication(&[Communication { name: "mesh".into(), bytes, messages }]).unwrap();
         let average = Average {
             name: "temperature".into(),
             unit: "K".into(),
@@ -193,6 +211,9 @@ mod tests {
             \x20 pairs    100    1.500   75.0\n\
             \x20 rest            0.500   25.0\n\
             \x20 total           2.000  100.0\n\
+            \x20 sent in a step  bytes  largest  messages  largest\n\
+            \x20 mesh             1235     5000      0.38     1.50\n\
+            \x20 bytes, messages: mean over ranks; largest: largest value of a rank\n\
             \x20 quantity     average  error  fluctuation  drift per ps  unit\n\
             \x20 temperature   300.25      ?         2.50      -1.20e-4     K\n\
             \x20 error: standard error of the average (? if there are too few independent values); fluctuation: \

@@ -62,6 +62,13 @@ pub struct Summary {
     pub tuning: Option<Tuning>,
     /// wall time of each phase of a step, summed over the run
     pub phases: Vec<Phase>,
+    /// bytes and messages that a rank sends in a step of dynamics, for each purpose; empty for one rank
+    #[serde(default)]
+    pub communication: Vec<Communication>,
+    /// number of pairs that the rank with the most pairs computes, divided by the mean over ranks; 1 for one rank,
+    /// `None` without pair lists
+    #[serde(default)]
+    pub pair_imbalance: Option<f64>,
     /// number of pairs within the cutoff divided by the number of pairs that the kernels compute; `None` without pair
     /// lists
     #[serde(default)]
@@ -152,6 +159,26 @@ pub struct Phase {
     /// points; `None` if there is no formula for the phase
     #[serde(default)]
     pub work: Option<Work>,
+}
+
+/// Bytes and messages that a rank sends for one purpose in a step, averaged over all steps of dynamics.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Communication {
+    /// purpose of the messages, e.g. `halo positions`
+    pub name: String,
+    /// number of bytes
+    pub bytes: PerStep,
+    /// number of messages
+    pub messages: PerStep,
+}
+
+/// Number per step on several ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PerStep {
+    /// mean over ranks
+    pub mean: f64,
+    /// largest value of a rank
+    pub largest: f64,
 }
 
 /// Summary of one stage of a run.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::{md, page};
+use md::observe::summary::Summary;
 
 /// Names in code on the page.
 fn names() -> BTreeSet<String> {
@@ -89,6 +90,11 @@ fn every_name_in_the_files_of_a_run_is_explained() {
     assert_named("energies.csv", columns(&path("run/energies.csv")));
     assert_named("restraints.csv", columns(&path("run/restraints.csv")));
     assert_named("summary.json", json(&path("run/summary.json"), &["files"]));
+    // only a run on several ranks has rows of this table
+    let (communication, mut found) =
+        (Summary { communication: vec![Default::default()], ..Summary::default() }, vec![]);
+    fields(&serde_json::to_value(communication).unwrap(), &["files"], &mut found);
+    assert_named("summary.json", found);
     assert_named("status.json", json(&path("run/status.json"), &[]));
     assert_named("ensemble.json", json(&path("ensemble/ensemble.json"), &["set"]));
     let counted = |column: String| column.replace(|c: char| c.is_ascii_digit(), "N");

@@ -26,6 +26,7 @@ fn a_system_is_the_same_on_any_number_of_ranks() {
         let text = ends_with(0, &case, ranks, &["--output-dir", &directory]);
         assert_eq!(text.matches("output in ").count(), 1, "{text}");
         assert_eq!(case.rows(&directory), case.rows("alone"));
+        communicates(&case, &directory, ranks);
         // energies of the first configuration agree within the rounding of mixed precision; later the trajectories
         // diverge
         for (name, tolerances) in [
@@ -41,6 +42,38 @@ fn a_system_is_the_same_on_any_number_of_ranks() {
             }
         }
     }
+}
+
+/// Asserts that the summary and the log of a run say what its ranks have sent.
+fn communicates(case: &Case, directory: &str, ranks: u32) {
+    let (summary, others) = (case.summary(directory), f64::from(ranks) - 1.0);
+    let of = |name: &str| summary.communication.iter().find(|row| row.name == name).unwrap();
+    let imbalance = summary.pair_imbalance.unwrap();
+    assert!((1.0..1.3).contains(&imbalance), "{imbalance}");
+    for row in &summary.communication {
+        for number in [row.bytes, row.messages] {
+            assert!(number.mean > 0.0 && number.mean <= number.largest, "{row:?}");
+        }
+    }
+    // a step has at least one evaluation of forces, with a message of each rank along each divided direction
+    let directions = f64::from(ranks.ilog2());
+    for name in ["halo positions", "halo forces"] {
+        assert!(of(name).messages.mean >= directions, "{:?}", of(name));
+        // 24 bytes for each of some hundred halo atoms
+        assert!(of(name).bytes.mean > 2400.0, "{:?}", of(name));
+    }
+    assert!(of("mesh").messages.mean >= 5.0 * others, "{:?}", of("mesh"));
+    // only rank 0 gives orders
+    let commands = of("commands").messages;
+    assert!((commands.mean * f64::from(ranks) - commands.largest).abs() < 1e-9 * commands.largest, "{commands:?}");
+    // at least the orders to compute forces and to integrate, to each other rank
+    assert!(commands.largest >= 2.0 * others, "{commands:?}");
+    let table = "sent in a step  bytes  largest";
+    let log = |directory: &str| std::fs::read_to_string(case.path(directory).join("run.log")).unwrap();
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_in = |directory| words(log(directory)).contains(&words(table.to_owned()));
+    assert!(is_in(directory) && !is_in("alone"));
+    assert_eq!(case.summary("alone").communication, []);
 }
 
 /// Stages with methods that act on more than the atoms of one rank: restraints and multiple time steps, pulling and a

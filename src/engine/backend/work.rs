@@ -66,6 +66,14 @@ impl PairCounts {
     }
 }
 
+impl PairCounts {
+    /// Returns the number of pairs of the rank with the most pairs, divided by the mean over `ranks` ranks; `None`
+    /// without pairs.
+    pub fn imbalance(&self, ranks: usize) -> Option<f64> {
+        (self.slots > 0).then(|| self.busiest_slots as f64 * ranks as f64 / self.slots as f64)
+    }
+}
+
 impl std::ops::Add for PairCounts {
     type Output = Self;
 

@@ -1,7 +1,9 @@
 //! Wall time of the steps of a run and of the phases of a step.
 
 use crate::backend::{PairCounts, Phases};
+use crate::observe::summary::{Communication, PerStep};
 use crate::pair::ListSchedule;
+use crate::ranks::{Purpose, Sent, Traffic};
 use crate::run::plan::Dynamics;
 use std::time::Instant;
 
@@ -26,6 +28,8 @@ pub(in crate::run) struct Timing {
     pub(in crate::run) searches: u64,
     /// sizes of the pair lists at the end of the last stage
     pub(in crate::run) pairs: PairCounts,
+    /// bytes and messages that each rank has sent in all stages of dynamics; empty for one rank
+    traffic: Vec<Traffic>,
     /// number of steps, simulated time (ps) and wall time (s) since the start, recorded so that the second half of the
     /// run can be timed. A record is made at every step number that is a power of two, or a multiple of 1/16 of the
     /// next power of two
@@ -60,6 +64,33 @@ impl Timing {
         self.marks.push((self.steps, self.picoseconds, self.seconds));
     }
 
+    /// Adds what the ranks have sent in a stage of dynamics. `before` and `after` are the counters of all ranks at the
+    /// start and at the end of the stage.
+    pub(in crate::run) fn add_traffic(&mut self, before: &[Traffic], after: &[Traffic]) {
+        self.traffic.resize(after.len(), Traffic::default());
+        for (sum, (after, before)) in self.traffic.iter_mut().zip(after.iter().zip(before)) {
+            sum.add_difference(after, before);
+        }
+    }
+
+    /// Returns what a rank sends in a step, for each purpose. Empty for one rank and without steps.
+    pub(in crate::run) fn communication(&self) -> Vec<Communication> {
+        if self.traffic.is_empty() || self.steps == 0 {
+            return vec![];
+        }
+        let per_step = |purpose: Purpose, number: fn(Sent) -> u64| {
+            let numbers = self.traffic.iter().map(|rank| number(rank.of(purpose)) as f64 / self.steps as f64);
+            let mean = numbers.clone().sum::<f64>() / self.traffic.len() as f64;
+            PerStep { mean, largest: numbers.fold(0.0, f64::max) }
+        };
+        let of = |(purpose, name): (Purpose, &str)| Communication {
+            name: name.into(),
+            bytes: per_step(purpose, |sent| sent.bytes),
+            messages: per_step(purpose, |sent| sent.messages),
+        };
+        Purpose::NAMED.map(of).into()
+    }
+
     /// Returns the number of steps, simulated time (ps) and wall time (s) of approximately the second half of the
     /// run.
     pub(in crate::run) fn second_half(&self) -> Option<(u64, f64, f64)> {
@@ -72,6 +103,36 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranks::Ranks;
+
+    #[test]
+    fn communication_is_the_mean_over_steps_and_ranks_and_the_largest() {
+        // sums of three numbers: 24 bytes to each of the other ranks; only rank 0 sends orders, of one byte each
+        let sent = |sums: usize| {
+            Ranks::threads(4, move |ranks| {
+                (0..sums).for_each(|_| ranks.for_purpose(Purpose::Sums).sum(&mut [1.0, 2.0, 3.0]));
+                if ranks.is_first() {
+                    (0..sums).for_each(|_| ranks.for_purpose(Purpose::Commands).send_to_others(&7u32));
+                }
+                ranks.sent()
+            })
+        };
+        let mut timing = Timing::default();
+        timing.add_traffic(&sent(0), &sent(2));
+        assert_eq!(timing.communication(), [], "a run without steps");
+        timing.add_traffic(&sent(1), &sent(7));
+        (0..16).for_each(|_| timing.step(&Dynamics::default()));
+        let rows = timing.communication();
+        let row = |name: &str| rows.iter().find(|row| row.name == name).unwrap();
+        // eight sums and eight orders in 16 steps
+        let sums = row("sums");
+        assert_eq!(sums.bytes, PerStep { mean: 36.0, largest: 36.0 });
+        assert_eq!(sums.messages, PerStep { mean: 1.5, largest: 1.5 });
+        let commands = row("commands");
+        assert_eq!(commands.bytes, PerStep { mean: 0.375, largest: 1.5 });
+        assert_eq!(commands.messages, PerStep { mean: 0.375, largest: 1.5 });
+        assert_eq!(row("mesh").bytes, PerStep::default());
+    }
 
     #[test]
     fn the_second_half_is_about_half() {

@@ -2,7 +2,7 @@
 
 use crate::backend::{RANKS, Serving, describe_division};
 use crate::error::{Error, Problem, Result};
-use crate::ranks::Ranks;
+use crate::ranks::{Ranks, Traffic};
 use crate::run::engine::rank_processors::{ProcessorSet, ProcessorShare};
 use crate::run::engine::{Engine, run_on_first_thread};
 use crate::run::plan::{Device, Plan};
@@ -64,6 +64,12 @@ impl Engine {
     /// [`release_ranks`].
     pub fn serve(&self) {
         run_on_first_thread(&self.pool, || self.serving().serve());
+    }
+
+    /// Returns what each rank has sent so far; an empty list for one rank. The other ranks must be in
+    /// [`Engine::serve`].
+    pub(in crate::run) fn traffic(&self) -> Vec<Traffic> {
+        Serving::traffic(&self.ranks)
     }
 
     pub(in crate::run) fn serving(&self) -> Serving {

@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
         let (name, ps) = (&self.monitor.status.stage, target as f64 * options.timestep);
         self.log.note(&format!("{name}: {target} steps, {ps:.3} ps, on {}", simulation.backend().description()))?;
         self.log_swaps(swaps.as_ref())?;
-        let before = simulation.backend().phases()?;
+        let (before, sent) = (simulation.backend().phases()?, self.engine.traffic());
         self.timing.start_stage();
         self.unverified = plan.run.precision == Precision::Mixed;
         let mut stopped = false;
@@ -149,6 +149,7 @@ impl<'a> Session<'a> {
             self.steps += 1;
             self.timing.step(options);
         }
+        self.timing.add_traffic(&sent, &self.engine.traffic());
         self.download(&mut simulation, state)?;
         self.log_constraints(system, state)?;
         self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);

@@ -238,7 +238,9 @@ pub(in crate::run) fn summary(
             prune_interval: (lists.inner < lists.outer).then_some(f64::from(lists.prune)),
         }),
         phases: timing.phases.named().into_iter().enumerate().map(phase).chain([output]).chain(tuning).collect(),
+        communication: timing.communication(),
         system: Some(system_summary(plan, system, state)),
+        pair_imbalance: timing.pairs.imbalance(engine.ranks()),
         useful_pairs: works.map(|_| useful_pairs(system, state.cell.map(|c| c.volume())) / timing.pairs.slots as f64),
         ..Summary::default()
     }
@@ -266,6 +268,13 @@ pub(in crate::run) fn write_timing(
     let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();
     let dynamics = summary.ns_per_day.map_or(total, |speed| summary.simulated_ps * 1e-3 * 86_400.0 / speed);
     log.phases(&summary.phases, dynamics.max(total))?;
+    log.communication(&summary.communication)?;
+    if let Some(imbalance) = summary.pair_imbalance.filter(|_| !summary.communication.is_empty()) {
+        log.note(&format!(
+            "imbalance: the busiest rank computes {:.1} % more pairs than the mean",
+            100.0 * (imbalance - 1.0)
+        ))?;
+    }
     if let (Some(speed), Some(steady), Some(step)) =
         (summary.ns_per_day, summary.ns_per_day_steady, summary.us_per_step)
     {

@@ -19,7 +19,7 @@ use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::memory;
 use crate::pme::Influence;
-use crate::ranks::Ranks;
+use crate::ranks::{Purpose, Ranks};
 use crate::simd::{Aligned16, Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::team::Team;
 use crate::vec3::Mat3;
@@ -116,7 +116,8 @@ impl Spectral {
 
     /// Shares the transforms among several ranks.
     pub(super) fn share(&mut self, ranks: &Ranks) {
-        self.slabs = Slabs::new(ranks.clone(), [self.padded.size[0], Extent::new(&self.padded).half]);
+        self.slabs =
+            Slabs::new(ranks.for_purpose(Purpose::Mesh), [self.padded.size[0], Extent::new(&self.padded).half]);
     }
 
     /// Computes the potential on the planes of this rank from the charges of all threads on these planes, after

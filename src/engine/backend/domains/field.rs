@@ -9,7 +9,7 @@ use crate::cell::PeriodicCell;
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::ranks::Ranks;
+use crate::ranks::{Purpose, Ranks};
 use crate::system::{ImpulseCycle, Molecules, State, System, Topology};
 use crate::vec3::Vec3;
 
@@ -77,6 +77,12 @@ impl Domain {
         &self.local.atoms[..self.home_count()]
     }
 
+    /// Returns the number of home atoms and the number of all local atoms.
+    #[cfg(test)]
+    pub(super) fn atoms_here(&self) -> (usize, usize) {
+        (self.home_count(), self.local.atoms.len())
+    }
+
     fn home_count(&self) -> usize {
         self.local.region.zone_starts.get(1).map_or(self.local.atoms.len(), |&home| home as usize)
     }
@@ -115,10 +121,10 @@ impl Domain {
 
     /// Collects the vectors of all atoms on the first rank; `all` stays empty on the other ranks. Collective.
     pub(super) fn collect(&self, own: &[Vec3], all: &mut Vec<Vec3>) {
-        let first = self.ranks.is_first();
-        let numbers = self.ranks.gather_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
-        let vectors = self.ranks.gather_bytes(bytemuck::cast_slice(own));
-        if !first {
+        let ranks = self.ranks.for_purpose(Purpose::Output);
+        let numbers = ranks.gather_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
+        let vectors = ranks.gather_bytes(bytemuck::cast_slice(own));
+        if !ranks.is_first() {
             return;
         }
         let known = vectors.iter().any(|bytes| !bytes.is_empty());
@@ -128,6 +134,21 @@ impl Domain {
             let vectors = vectors.chunks_exact(size_of::<Vec3>()).map(bytemuck::pod_read_unaligned::<Vec3>);
             numbers.zip(vectors).for_each(|(atom, vector)| all[atom as usize] = vector);
         }
+    }
+
+    /// Returns the division with its planes moved so that all domains have equal work, and the distance (nm) from a
+    /// domain within which its halo contains groups. `positions` are those of the home atoms. The planes depend only on
+    /// the positions of all atoms, so that a continued run has the same domains. Collective.
+    fn balance(&self, ranks: &Ranks, cell: &PeriodicCell, positions: &[Vec3]) -> Result<(Division, f64)> {
+        let mut division = self.division.clone().expect("a system is divided before its atoms migrate");
+        let ground = DivisionContext { ranks, division: &division, cell, groups: &self.groups };
+        let reach = self.radius + 2.0 * ranks.largest(ground.group_radius(&self.local.groups, positions));
+        let mut atoms = count_along(positions.iter().map(|&position| cell.to_fractional(position)));
+        ranks.sum(atoms.as_flattened_mut());
+        let widths = cell.face_distances();
+        division.balance(&atoms, widths.map(|width| self.radius / width), widths.map(|width| reach / width));
+        division.check(cell, reach)?;
+        Ok((division, reach))
     }
 
     /// Updates the positions of all local atoms: copies the positions of the home atoms from `home` and receives the
@@ -150,18 +171,10 @@ impl Distribution for Domain {
         positions: &mut Vec<Vec3>,
         others: &mut [&mut Vec<Vec3>],
     ) -> Result<Option<System>> {
-        let (Some(cell), Some(mut division)) = (cell, self.division.take()) else { return Ok(None) };
-        let before = DivisionContext { ranks: &self.ranks, division: &division, cell, groups: &self.groups };
-        let radius = self.ranks.largest(before.group_radius(&self.local.groups, positions));
-        let reach = self.radius + 2.0 * radius;
-        // the planes depend only on the positions, so that a continued run has the same domains
-        let mut atoms = count_along(positions.iter().map(|&position| cell.to_fractional(position)));
-        atoms.iter_mut().for_each(|counts| self.ranks.sum(counts));
-        let widths = cell.face_distances();
-        division.balance(&atoms, widths.map(|width| self.radius / width), widths.map(|width| reach / width));
-        let division = &*self.division.insert(division);
-        division.check(cell, reach)?;
-        let ground = DivisionContext { ranks: &self.ranks, division, cell, groups: &self.groups };
+        let Some(cell) = cell.filter(|_| self.division.is_some()) else { return Ok(None) };
+        let ranks = &self.ranks.for_purpose(Purpose::Migration);
+        let (division, reach) = self.balance(ranks, cell, positions)?;
+        let ground = DivisionContext { ranks, division: &division, cell, groups: &self.groups };
         ground.migrate(&mut self.local.groups, positions, others);
         let home = std::mem::take(&mut self.local.groups);
         self.positions.clone_from(positions);
@@ -169,7 +182,7 @@ impl Distribution for Domain {
         self.numbers.assign(self.all_atoms(), &self.local.atoms);
         let share = select_terms(&self.system, &self.numbers, &self.local, cell, &self.positions);
         let own = [terms(&share.topology), share.excluded.len(), positions.len()];
-        let all = self.ranks.gather(&own);
+        let all = ranks.gather(&own);
         let counts = [0, 1, 2].map(|what| all.iter().map(|counts| counts[what]).sum::<usize>());
         let topology = &self.system.topology;
         let expected = [terms(topology), topology.exclusions.len(), topology.atoms.len()];
@@ -179,16 +192,17 @@ impl Distribution for Domain {
                  than the cutoff"
             )));
         }
+        self.division = Some(division);
         self.cpu.select(&self.system.settings, share, self.local.region.clone(), &self.ranks);
         Ok(Some(at_home(&self.system, &self.numbers, self.own())))
     }
 
     fn sum(&self, values: &mut [f64]) {
-        self.ranks.sum(values);
+        self.ranks.for_purpose(Purpose::Sums).sum(values);
     }
 
     fn largest(&self, value: f64) -> f64 {
-        self.ranks.largest(value)
+        self.ranks.for_purpose(Purpose::Sums).largest(value)
     }
 
     fn home(&self) -> Option<Home<'_>> {
@@ -207,7 +221,7 @@ impl Distribution for Domain {
     }
 
     fn agree(&self, failure: Option<Error>) -> Result<()> {
-        self.ranks.agree(failure.map_or(Ok(()), Err))
+        self.ranks.for_purpose(Purpose::Sums).agree(failure.map_or(Ok(()), Err))
     }
 }
 
@@ -256,6 +270,7 @@ impl ForceField for Domain {
 
     fn pair_counts(&self) -> PairCounts {
         let own = self.cpu.pair_counts();
-        self.ranks.gather(&own).into_iter().fold(PairCounts::default(), |sum, counts| sum + counts)
+        let all = self.ranks.for_purpose(Purpose::Sums).gather(&own);
+        all.into_iter().fold(PairCounts::default(), |sum, counts| sum + counts)
     }
 }

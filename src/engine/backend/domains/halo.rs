@@ -1,7 +1,7 @@
 //! Halo exchange in every step: positions of halo atoms are received from neighbouring ranks, and forces on halo atoms
 //! are sent back.
 
-use crate::ranks::Ranks;
+use crate::ranks::{Purpose, Ranks};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
@@ -27,6 +27,7 @@ pub(super) struct Halo {
 impl Halo {
     /// Receives the positions of halo atoms and stores them behind the positions of the home atoms. Collective.
     pub(super) fn fetch(&self, ranks: &Ranks, positions: &mut [Vec3], buffer: &mut Vec<Vec3>) {
+        let ranks = ranks.for_purpose(Purpose::HaloPositions);
         for Stage { below, above, send, receive } in &self.stages {
             buffer.clear();
             buffer.extend(send.iter().map(|&atom| positions[atom as usize]));
@@ -38,6 +39,7 @@ impl Halo {
     /// Sends the forces on halo atoms to their home ranks and adds the forces received to the forces on the home
     /// atoms. Directions are in reverse order. Collective.
     pub(super) fn return_forces(&self, ranks: &Ranks, forces: &mut [Vec3], buffer: &mut Vec<Vec3>) {
+        let ranks = ranks.for_purpose(Purpose::HaloForces);
         for Stage { below, above, send, receive } in self.stages.iter().rev() {
             buffer.clear();
             buffer.resize(send.len(), Vec3::ZERO);

@@ -23,7 +23,7 @@ use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
 use crate::pair::ListSchedule;
-use crate::ranks::Ranks;
+use crate::ranks::{Purpose, Ranks, Traffic};
 use crate::restraint::{CollectiveRestraint, PositionRestraints, Restraining, RestraintProgress, Restraints};
 use crate::simd::Level;
 use crate::system::{Coupling, State, System};
@@ -56,6 +56,8 @@ enum Order {
     ChangeVelocities(VelocityChange),
     RemoveMotion,
     PairCounts,
+    /// gather what each rank has sent
+    Traffic,
     /// drop the system on every rank
     End,
     /// end [`Serving::serve`]
@@ -84,6 +86,7 @@ impl Serving {
             match (order, &mut host) {
                 (Order::Begin(system, schedule), _) => host = self.host(*system, schedule).ok(),
                 (Order::End, _) => host = None,
+                (Order::Traffic, _) => _ = self.ranks.gather(&self.ranks.sent()),
                 (Order::Quit, _) => break,
                 // the first rank has the same error and reports it
                 (order, Some(host)) => _ = execute(host, order),
@@ -95,6 +98,16 @@ impl Serving {
     /// Makes the other ranks return from [`Serving::serve`].
     pub fn release(ranks: &Ranks) {
         ranks.send_to_others(&Order::Quit);
+    }
+
+    /// Returns what each rank has sent so far, except for the messages of this function itself. The other ranks must be
+    /// in [`Serving::serve`]. Returns an empty list for a single rank.
+    pub fn traffic(ranks: &Ranks) -> Vec<Traffic> {
+        if ranks.count() == 1 {
+            return vec![];
+        }
+        ranks.send_to_others(&Order::Traffic);
+        ranks.gather(&ranks.sent())
     }
 
     /// Creates a host for a system, initially without home atoms. Collective.
@@ -116,7 +129,7 @@ impl Serving {
 /// Executes a command. All ranks call this function together.
 fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
     match order {
-        Order::Begin(..) | Order::End | Order::Quit => Ok(()),
+        Order::Begin(..) | Order::Traffic | Order::End | Order::Quit => Ok(()),
         Order::Upload(state) => upload(host, &state),
         Order::Download => download(host, &mut State::default()),
         Order::BuildLists => host.build_lists(),
@@ -209,6 +222,7 @@ pub fn describe_division(system: &System, state: &State, radius: f64, ranks: usi
 
 /// The system of all ranks, as a backend on the first rank.
 pub struct Domains {
+    /// all ranks, for orders to the others
     ranks: Ranks,
     host: Host<Domain>,
     evaluation: Evaluation,
@@ -220,7 +234,7 @@ impl Domains {
     /// Distributes a system over the ranks; the other ranks must be in [`Serving::serve`]. Returns an error for a
     /// system that domain decomposition does not support.
     pub fn new(serving: &Serving, system: &System, schedule: ListSchedule) -> Result<Self> {
-        let ranks = serving.ranks.clone();
+        let ranks = serving.ranks.for_purpose(Purpose::Commands);
         ranks.send_to_others(&Order::Begin(Box::new(system.clone()), schedule));
         let host = serving.host(system.clone(), schedule)?;
         Ok(Domains { ranks, host, evaluation: Evaluation::default(), previous: vec![] })

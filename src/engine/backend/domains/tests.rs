@@ -2,6 +2,7 @@
 //! reference. Sums, which include the mesh, are compared with the sums of a single rank.
 
 mod methods;
+mod traffic;
 
 use super::*;
 use crate::backend::Reference;
@@ -57,7 +58,7 @@ fn compare(name: &str, sample: &Sample, count: usize) -> f64 {
     for (ours, theirs) in evaluation.virial.0.as_flattened().iter().zip(expected.virial.0.as_flattened()) {
         assert!((ours - theirs).abs() < SUMS * scale, "{name} on {count} ranks, virial: {ours}, not {theirs}");
     }
-    (pairs.busiest_slots * count as u64) as f64 / pairs.slots as f64
+    pairs.imbalance(count).unwrap()
 }
 
 #[test]

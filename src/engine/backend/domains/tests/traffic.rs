@@ -1,0 +1,95 @@
+//! Bytes and messages of one force evaluation, compared with the numbers of halo atoms, domains and ranks.
+
+use super::*;
+
+/// Size of the position of an atom, or of a force: three 64-bit numbers.
+const VECTOR: u64 = 24;
+
+/// Messages of one rank, as a difference of its counters.
+fn sent_in(ranks: &Ranks, work: impl FnOnce()) -> Traffic {
+    let (before, mut difference) = (ranks.sent(), Traffic::default());
+    work();
+    difference.add_difference(&ranks.sent(), &before);
+    difference
+}
+
+/// Traffic of one rank in a force evaluation and in a pair search, with the numbers that determine it.
+struct Found {
+    forces: Traffic,
+    search: Traffic,
+    home: usize,
+    halo: usize,
+    pulses: u64,
+}
+
+fn measured(ranks: Ranks, Sample { system, state }: &Sample) -> Found {
+    let schedule = ListSchedule::exact(CUTOFF + 0.03);
+    let serving = crate::testing::serving(ranks.clone());
+    let mut host = serving.host(system.clone(), schedule).unwrap();
+    upload(&mut host, state).unwrap();
+    let search = sent_in(&ranks, || host.build_lists().unwrap());
+    host.prune_lists(0.0).unwrap();
+    let forces = sent_in(&ranks, || host.forces(Workload::FORCES).unwrap());
+    let pulses = host.field().division().unwrap().divided().into_iter().filter(|&divided| divided).count() as u64;
+    let (home, local) = host.field().atoms_here();
+    Found { forces, search, home, halo: local - home, pulses }
+}
+
+#[test]
+fn messages_of_a_force_evaluation_follow_from_the_halo() {
+    for name in ["octahedron", "tip4pew"] {
+        let sample = sample(name);
+        for count in [2, 4, 8] {
+            let found = Ranks::threads(count, |ranks| measured(ranks, &sample));
+            let bytes = |purpose| found.iter().map(|rank| rank.forces.of(purpose).bytes).sum::<u64>();
+            assert_eq!(found.iter().map(|rank| rank.home).sum::<usize>(), sample.system.topology.atoms.len());
+            // each halo atom is received once, from a rank that sends its position, and its force is sent back
+            let halo = found.iter().map(|rank| rank.halo as u64).sum::<u64>();
+            assert!(halo > 0);
+            assert_eq!(bytes(Purpose::HaloPositions), VECTOR * halo, "{name} on {count} ranks");
+            for Found { forces, search, halo, pulses, .. } in &found {
+                assert_eq!(1 << pulses, count, "each divided direction has two domains");
+                assert_eq!(forces.of(Purpose::HaloForces).bytes, VECTOR * *halo as u64, "{name} on {count} ranks");
+                let messages = |purpose| forces.of(purpose).messages;
+                assert_eq!([messages(Purpose::HaloPositions), messages(Purpose::HaloForces)], [*pulses; 2]);
+                // to each other rank: marks and charges of planes, two transposes, planes of the potential
+                assert_eq!(messages(Purpose::Mesh), 5 * (count as u64 - 1));
+                for purpose in [Purpose::Migration, Purpose::Sums, Purpose::Commands, Purpose::Output] {
+                    assert_eq!(messages(purpose), 0, "{purpose:?}");
+                }
+                // atoms to each other rank, three gathers, groups of the halo along each divided direction; a value
+                // is sent after its length
+                assert_eq!(search.of(Purpose::Migration).messages, 5 * (count as u64 - 1) + 2 * pulses);
+                assert_eq!(search.of(Purpose::HaloPositions).messages, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn rank_0_reads_the_counters_of_all_ranks_and_counts_its_orders() {
+    let Sample { system, state } = sample("octahedron");
+    assert_eq!(Serving::traffic(&Ranks::alone()), []);
+    let (read, again, ordered) = on_ranks(4, |serving| {
+        let mut domains = Domains::new(serving, &system, ListSchedule::exact(CUTOFF + 0.03)).unwrap();
+        domains.upload(&state).unwrap();
+        domains.build_lists().unwrap();
+        domains.prune_lists(0.0).unwrap();
+        let [read, again] = [Serving::traffic(&serving.ranks), Serving::traffic(&serving.ranks)];
+        domains.forces(EVERYTHING).unwrap();
+        (read, again, Serving::traffic(&serving.ranks))
+    });
+    assert_eq!(read.len(), 4);
+    assert!(read == again, "reading the counters is counted");
+    let order = |rank: usize| ordered[rank].of(Purpose::Commands).messages - read[rank].of(Purpose::Commands).messages;
+    assert_eq!([0, 1, 2, 3].map(order), [3, 0, 0, 0]);
+    // energies and virial are gathered once after a check for failures, forces once with the numbers of their atoms
+    for (after, before) in ordered.iter().zip(&read) {
+        for purpose in [Purpose::Sums, Purpose::Output] {
+            assert_eq!(after.of(purpose).messages - before.of(purpose).messages, 2 * 3, "{purpose:?}");
+        }
+    }
+    let output: u64 =
+        ordered.iter().zip(&read).map(|(a, b)| a.of(Purpose::Output).bytes - b.of(Purpose::Output).bytes).sum();
+    assert_eq!(output, 3 * (VECTOR + size_of::<u32>() as u64) * system.topology.atoms.len() as u64);
+}
