@@ -58,11 +58,12 @@ impl<'a> ResidueGraph<'a> {
         all
     }
 
-    /// Returns the template atoms to which an atom of the residue may be mapped. A virtual site is mapped by its name
-    /// if the template has a site of that name.
+    /// Returns the template atoms to which an atom of the residue may be mapped. A virtual site, and an atom of a
+    /// molecule of a topology file, is mapped by its name if the template has this name.
     fn candidates(&self, template: &Template, index: usize) -> Vec<u32> {
         let (element, name) = (self.element(index), self.name(index));
-        let by_name = element == 0 && template.atoms.iter().any(|atom| atom.element == 0 && &*atom.name == name);
+        let is_named = element == 0 || template.is_of_topology;
+        let by_name = is_named && template.atoms.iter().any(|atom| atom.element == element && &*atom.name == name);
         let fits = |atom: &super::template::TemplateAtom| {
             atom.element == element
                 && (!by_name || &*atom.name == name)

@@ -74,8 +74,9 @@ fn composition_of(graph: &ResidueGraph<'_>) -> Composition {
     composition((0..graph.atoms.len()).map(|index| graph.element(index)))
 }
 
-/// Returns the first template that matches. If several match and assign different types or parameters, only those with
-/// the fewest patches are considered; the call fails if these differ as well.
+/// Returns the first template that matches. Molecules of topology files come before templates of force fields. If
+/// several match and assign different types or parameters, only those with the fewest patches are considered; the call
+/// fails if these differ as well.
 fn choose<'t>(
     graph: &ResidueGraph<'_>,
     candidates: impl Iterator<Item = &'t Template>,
@@ -83,6 +84,9 @@ fn choose<'t>(
 ) -> std::result::Result<Option<(&'t Template, Vec<u32>)>, Problem> {
     let matches = candidates.filter_map(|template| Some((template, graph.matches(template)?)));
     let mut matches: Vec<(&Template, Vec<u32>)> = matches.collect();
+    if matches.iter().any(|(template, _)| template.is_of_topology) {
+        matches.retain(|(template, _)| template.is_of_topology);
+    }
     let differing = |matches: &[(&'t Template, Vec<u32>)]| {
         let (first, found) = matches.first()?;
         let other = matches.iter().find(|(other, others)| !first.agrees(found, other, others))?;

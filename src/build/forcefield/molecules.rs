@@ -81,7 +81,7 @@ impl ForceField {
         let topology = &description.topology;
         check(description, name, &atoms)?;
         let local = |atom: u32| atom - atoms.start;
-        let mut template = Template { name: name.into(), ..Template::default() };
+        let mut template = Template { name: name.into(), is_of_topology: true, ..Template::default() };
         for atom in &topology.atoms[atoms.start as usize..atoms.end as usize] {
             let type_name = format!("{name}:{}", atom.name);
             let of_type = self.types.add(&type_name, atom.type_name.as_str(), atom.element, atom.mass);

@@ -45,6 +45,8 @@ pub(super) enum Placement {
 pub(super) struct Template {
     /// name of the residue in the file
     pub(super) name: Arc<str>,
+    /// whether a topology file describes the residue, which takes precedence over templates of force fields
+    pub(super) is_of_topology: bool,
     /// names of the applied patches
     pub(super) patches: Vec<Arc<str>>,
     pub(super) atoms: Vec<TemplateAtom>,

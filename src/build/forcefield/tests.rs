@@ -150,6 +150,62 @@ fn molecules_of_topologies_have_the_terms_of_their_files() {
 }
 
 #[test]
+fn molecules_of_topologies_come_before_templates_and_keep_the_names_of_their_atoms() {
+    let golden = Golden::load("ligand");
+    // a template of the force field matches the residue as well, with other charges
+    let text = std::fs::read_to_string(&paths(&["cresol.xml"])[0]).expect("a file of the tests");
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = folder.path().join("other.xml");
+    std::fs::write(
+        &other,
+        text.replace("\"PCR\"", "\"XYZ\"").replace("0.3226", "0.5226").replace("-0.5579", "-0.7579"),
+    )
+    .expect("a file");
+    let mut field = ForceField::read(&[PathBuf::from("amber14/protein.ff14SB.xml"), other]).expect("force fields");
+    let files = MoleculeFiles { topology: paths(&["cresol.prmtop"])[0].clone(), parameters: vec![] };
+    field.add_molecules(&files, &BTreeSet::from(["PCR".to_owned()])).expect("a ligand");
+    golden.compare(&golden.list("references")[0], &field, "two templates");
+    // the hydrogens of the methyl group differ in charge only
+    let mut structure = golden.structure();
+    let charge = |structure: &Structure, name: &str| {
+        let atom = structure.atoms.iter().rposition(|atom| atom.name == name).expect("an atom");
+        field.describe(structure).expect("a system").topology.atoms[atom].charge
+    };
+    assert!((charge(&structure, "H73") - 0.0403).abs() < 1e-6);
+    let [first, third] =
+        ["H71", "H73"].map(|name| structure.atoms.iter().rposition(|atom| atom.name == name).expect("an atom"));
+    structure.atoms.swap(first, third);
+    assert!((charge(&structure, "H73") - 0.0403).abs() < 1e-6);
+}
+
+#[test]
+fn molecules_of_topologies_can_be_joined_to_charmm() {
+    let mut field = ForceField::read(&["charmm36_2024.xml", "charmm36_2024/water.xml"]).expect("force fields of md");
+    let files = MoleculeFiles { topology: paths(&["cresol.top"])[0].clone(), parameters: vec![] };
+    field.add_molecules(&files, &BTreeSet::from(["PCR".to_owned()])).expect("a ligand");
+    let component = field.component("PCR").expect("the ligand");
+    let ligand = Structure {
+        chains: vec!["A".to_owned()],
+        residues: vec![Residue { name: "PCR".to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 }],
+        atoms: component.atoms,
+        bonds: component.bonds,
+    };
+    let found = field.describe(&ligand).expect("a system");
+    let atom = |name: &str| found.topology.atoms.iter().find(|atom| atom.name.as_str() == name).expect("an atom");
+    let carbon = atom("C7");
+    let (sigma, epsilon) = found.nonbonded.sigma_epsilon(carbon.lj_type, carbon.lj_type);
+    // parameters of c3 in cresol.xml
+    assert!((sigma - 0.339_966_95).abs() < 1e-7 && (epsilon - 0.457_729_6).abs() < 1e-6, "{sigma} {epsilon}");
+    assert!((carbon.charge + 0.1073).abs() < 1e-9);
+    // the pairs C7-O1 and H71-C5, at five and three bonds
+    let index =
+        |name: &str| found.topology.atoms.iter().position(|atom| atom.name.as_str() == name).expect("an atom") as u32;
+    assert!(!found.topology.exclusions.contains(index("C7"), index("O1")));
+    assert!(found.topology.exclusions.contains(index("H71"), index("C5")));
+    assert_eq!(found.topology.bonded.bonds.len(), 16);
+}
+
+#[test]
 fn topologies_without_the_wanted_molecule_or_with_other_combination_rules_are_refused() {
     let mut field = ForceField::read(&["amber14/protein.ff14SB.xml"]).expect("a force field of md");
     let folder = tempfile::tempdir().expect("a folder");
