@@ -292,3 +292,40 @@ fn a_helix_is_built_into_a_membrane() {
     let message = refused(&mut build(&["-o", "y"]));
     assert!(message.contains("inside the membrane") && message.contains("see files of OPM"), "{message}");
 }
+
+#[test]
+fn a_ligand_comes_from_its_topology_and_is_restrained() {
+    let folder = tempfile::tempdir().unwrap();
+    // heavy atoms of p-cresol with a regular ring, in Å
+    let places = [
+        ("C1", 1.39, 0.0),
+        ("C2", 0.695, 1.204),
+        ("C3", -0.695, 1.204),
+        ("C4", -1.39, 0.0),
+        ("C5", -0.695, -1.204),
+        ("C6", 0.695, -1.204),
+        ("C7", -2.9, 0.0),
+        ("O1", 2.75, 0.0),
+    ];
+    let line = |(index, &(name, x, y)): (usize, &(&str, f64, f64))| {
+        let element = &name[..1];
+        format!("HETATM{index:>5}  {name:<3} PCR A   1    {x:8.3}{y:8.3}   0.000  1.00  0.00           {element}\n")
+    };
+    let text: String = places.iter().enumerate().map(line).collect();
+    std::fs::write(folder.path().join("cresol.pdb"), text).unwrap();
+    let topology = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/build/tests/fields/cresol.top");
+    let build = || {
+        let mut command = md(folder.path());
+        command.args(["build", "cresol.pdb", "-o", "built"]);
+        command
+    };
+    let refusal = refused(&mut build());
+    assert!(refusal.contains("the bonds of PCR 1 of chain A are unknown") && refusal.contains("--ligand"), "{refusal}");
+    let printed = done(build().arg("--drop-hetero").arg("--ligand").arg(topology));
+    assert!(printed.contains("all residues PCR: took parameters"), "{printed}");
+    let input = std::fs::read_to_string(folder.path().join("built/input.toml")).unwrap();
+    assert!(input.contains("select = \"heavy and not (water or ion)\""), "{input}");
+    let check = done(md(folder.path()).args(["check", "built/input.toml"]));
+    assert!(check.contains("net charge 0 e") && check.contains("position restraints: heavy and not"), "{check}");
+    done(md(folder.path()).args(["run", "built/input.toml", "--steps", "5", "--quiet"]));
+}

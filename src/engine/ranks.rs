@@ -146,6 +146,18 @@ impl Ranks {
         }
     }
 
+    /// Returns the bytes of all ranks, in rank order, on rank 0, and `None` on the other ranks.
+    pub fn collect_bytes(&self, own: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let Some(connection) = &self.connection else { return Some(vec![own.to_vec()]) };
+        if !self.is_first() {
+            connection.count(1, own.len());
+            connection.network.send(0, own);
+            return None;
+        }
+        let others = (1..self.count).map(|rank| connection.network.receive_from(rank));
+        Some(std::iter::once(own.to_vec()).chain(others).collect())
+    }
+
     /// Returns the values of all ranks, in rank order. Panics if another rank sends a value of another type, which is
     /// impossible if all ranks run the same program.
     pub fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Vec<T> {
@@ -264,6 +276,12 @@ mod tests {
     use crate::error::Problem;
 
     #[test]
+    fn the_first_rank_collects_the_bytes_of_all() {
+        let found = Ranks::threads(3, |ranks| ranks.collect_bytes(&vec![ranks.rank() as u8; 2 * ranks.rank()]));
+        assert_eq!(found, [Some(vec![vec![], vec![1; 2], vec![2; 4]]), None, None]);
+    }
+
+    #[test]
     fn groups_have_networks_of_their_own() {
         let sums = Ranks::threads(5, |ranks| {
             let group = ranks.split(ranks.rank() / 2);
@@ -290,6 +308,7 @@ mod tests {
         assert_eq!((ranks.rank(), ranks.count(), ranks.is_first()), (0, 1, true));
         assert_eq!(ranks.gather(&("a".to_owned(), 7)), [("a".to_owned(), 7)]);
         assert_eq!(ranks.gather_bytes(&[1, 2]), [[1, 2]]);
+        assert_eq!(ranks.collect_bytes(&[1, 2]).unwrap(), [[1, 2]]);
         assert_eq!(ranks.agree(Ok(3)).unwrap(), 3);
         assert!(ranks.receive::<u8>().is_none());
         ranks.barrier();

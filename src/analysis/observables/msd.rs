@@ -164,8 +164,8 @@ impl SquaredDisplacement {
     }
 }
 
-/// 1 nm²/ps in units of 10⁻⁵ cm²/s.
-const CENTIMETRES: f64 = 1000.0;
+/// Diffusion coefficient of 1 nm²/ps in the unit of results, 10⁻⁵ cm²/s.
+pub(super) const DIFFUSION: f64 = 1000.0;
 
 impl Observable for SquaredDisplacement {
     /// cell, and center of each particle (nm)
@@ -218,10 +218,10 @@ impl Observable for SquaredDisplacement {
         let errors: Vec<f64> = (0..frames).map(|lag| error(lag).unwrap_or(f64::NAN)).collect();
         let mut findings = Findings::default();
         if let Some((slope, [from, to])) = self.slope(&lags, &values) {
-            let value = slope / (2.0 * dimensions) * CENTIMETRES;
+            let value = slope / (2.0 * dimensions) * DIFFUSION;
             let slopes: Vec<f64> =
                 of_parts.iter().filter_map(|part| Some(self.slope(&lags, part)?.0 / (2.0 * dimensions))).collect();
-            let error = standard_error(&slopes).map(|error| error * CENTIMETRES);
+            let error = standard_error(&slopes).map(|error| error * DIFFUSION);
             findings.numbers.push(Number { name: "diffusion", value, error, unit: "1e-5 cm2/s" });
             let error = error.map_or(String::new(), |error| format!(" ± {error:.4}"));
             findings

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
+use super::msd::DIFFUSION;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
@@ -127,8 +128,6 @@ struct VelocityCorrelation {
 
 /// Number of subsets of the particles from which the standard error is estimated.
 const PARTS: usize = 10;
-/// 1 nm²/ps in units of 10⁻⁵ cm²/s.
-const CENTIMETRES: f64 = 1000.0;
 /// Wavenumber in 1/cm of a frequency of 1/ps, which is 10¹² Hz divided by the speed of light, 299 792 458 m/s.
 const WAVENUMBER: f64 = 1e10 / 299_792_458.0;
 
@@ -281,9 +280,9 @@ impl Observable for VelocityCorrelation {
                 integral(values, interval).into_iter().map(|integral| integral / 3.0).collect()
             };
             let running = coefficients(&values);
-            let last = |coefficients: Vec<f64>| CENTIMETRES * coefficients[count - 1];
+            let last = |coefficients: Vec<f64>| DIFFUSION * coefficients[count - 1];
             let error = error_of(of_parts.iter().map(|part| last(coefficients(part))).collect());
-            let value = CENTIMETRES * running[count - 1];
+            let value = DIFFUSION * running[count - 1];
             findings.numbers.push(Number { name: "diffusion", value, error, unit: "1e-5 cm2/s" });
             let error = error.map_or(String::new(), |error| format!(" ± {error:.4}"));
             findings

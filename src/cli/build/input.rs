@@ -1,6 +1,7 @@
 //! Input file that `md build` writes: forces, output, and the stages of a protocol for the system.
 
 use md_build::Built;
+use md_build::entry::{ResidueKind, standard_residue};
 
 use super::{COORDINATES, LOG};
 
@@ -11,11 +12,12 @@ pub(super) fn text(built: &Built, topology: &str) -> String {
         if is_periodic { "electrostatics = \"pme\"" } else { "cutoff         = \"none\"\nelectrostatics = \"plain\"" };
     let has_protein = built.structure.atoms.iter().any(|atom| atom.name == "CA" && atom.element == 6);
     let has_membrane = built.added.lipids != [0; 2];
-    let equilibration = match (is_periodic, has_protein) {
+    let equilibration = match is_periodic {
         _ if has_membrane => MEMBRANE.to_owned(),
-        (true, true) => PRESET.to_owned(),
-        (true, false) => [MINIMIZE, HEAT_IN_CELL].concat(),
-        (false, _) => [MINIMIZE, HEAT].concat(),
+        true if has_other_solute(built) => [PRESET, SOLUTE].concat(),
+        true if has_protein => PRESET.to_owned(),
+        true => [MINIMIZE, HEAT_IN_CELL].concat(),
+        false => [MINIMIZE, HEAT].concat(),
     };
     let barostat = match is_periodic {
         _ if has_membrane => SEMI_ISOTROPIC,
@@ -34,17 +36,30 @@ pub(super) fn text(built: &Built, topology: &str) -> String {
     )
 }
 
-/// Stages before production of a protein in a periodic cell.
+/// Returns whether there are molecules other than proteins, water and ions: nucleic acids or ligands.
+fn has_other_solute(built: &Built) -> bool {
+    let structure = &built.structure;
+    (0..structure.residues.len()).any(|residue| {
+        let kind = standard_residue(&structure.residues[residue].name).map(|standard| standard.kind);
+        let is_protein_or_water = matches!(kind, Some(ResidueKind::Protein | ResidueKind::Water));
+        !is_protein_or_water && structure.residue_atoms(residue).len() > 1
+    })
+}
+
+/// Stages before production of a solute in a periodic cell, of which the preset restrains the heavy atoms of proteins.
 const PRESET: &str = "[[stage]]
 preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
 ";
-/// First stage of a system without protein, a minimisation.
+/// Setting of [`PRESET`] that restrains all heavy atoms of the solute.
+const SOLUTE: &str = "select = \"heavy and not (water or ion)\"
+";
+/// First stage of a system without restraints, a minimisation.
 const MINIMIZE: &str = "[[stage]]
 name = \"minimize\"
 kind = \"minimize\"
 
 ";
-/// Stages after [`MINIMIZE`] and before production of a system without protein in a periodic cell.
+/// Stages after [`MINIMIZE`] and before production of a periodic cell without a solute.
 const HEAT_IN_CELL: &str = "[[stage]]
 name       = \"heat\"
 kind       = \"dynamics\"

@@ -4,14 +4,11 @@
 //! above r4 the energy continues as a straight line (AMBER manual, "NMR refinement"). Units are Å and degrees for r,
 //! and kcal/mol/Å² and kcal/mol/rad² for rk2 and rk3. Unlike in `md`, the energy has no factor ½.
 
+use super::PER_NM;
 use crate::import::atoms::indices;
 use crate::restraint::{Potential, VariableKind, Well};
 use crate::run::Restraint;
 use crate::units::{ANGSTROM, KCAL};
-
-/// Number of Å per nm. Lengths in Å are divided by this number instead of multiplied by 0.1, so that they are rounded
-/// only once.
-const PER_NM: f64 = 10.0;
 
 /// Settings of one variable in a `&rst` namelist.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,15 +1,12 @@
 //! Translation of AMBER's cutoffs, PME, and constraints.
 
-use super::{Draft, unexpected};
+use super::{Draft, PER_NM, unexpected};
 use crate::constraint::ConstraintKind;
 use crate::import::readable;
 use crate::pme::{ORDERS, alpha_for_tolerance};
 use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 
-/// Number of Å per nm. Lengths in Å are divided by this number instead of multiplied by 0.1, so that they are rounded
-/// only once.
-const PER_NM: f64 = 10.0;
 /// Smallest cutoff (Å) that means "no cutoff" in a system without a cell.
 const BEYOND: f64 = 999.0;
 /// Default cutoffs of AMBER in Å, with a cell and without a cell.

@@ -122,11 +122,8 @@ impl Domain {
     /// Collects the vectors of all atoms on the first rank; `all` stays empty on the other ranks. Collective.
     pub(super) fn collect(&self, own: &[Vec3], all: &mut Vec<Vec3>) {
         let ranks = self.ranks.for_purpose(Purpose::Output);
-        let numbers = ranks.gather_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
-        let vectors = ranks.gather_bytes(bytemuck::cast_slice(own));
-        if !ranks.is_first() {
-            return;
-        }
+        let numbers = ranks.collect_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
+        let (Some(numbers), Some(vectors)) = (numbers, ranks.collect_bytes(bytemuck::cast_slice(own))) else { return };
         let known = vectors.iter().any(|bytes| !bytes.is_empty());
         memory::resize(all, if known { self.all_atoms() } else { 0 }, Vec3::ZERO);
         for (numbers, vectors) in numbers.iter().zip(&vectors) {
