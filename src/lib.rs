@@ -46,7 +46,8 @@
 //! [`run::run_replicas`] runs several plans in parallel. Each replica of an ensemble is a run of its own, with its own
 //! threads and folder. [`run::ReplicaPlacement`] decides on which threads or GPU a replica runs. If there are several
 //! ranks ([`ranks::Ranks`]), rank 0 assigns the replicas and receives their messages. Only rank 0 writes the ensemble's
-//! files and prints messages; every rank ends with the same exit code. In replica exchange ([`ensemble::exchange`])
+//! files and prints messages; every rank ends with the same exit code. Ranks may be divided into groups that compute a
+//! replica together ([`ranks::Ranks::split`]). In replica exchange ([`ensemble::exchange`])
 //! each replica stays on its rank, waits for the other replicas at the [`run::Barrier`] of the rank, and sends its
 //! energies to rank 0. Only `run::replicas::record` combines the energies of all replicas. A replica keeps its atoms
 //! and files when it receives the temperature, pressure or Hamiltonian of a neighbouring state. The outcome of every
@@ -73,11 +74,11 @@
 //! atoms. A device that keeps its own state implements `Backend` itself, as `backend::cuda` does. Domain decomposition
 //! over several ranks also implements `Backend`: [`backend::Domains`] on rank 0 tells the other ranks which operation
 //! to execute next; [`backend::Serving`] on the other ranks executes it. Each rank has a `Host` for the atoms of its
-//! domain. Code above the backend does not depend on domains. Atoms move to another rank only when lists are built.
-//! Each force evaluation sends the positions of halo atoms to the ranks that need them, and sends the forces on these
-//! atoms back. Operations that return a sum add the contributions of all ranks.
-//! A handle of [`ranks::Ranks`] carries the [`ranks::Purpose`] of its messages, by which each rank counts what it
-//! sends.
+//! domain. Code above the backend does not depend on domains. Atoms move to another rank only when lists are built, and
+//! then the planes between domains move as well, so that all ranks have equal work. Each force evaluation sends the
+//! positions of halo atoms to the ranks that need them, and sends the forces on these atoms back. Operations that
+//! return a sum add the contributions of all ranks. A handle of [`ranks::Ranks`] carries the [`ranks::Purpose`] of its
+//! messages, by which each rank counts what it sends.
 //!
 //! A [`context::Context`] is a system on a device. It tracks the age of the pair lists, in steps or as a displacement,
 //! and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point calculations get
