@@ -95,6 +95,13 @@ impl Structure {
         }
     }
 
+    /// Returns the name of an atom for messages, as `HB2 of ALA 7B of chain A`. Residues must follow each other without
+    /// gaps.
+    pub fn atom_label(&self, index: usize) -> String {
+        let residue = self.residues.partition_point(|residue| residue.first as usize <= index) - 1;
+        format!("{} of {}", self.atoms[index].name, self.residue_label(residue))
+    }
+
     /// Checks that residues follow each other without gaps and that bonds name different atoms of the structure, each
     /// bond once.
     pub fn check(&self) -> Result<(), Problem> {
@@ -156,6 +163,14 @@ mod tests {
         let good = water();
         assert_eq!(good.check(), Ok(()));
         assert_eq!(good.residue_label(0), "HOH 7B of chain W");
+        let two = Structure {
+            residues: vec![
+                Residue { number: 6, ..good.residues[0].clone() },
+                Residue { first: 1, ..good.residues[0].clone() },
+            ],
+            ..water()
+        };
+        assert_eq!([0, 2].map(|atom| two.atom_label(atom)), ["O of HOH 6B of chain W", "H2 of HOH 7B of chain W"]);
         assert_eq!(Structure::default().check(), Ok(()));
         let faulty = |change: fn(&mut Structure)| {
             let mut structure = water();

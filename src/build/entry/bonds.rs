@@ -155,10 +155,7 @@ fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
 /// the table of standard residues has these bonds.
 fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
     let residues = draft.structure.residue_of_atoms();
-    let label = |atom: u32| {
-        let residue = draft.structure.residue_label(residues[atom as usize] as usize);
-        format!("{} of {residue}", draft.structure.atoms[atom as usize].name)
-    };
+    let label = |atom: u32| draft.structure.atom_label(atom as usize);
     for link in &draft.entry.links {
         if !matches!(link.kind, LinkKind::Covalent | LinkKind::Connection) {
             continue;

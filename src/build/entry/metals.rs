@@ -57,12 +57,10 @@ pub(super) fn find_sites(draft: &Draft<'_>, decisions: &mut Vec<Decision>) -> Ve
         if !donors.iter().any(is_bound) {
             continue;
         }
-        let name = |&(atom, distance): &(u32, f64)| {
-            let label = structure.residue_label(residue(atom));
-            format!("{} of {label} ({distance:.3} nm)", structure.atoms[atom as usize].name)
-        };
+        let name =
+            |&(atom, distance): &(u32, f64)| format!("{} ({distance:.3} nm)", structure.atom_label(atom as usize));
         let names: Vec<String> = donors.iter().map(name).collect();
-        let place = format!("{} of {}", structure.atoms[metal as usize].name, structure.residue_label(residue(metal)));
+        let place = structure.atom_label(metal as usize);
         let what = format!("coordinated by {}; no bonds were made", names.join(", "));
         let why = "force fields describe a metal as an ion, or need parameters of the site";
         decisions.push(Decision::new(Subject::Metal, place, what, why));

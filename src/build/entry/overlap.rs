@@ -57,13 +57,9 @@ pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Ve
 /// Fails if two atoms are at the same place, or if a bond is impossibly long. Atoms below the atomic number `lightest`
 /// are not checked.
 pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> Result<(), Problem> {
-    let residues = structure.residue_of_atoms();
-    let label = |atom: u32| {
-        let residue = structure.residue_label(residues[atom as usize] as usize);
-        format!("{} of {residue}", structure.atoms[atom as usize].name)
-    };
+    let label = |atom: u32| structure.atom_label(atom as usize);
     let is_checked = |&atom: &u32| structure.atoms[atom as usize].element >= lightest;
-    let checked = || (0..residues.len() as u32).filter(is_checked);
+    let checked = || (0..structure.atoms.len() as u32).filter(is_checked);
     let grid = Grid::new(positions, checked(), SAME_PLACE);
     for atom in checked() {
         if let Some((distance, other)) = grid.around(atom).first() {

@@ -59,8 +59,7 @@ impl<'a> Typed<'a> {
 
     /// Name of an atom for messages, as `HB2 of ALA 7 of chain A`.
     pub(super) fn label(&self, atom: usize) -> String {
-        let residue = self.structure.residue_label(self.residues[atom] as usize);
-        format!("{} of {residue}", self.structure.atoms[atom].name)
+        self.structure.atom_label(atom)
     }
 
     /// Types and classes of several atoms.

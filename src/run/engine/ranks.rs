@@ -25,8 +25,8 @@ impl Engine {
     }
 
     /// Creates the engine of a rank that shares the atoms of a system with the other `ranks`. `others` is the number of
-    /// other runs that share the machine, as for [`Engine::beside`]. Returns an error if
-    /// the plan needs a feature that is not supported on several ranks.
+    /// other runs that share the machine, as for [`Engine::beside`]. Returns an error if the plan needs a feature that
+    /// is not supported on several ranks.
     pub(in crate::run) fn sharing(plan: &Plan, others: usize, ranks: &Ranks) -> Result<Self> {
         if ranks.count() == 1 {
             return Self::beside(plan, others);

@@ -21,7 +21,7 @@ const INTERVALS: usize = 256;
 pub(super) type AtomsAlong = [[f64; INTERVALS]; 3];
 
 /// Division into domains, separated by planes parallel to the faces of the cell. Along each lattice vector the planes
-/// divide the atoms equally, as far as the halo lets a domain become narrow.
+/// divide the work equally, as far as the halo lets a domain become narrow.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Division {
     /// planes along each lattice vector, as fractions of the vector: 0, the planes between domains, and 1
