@@ -102,8 +102,33 @@ fn the_first_atoms_are_those_of_the_whole_frame() {
             let first = as_batch(source.as_mut(), &indices, 2).unwrap();
             for (first, whole) in first.iter().zip(&whole) {
                 let read = first.positions.len();
-                assert!(read == atoms || extension == "xtc" && read == limit, "{extension}: {read} for {limit}");
+                let fewer = ["xtc", "h5md"].contains(&extension) && read == limit;
+                assert!(read == atoms || fewer, "{extension}: {read} for {limit}");
                 assert_eq!(first.positions[..limit], whole.positions[..limit], "{extension}");
+            }
+        }
+    }
+}
+
+/// Tests a limit on the number of atoms of frames that are divided into HDF5 chunks, of which only the first are read.
+#[test]
+fn the_first_chunks_hold_the_first_atoms() {
+    let folder = tempfile::tempdir().unwrap();
+    for precision in PRECISIONS {
+        let path = folder.path().join(format!("{precision:?}.h5md"));
+        write(&path, "triclinic", precision, 0..3, sample::DIVIDED);
+        let chunk = hdf5::File::open(&path).unwrap().dataset("coordinates").unwrap().chunk().unwrap()[1];
+        let mut source = open(&path).unwrap();
+        let (atoms, reader) = (source.atoms(), TrajectoryReader::open(&path).unwrap());
+        assert!(chunk < atoms, "{chunk} of {atoms} atoms in a chunk");
+        for limit in [0, 1, chunk - 1, chunk, chunk + 1, atoms - 1, atoms, usize::MAX] {
+            source.limit(limit);
+            let found = as_batch(source.as_mut(), &[0, 1, 2], 2).unwrap();
+            for (index, found) in found.iter().enumerate() {
+                let whole = by_library(&reader, index).unwrap();
+                let read = limit.min(atoms);
+                assert_eq!(found.positions, whole.positions[..read], "{precision:?}, {limit} atoms");
+                assert_eq!(found.velocities, whole.velocities[..read], "{precision:?}, {limit} atoms");
             }
         }
     }

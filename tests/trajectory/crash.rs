@@ -18,13 +18,14 @@ const PATH: &str = "MD_TEST_TRAJECTORY";
 /// Environment variable with the storage that the child uses.
 const STORAGE: &str = "MD_TEST_STORAGE";
 const KIND: &str = "triclinic";
-const WATERS: usize = 60;
 
-fn storage(name: &str) -> Precision {
+/// Returns precision and number of waters of a kind of storage.
+fn storage(name: &str) -> (Precision, usize) {
     match name {
-        "raw" => Precision::Raw,
-        "lossless" => Precision::Lossless,
-        _ => Precision::Decimals3,
+        "raw" => (Precision::Raw, 60),
+        "lossless" => (Precision::Lossless, 60),
+        "divided" => (Precision::Lossless, sample::DIVIDED),
+        _ => (Precision::Decimals3, 60),
     }
 }
 
@@ -33,11 +34,12 @@ fn storage(name: &str) -> Precision {
 fn child_writes_until_stopped() {
     let (Ok(path), Ok(name)) = (std::env::var(PATH), std::env::var(STORAGE)) else { return };
     let path = PathBuf::from(path);
-    let atoms = sample::topology(WATERS).atoms.len();
+    let (precision, waters) = storage(&name);
+    let atoms = sample::topology(waters).atoms.len();
     let mut writer = if path.exists() {
         TrajectoryWriter::append(&path, None).unwrap()
     } else {
-        create(&path, KIND, storage(&name), WATERS).0
+        create(&path, KIND, precision, waters).0
     };
     let start = writer.sync().unwrap().count as usize;
     println!("on disk: {start}");
@@ -75,7 +77,7 @@ fn last_reported(lines: impl Iterator<Item = String>) -> usize {
 
 #[test]
 fn a_killed_writer_leaves_every_flushed_frame() {
-    for (round, name) in ["raw", "lossless", "decimals-3"].into_iter().enumerate() {
+    for (round, name) in ["raw", "lossless", "divided", "decimals-3"].into_iter().enumerate() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trajectory.h5md");
         let mut before = 0;
@@ -101,7 +103,7 @@ fn a_killed_writer_leaves_every_flushed_frame() {
             assert_eq!(repaired.frames, crashed.frames);
             let frames = repaired.frames as usize;
             assert!(frames >= reported && frames >= before, "{name}: {frames} frames, {reported} were on disk");
-            assert_contents(&path, KIND, storage(name), frames, repaired.atoms);
+            assert_contents(&path, KIND, storage(name).0, frames, repaired.atoms);
             before = frames;
         }
         println!("{name}: five kills, {before} frames");

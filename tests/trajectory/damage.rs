@@ -6,23 +6,25 @@ use md::observe::trajectory::Precision;
 use md::observe::trajectory::h5md::{TrajectoryReader, TrajectoryWriter, info, repair, verify};
 
 use crate::round_trip::{assert_contents, create, write};
-use crate::sample;
+use crate::sample::{self, DIVIDED};
 
 const KIND: &str = "triclinic";
 const FRAMES: usize = 12;
 
-/// Writes a closed trajectory; returns its number of atoms.
-fn closed(path: &Path, precision: Precision) -> usize {
-    let (mut writer, atoms) = create(path, KIND, precision, 5);
+/// Writes a closed trajectory of a system with `waters` waters; returns its number of atoms.
+fn closed(path: &Path, precision: Precision, waters: usize) -> usize {
+    let (mut writer, atoms) = create(path, KIND, precision, waters);
     write(&mut writer, KIND, 0..FRAMES, atoms);
     writer.close().unwrap();
     atoms
 }
 
-/// Changes a byte in the stored row of `frame` in a dataset.
+/// Changes a byte in the last chunk of the stored row of `frame` in a dataset of vectors.
 fn damage(path: &Path, dataset: &str, frame: usize) {
     let file = hdf5::File::open(path).unwrap();
-    let chunk = file.dataset(dataset).unwrap().chunk_info(frame).unwrap();
+    let dataset = file.dataset(dataset).unwrap();
+    let pieces = dataset.shape()[1].div_ceil(dataset.chunk().unwrap()[1]);
+    let chunk = dataset.chunk_info((frame + 1) * pieces - 1).unwrap();
     let mut bytes = std::fs::read(path).unwrap();
     bytes[(chunk.addr + chunk.size / 2) as usize] ^= 0x10;
     std::fs::write(path, bytes).unwrap();
@@ -30,10 +32,11 @@ fn damage(path: &Path, dataset: &str, frame: usize) {
 
 #[test]
 fn damaged_frames_are_found_and_the_others_saved() {
-    for precision in [Precision::Raw, Precision::Lossless, Precision::Decimals3] {
+    let small = [Precision::Raw, Precision::Lossless, Precision::Decimals3].map(|precision| (precision, 5));
+    for (precision, waters) in small.into_iter().chain([(Precision::Lossless, DIVIDED)]) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trajectory.h5md");
-        let atoms = closed(&path, precision);
+        let atoms = closed(&path, precision, waters);
         let good = verify(&path).unwrap();
         assert!(good.checksums && good.bad.is_empty() && good.frames as usize == FRAMES, "{good:?}");
         damage(&path, "coordinates", 3);
@@ -49,7 +52,7 @@ fn damaged_frames_are_found_and_the_others_saved() {
         assert_eq!(std::fs::read(repaired.backup.unwrap()).unwrap(), damaged);
         assert!(verify(&path).unwrap().bad.is_empty());
         let reader = TrajectoryReader::open(&path).unwrap();
-        assert_eq!(reader.topology().residues, sample::topology(5).residues);
+        assert_eq!(reader.topology().residues, sample::topology(waters).residues);
         let kept = (0..FRAMES).filter(|frame| ![3, 4, 9].contains(frame));
         for (index, frame) in kept.enumerate() {
             assert_eq!(reader.step_and_time(index).unwrap(), (sample::step(frame) as i64, sample::time(frame)));
@@ -72,7 +75,7 @@ fn damaged_frames_are_found_and_the_others_saved() {
 fn damaged_headers_do_not_lose_the_frames() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trajectory.h5md");
-    closed(&path, Precision::Decimals3);
+    closed(&path, Precision::Decimals3, 5);
     let good = std::fs::read(&path).unwrap();
     let headers: Vec<usize> = (0..good.len() - 4).filter(|&at| good[at..].starts_with(b"OHDR")).collect();
     let mut saved = 0;
@@ -96,7 +99,7 @@ fn damaged_headers_do_not_lose_the_frames() {
 fn a_file_killed_while_it_was_opened_is_recognised() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trajectory.h5md");
-    let atoms = closed(&path, Precision::Raw);
+    let atoms = closed(&path, Precision::Raw, 5);
     let mut options = hdf5::File::with_options();
     let file = options.with_fapl(|p| p.libver_v110().file_locking(false)).open_rw(&path).unwrap();
     let killed = [1, 2].map(|n| directory.path().join(format!("killed{n}.h5md")));

@@ -7,6 +7,9 @@ use md::observe::trajectory::{
 use md::system::{Atom, Name, Residue, Topology};
 use md::vec3::{Vec3, vec3};
 
+/// Number of waters with which a frame is divided into several HDF5 chunks.
+pub(crate) const DIVIDED: usize = 2800;
+
 /// Kinds of cell that the tests use.
 pub(crate) const CELLS: [&str; 3] = ["orthorhombic", "triclinic", "none"];
 

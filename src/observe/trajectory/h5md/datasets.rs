@@ -150,9 +150,11 @@ impl Datasets {
     pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
         let mut sum = Hasher::new_with_initial(before);
         for series in self.contents() {
-            let (bytes, mask) = series.stored_row(index, buffer)?;
-            sum.update(&mask.to_le_bytes());
-            sum.update(bytes);
+            for piece in 0..series.pieces() {
+                let (bytes, mask) = series.stored_piece(index, piece, buffer)?;
+                sum.update(&mask.to_le_bytes());
+                sum.update(bytes);
+            }
         }
         Ok(sum.finalize())
     }
@@ -161,8 +163,10 @@ impl Datasets {
     /// `to.1` is the checksum of the earlier frames. Returns the checksum that includes the appended frame.
     pub(super) fn copy_frame(&self, index: usize, file: &Self, to: (usize, u32), buffer: &mut Vec<u8>) -> Result<u32> {
         for (from, target) in self.contents().zip(file.contents()) {
-            let (bytes, mask) = from.stored_row(index, buffer)?;
-            target.append_stored(to.0, bytes, mask)?;
+            for piece in 0..from.pieces() {
+                let (bytes, mask) = from.stored_piece(index, piece, buffer)?;
+                target.append_stored(to.0, piece, bytes, mask)?;
+            }
         }
         let checksum = file.checksum(to.0, to.1, buffer)?;
         file.checksums.iter().try_for_each(|series| series.append(to.0, &[checksum]))?;

@@ -167,6 +167,10 @@ impl FrameSource for TrajectoryReader {
         Some(TrajectoryReader::topology(self))
     }
 
+    fn limit(&mut self, atoms: usize) {
+        self.limit_atoms(atoms);
+    }
+
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         self.read_frames(&[index], std::slice::from_mut(frame))
     }

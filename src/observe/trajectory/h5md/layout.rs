@@ -16,19 +16,29 @@ const ROWS_PER_CHUNK: usize = 64;
 /// Maximum size in bytes of a chunk of a time series with few numbers per frame. A row has up to nine numbers (the
 /// lattice vectors).
 pub(super) const LARGEST_CHUNK: usize = ROWS_PER_CHUNK * 9 * size_of::<f64>();
+/// Number of atoms in an HDF5 chunk of a time series with values of all atoms, at least: 48 kilobytes of coordinates. A
+/// reader of a solute, which comes before its solvent, inflates only the first chunks of a frame.
+const ATOMS_PER_CHUNK: usize = 4096;
+/// Maximum number of HDF5 chunks in a frame of one time series, each of which costs an entry in the index of the file.
+const CHUNKS_PER_FRAME: usize = 64;
 /// Fastest compression level of Deflate. Higher levels make coordinates smaller by less than 2 %.
 const DEFLATE_LEVEL: u8 = 1;
 
 const PARTICLES: &str = "particles/trajectory";
 
+/// Returns the number of atoms in an HDF5 chunk of a new trajectory of `atoms` atoms.
+pub(super) fn atoms_per_chunk(atoms: usize) -> usize {
+    atoms.div_ceil((atoms / ATOMS_PER_CHUNK).clamp(1, CHUNKS_PER_FRAME))
+}
+
 /// Creates the file at `path` with the static part of a trajectory, and closes it. The caller makes sure that there is
-/// no trajectory at `path` yet.
-pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) -> Result<()> {
+/// no trajectory at `path` yet. A chunk of a time series with values of all atoms has `atoms_per_chunk` atoms.
+pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str, atoms_per_chunk: usize) -> Result<()> {
     let file = options().create(path)?;
     conventions(&file, contents)?;
     let particles = file.create_group(PARTICLES)?;
     static_data(&file, &particles, contents)?;
-    time_series(&file, &particles, contents)?;
+    time_series(&file, &particles, contents, atoms_per_chunk)?;
     observables(&file, contents)?;
     // checksums are stored in the group `md`, outside the groups in which other programs look for data
     row("checksum", &[], "", "").create::<u32>(&file.create_group("md")?)?;
@@ -99,8 +109,8 @@ pub(super) fn identities(contents: &Contents<'_>) -> Vec<i64> {
 struct Empty<'a> {
     name: &'a str,
     row: &'a [usize],
-    /// number of rows per HDF5 chunk; 1 for time series with values of all atoms, so that a chunk is a frame
-    rows_per_chunk: usize,
+    /// shape of an HDF5 chunk; a time series with values of all atoms has chunks of one row
+    chunk: Vec<usize>,
     /// spelling of the unit in H5MD; `units` is its spelling in MDTraj. Both are empty for a quantity without a unit
     unit: &'a str,
     units: &'a str,
@@ -109,17 +119,17 @@ struct Empty<'a> {
 
 /// Describes an empty time series with few numbers per frame.
 fn row<'a>(name: &'a str, row: &'a [usize], unit: &'a str, units: &'a str) -> Empty<'a> {
-    Empty { name, row, rows_per_chunk: ROWS_PER_CHUNK, unit, units, filters: &[] }
+    let chunk = std::iter::once(ROWS_PER_CHUNK).chain(row.iter().copied()).collect();
+    Empty { name, row, chunk, unit, units, filters: &[] }
 }
 
 impl Empty<'_> {
     fn create<T: H5Type>(&self, group: &Group) -> Result<()> {
-        let chunk: Vec<usize> = std::iter::once(self.rows_per_chunk).chain(self.row.iter().copied()).collect();
         let mut extents = vec![hdf5::Extent::resizable(0)];
         extents.extend(self.row.iter().map(|&n| hdf5::Extent::fixed(n)));
         let dataset = group
             .new_dataset::<T>()
-            .chunk(chunk)
+            .chunk(self.chunk.clone())
             .set_filters(self.filters)
             .shape(hdf5::SimpleExtents::new(extents))
             .create(self.name)?;
@@ -133,7 +143,7 @@ impl Empty<'_> {
     }
 }
 
-fn time_series(file: &File, particles: &Group, contents: &Contents<'_>) -> Result<()> {
+fn time_series(file: &File, particles: &Group, contents: &Contents<'_>, atoms_per_chunk: usize) -> Result<()> {
     let lossless = [Filter::Shuffle, Filter::Deflate(DEFLATE_LEVEL)];
     let (decimals3, decimals4) = ([scaled(3)], [scaled(4)]);
     let (position_filters, field_filters): (&[Filter], &[Filter]) = match contents.precision {
@@ -143,7 +153,11 @@ fn time_series(file: &File, particles: &Group, contents: &Contents<'_>) -> Resul
         Precision::Decimals4 => (&decimals4, &lossless),
     };
     let shape = [contents.topology.atoms.len(), 3];
-    let vectors = |unit, units, filters| Empty { name: "value", row: &shape, rows_per_chunk: 1, unit, units, filters };
+    let chunk = vec![1, atoms_per_chunk, 3];
+    let vectors = |unit, units, filters| {
+        let chunk = chunk.clone();
+        Empty { name: "value", row: &shape, chunk, unit, units, filters }
+    };
 
     let position = particles.create_group("position")?;
     row("step", &[], "", "").create::<i64>(&position)?;

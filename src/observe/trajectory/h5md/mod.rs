@@ -11,6 +11,9 @@
 //! /md/checksum                                     CRC-32 of the stored bytes of each frame and all before it
 //! ```
 //!
+//! A frame of a time series with values of all atoms is divided into HDF5 chunks of at least 4,096 atoms, so that the
+//! first atoms can be read without the others (`layout.rs`).
+//!
 //! An attribute of the velocity dataset says that the velocities of a frame belong to the half step before the frame's
 //! time.
 //!

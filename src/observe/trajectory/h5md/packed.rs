@@ -31,11 +31,15 @@ const GROUP: usize = 8;
 /// Largest number of decimals whose power of ten is exact in `f32`.
 const EXACT_DECIMALS: u8 = 10;
 
-/// Decoder of the stored rows of a time series of vectors.
+/// Decoder of the stored rows of a time series of vectors. Each row is divided into pieces, which are HDF5 chunks.
 pub(super) struct Decoder {
     storage: Storage,
-    /// number of values in a row
+    /// number of values in a piece. The last piece of a row ends with values that belong to no atom
     values: usize,
+    /// number of atoms in a piece
+    width: usize,
+    /// number of pieces in a row
+    pieces: usize,
 }
 
 /// HDF5 filters with which a time series is stored.
@@ -52,13 +56,13 @@ enum Storage {
     },
 }
 
-/// Stored bytes of one row of a time series.
+/// Stored bytes of one piece of a row of a time series.
 #[derive(Default)]
-struct Row {
+struct Piece {
     bytes: Vec<u8>,
     /// number of stored bytes in `bytes`; padding follows them
     length: usize,
-    /// bit mask of the HDF5 filters that were skipped for this row
+    /// bit mask of the HDF5 filters that were skipped for this piece
     mask: u32,
 }
 
@@ -68,8 +72,8 @@ pub(super) struct Packed {
     step: i64,
     time: f64,
     cell: Option<PeriodicCell>,
-    /// stored rows of positions, velocities and forces
-    rows: [Row; 3],
+    /// stored pieces of the rows of positions, velocities and forces
+    rows: [Vec<Piece>; 3],
     inflated: Vec<u8>,
     values: Vec<f32>,
 }
@@ -91,16 +95,25 @@ pub(super) struct Unpacker {
     /// decoders of positions, velocities and forces; `None` for a field that the file does not have
     decoders: [Option<Decoder>; 3],
     is_periodic: bool,
+    /// number of atoms in a frame
+    atoms: usize,
+    /// number of atoms that are read, the first atoms of a frame
+    wanted: usize,
 }
 
 impl Unpacker {
     /// Creates a reader; `None` if the file has other storage formats than those that md writes.
     pub(super) fn new(data: &Datasets) -> Option<Self> {
-        let values = 3 * data.atoms();
-        let of = |series: Option<&Series>| series.map_or(Some(None), |series| Decoder::new(series, values).map(Some));
+        let atoms = data.atoms();
+        let of = |series: Option<&Series>| series.map_or(Some(None), |series| Decoder::new(series, atoms).map(Some));
         let [velocities, forces] = data.velocities_and_forces();
         let decoders = [of(Some(data.positions()))?, of(velocities)?, of(forces)?];
-        Some(Self { decoders, is_periodic: data.is_periodic() })
+        Some(Self { decoders, is_periodic: data.is_periodic(), atoms, wanted: atoms })
+    }
+
+    /// Requests that later calls read only the first `atoms` atoms of a frame.
+    pub(super) fn limit(&mut self, atoms: usize) {
+        self.wanted = atoms.min(self.atoms);
     }
 
     /// Reads the stored bytes of frame `index` of a file with `frames` frames. Returns an error if only the HDF5
@@ -130,10 +143,15 @@ impl Unpacker {
             _ => return Err(()),
         };
         let [velocities, forces] = data.velocities_and_forces();
-        for (series, row) in [Some(data.positions()), velocities, forces].into_iter().zip(&mut packed.rows) {
-            let Some(series) = series else { continue };
-            (row.length, row.mask) = series.stored_chunk(index as u64, &mut row.bytes).map_err(drop)?;
-            row.bytes.resize(row.bytes.len().max(row.length + PADDING), 0);
+        let all_series = [Some(data.positions()), velocities, forces];
+        for ((series, decoder), row) in all_series.into_iter().zip(&self.decoders).zip(&mut packed.rows) {
+            let (Some(series), Some(decoder)) = (series, decoder) else { continue };
+            row.resize_with(decoder.pieces_of(self.wanted), Piece::default);
+            for (number, piece) in row.iter_mut().enumerate() {
+                (piece.length, piece.mask) =
+                    series.stored_chunk(index as u64, number, &mut piece.bytes).map_err(drop)?;
+                piece.bytes.resize(piece.bytes.len().max(piece.length + PADDING), 0);
+            }
         }
         Ok(())
     }
@@ -145,22 +163,28 @@ impl Unpacker {
         for ((decoder, row), field) in self.decoders.iter().zip(&packed.rows).zip(fields) {
             field.clear();
             let Some(decoder) = decoder else { continue };
-            decoder.decode(row, &mut packed.inflated, &mut packed.values).ok_or(())?;
-            widen(packed.values.as_chunks().0, field);
+            field.reserve(self.wanted);
+            for (piece, first) in row.iter().zip((0..).step_by(decoder.width)) {
+                decoder.decode(piece, &mut packed.inflated, &mut packed.values).ok_or(())?;
+                let atoms = decoder.width.min(self.wanted - first);
+                widen(&packed.values.as_chunks().0[..atoms], field);
+            }
         }
         Ok(())
     }
 }
 
 impl Decoder {
-    /// Creates the decoder of a time series with `values` values in each row; `None` if the time series has another
-    /// storage format than those that md writes.
-    fn new(series: &Series, values: usize) -> Option<Self> {
+    /// Creates the decoder of a time series of vectors of `atoms` atoms; `None` if the time series has another storage
+    /// format than those that md writes.
+    fn new(series: &Series, atoms: usize) -> Option<Self> {
         let dataset = series.dataset();
         let is_f32 = hdf5::Datatype::from_type::<f32>().ok()? == dataset.dtype().ok()?;
-        if !is_f32 || !cfg!(target_endian = "little") || !series.is_packed() || series.row_values() != values {
+        if !is_f32 || !cfg!(target_endian = "little") || !series.is_packed() || series.row_values() != 3 * atoms {
             return None;
         }
+        let (width, pieces) = (series.chunk_width(), series.pieces());
+        let values = 3 * width;
         let storage = match dataset.filters()[..] {
             [] => Storage::Plain,
             [Filter::Shuffle, Filter::Deflate(_)] => Storage::Deflated,
@@ -170,17 +194,22 @@ impl Decoder {
             }
             _ => return None,
         };
-        Some(Self { storage, values })
+        Some(Self { storage, values, width, pieces })
     }
 
-    /// Decodes a row into `values`; `None` if the row does not have the right number of finite values.
-    fn decode(&self, row: &Row, inflated: &mut Vec<u8>, values: &mut Vec<f32>) -> Option<()> {
-        let stored = row.bytes.get(..row.length)?;
+    /// Returns the number of pieces that hold the first `atoms` atoms of a row.
+    fn pieces_of(&self, atoms: usize) -> usize {
+        atoms.div_ceil(self.width).min(self.pieces)
+    }
+
+    /// Decodes a piece into `values`; `None` if the piece does not have the right number of finite values.
+    fn decode(&self, piece: &Piece, inflated: &mut Vec<u8>, values: &mut Vec<f32>) -> Option<()> {
+        let stored = piece.bytes.get(..piece.length)?;
         values.clear();
-        match (self.storage, row.mask) {
+        match (self.storage, piece.mask) {
             (Storage::Plain, 0) | (Storage::Scaled { .. }, 0b1) | (Storage::Deflated, 0b11) => plain(stored, values),
             (Storage::Scaled { scale, missing }, 0) => {
-                unpack(&row.bytes, row.length, self.values, (scale, missing), values)?;
+                unpack(&piece.bytes, piece.length, self.values, (scale, missing), values)?;
             }
             (Storage::Deflated, 0) => unshuffle(self.inflate(stored, inflated)?, values),
             (Storage::Deflated, 0b01) => plain(self.inflate(stored, inflated)?, values),
@@ -188,12 +217,12 @@ impl Decoder {
             _ => return None,
         }
         let is_finite = |value: &f32| value.is_finite();
-        // the number of finite values is a sum without branches, because all values are finite in practically all rows
+        // the number of finite values is a sum without branches, because all values are finite in practically all files
         let finite = values.iter().map(|value| usize::from(is_finite(value))).sum::<usize>();
         (values.len() == self.values && finite == self.values).then_some(())
     }
 
-    /// Inflates a deflated row; `None` if the result does not have exactly the size of a row.
+    /// Inflates a deflated piece; `None` if the result does not have exactly the size of a piece.
     fn inflate<'a>(&self, stored: &[u8], inflated: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         inflated.resize(self.values * size_of::<f32>(), 0);
         let mut stream = Decompress::new(true);
@@ -295,35 +324,42 @@ fn missing_value(dataset: &Dataset, values: usize, decimals: u8) -> Option<Optio
 mod tests {
     use super::*;
 
-    /// Writes rows of `values` with the filters `filters`, and checks that [`Decoder`] returns the same values as the
-    /// HDF5 library for each row.
-    fn decoded(filters: &[Filter], values: &[f32], masks: &[u32]) {
+    /// Writes rows of `values` with the filters `filters` in chunks of `width` atoms, and checks that [`Decoder`] returns
+    /// the same values as the HDF5 library for each row. `masks` has the mask of skipped filters for each row.
+    fn decoded(filters: &[Filter], width: usize, values: &[f32], masks: &[u32]) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = super::super::hdf::options().create(folder.path().join("a.h5")).expect("a file");
         let atoms = values.len() / 3 / masks.len();
         let rows =
             hdf5::SimpleExtents::new([hdf5::Extent::resizable(0), hdf5::Extent::fixed(atoms), hdf5::Extent::fixed(3)]);
-        let dataset = file.new_dataset::<f32>().chunk([1, atoms, 3]).set_filters(filters).shape(rows);
+        let dataset = file.new_dataset::<f32>().chunk([1, width, 3]).set_filters(filters).shape(rows);
         dataset.create("a").expect("a dataset");
         file.flush().expect("a file with its size");
         let series = Series::open(&file, "a").expect("a series");
         for (index, row) in values.chunks(3 * atoms).enumerate() {
             series.append(index, row).expect("a written row");
         }
-        let decoder = Decoder::new(&series, 3 * atoms).expect("storage of md");
-        let (mut row, mut inflated, mut found) = (Row::default(), vec![], vec![]);
+        let decoder = Decoder::new(&series, atoms).expect("storage of md");
+        let (mut piece, mut inflated, mut found) = (Piece::default(), vec![], vec![]);
         for (index, &mask) in masks.iter().enumerate() {
-            (row.length, row.mask) = series.stored_chunk(index as u64, &mut row.bytes).expect("a stored row");
-            row.bytes.resize(row.length + PADDING, 0xff);
-            assert_eq!(row.mask, mask, "{filters:?}");
-            decoder.decode(&row, &mut inflated, &mut found).expect("a decoded row");
             let expected = series.row::<f32>(index).expect("a row");
-            assert!(found.iter().map(|value| value.to_bits()).eq(expected.iter().map(|value| value.to_bits())));
-            // the decoder refuses a row with missing bytes, which is left to the HDF5 library
-            row.length -= 2;
-            assert_eq!(decoder.decode(&row, &mut inflated, &mut found), None, "{filters:?}");
+            let pieces: Vec<&[f32]> = expected.chunks(3 * width).collect();
+            assert_eq!(decoder.pieces_of(atoms), pieces.len());
+            for (number, expected) in pieces.into_iter().enumerate() {
+                (piece.length, piece.mask) =
+                    series.stored_chunk(index as u64, number, &mut piece.bytes).expect("a stored piece");
+                piece.bytes.resize(piece.length + PADDING, 0xff);
+                assert_eq!(piece.mask, mask, "{filters:?}");
+                decoder.decode(&piece, &mut inflated, &mut found).expect("a decoded piece");
+                assert_eq!(found.len(), 3 * width);
+                let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
+                assert_eq!(bits(&found[..expected.len()]), bits(expected));
+                // the decoder refuses a piece with missing bytes, which is left to the HDF5 library
+                piece.length -= 2;
+                assert_eq!(decoder.decode(&piece, &mut inflated, &mut found), None, "{filters:?}");
+            }
         }
-        assert!(Decoder::new(&series, 3 * atoms + 3).is_none());
+        assert!(Decoder::new(&series, atoms + 1).is_none());
     }
 
     #[test]
@@ -332,12 +368,17 @@ mod tests {
         let rows =
             [[0.25, -0.5, 0.125, 3.0, 1.0, 2.0], [1e-6, -3e7, 2e7, 1.0, 2.0, 0.1], [0.0, 5.0, 0.0, 6.0, 7.0, 0.0]];
         let values = rows.as_flattened();
-        decoded(&[], values, &[0; 3]);
+        decoded(&[], 2, values, &[0; 3]);
         for decimals in [3, 4] {
-            decoded(&[Filter::ScaleOffset(ScaleOffset::FloatDScale(decimals))], values, &[0; 3]);
+            decoded(&[Filter::ScaleOffset(ScaleOffset::FloatDScale(decimals))], 2, values, &[0; 3]);
         }
         let same: Vec<f32> = (0..600).map(|i| if i < 300 { 1.0 } else { i as f32 }).collect();
-        decoded(&[Filter::Shuffle, Filter::Deflate(1)], &same, &[0; 2]);
+        // 100 atoms in a row: one chunk, and three chunks whose last one is partly empty
+        for width in [100, 40] {
+            decoded(&[], width, &same, &[0; 2]);
+            decoded(&[Filter::Shuffle, Filter::Deflate(1)], width, &same, &[0; 2]);
+            decoded(&[Filter::ScaleOffset(ScaleOffset::FloatDScale(3))], width, &same, &[0; 2]);
+        }
     }
 
     #[test]

@@ -21,8 +21,10 @@ pub(super) struct Series {
     dataset: Dataset,
     /// shape of a row, e.g. `[atom][xyz]` for positions
     row: Vec<usize>,
-    /// number of rows in an HDF5 chunk; `None` if a row is divided into several chunks, or if the dataset has no chunks
+    /// number of rows in an HDF5 chunk; `None` if the dataset has no chunks, or chunks that md does not write
     rows_per_chunk: Option<u64>,
+    /// extent of an HDF5 chunk along the first axis of a row (atoms). A row of several chunks has chunks of one row
+    chunk_width: usize,
     /// size of a row in bytes, before compression by HDF5 filters
     row_bytes: u64,
     filtered: bool,
@@ -41,12 +43,14 @@ impl Series {
         // every frame has at least one byte in every time series, so the size of the file limits the number of frames
         claimed_bytes(&dataset, &shape[..shape.len().min(1)], 1)?;
         let row_bytes = (value_bytes * row.iter().product::<usize>()) as u64;
-        let rows_per_chunk = match chunk.as_deref() {
-            Some([rows, rest @ ..]) if rest == row => Some(*rows as u64).filter(|&rows| rows > 0),
-            _ => None,
+        let whole = row.first().copied().unwrap_or(1);
+        let (rows_per_chunk, chunk_width) = match (chunk.as_deref(), row.as_slice()) {
+            (Some([rows, rest @ ..]), _) if rest == row => (Some(*rows as u64).filter(|&rows| rows > 0), whole),
+            (Some([1, width, rest @ ..]), [_, inner @ ..]) if *width > 0 && rest == inner => (Some(1), *width),
+            _ => (None, whole),
         };
         let filtered = !dataset.filters().is_empty();
-        Ok(Self { dataset, row, rows_per_chunk, row_bytes, filtered })
+        Ok(Self { dataset, row, rows_per_chunk, chunk_width, row_bytes, filtered })
     }
 
     /// Opens the dataset `path` in `file`; `None` if there is no such dataset.
@@ -99,9 +103,30 @@ impl Series {
         self.row.iter().product()
     }
 
-    /// Appends row `index` in its stored form: the bytes and the mask that [`Self::stored_row`] returned for a time
-    /// series of the same layout.
-    pub(super) fn append_stored(&self, index: usize, bytes: &[u8], mask: u32) -> Result<()> {
+    /// Returns the extent of an HDF5 chunk along the first axis of a row (atoms).
+    pub(super) fn chunk_width(&self) -> usize {
+        self.chunk_width
+    }
+
+    /// Returns the number of HDF5 chunks into which a row is divided along its first axis (atoms).
+    pub(super) fn pieces(&self) -> usize {
+        self.row.first().map_or(1, |width| width.div_ceil(self.chunk_width.max(1)))
+    }
+
+    /// Returns the position in the dataset of the first value of the HDF5 chunk that begins with row `first` and holds
+    /// piece `piece` of the row.
+    fn corner(&self, first: u64, piece: usize) -> Vec<u64> {
+        let mut corner = vec![0; 1 + self.row.len()];
+        corner[0] = first;
+        if let Some(along) = corner.get_mut(1) {
+            *along = (piece * self.chunk_width) as u64;
+        }
+        corner
+    }
+
+    /// Appends piece `piece` of row `index` in its stored form: the bytes and the mask that [`Self::stored_piece`]
+    /// returned for a time series of the same layout.
+    pub(super) fn append_stored(&self, index: usize, piece: usize, bytes: &[u8], mask: u32) -> Result<()> {
         let unlike = || hdf5::Error::from(format!("{} has rows of another shape", self.dataset.name()));
         if !self.is_packed() && bytes.len() as u64 != self.row_bytes {
             return Err(unlike());
@@ -110,8 +135,7 @@ impl Series {
         if !self.is_packed() {
             return self.write_bytes(index, bytes);
         }
-        let mut corner = vec![0; 1 + self.row.len()];
-        corner[0] = index as u64;
+        let corner = self.corner(index as u64, piece);
         hdf5::sync::sync(|| {
             // SAFETY: the handle lives through the call and the lock of the HDF5 library is held; `corner` has an entry
             // for each dimension of the dataset; the call reads exactly `bytes.len()` bytes.
@@ -155,13 +179,18 @@ impl Series {
         self.dataset.flush()
     }
 
-    /// Reads the stored form of row `index` into `buffer`. Returns the stored bytes, and a bit mask of the HDF5 filters
-    /// that were skipped. If rows are packed, each row is a chunk of its own.
-    pub(super) fn stored_row<'a>(&self, index: usize, buffer: &'a mut Vec<u8>) -> Result<(&'a [u8], u32)> {
+    /// Reads the stored form of piece `piece` of row `index` into `buffer`. Returns the stored bytes, and a bit mask of
+    /// the HDF5 filters that were skipped. If rows are packed, each piece of a row is a chunk of its own.
+    pub(super) fn stored_piece<'a>(
+        &self,
+        index: usize,
+        piece: usize,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<(&'a [u8], u32)> {
         let unlike = || hdf5::Error::from(format!("{} is stored in a way that md does not use", self.dataset.name()));
         let rows = self.rows_per_chunk.ok_or_else(unlike)?;
         let first = index as u64 / rows * rows;
-        let (length, mask) = self.stored_chunk(first, buffer)?;
+        let (length, mask) = self.stored_chunk(first, piece, buffer)?;
         if rows == 1 {
             return Ok((&buffer[..length], mask));
         }
@@ -171,13 +200,12 @@ impl Series {
         Ok((row, mask))
     }
 
-    /// Reads the HDF5 chunk that begins with row `first` to the beginning of `buffer`. Returns the number of stored
-    /// bytes of the chunk, and the mask of skipped filters.
-    pub(super) fn stored_chunk(&self, first: u64, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
+    /// Reads the HDF5 chunk that begins with row `first` and holds piece `piece` of a row to the beginning of `buffer`.
+    /// Returns the number of stored bytes of the chunk, and the mask of skipped filters.
+    pub(super) fn stored_chunk(&self, first: u64, piece: usize, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
         // the buffer has twice the size of an uncompressed chunk, because filters never double the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);
-        let mut corner = vec![0; 1 + self.row.len()];
-        corner[0] = first;
+        let corner = self.corner(first, piece);
         loop {
             let (mut mask, mut length) = (0, buffer.len());
             hdf5::sync::sync(|| {
@@ -209,7 +237,7 @@ impl Series {
         }
     }
 
-    /// Whether rows are packed, which means that every row is an HDF5 chunk of its own.
+    /// Whether rows are packed, which means that no HDF5 chunk has values of two rows.
     pub(super) fn is_packed(&self) -> bool {
         self.rows_per_chunk == Some(1)
     }

@@ -57,7 +57,8 @@ impl TrajectoryWriter {
         }
         let json = names::mdtraj_topology(contents.topology).map_err(|e| Error::Internal(e.to_string()))?;
         let temporary = temporary_beside(path)?.into_temp_path();
-        layout::create(&temporary, contents, &json).map_err(|e| Error::io(path, e))?;
+        let atoms_per_chunk = layout::atoms_per_chunk(contents.topology.atoms.len());
+        layout::create(&temporary, contents, &json, atoms_per_chunk).map_err(|e| Error::io(path, e))?;
         fs::File::open(&temporary).and_then(|f| f.sync_all()).map_err(|e| Error::io(path, e))?;
         temporary.persist_noclobber(path).map_err(|e| match e.error.kind() {
             std::io::ErrorKind::AlreadyExists => exists_already(path),
