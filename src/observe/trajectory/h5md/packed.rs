@@ -324,8 +324,8 @@ fn missing_value(dataset: &Dataset, values: usize, decimals: u8) -> Option<Optio
 mod tests {
     use super::*;
 
-    /// Writes rows of `values` with the filters `filters` in chunks of `width` atoms, and checks that [`Decoder`] returns
-    /// the same values as the HDF5 library for each row. `masks` has the mask of skipped filters for each row.
+    /// Writes rows of `values` with the filters `filters` in chunks of `width` atoms, and checks that [`Decoder`]
+    /// returns the same values as the HDF5 library for each row. `masks` has the mask of skipped filters for each row.
     fn decoded(filters: &[Filter], width: usize, values: &[f32], masks: &[u32]) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = super::super::hdf::options().create(folder.path().join("a.h5")).expect("a file");
