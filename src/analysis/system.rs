@@ -5,8 +5,9 @@
 //! positions are used as they are in the file.
 
 use super::findings::Array;
+use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
-use crate::image::{Parts, WholeMolecules};
+use crate::image::{Image, Parts, WholeMolecules};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::select::{Geometry, select, select_at};
 use crate::system::{Molecules, Topology};
@@ -123,9 +124,27 @@ impl<'a> AnalysedSystem<'a> {
     /// Gathers a group: moves its molecules, with all of their atoms, to periodic images near each other. The molecules
     /// of the frame must be whole. Returns the positions (nm) of the group.
     pub fn gather(&self, group: &Group, frame: &mut StoredFrame) -> Vec<Vec3> {
+        self.arrange(group, frame, Parts::gather)
+    }
+
+    /// Moves the molecules of a group, with all of their atoms, to the periodic images that fit best to `target`, the
+    /// positions (nm) of the group in another frame. The molecules of the frame must be whole. Returns the positions
+    /// (nm) of the group.
+    pub fn fit(&self, group: &Group, frame: &mut StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
+        self.arrange(group, frame, |parts, cell, positions| parts.fit(cell, positions, target))
+    }
+
+    /// Moves the molecules of a group, with all of their atoms, to the images that `choose` returns for the parts of the
+    /// group, the cell and the positions (nm) of the group. Returns the new positions.
+    fn arrange(
+        &self,
+        group: &Group,
+        frame: &mut StoredFrame,
+        choose: impl FnOnce(&Parts, &PeriodicCell, &[Vec3]) -> Vec<Image>,
+    ) -> Vec<Vec3> {
         let mut positions = group.stored(frame);
         if let (Some(parts), Some(cell)) = (&group.parts, &frame.cell) {
-            let images = parts.gather(cell, &positions);
+            let images = choose(parts, cell, &positions);
             parts.shift(cell, &images, &mut positions);
             for (part, image) in parts.iter().zip(images).filter(|(_, image)| *image != [0; 3]) {
                 let molecule = self.molecules.of_atom(group.atoms[part[0] as usize] as usize);
@@ -162,11 +181,12 @@ impl Group {
         positions
     }
 
-    /// Returns the positions (nm) of the group in a reference frame of whole molecules, in the periodic images that fit
-    /// `target` best.
-    pub fn fitted(&self, reference: &StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
-        let mut positions = self.stored(reference);
-        if let (Some(parts), Some(cell)) = (&self.parts, &reference.cell) {
+    /// Returns the positions (nm) of the group in a frame of whole molecules, in the periodic images that fit `target`
+    /// best, the positions (nm) of the group in another frame. Use this function to compare frames: gathering can
+    /// arrange two frames differently.
+    pub fn fitted(&self, frame: &StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
+        let mut positions = self.stored(frame);
+        if let (Some(parts), Some(cell)) = (&self.parts, &frame.cell) {
             let images = parts.fit(cell, &positions, target);
             parts.shift(cell, &images, &mut positions);
         }

@@ -2,7 +2,7 @@
 
 use crate::analysis::{AnalysedSystem, Group};
 use crate::error::Result;
-use crate::image::WholeMolecules;
+use crate::image::{Paths, WholeMolecules};
 use crate::observe::trajectory::StoredFrame;
 use crate::superpose::Superposition;
 use crate::system::{Molecules, Topology};
@@ -50,21 +50,20 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
 /// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. The unwrapped
 /// positions begin with those of the first frame.
 ///
-/// Let c and c' be the centers of a molecule in two consecutive frames. The unwrapped center u advances by the minimum
-/// image of c' − c. With this scheme diffusion coefficients are right even if a barostat scales the cell (von Bülow,
-/// Bullerjahn, Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). The interval between frames must be
-/// so short that no molecule moves by half of the cell from one frame to the next.
+/// The centers of the molecules are followed from frame to frame ([`Paths`]), so that diffusion coefficients are right
+/// even if a barostat scales the cell. The interval between frames must be so short that no molecule moves by half of
+/// the cell from one frame to the next.
 pub struct Unwrap {
     whole: WholeMolecules,
     molecules: Molecules,
-    /// center as stored and unwrapped center (nm) of each molecule in the previous frame
-    before: Vec<[Vec3; 2]>,
+    /// centers of the molecules, followed from frame to frame
+    centers: Paths,
 }
 
 impl Unwrap {
     /// Creates the operation for all molecules of a system.
     pub fn new(topology: &Topology) -> Self {
-        Self { whole: WholeMolecules::of(topology), molecules: topology.molecules(), before: vec![] }
+        Self { whole: WholeMolecules::of(topology), molecules: topology.molecules(), centers: Paths::default() }
     }
 }
 
@@ -74,13 +73,8 @@ impl Operation for Unwrap {
         self.whole.make_whole(&cell, &mut frame.positions);
         let center = |molecule: usize| mean(self.molecules.atoms(molecule), &frame.positions);
         let centers: Vec<Vec3> = (0..self.molecules.len()).map(center).collect();
-        if self.before.is_empty() {
-            self.before = centers.iter().map(|&center| [center; 2]).collect();
-        }
-        for (molecule, (before, center)) in self.before.iter_mut().zip(centers).enumerate() {
-            let unwrapped = before[1] + cell.minimum_image(center - before[0]);
-            shift(self.molecules.atoms(molecule), unwrapped - center, &mut frame.positions);
-            *before = [center, unwrapped];
+        for (molecule, (unwrapped, center)) in self.centers.add(Some(&cell), &centers).zip(&centers).enumerate() {
+            shift(self.molecules.atoms(molecule), unwrapped - *center, &mut frame.positions);
         }
         Ok(())
     }
@@ -149,7 +143,7 @@ impl<'a> Align<'a> {
 impl Operation for Align<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
         self.system.make_whole(frame);
-        let motion = Superposition::new(&self.system.gather(&self.group, frame), &self.reference);
+        let motion = Superposition::new(&self.system.fit(&self.group, frame, &self.reference), &self.reference);
         frame.positions.iter_mut().for_each(|r| *r = motion.apply(*r));
         frame.velocities.iter_mut().chain(&mut frame.forces).for_each(|v| *v = motion.turn(*v));
         frame.cell = None;

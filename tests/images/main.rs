@@ -201,6 +201,61 @@ fn a_long_complex_stays_together() {
     assert!(centered.iter().zip(&row).all(|(a, b)| (*a - (*b + offset)).norm() < 2e-3), "{centered:?}");
 }
 
+/// Two chains whose gap is as wide directly as over a face of the cell. One of them moves by 0.02 nm, so that gathering
+/// puts it on one side in some frames and on the other side in others. Frames are compared in the arrangement that fits.
+#[test]
+fn frames_are_compared_in_the_arrangement_that_fits() {
+    const FRAMES: usize = 5;
+    // the chains are 0.64 nm long along x, and 1 nm apart in a cell of 2 nm
+    let first = moved(&chain(), vec3(0.5, 1.0, 1.0));
+    let at = |frame: usize| {
+        let shift = [0.01, -0.01, 0.02, -0.02, 0.01][frame];
+        [first.clone(), moved(&chain(), vec3(1.5 + shift, 1.0, 1.0))].concat()
+    };
+    let models: String = (0..FRAMES).map(|frame| pdb_model(frame, &at(frame), 2.0)).collect();
+    let folder = folder(&[("chains.top", topology(2)), ("run.pdb", models), ("first.gro", gro(&at(0), 2.0))]);
+    let here = folder.path();
+    let analyze = |name: &str, row: &str| {
+        let words = ["analyze", name, "run.pdb", "--topology", "chains.top", "--select", "all", "--force"];
+        numbers(&md(here, &words), row)
+    };
+    // both chains keep their shape: after superposition, a shift of one by d deviates by at most d/2
+    let largest = analyze("rmsd", "range")[1];
+    assert!(largest > 0.005 && largest < 0.0151, "{largest}");
+    assert!(analyze("rmsd-matrix", "largest")[0] < 0.021);
+    assert!(analyze("rmsf", "largest")[0] < 0.011);
+    assert!(analyze("pca", "variance")[0] < 1e-2);
+    md(here, &["convert", "run.pdb", "aligned.xtc", "--topology", "chains.top", "--align", "all"]);
+    let mut aligned = md::observe::trajectory::open(&here.join("aligned.xtc")).unwrap();
+    assert_eq!(aligned.frames(), FRAMES);
+    let read = |index| {
+        let mut frame = md::observe::trajectory::StoredFrame::default();
+        aligned.read(index, &mut frame).map(|()| frame.positions).unwrap()
+    };
+    let frames: Vec<Vec<Vec3>> = (0..FRAMES).map(read).collect();
+    for frame in &frames {
+        let away = frame.iter().zip(&frames[0]).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max);
+        assert!(away < 0.03, "{away} nm");
+    }
+}
+
+/// Returns a model of a PDB file.
+fn pdb_model(number: usize, positions: &[Vec3], edge: f64) -> String {
+    let edge = 10.0 * edge;
+    let mut text = format!("CRYST1{edge:9.3}{edge:9.3}{edge:9.3}  90.00  90.00  90.00 P 1           1\n");
+    let _ = writeln!(text, "MODEL     {:4}", number + 1);
+    for (index, r) in positions.iter().enumerate() {
+        let (residue, name) = (index / BEADS + 1, format!("C{}", index % BEADS + 1));
+        let [x, y, z] = (*r * 10.0).to_array();
+        let _ = writeln!(
+            text,
+            "ATOM  {:5} {name:>3}  CHN A{residue:4}    {x:8.3}{y:8.3}{z:8.3}  1.00  0.00           C",
+            index + 1
+        );
+    }
+    text + "ENDMDL\n"
+}
+
 /// Tests that the 3 nm cell of a crystal reference does not decide which atoms are close in a simulation cell of 8 nm.
 #[test]
 fn a_reference_may_come_from_a_crystal() {

@@ -134,7 +134,7 @@ impl Observable for Clusters {
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        Ok(self.compared.group.positions(frame))
+        Ok(self.compared.positions(frame))
     }
 
     fn add(&mut self, positions: Self::Sample) -> Result<()> {

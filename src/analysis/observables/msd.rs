@@ -10,6 +10,7 @@ use crate::analysis::system::Group;
 use crate::cell::PeriodicCell;
 use crate::compute::Autocorrelation;
 use crate::error::{Problem, Result};
+use crate::image::Paths;
 use crate::observe::trajectory::StoredFrame;
 use crate::vec3::Vec3;
 
@@ -76,7 +77,7 @@ impl Options for MsdOptions {
             particles,
             axes: self.axes,
             fit: [self.fit_begin, self.fit_end],
-            before: None,
+            motion: Paths::default(),
             paths: vec![],
             frames: 0,
         }))
@@ -87,9 +88,7 @@ impl Options for MsdOptions {
 /// coefficient: the slope of the linear part of the displacement, divided by twice the number of dimensions (Einstein
 /// relation).
 ///
-/// Particles are unwrapped by the minimum-image displacement between consecutive frames, also if a barostat scales the
-/// cell (von Bülow, Bullerjahn & Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). All lags are
-/// computed by FFT (Calandrini, Pellegrini, Calligari, Hinsen & Kneller, Collection SFN 12, 201 (2011),
+/// Particles are followed from frame to frame ([`Paths`]). All lags are computed by FFT (Calandrini, Pellegrini, Calligari, Hinsen & Kneller, Collection SFN 12, 201 (2011),
 /// doi:10.1051/sfn/201112010).
 struct SquaredDisplacement {
     group: Group,
@@ -97,8 +96,8 @@ struct SquaredDisplacement {
     particles: Vec<Vec<(u32, f64)>>,
     axes: Axes,
     fit: [f64; 2],
-    /// wrapped and unwrapped centers (nm) of the particles in the previous frame
-    before: Option<(Vec<Vec3>, Vec<Vec3>)>,
+    /// centers of the particles, followed from frame to frame
+    motion: Paths,
     /// unwrapped centers (nm) of all particles, frame after frame
     paths: Vec<Vec3>,
     frames: usize,
@@ -183,16 +182,7 @@ impl Observable for SquaredDisplacement {
     }
 
     fn add(&mut self, (cell, centers): Self::Sample) -> Result<()> {
-        let unwrapped = match self.before.take() {
-            None => centers.clone(),
-            Some((before, unwrapped)) => {
-                let step = |(now, then): (&Vec3, &Vec3)| crate::cell::displacement(cell.as_ref(), *now - *then);
-                let steps = centers.iter().zip(&before).map(step);
-                unwrapped.iter().zip(steps).map(|(u, step)| *u + step).collect()
-            }
-        };
-        self.paths.extend_from_slice(&unwrapped);
-        self.before = Some((centers, unwrapped));
+        self.paths.extend(self.motion.add(cell.as_ref(), &centers));
         self.frames += 1;
         Ok(())
     }
@@ -273,7 +263,7 @@ mod tests {
             particles: vec![vec![(0, 1.0)], vec![(1, 1.0)]],
             axes: Axes([true; 3]),
             fit: [0.1, 0.5],
-            before: None,
+            motion: Paths::default(),
             paths: vec![],
             frames: 0,
         };

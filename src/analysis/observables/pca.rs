@@ -7,6 +7,7 @@ use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
 use crate::analysis::frames::Frames;
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::reference::Reference;
 use crate::analysis::system::Group;
 use crate::compute::{Matrix, gemm};
 use crate::error::{Problem, Result};
@@ -32,9 +33,10 @@ pub(super) struct PcaOptions {
 impl Options for PcaOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let group = input.system.group(&self.select)?;
+        let first = Reference::Frame(0).positions(input.trajectory, input.system, &group)?;
         let frames = Frames::of(input.system, &group, self.mass_weighted)?;
         let components = self.components as usize;
-        Ok(Box::new(Components { by_mass: self.mass_weighted, components, group, frames }))
+        Ok(Box::new(Components { by_mass: self.mass_weighted, components, group, first, frames }))
     }
 }
 
@@ -43,6 +45,8 @@ struct Components {
     by_mass: bool,
     components: usize,
     group: Group,
+    /// positions (nm) of the group in the first frame, to which the periodic images of all frames are fitted
+    first: Vec<Vec3>,
     frames: Frames,
 }
 
@@ -70,7 +74,7 @@ impl Observable for Components {
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        Ok(self.group.positions(frame))
+        Ok(self.group.fitted(frame, &self.first))
     }
 
     fn add(&mut self, positions: Self::Sample) -> Result<()> {

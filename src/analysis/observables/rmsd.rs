@@ -159,7 +159,7 @@ impl Observable for RmsdToReference {
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let (mut positions, center) = if self.superposes {
-            let positions = self.group.positions(frame);
+            let positions = self.group.fitted(frame, &self.reference);
             let center = center_of(&positions, &self.weights);
             (positions, center)
         } else {

@@ -6,6 +6,7 @@ use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
 use crate::analysis::frames::Frames;
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::reference::Reference;
 use crate::analysis::system::Group;
 use crate::compute::{Core, CudaCore, HostCore, Operand};
 use crate::error::{Problem, Result};
@@ -42,20 +43,28 @@ impl Options for RmsdMatrixOptions {
 pub(super) struct Compared {
     device: Device,
     pub(super) group: Group,
+    /// positions (nm) of the group in the first frame, to which the periodic images of all frames are fitted
+    first: Vec<Vec3>,
     pub(super) frames: Frames,
 }
 
 impl Compared {
     /// Creates an empty set of frames of the selected atoms. Fails for a GPU that cannot be used, before the frames are
     /// read.
-    pub(super) fn new(input: &Input<'_>, select: &str, by_mass: bool, device: Option<Device>) -> Result<Self> {
+    pub(super) fn new(input: &mut Input<'_>, select: &str, by_mass: bool, device: Option<Device>) -> Result<Self> {
         let group = input.system.group(select)?;
+        let first = Reference::Frame(0).positions(input.trajectory, input.system, &group)?;
         let frames = Frames::of(input.system, &group, by_mass)?;
         let device = device.unwrap_or(Device::Auto);
         if let Device::Cuda(number) = device {
             CudaCore::open(number)?;
         }
-        Ok(Compared { device, group, frames })
+        Ok(Compared { device, group, first, frames })
+    }
+
+    /// Returns the positions (nm) of the group in a frame.
+    pub(super) fn positions(&self, frame: &StoredFrame) -> Vec<Vec3> {
+        self.group.fitted(frame, &self.first)
     }
 
     /// Returns the memory of `frames` frames and of the RMSD matrix, in bytes.
@@ -87,7 +96,7 @@ impl Observable for AllToAll {
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        Ok(self.0.group.positions(frame))
+        Ok(self.0.positions(frame))
     }
 
     fn add(&mut self, positions: Self::Sample) -> Result<()> {

@@ -97,7 +97,7 @@ impl Observable for Fluctuation {
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        let mut positions = self.group.positions(frame);
+        let mut positions = self.group.fitted(frame, &self.reference);
         let own = self.center(&positions);
         let weighted = positions.iter().zip(&self.weights).map(|(&a, &weight)| (a - own) * weight);
         let r = rotation(&correlation(weighted.zip(self.reference.iter().map(|&b| b - self.center))));

@@ -13,16 +13,22 @@
 //!   which it is compared ([`Parts::fit`]). The reference is not gathered, because it may be a crystal structure in
 //!   which other molecules are in contact than in the simulation.
 //!
+//! - **The molecules of a frame that is compared with other frames** get the images that fit best to one of these
+//!   frames ([`Parts::fit`]), because gathering can arrange two frames differently.
+//! - **A point moves from frame to frame** by the minimum image between its wrapped positions ([`Paths`]).
+//!
 //! The nearest image of a displacement is [`PeriodicCell::minimum_image`](crate::cell::PeriodicCell::minimum_image).
 
 mod fit;
 mod parts;
+mod path;
 mod spanning_tree;
 #[cfg(test)]
 mod tests;
 mod whole;
 
 pub use parts::Parts;
+pub use path::Paths;
 pub use whole::WholeMolecules;
 
 /// Lattice image of an atom. The position of the atom in this image is position + `cell.shift(image)`.

@@ -1,6 +1,6 @@
 //! Property tests of periodic images in cells of every shape.
 
-use super::{Image, Parts, WholeMolecules};
+use super::{Image, Parts, Paths, WholeMolecules};
 use crate::cell::PeriodicCell;
 use crate::system::Molecules;
 use crate::vec3::{Vec3, vec3};
@@ -99,6 +99,39 @@ proptest! {
         let direct = |a: Vec3, b: Vec3| (b - a).norm();
         let tree = [tree_length(&chains, periodic), tree_length(&gathered, direct)];
         prop_assert!((tree[0] - tree[1]).abs() < ROUNDING, "{tree:?}");
+    }
+
+    /// Points walk in a cell whose size fluctuates. Their paths are the same whatever images are stored, and in a cell of
+    /// constant size they are the walks.
+    #[test]
+    fn paths_do_not_depend_on_stored_images(
+        cell in cells(),
+        walk in vec([-0.5f64..0.5, -0.5..0.5, -0.5..0.5], 1..30),
+        stored in images(30),
+        strains in vec(0.98f64..1.02, 30),
+    ) {
+        let mut at = Vec3::splat(0.3);
+        let step = |step: [f64; 3]| { at += Vec3::from(step); at };
+        let points: Vec<Vec3> = std::iter::once(Vec3::splat(0.3)).chain(walk.into_iter().map(step)).collect();
+        for fluctuates in [false, true] {
+            let cells = strains.iter().map(|&strain| cell.scaled(if fluctuates { strain } else { 1.0 }));
+            let [mut plain, mut shifted] = [Paths::default(), Paths::default()];
+            let mut starts = [Vec3::ZERO; 2];
+            for (frame, ((cell, point), image)) in cells.zip(&points).zip(&stored).enumerate() {
+                let other = *point + cell.shift(*image);
+                let mut found = [*point, other].into_iter().zip([&mut plain, &mut shifted]);
+                let found: [Vec3; 2] = std::array::from_fn(|_| {
+                    let (point, paths) = found.next().expect("two paths");
+                    paths.add(Some(&cell), &[point]).next().expect("one point")
+                });
+                if frame == 0 {
+                    starts = found;
+                }
+                let moved = [found[0] - starts[0], found[1] - starts[1]];
+                prop_assert!((moved[0] - moved[1]).norm() < ROUNDING, "{moved:?}");
+                prop_assert!(fluctuates || (moved[0] - (*point - points[0])).norm() < ROUNDING, "{moved:?}");
+            }
+        }
     }
 
     /// A copy of the target is rotated and moved, and its molecules are moved to random images. The fit restores the

@@ -1,0 +1,34 @@
+//! Paths of points through the periodic images of a cell.
+
+use crate::cell::{PeriodicCell, displacement};
+use crate::vec3::Vec3;
+
+/// Paths of points, from their positions in consecutive frames.
+///
+/// A point moves from a frame to the next by the minimum image of the difference of its positions. Before the
+/// difference, the positions are wrapped, each into the cell of its own frame. In a cell whose size fluctuates, the
+/// paths would otherwise depend on the stored images, because a lattice vector differs from frame to frame
+/// (S. von Bülow, J. T. Bullerjahn, G. Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316).
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    /// wrapped and unwrapped position (nm) of each point in the last frame
+    last: Vec<[Vec3; 2]>,
+}
+
+impl Paths {
+    /// Adds a frame with the positions `points` (nm), as many as in the frames before. Returns the positions on the
+    /// paths, which in the first frame are those of `points`.
+    pub fn add(&mut self, cell: Option<&PeriodicCell>, points: &[Vec3]) -> impl ExactSizeIterator<Item = Vec3> {
+        let wrapped = |point: Vec3| cell.map_or(point, |cell| cell.wrap(point).0);
+        if self.last.is_empty() {
+            self.last = points.iter().map(|&point| [wrapped(point), point]).collect();
+        } else {
+            for ([before, path], &point) in self.last.iter_mut().zip(points) {
+                let now = wrapped(point);
+                *path += displacement(cell, now - *before);
+                *before = now;
+            }
+        }
+        self.last.iter().map(|[_, path]| *path)
+    }
+}
