@@ -134,8 +134,8 @@ impl<'a> AnalysedSystem<'a> {
         self.arrange(group, frame, |parts, cell, positions| parts.fit(cell, positions, target))
     }
 
-    /// Moves the molecules of a group, with all of their atoms, to the images that `choose` returns for the parts of the
-    /// group, the cell and the positions (nm) of the group. Returns the new positions.
+    /// Moves the molecules of a group, with all of their atoms, to the images that `choose` returns for the parts of
+    /// the group, the cell and the positions (nm) of the group. Returns the new positions.
     fn arrange(
         &self,
         group: &Group,

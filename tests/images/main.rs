@@ -202,7 +202,8 @@ fn a_long_complex_stays_together() {
 }
 
 /// Two chains whose gap is as wide directly as over a face of the cell. One of them moves by 0.02 nm, so that gathering
-/// puts it on one side in some frames and on the other side in others. Frames are compared in the arrangement that fits.
+/// puts it on one side in some frames and on the other side in others. Frames are compared in the arrangement that
+/// fits.
 #[test]
 fn frames_are_compared_in_the_arrangement_that_fits() {
     const FRAMES: usize = 5;

@@ -88,8 +88,8 @@ impl Options for MsdOptions {
 /// coefficient: the slope of the linear part of the displacement, divided by twice the number of dimensions (Einstein
 /// relation).
 ///
-/// Particles are followed from frame to frame ([`Paths`]). All lags are computed by FFT (Calandrini, Pellegrini, Calligari, Hinsen & Kneller, Collection SFN 12, 201 (2011),
-/// doi:10.1051/sfn/201112010).
+/// Particles are followed from frame to frame ([`Paths`]). All lags are computed by FFT (Calandrini, Pellegrini,
+/// Calligari, Hinsen & Kneller, Collection SFN 12, 201 (2011), doi:10.1051/sfn/201112010).
 struct SquaredDisplacement {
     group: Group,
     /// atoms of each particle, and their weights in the center of the particle

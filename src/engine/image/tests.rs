@@ -101,8 +101,8 @@ proptest! {
         prop_assert!((tree[0] - tree[1]).abs() < ROUNDING, "{tree:?}");
     }
 
-    /// Points walk in a cell whose size fluctuates. Their paths are the same whatever images are stored, and in a cell of
-    /// constant size they are the walks.
+    /// Points walk in a cell whose size fluctuates. Their paths are the same whatever images are stored, and in a cell
+    /// of constant size they are the walks.
     #[test]
     fn paths_do_not_depend_on_stored_images(
         cell in cells(),
