@@ -66,6 +66,11 @@ impl<'a> AnalysedSystem<'a> {
         Ok(self)
     }
 
+    /// Returns the first frame of the trajectory, if [`Self::at_first`] has read it.
+    pub fn first_frame(&self) -> Option<&StoredFrame> {
+        self.first.as_ref()
+    }
+
     /// Returns the topology of all atoms.
     pub fn topology(&self) -> &'a Topology {
         self.topology

@@ -14,7 +14,7 @@ use crate::error::{Error, Problem, Result};
 use crate::format::npy;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::restraint::Restraints;
-use crate::run::{Engine, Plan, describe_methods, load, restraints};
+use crate::run::{Engine, Plan, describe_methods, load_without_stages, restraints};
 use crate::system::{Electrostatics, State, System};
 
 /// Compute the energy term by term, and forces, for the coordinates of an input file
@@ -69,7 +69,7 @@ impl Energy {
         let config = self.input.read(precision.into_iter().collect())?;
         let engine = Engine::new(&config.plan)?.with_cache(cache_folder().as_deref());
         let terms = if self.constraints { ConstrainedTerms::Drop } else { ConstrainedTerms::Keep };
-        let Prepared { system, state, .. } = engine.pool.install(|| load(&config.plan, terms))?;
+        let Prepared { system, state, .. } = engine.pool.install(|| load_without_stages(&config.plan, terms))?;
         if let Some(methods) = describe_methods(&system) {
             super::say(&format!("ignored: {methods}"));
         }

@@ -46,6 +46,7 @@ fn describe(path: &Path) -> Result<String> {
     if beginning.starts_with(b"MDCHECKP") {
         return outputs::checkpoint(path);
     }
+    trajectory::refuse_compressed(path)?;
     let bytes = format::read(path)?;
     if let Ok(format) = recognise(TOPOLOGIES, "topology", &bytes) {
         let options = TopologyOptions { include: gromacs_folders(), ..TopologyOptions::default() };

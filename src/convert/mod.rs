@@ -50,6 +50,7 @@ pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     if Format::of_file(path).is_ok() {
         return trajectory::open(path);
     }
+    trajectory::refuse_compressed(path)?;
     Ok(Box::new(Structures(read_models(path, atoms)?)))
 }
 

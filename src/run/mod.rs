@@ -28,5 +28,5 @@ pub use plan::*;
 pub use replicas::{Barrier, EnsembleJob, ReplicaJob, ReplicaPlacement, Sharing, Start, run_replicas};
 pub use session::{
     Attempt, ExchangeMember, Job, Measured, Measurement, Outcome, ThermodynamicState, describe_degrees_of_freedom,
-    load, measure, run,
+    load, load_without_stages, measure, run,
 };

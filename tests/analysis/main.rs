@@ -180,3 +180,47 @@ fn what_cannot_be_done_is_said() {
     assert!(["rmsd.h5", "pca.h5", "rg.h5"].iter().all(|name| !here.join(name).exists()));
     md(here, &["analyze", "rmsd", TRAJECTORY, "--output", "there.h5", "--force"]).unwrap();
 }
+
+/// Returns a message without its line breaks.
+fn unwrapped(message: &str) -> String {
+    message.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+/// A structure states names and no bonds. The residues of a chain are then found by distances: the peptide of five
+/// residues has the same angles as with its topology.
+#[test]
+fn a_structure_serves_for_dihedrals_and_lacks_bonds_for_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = &folder.path().join("chain");
+    chain(here);
+    md(here, &["convert", "out/trajectory.h5md", "chain.gro", "--frame", "0"]).unwrap();
+    md(here, &["convert", "out/trajectory.h5md", "chain.trr"]).unwrap();
+    let angles = |more: &[&str]| {
+        let words = [&["analyze", "dihedrals", "chain.trr", "--output", "angles.h5", "--force"], more].concat();
+        md(here, &words).unwrap();
+        std::fs::read_to_string(here.join("angles.csv")).unwrap()
+    };
+    let numbers =
+        |text: String| text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
+    let with_bonds = numbers(angles(&["--topology", "out/trajectory.h5md"]));
+    assert_eq!(numbers(angles(&["--topology", "chain.gro"])), with_bonds);
+    assert!(with_bonds.iter().any(|line| line.contains("phi")), "{with_bonds:?}");
+    let one = md(
+        here,
+        &[
+            "analyze",
+            "dihedrals",
+            "chain.trr",
+            "--topology",
+            "chain.gro",
+            "--select",
+            "resid 3 and heavy",
+            "--output",
+            "one.h5",
+        ],
+    );
+    assert!(one.unwrap().contains("no selected residue has phi, psi or omega"));
+    let (code, message) = md(here, &["analyze", "end-to-end", "chain.trr", "--topology", "chain.gro"]).unwrap_err();
+    let message = unwrapped(&message);
+    assert!(code == 2 && message.contains("the bonds of the selected atoms are unknown"), "{code} {message}");
+}

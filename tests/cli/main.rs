@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
 
+mod energy;
 mod help;
 
 use std::io::Read;

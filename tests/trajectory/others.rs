@@ -287,6 +287,21 @@ fn packed_models_and_models_of_mmcif_are_frames() {
     assert_pdb(&zstd, 3, "zstd");
     let error = open(&gzip).err().unwrap().to_string();
     assert!(error.contains("compressed with gzip"), "{error}");
+    for name in ["mdtraj.xtc", "mdtraj.dcd", "mdtraj.trr", "mdtraj.nc", "mdanalysis.h5md"] {
+        let bytes = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trajectory/golden").join(name)).unwrap();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&bytes).unwrap();
+        let zstd = ruzstd::encoding::compress_to_vec(&bytes[..], ruzstd::encoding::CompressionLevel::Fastest);
+        for (ending, packed) in [("gz", gzip.finish().unwrap()), ("zst", zstd)] {
+            let path = file(folder.path(), &format!("{name}.{ending}"), &packed);
+            let error = md::convert::open(&path, None).err().unwrap().to_string();
+            let info = Command::cargo_bin("md").unwrap().arg("info").arg(&path).output().unwrap();
+            for message in [error, String::from_utf8(info.stderr).unwrap()] {
+                let message = message.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+                assert!(message.contains("trajectories that are compressed with"), "{name}.{ending}: {message}");
+            }
+        }
+    }
     let row = |k: usize, atom: usize| {
         let r = [1.0 + 0.1 * k as f64 + 3.0 * atom as f64, 2.0 + 3.0 * atom as f64, 3.0 + 3.0 * atom as f64];
         format!("ATOM {} C C{} . CHN A 1 {:.3} {:.3} {:.3} {}\n", atom + 1, atom + 1, r[0], r[1], r[2], k + 1)

@@ -1,9 +1,11 @@
 //! Dihedral angles of proteins: φ, ψ, ω, χ₁, χ₂.
 
+use super::peptide::{named, preceding};
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::{AnalysedSystem, Group};
+use crate::cell::displacement;
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
 use crate::system::Topology;
@@ -15,6 +17,10 @@ use crate::vec3::Vec3;
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 /// Possible names of the fourth atom of χ₂. CHARMM names the atom of isoleucine CD.
 const DELTA: [&str; 5] = ["CD", "CD1", "OD1", "ND1", "SD"];
+
+/// Line for the user if the selection has χ₁ or χ₂ but none of φ, ψ and ω.
+const NO_CHAIN: &str = "note         no selected residue has phi, psi or omega: none is joined to another selected residue \
+                        by a bond of C and N (a distance of at most 0.25 nm in the first frame, if bonds are unknown)";
 
 /// Results: phi, psi, omega, chi1 and chi2 (degrees, -180 to 180, time × residue), and the residues (0-based) of each
 /// angle; pictures of the Ramachandran plot (phi, psi) and the Janin plot (chi1, chi2)
@@ -56,34 +62,24 @@ struct Chain<'a> {
     topology: &'a Topology,
     /// index of each atom of the topology in the selection; `None` if the atom is not selected
     places: Vec<Option<usize>>,
-    /// preceding residue of each residue: the C of the preceding residue is bonded to the N of the residue
+    /// preceding residue of each residue ([`preceding`])
     before: Vec<Option<usize>>,
 }
 
 impl<'a> Chain<'a> {
-    fn new(topology: &'a Topology, group: &Group) -> Self {
+    fn new(system: &AnalysedSystem<'a>, group: &Group) -> Self {
+        let topology = system.topology();
         let mut places = vec![None; topology.atoms.len()];
         for (place, &atom) in group.atoms.iter().enumerate() {
             places[atom as usize] = Some(place);
         }
-        let mut before = vec![None; topology.residues.len()];
-        for &[i, j] in &topology.connectivity {
-            for (carbon, nitrogen) in [(i, j), (j, i)] {
-                let [carbon, nitrogen] = [carbon, nitrogen].map(|atom| &topology.atoms[atom as usize]);
-                let is_peptide = carbon.name.as_str() == "C" && nitrogen.name.as_str() == "N";
-                if is_peptide && carbon.residue != nitrogen.residue {
-                    before[nitrogen.residue as usize] = Some(carbon.residue as usize);
-                }
-            }
-        }
-        Chain { topology, places, before }
+        Chain { topology, places, before: preceding(system) }
     }
 
     /// Returns the index in the selection of the atom `name` of a residue; `None` if the atom does not exist or is not
     /// selected.
     fn atom(&self, residue: usize, name: &str) -> Option<usize> {
-        let mut atoms = self.topology.residue_atoms(residue);
-        atoms.find(|&atom| self.topology.atoms[atom].name.as_str() == name).and_then(|atom| self.places[atom])
+        named(self.topology, residue, name).and_then(|atom| self.places[atom])
     }
 
     /// Returns the four atoms of each of φ, ψ, ω, χ₁ and χ₂ of a residue; `after` is the residue that follows. The
@@ -109,7 +105,7 @@ impl<'a> Chain<'a> {
 impl Dihedrals {
     /// Creates the observable. Fails if the group contains no dihedral angle of a protein.
     pub fn new(system: &AnalysedSystem<'_>, group: Group) -> Result<Self> {
-        let chain = Chain::new(system.topology(), &group);
+        let chain = Chain::new(system, &group);
         let mut after = vec![None; chain.before.len()];
         for (residue, before) in chain.before.iter().enumerate() {
             if let Some(before) = *before {
@@ -158,7 +154,9 @@ impl Observable for Dihedrals {
         let positions = self.group.positions(frame);
         let angle = |&atoms: &[usize; 4]| {
             let [i, j, k, l]: [Vec3; 4] = atoms.map(|place| positions[place]);
-            Dihedral::new([i - j, k - j, l - k]).angle().to_degrees() as f32
+            // molecules are not whole if their bonds are unknown
+            let bonds = [i - j, k - j, l - k].map(|bond| displacement(frame.cell.as_ref(), bond));
+            Dihedral::new(bonds).angle().to_degrees() as f32
         };
         Ok(self.kinds.iter().map(|kind| kind.atoms.iter().map(angle).collect()).collect())
     }
@@ -177,6 +175,9 @@ impl Observable for Dihedrals {
         let plots = plots.into_iter().flatten().collect();
         let mut findings = Findings { plots, ..Findings::default() };
         findings.settings.push(("select", self.group.text.clone()));
+        if self.kinds[..3].iter().all(|kind| kind.atoms.is_empty()) {
+            findings.summary.push(NO_CHAIN.to_owned());
+        }
         for Kind { names: [name, residue], residues, values, .. } in self.kinds.drain(..) {
             findings.summary.push(format!("{name:<13}{} residues", residues.len()));
             let count = residues.len();

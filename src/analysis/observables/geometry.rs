@@ -8,6 +8,7 @@ use crate::analysis::system::{AnalysedSystem, Group};
 use crate::cell::displacement;
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
+use crate::system::Topology;
 use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
@@ -73,11 +74,20 @@ impl Options for EndToEndOptions {
         });
         let values: Vec<Value> = ends.collect();
         if values.is_empty() {
-            let problem = Problem::new("no molecule has two selected atoms");
-            return Err(problem.help("select at least the two ends of a molecule").into());
+            return Err(no_ends(input.system.topology(), &group.atoms).into());
         }
         Ok(Box::new(Geometry::new("distance", "End-to-end distance", "nm", values)))
     }
+}
+
+/// Returns the problem of a selection that has at most one atom of every molecule.
+fn no_ends(topology: &Topology, atoms: &[u32]) -> Problem {
+    let is_bonded = |bond: &[u32; 2]| bond.iter().any(|atom| atoms.binary_search(atom).is_ok());
+    if atoms.len() < 2 || topology.connectivity.iter().any(is_bonded) {
+        return Problem::new("no molecule has two selected atoms").help("select at least the two ends of a molecule");
+    }
+    let help = "give --topology a file with bonds: AMBER, GROMACS, CHARMM psf, OpenMM, or an H5MD trajectory of md";
+    Problem::new("the bonds of the selected atoms are unknown, so that each atom counts as a molecule").help(help)
 }
 
 /// Group of atoms, and the weights of its center of mass.
@@ -238,7 +248,7 @@ mod tests {
     use super::*;
     use crate::analysis::system::Images;
     use crate::cell::PeriodicCell;
-    use crate::system::{Atom, Name, Topology};
+    use crate::system::{Atom, Name};
     use crate::vec3::vec3;
 
     /// Distance, angle and torsion of four atoms at right angles, one of them stored on the other side of the cell.

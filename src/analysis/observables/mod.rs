@@ -13,6 +13,7 @@ mod hydrogen_bonds;
 mod membrane;
 mod msd;
 mod pca;
+mod peptide;
 mod presence;
 mod rdf;
 mod residence;

@@ -67,6 +67,23 @@ pub fn packing(beginning: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Returns the compression format of a file and at most `count` bytes of its beginning, unpacked; `None` if the file is
+/// not compressed, or cannot be unpacked.
+pub fn unpacked_beginning(path: &Path, count: usize) -> Option<(&'static str, Vec<u8>)> {
+    let mut file = std::io::BufReader::new(file::open(path).ok()?);
+    let kind = packing(std::io::BufRead::fill_buf(&mut file).ok()?)?;
+    let mut packed: Box<dyn Read> = match kind {
+        "gzip" => Box::new(flate2::read::MultiGzDecoder::new(file)),
+        "xz" => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, MAX_XZ_MEMORY_KIB)),
+        "bzip2" => Box::new(bzip2::bufread::BzDecoder::new(file)),
+        "zstd" => Box::new(ruzstd::decoding::StreamingDecoder::new(file).ok()?),
+        _ => return None,
+    };
+    let mut bytes = vec![];
+    packed.by_ref().take(count as u64).read_to_end(&mut bytes).ok()?;
+    Some((kind, bytes))
+}
+
 /// Unpacks `bytes` up to `limit` bytes. Returns `bytes` unchanged if they are not compressed.
 fn unpack(bytes: Vec<u8>, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     let packed = bytes.as_slice();

@@ -256,7 +256,7 @@ impl Restraining {
             let periodic = variable.kind() == VariableKind::Torsion;
             let (energy, force) = potential.at(found.value, center, periodic);
             if found.ambiguous && force != 0.0 {
-                return Err(too_far(index, found.value));
+                return Err(too_far(index, variable.kind(), found.value));
             }
             applied.virial += variable.push(&found, force, at, forces);
             applied.collective += energy;
@@ -317,13 +317,27 @@ impl Restraining {
     }
 }
 
-/// Returns the error for a distance that is too long for the periodic cell. The error is an input error, not an
-/// instability, so that an energy minimisation stops instead of trying a shorter step.
-fn too_far(index: usize, value: f64) -> Error {
-    let message = format!(
-        "restraint {} of the stage: the distance (value {value:.4}) is too long for the periodic cell, so that the \
-         minimum image is ambiguous",
-        index + 1
-    );
-    Problem::new(message).help("use a larger cell, or fewer components in `along`").into()
+/// Returns the error for groups of a variable that are too far apart for the periodic cell. The error is an input
+/// error, not an instability, so that an energy minimisation stops instead of trying a shorter step.
+fn too_far(index: usize, kind: VariableKind, value: f64) -> Error {
+    let number = index + 1;
+    let (message, help) = match kind {
+        VariableKind::Angle | VariableKind::Torsion => {
+            let name = if kind == VariableKind::Angle { "angle" } else { "torsion" };
+            let message = format!(
+                "restraint {number} of the stage: the groups of the {name} (value {:.2} degrees) are too far apart for \
+                 the periodic cell, so that the minimum image is ambiguous",
+                value.to_degrees()
+            );
+            (message, "use a larger cell, or choose groups whose centers follow each other at shorter distances")
+        }
+        VariableKind::Distance | VariableKind::Rmsd => {
+            let message = format!(
+                "restraint {number} of the stage: the distance (value {value:.4} nm) is too long for the periodic cell, \
+                 so that the minimum image is ambiguous"
+            );
+            (message, "use a larger cell, or fewer components in `along`")
+        }
+    };
+    Problem::new(message).help(help).into()
 }

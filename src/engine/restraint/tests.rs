@@ -304,3 +304,28 @@ fn images_of_a_group_are_those_of_the_start() {
     positions[1].x = 0.9;
     assert!((value(&positions) - 0.55).abs() < 1e-12);
 }
+
+#[test]
+fn groups_too_far_apart_are_refused_in_words_of_the_variable() {
+    let file = file();
+    for (kind, words, remedy) in [
+        (VariableKind::Distance, ["the distance (value ", " nm) is too long"], "`along`"),
+        (VariableKind::Angle, ["the groups of the angle (value ", " degrees) are too far apart"], "shorter distances"),
+        (
+            VariableKind::Torsion,
+            ["the groups of the torsion (value ", " degrees) are too far apart"],
+            "shorter distances",
+        ),
+    ] {
+        let case = file.cases.iter().find(|case| case.kind == kind).expect("a case of each kind");
+        let restraint = CollectiveRestraint { potential: Potential::Force(-35.0), ..file.restraint(case) };
+        let mut forces = vec![Vec3::ZERO; file.masses.len()];
+        // in one of these cells a displacement is nearly half of the cell
+        let refused = (1..100).find_map(|tenths| {
+            let cell = PeriodicCell::orthorhombic([0.1 * f64::from(tenths); 3]);
+            restraining(restraint.clone()).apply(Some(&cell), &file.positions(), &mut forces).err()
+        });
+        let message = refused.expect("an ambiguous image").to_string();
+        assert!(words.iter().all(|word| message.contains(word)) && message.contains(remedy), "{message}");
+    }
+}

@@ -33,6 +33,7 @@
 
 mod batch;
 mod chain;
+mod compressed;
 mod dcd;
 pub mod h5md;
 mod index;
@@ -49,6 +50,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 pub use chain::Chain;
+pub use compressed::refuse_compressed;
 pub use placement::Placement;
 
 use super::extent::{Extent, Mark};
@@ -297,9 +299,7 @@ impl Format {
         };
         found.ok_or_else(|| {
             if let Some(kind) = packing(&beginning) {
-                let problem = Problem::new(format!("md does not read trajectories that are compressed with {kind}"));
-                let help = "decompress the file first; md convert reads compressed PDB and mmCIF files";
-                return problem.in_file(path).help(help).into();
+                return compressed::problem(kind, path).into();
             }
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             Problem::new("unknown format of a trajectory")

@@ -17,6 +17,21 @@ use crate::system::State;
 /// Reads the files of a plan, prepares the system, and checks that every stage can run with this system. The error
 /// lists all problems.
 pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
+    prepared(plan, constrained_terms, check_stages)
+}
+
+/// Reads the files of a plan and prepares the system like [`load`], for a computation that runs no stage: coordinates
+/// without velocities, or without the cell that a barostat needs, are accepted.
+pub fn load_without_stages(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
+    prepared(plan, constrained_terms, |_, _| vec![])
+}
+
+/// Reads the files of a plan and prepares the system. The error has the problems that `check` finds, too.
+fn prepared(
+    plan: &Plan,
+    constrained_terms: ConstrainedTerms,
+    check: impl Fn(&Plan, &Coordinates) -> Vec<Problem>,
+) -> Result<Prepared> {
     let path = &plan.system.coordinates;
     let coordinates = read_coordinates_or_checkpoint(path, None, None);
     // a topology file that gives counts of molecules may describe any number of atoms, so the number of atoms in the
@@ -36,7 +51,7 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
         take_names(&mut description.topology, &coordinates.labels);
     }
     coordinates.cell = plan.system.cell.or(coordinates.cell);
-    let contradictions = check_stages(plan, &coordinates);
+    let contradictions = check(plan, &coordinates);
     let files = Files { topology: Some(&plan.system.topology), coordinates: Some(path) };
     let options = Options { forces: &plan.forces, tuning: plan.run.tuning, constrained_terms, files };
     match prepare(description, coordinates, &options) {

@@ -16,7 +16,7 @@ mod system_summary;
 mod tests;
 
 pub use job::{Attempt, ExchangeMember, Job, Outcome, ThermodynamicState};
-pub use load::load;
+pub use load::{load, load_without_stages};
 pub use log_summary::describe_degrees_of_freedom;
 pub use measure::{Measured, Measurement, measure};
 

@@ -1,5 +1,6 @@
 //! Assignment of DSSP classes to the residues of one structure.
 
+use super::super::peptide::is_peptide_bond;
 use crate::cell::{PeriodicCell, displacement};
 use crate::pair::Neighbours;
 use crate::term::Dihedral;
@@ -67,8 +68,6 @@ const LEAST_DISTANCE: f64 = 0.05;
 const STEPS: f64 = 1000.0;
 /// Largest distance (nm) between the CA atoms of two residues that may form a hydrogen bond (DSSP).
 const CA_DISTANCE: f64 = 0.9;
-/// Largest length (nm) of a peptide bond (DSSP).
-const PEPTIDE_BOND: f64 = 0.25;
 /// Length (nm) of the N–H bond (Kabsch & Sander).
 const NH_BOND: f64 = 0.1;
 /// Angle (degrees) between the directions from CA(i − 2) to CA(i) and from CA(i) to CA(i + 2) above which the chain is
@@ -129,8 +128,7 @@ impl<'a> Chain<'a> {
     fn new(cell: Option<&'a PeriodicCell>, residues: &'a [Backbone]) -> Self {
         let mut breaks = vec![0; residues.len()];
         for i in 1..residues.len() {
-            let bond = displacement(cell, residues[i].n - residues[i - 1].c);
-            breaks[i] = breaks[i - 1] + usize::from(bond.norm() > PEPTIDE_BOND);
+            breaks[i] = breaks[i - 1] + usize::from(!is_peptide_bond(cell, residues[i - 1].c, residues[i].n));
         }
         let mut chain = Chain { cell, residues, breaks, acceptors: vec![] };
         chain.find_bonds();
