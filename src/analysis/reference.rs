@@ -44,9 +44,31 @@ impl Reference {
                 let found = read_coordinates(path, Some(topology.atoms.len()), None)?;
                 check_order(topology, &found.labels).map_err(|problem| problem.in_file(path))?;
                 (frame.positions, frame.cell) = (found.positions, found.cell);
+                // without bonds nothing is gathered, and a simulation cell is needed for distances; the cell of a
+                // crystal is only good for lattice translations
+                if found.left_out.symmetry && !system.makes_whole() {
+                    frame.cell = None;
+                }
             }
         }
         system.make_whole(&mut frame);
+        Ok(frame)
+    }
+
+    /// Returns the reference structure of all atoms, for distances in a group. A structure in a file is gathered in its
+    /// own cell and returned without the cell, because distances to its periodic images, as between the molecules of a
+    /// crystal, are not those of the simulation. A frame of the trajectory keeps its cell.
+    pub fn without_images(
+        &self,
+        trajectory: &mut dyn FrameSource,
+        system: &AnalysedSystem<'_>,
+        group: &Group,
+    ) -> Result<StoredFrame> {
+        let mut frame = self.frame(trajectory, system)?;
+        if matches!(self, Reference::File(_)) && system.makes_whole() {
+            system.gather(group, &mut frame);
+            frame.cell = None;
+        }
         Ok(frame)
     }
 

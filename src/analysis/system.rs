@@ -61,6 +61,7 @@ impl<'a> AnalysedSystem<'a> {
         if trajectory.frames() > 0 {
             let mut frame = StoredFrame::default();
             trajectory.read(0, &mut frame)?;
+            frame.cell = frame.cell.filter(|_| !trajectory.is_crystal());
             self.first = Some(frame);
         }
         Ok(self)

@@ -321,14 +321,12 @@ impl Analyze {
         let common = &self.common;
         let paths: Vec<PathBuf> = common.trajectories().map(Path::to_owned).collect();
         let mut trajectory = Chain::open(&paths)?;
+        topology::check_frames(&trajectory, &paths[0])?;
         let Names { topology, has_bonds } = common.topology(&paths[0], &trajectory)?;
         let images = if common.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let range = common.range();
         let count = trajectory.frames().div_ceil(range.stride);
-        if count == 0 {
-            return Err(Problem::new("the trajectory contains no frames yet").in_file(&paths[0]).into());
-        }
         if !has_bonds {
             common.print(
                 "bonds        unknown, so molecules are not made whole; give a topology with bonds if molecules are broken\n",
@@ -345,12 +343,14 @@ impl Analyze {
             names.join(" "),
             three_digits(memory * 1e-6)
         ))?;
-        if let Some(words) = topology::left_out(trajectory.left_out()) {
-            common.print(&format!("warning      {words}\n"))?;
-        }
+        // warnings go to standard error, because they must be seen with --json, too
+        topology::left_out(trajectory.left_out()).iter().for_each(|words| super::warn(words));
+        let warnings = trajectory.warnings();
+        warnings.iter().for_each(|words| super::warn(words));
         let bar = progress_bar(count);
         let passed = pass(&mut trajectory, &system, range, &mut observers, &mut |done| bar.set_position(done as u64))?;
         bar.finish_and_clear();
+        trajectory.warnings().iter().skip(warnings.len()).for_each(|words| super::warn(words));
         let (Some(first), Some(last)) = (passed.times.first(), passed.times.last()) else {
             let problem = Problem::new("no frame of the trajectory is between the times of --begin and --end");
             return Err(problem.in_file(&paths[0]).into());

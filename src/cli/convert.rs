@@ -145,6 +145,7 @@ impl Convert {
         }
         let named = named.map(|names| names.topology);
         let mut source = open(&self.input, named.as_ref().map(|topology| topology.atoms.len()))?;
+        topology::check_frames(source.as_ref(), &self.input)?;
         let topology = named.or_else(|| source.topology().cloned());
         if let Some(topology) = &topology {
             topology::check(topology, source.as_ref(), &self.input)?;
@@ -159,9 +160,19 @@ impl Convert {
             Some(topology) => Some(AnalysedSystem::new(topology, images).at_first(source.as_mut())?),
             None => None,
         };
+        let warnings = source.warnings();
+        warnings.iter().for_each(|warning| super::warn(warning));
+        if source.is_crystal() {
+            super::warn(
+                "the cell is that of a crystal with a space group other than P 1: the output has this cell without the \
+                 symmetry, and its atoms do not fill it",
+            );
+        }
         let mut operations = self.operations(system.as_ref(), source.as_mut())?;
         let target = target.without(self.no_velocities, self.no_forces);
         let Converted { frames: written, warning } = convert(source.as_mut(), &mut operations, target, &frames)?;
+        drop(operations);
+        source.warnings().iter().skip(warnings.len()).for_each(|warning| super::warn(warning));
         let atoms = atoms.map_or(count, |atoms| atoms.len());
         let warnings = warning.map(str::to_owned).into_iter().chain(topology::left_out(source.left_out()));
         let warning: String = warnings.map(|warning| format!("warning      {warning}\n")).collect();

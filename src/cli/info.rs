@@ -172,6 +172,9 @@ fn coordinates(format: &str, coordinates: &Coordinates) -> String {
     if let Some(words) = super::topology::left_out(coordinates.left_out.atoms) {
         let _ = writeln!(text, "warning      {words}");
     }
+    if coordinates.left_out.symmetry {
+        let _ = writeln!(text, "warning      the cell is that of a crystal with a space group other than P 1");
+    }
     if let Some(time) = coordinates.time {
         let _ = writeln!(text, "time         {time} ps");
     }

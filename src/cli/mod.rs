@@ -146,6 +146,11 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable_lines(text));
 }
 
+/// Prints a warning on standard error, in the form of the warnings in descriptions of files. Errors are ignored.
+fn warn(text: &str) {
+    say(&format!("warning      {text}"));
+}
+
 /// Prints a description of files on standard output. Long lines are cut at the maximum length of messages.
 fn describe(text: &str) -> Result<()> {
     print(&printable_lines(text))

@@ -78,6 +78,7 @@ impl Select {
             Some(topology) => topology,
             None => self.names_of_structure(source.as_ref())?,
         };
+        topology::check_frames(source.as_ref(), &self.file)?;
         topology::check(&topology, source.as_ref(), &self.file)?;
         let atoms = topology::select_first(&topology, source.as_mut(), &self.selection)?;
         Ok((topology, atoms))

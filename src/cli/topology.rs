@@ -47,6 +47,19 @@ pub(super) fn left_out(count: usize) -> Option<String> {
     (count > 0).then(|| format!("{count} {words}"))
 }
 
+/// Returns an error if a trajectory, which was read from `path`, has no complete frame.
+pub(super) fn check_frames(trajectory: &dyn FrameSource, path: &Path) -> Result<()> {
+    if trajectory.frames() > 0 {
+        return Ok(());
+    }
+    let problem = match trajectory.cut_off() {
+        Some(_) => Problem::new("the file ends inside its first frame, so that it has no complete frame")
+            .help("a run is writing the file or was killed, or the file was not copied completely"),
+        None => Problem::new("the trajectory contains no frames yet"),
+    };
+    Err(problem.in_file(path).into())
+}
+
 /// Returns the atoms that the text selects. Distances are those in the first frame of the trajectory.
 pub(super) fn select_first(topology: &Topology, trajectory: &mut dyn FrameSource, text: &str) -> Result<Vec<u32>> {
     if trajectory.frames() == 0 || !needs_positions(text) {
@@ -54,6 +67,8 @@ pub(super) fn select_first(topology: &Topology, trajectory: &mut dyn FrameSource
     }
     let mut frame = StoredFrame::default();
     trajectory.read(0, &mut frame)?;
+    // the cell of a crystal has further copies of the atoms, so that distances across its boundaries mean nothing
+    frame.cell = frame.cell.filter(|_| !trajectory.is_crystal());
     let geometry = Geometry { positions: &frame.positions, cell: frame.cell.as_ref() };
     Ok(select_at(topology, geometry, text)?)
 }

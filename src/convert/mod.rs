@@ -19,7 +19,7 @@ pub use topology::write_topology;
 
 use crate::error::{Problem, Result};
 use crate::format::{Coordinates, Label, read_models};
-use crate::observe::trajectory::{self, Format, FrameSource, StoredFrame};
+use crate::observe::trajectory::{Chain, Format, FrameSource, StoredFrame};
 
 /// Selection of the frames to write.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ impl Frames {
 /// Opens a trajectory, or a coordinate file of `atoms` atoms. Each model of a coordinate file is a frame.
 pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     if Format::of_file(path).is_ok() {
-        return trajectory::open(path);
+        return Ok(Box::new(Chain::open_as_stored(path)?));
     }
     trajectory::refuse_compressed(path)?;
     Ok(Box::new(Structures(read_models(path, atoms)?)))
@@ -72,6 +72,10 @@ impl FrameSource for Structures {
 
     fn left_out(&self) -> usize {
         self.0[0].left_out.atoms
+    }
+
+    fn is_crystal(&self) -> bool {
+        self.0[0].left_out.symmetry
     }
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {

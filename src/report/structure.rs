@@ -137,6 +137,7 @@ impl Structure {
                 self.notes.push(error.to_string());
             }
         }
+        self.notes.extend(trajectory.warnings());
         self.picture = Picture::of_last(&mut trajectory, &system)?;
         Ok(())
     }

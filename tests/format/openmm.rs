@@ -393,6 +393,18 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
         ("type=\"CMMotionRemover\"", "type=\"NonbondedForce\"", "a second NonbondedForce"),
         ("<A x=\"3\"", "<A x=\"-3\"", "the periodic box vectors do not form a cell"),
         ("\t<Constraints>", "\t<Bonds/><Constrain>", "not valid XML"),
+        ("cutoff=\"1\" method", "cutoff=\"1\" includeDirectSpace=\"0\" method", "includeDirectSpace is not 1"),
+        ("method=\"4\"", "method=\"6\"", "the non-bonded method `6` is unknown"),
+        ("cutoff=\"1\" method", "cutoff=\"1\" scale=\"2\" method", "<Force>: the attribute `scale` is unknown to md"),
+        (
+            "type=\"HarmonicBondForce\"",
+            "type=\"HarmonicBondForce\" cubic=\"2\"",
+            "the attribute `cubic` is unknown to md",
+        ),
+        ("<Bond d=\".2\"", "<Bond d=\".2\" c=\"1\"", "<Bond>: the attribute `c` is unknown to md"),
+        ("eps=\".1\" q=\"1\"", "eps=\".1\" alpha=\"1\" q=\"1\"", "<Particle>: the attribute `alpha` is unknown to md"),
+        ("<Maps>", "<Offsets/><Maps>", "<Offsets>: a part that md does not know"),
+        ("\t<Constraints>", "\t<Sites/><Constraints>", "<Sites>: a part that md does not know"),
     ] {
         assert!(XML.contains(from), "{from}");
         let error = read(&XML.replacen(from, to, 1)).expect_err(message);
@@ -402,6 +414,11 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
             "{error}\nfor {message}"
         );
     }
+    // the attributes of OpenMM that do not change the energies of md
+    let named = "cutoff=\"1\" includeDirectSpace=\"1\" exceptionsUsePeriodic=\"1\" recipForceGroup=\"1\" method";
+    assert!(
+        read(&XML.replace("cutoff=\"1\" method", named).replace("usesPeriodic=\"0\"", "usesPeriodic=\"1\"")).is_ok()
+    );
     let error = read("<?xml version=\"1.0\"?>\n<State/>").unwrap_err().to_string();
     assert!(error.contains("system.xml:2: <State>: expected a <System> of OpenMM"), "{error}");
     let error = read("<!DOCTYPE a [<!ENTITY b \"c\">]><System>&b;</System>").unwrap_err().to_string();

@@ -39,7 +39,10 @@ fn columns_count_and_serials_do_not() {
         [vec3(0.1, 0.2, 0.3), vec3(0.4, 0.5, 0.6), vec3(-0.7, -0.8, -0.9999), vec3(999.9999, 100.0001, -99.9999)];
     for text in [PDB.to_owned(), PDB.replace('\n', "\r\n")] {
         let found = read(&text);
-        assert_eq!((found.positions.len(), found.left_out), (expected.len(), LeftOut { models: 1, atoms: 1 }));
+        assert_eq!(
+            (found.positions.len(), found.left_out),
+            (expected.len(), LeftOut { models: 1, atoms: 1, symmetry: false })
+        );
         assert!(found.positions.iter().zip(expected).all(|(a, b)| (*a - b).norm() < 1e-12), "{:?}", found.positions);
         let labels: Vec<(&str, u8)> = found.labels.iter().map(|label| (label.name.as_str(), label.element)).collect();
         assert_eq!(labels, [("N", 7), ("CA", 6), ("HH11", 1), ("CA", 20)]);

@@ -29,6 +29,53 @@ fn edges(coordinates: &str, text: &str, keys: &str) -> Option<[i64; 3]> {
     found.state.cell.map(|cell| cell.lengths_angles().0.map(|edge| (edge * 1e3).round() as i64))
 }
 
+/// Tests space groups: those of simulation cells, as GROMACS, OpenMM, VMD, AMBER, CHARMM-GUI and others write them, and
+/// those of crystals, of which the file has one of several copies of the atoms.
+#[test]
+fn a_space_group_with_symmetry_is_seen() {
+    let read = |name: &str, text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(name), text).unwrap();
+        read_coordinates(&folder.path().join(name), None, None).unwrap().left_out.symmetry
+    };
+    let atom = "ATOM      1  CA  ALA A   1       1.000  10.000  10.000  1.00  0.00           C\nEND\n";
+    let edges = "   50.840   42.770   28.950";
+    for (end, expected) in [
+        (" P 1           1", false),
+        (" P 1", false),
+        (" P 1         1", false),
+        (" P1            1", false),
+        ("", false),
+        ("                ", false),
+        (" P 1           2", false),
+        (" P 21 21 21    1", false),
+        (" P 21 21 21    4", true),
+        (" P 21 21 21", true),
+        (" C 1 2 1       8", true),
+        (" P -1          2", true),
+    ] {
+        let text = |edges: &str| format!("CRYST1{edges}  90.00  90.00  90.00{end}\n{atom}");
+        assert_eq!(read("x.pdb", &text(edges)), expected, "{end}");
+        // an edge of 1 Å stands for no cell
+        assert!(!read("x.pdb", &text("    1.000    1.000    1.000")));
+    }
+    let mmcif = |items: &str| {
+        let angles = "_cell.angle_alpha 90\n_cell.angle_beta 90\n_cell.angle_gamma 90\n";
+        let site = "loop_\n_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n1 2 3\n";
+        format!("data_x\n_cell.length_a 50\n_cell.length_b 40\n_cell.length_c 30\n{angles}{items}{site}")
+    };
+    for (items, expected) in [
+        ("", false),
+        ("_symmetry.space_group_name_H-M 'P 1'\n", false),
+        ("_symmetry.space_group_name_H-M ?\n", false),
+        ("_symmetry.space_group_name_H-M 'P 21 21 21'\n_cell.Z_PDB 4\n", true),
+        ("_space_group.name_H-M_alt 'P 21 21 21'\n", true),
+        ("_symmetry.space_group_name_H-M 'P 21 21 21'\n_cell.Z_PDB 1\n", false),
+    ] {
+        assert_eq!(read("x.cif", &mmcif(items)), expected, "{items}");
+    }
+}
+
 #[test]
 fn the_cell_is_that_of_the_file_unless_the_input_has_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/charmm");

@@ -11,11 +11,11 @@ use md::vec3::{Vec3, vec3};
 use crate::fuzz::Random;
 use crate::{formats, round_trip, sample};
 
-const EXTENSIONS: [&str; 6] = ["h5md", "xtc", "dcd", "trr", "nc", "pdb"];
+pub(crate) const EXTENSIONS: [&str; 6] = ["h5md", "xtc", "dcd", "trr", "nc", "pdb"];
 const PRECISIONS: [Precision; 4] = [Precision::Raw, Precision::Lossless, Precision::Decimals3, Precision::Decimals4];
 
 /// Writes the frames `range` of the sample to a new file.
-fn write(path: &Path, kind: &str, precision: Precision, range: std::ops::Range<usize>, waters: usize) {
+pub(crate) fn write(path: &Path, kind: &str, precision: Precision, range: std::ops::Range<usize>, waters: usize) {
     if path.extension().unwrap() == "h5md" {
         let (mut writer, atoms) = round_trip::create(path, kind, precision, waters);
         round_trip::write(&mut writer, kind, range, atoms);
@@ -243,7 +243,7 @@ fn data_of(path: &Path, length: usize) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Reads the step numbers of all frames of a chain, one by one and as a batch.
-fn steps(chain: &mut Chain) -> Vec<usize> {
+pub(crate) fn steps(chain: &mut Chain) -> Vec<usize> {
     let mut indices: Vec<usize> = (0..chain.frames()).collect();
     let single = one_by_one(chain, &indices).unwrap();
     assert!(as_batch(chain, &indices, 2).unwrap() == single);

@@ -8,6 +8,7 @@ mod convert;
 mod cost;
 mod crash;
 mod damage;
+mod ends;
 mod foreign;
 mod formats;
 mod fuzz;

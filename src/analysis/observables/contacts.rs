@@ -53,7 +53,7 @@ impl Options for ContactsOptions {
             return Err(problem.help("1.8 is usual for models of all atoms").into());
         }
         let group = input.system.group(&self.select)?;
-        let reference = self.reference.frame(input.trajectory, input.system)?;
+        let reference = self.reference.without_images(input.trajectory, input.system, &group)?;
         let mut contacts = Contacts::new(input.system, group, &reference, self.cutoff, self.separation)?;
         (contacts.reference, contacts.beta, contacts.lambda) = (self.reference.to_string(), self.beta, self.lambda);
         Ok(Box::new(contacts))

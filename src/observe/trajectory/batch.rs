@@ -77,6 +77,18 @@ impl<L: Layout> FrameSource for RecordSource<L> {
         self.opened.layout.left_out()
     }
 
+    fn has_times(&self) -> bool {
+        self.opened.layout.has_times()
+    }
+
+    fn is_crystal(&self) -> bool {
+        self.opened.layout.is_crystal()
+    }
+
+    fn cut_off(&self) -> Option<String> {
+        self.opened.cut_off()
+    }
+
     fn limit(&mut self, atoms: usize) {
         self.opened.layout.limit(atoms);
     }

@@ -1,5 +1,6 @@
 //! Chain of trajectories of the same atoms, which are read one after the other.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::{Format, FrameSource, StoredFrame};
@@ -7,44 +8,71 @@ use crate::error::{Problem, Result};
 use crate::format::Label;
 use crate::system::Topology;
 
-/// Several trajectories of the same atoms, read as one trajectory. A continued run writes the last frame of its first
-/// file again as the first frame of its second file. Such a first frame, which has the same time as the last frame of
-/// the previous file, is left out. The only frame of a file with a single frame is always kept, because single
-/// structures often have no times.
+/// Several trajectories of the same atoms, read as one trajectory in the order of time.
+///
+/// A continued run writes the last frame of its first file again as the first frame of its second file. Such a first
+/// frame, which has the same time as the last frame of the previous file, is left out. If a file begins before the end
+/// of the previous file, as after a crash and a restart from an earlier checkpoint, the frames of the previous file
+/// from this time on are left out, as GROMACS' trjcat does. Files that begin at the same time as the first file are
+/// taken as separate runs, of which all frames are used. [`FrameSource::warnings`] describes both. A file that begins
+/// before the previous file begins is refused. Files whose frames have no times ([`FrameSource::has_times`]) and files
+/// with a single frame are never shortened, because single structures often have no times.
 ///
 /// The topology and the atom names of the chain are those of the first file that has them.
 pub struct Chain {
     parts: Vec<Part>,
+    /// warnings about the order and the ends of the files
+    notes: Vec<String>,
+    /// whether frames keep the cell of a crystal
+    keeps_crystals: bool,
 }
 
 /// A file of a chain.
 struct Part {
+    path: PathBuf,
     source: Box<dyn FrameSource>,
-    /// index in this file of the first frame that belongs to the chain: 1 if frame 0 repeats the last frame of the
-    /// previous file, otherwise 0
-    first: usize,
+    /// indices in this file of the frames that belong to the chain. The range begins at 1 if frame 0 repeats the last
+    /// frame of the previous file, and ends early if the next file replaces the last frames
+    used: Range<usize>,
     /// index in the chain of the first frame of this file
     start: usize,
+    /// index in this file and time (ps) of the frame that was read last
+    seen: Option<(usize, f64)>,
+    /// times (ps) of two frames of this file, of which the later frame has the earlier time
+    back: Option<[f64; 2]>,
 }
 
-/// Last frame of the files that are already in the chain.
-struct Last {
+/// Times of the frames of the last file in the chain that has several frames.
+struct Ends {
     format: &'static str,
-    time: f64,
-    /// whether the file of this frame has several frames
-    is_series: bool,
+    /// times of the first and the last frame, ps
+    times: [f64; 2],
+    /// time of the first frame of the first file in the chain that has several frames, ps
+    origin: f64,
+    /// whether the times of the frames are known and differ
+    is_timed: bool,
 }
 
 impl Chain {
-    /// Opens trajectories of any formats as a chain. Returns an error if the files have different numbers of atoms.
-    /// Files without frames are accepted.
+    /// Opens trajectories of any formats as a chain, for analysis: frames with the cell of a crystal
+    /// ([`FrameSource::is_crystal`]) are read without the cell. Returns an error if the files have different numbers of
+    /// atoms, or if a file begins before the previous file. Files without frames are accepted.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
-        let mut parts: Vec<Part> = vec![];
-        let (mut start, mut last, mut frame) = (0, None, StoredFrame::default());
+        Self::open_with(paths, false)
+    }
+
+    /// Opens one trajectory, whose frames keep their cell even if it is that of a crystal.
+    pub fn open_as_stored(path: &Path) -> Result<Self> {
+        Self::open_with(&[path.to_owned()], true)
+    }
+
+    fn open_with(paths: &[PathBuf], keeps_crystals: bool) -> Result<Self> {
+        let mut chain = Self { parts: vec![], notes: vec![], keeps_crystals };
+        let mut before: Option<Ends> = None;
         let mut known: Option<(&Path, usize)> = None;
         for path in paths {
             let format = Format::of_file(path)?;
-            let mut source = format.files.open(path)?;
+            let source = format.files.open(path)?;
             let (frames, atoms) = (source.frames(), source.atoms());
             if frames > 0 {
                 let (before, expected) = *known.get_or_insert((path, atoms));
@@ -52,24 +80,74 @@ impl Chain {
                     return Err(other_atoms(path, atoms, before, expected));
                 }
             }
-            let mut first = 0;
-            if let Some(last) = last.as_ref().filter(|last: &&Last| last.is_series && frames > 1) {
-                source.read(0, &mut frame)?;
-                first = usize::from(is_same_time(last, format, frame.time));
+            if source.is_crystal() && !keeps_crystals {
+                chain.notes.push(crystal(path));
             }
-            // the last frame of a file is compared with the first frame of the next file, so it is not needed for the
-            // last file
-            if frames > 0 && parts.len() + 1 < paths.len() {
-                source.read(frames - 1, &mut frame)?;
-                last = Some(Last { format: format.name, time: frame.time, is_series: frames > 1 });
+            chain.notes.extend(source.cut_off());
+            let mut part = Part { path: path.to_owned(), source, used: 0..frames, start: 0, seen: None, back: None };
+            if frames > 0 && paths.len() > 1 {
+                let times = [part.time(0)?, part.time(frames - 1)?];
+                let [is_series, is_timed] = [frames > 1, part.source.has_times() && times[0] != times[1]];
+                let origin = before.as_ref().map_or(times[0], |before| before.origin);
+                let ends = Ends { format: format.name, times, origin, is_timed };
+                if let Some(before) = before.as_ref().filter(|_| is_series) {
+                    chain.join(&mut part, before, &ends)?;
+                }
+                before = if is_series { Some(ends) } else { before };
             }
-            parts.push(Part { source, first, start });
-            start += frames - first;
+            chain.parts.push(part);
         }
-        match parts.is_empty() {
+        let mut start = 0;
+        for part in &mut chain.parts {
+            part.start = start;
+            start += part.used.len();
+        }
+        match chain.parts.is_empty() {
             true => Err(Problem::new("there is no trajectory to read").help("give at least one file").into()),
-            false => Ok(Self { parts }),
+            false => Ok(chain),
         }
+    }
+
+    /// Removes frames that both the last file of the chain with several frames, whose times are `before`, and the next
+    /// file, whose times are `ends`, have.
+    fn join(&mut self, next: &mut Part, before: &Ends, ends: &Ends) -> Result<()> {
+        let is_same = |a: f64, b: f64| a == b || (before.format != ends.format && a as f32 == b as f32);
+        let ([first, last], [begin, _]) = (before.times, ends.times);
+        if is_same(last, begin) {
+            next.used.start = usize::from(first != last);
+            return Ok(());
+        }
+        if !(before.is_timed && ends.is_timed) || begin > last {
+            return Ok(());
+        }
+        let place = self.parts.iter().rposition(|part| part.source.frames() > 1);
+        let previous = &mut self.parts[place.expect("the file of `before` is in the chain")];
+        let (path, name) = (next.path.display(), previous.path.clone());
+        let name = name.display();
+        if is_same(first, begin) && is_same(before.origin, begin) {
+            self.notes.push(format!(
+                "{name} and {path} both begin at {begin} ps: all frames of both are used, as those of separate runs"
+            ));
+            return Ok(());
+        }
+        if begin < first && !is_same(first, begin) {
+            let message = format!("this file begins at {begin} ps, before {name}, which begins at {first} ps");
+            let help =
+                "give the trajectories in the order of time; analyse those of different runs one after the other";
+            return Err(Problem::new(message).in_file(&next.path).help(help).into());
+        }
+        let kept = previous.frames_before(begin)?;
+        let dropped = previous.used.end - kept;
+        self.notes.push(format!(
+            "{path} begins at {begin} ps, before the end of {name}: the frames of the earlier file from this time on are \
+             left out ({dropped} frames, up to {last} ps)"
+        ));
+        if kept == previous.used.start {
+            // the first frame of a file that is left out altogether may have repeated an earlier frame
+            next.used.start = usize::from(is_same(first, begin)) * previous.used.start;
+        }
+        previous.used.end = kept;
+        Ok(())
     }
 
     /// Returns the index of the file that contains frame `index` of the chain, or of the last file if there is no such
@@ -88,14 +166,61 @@ impl Chain {
 impl Part {
     /// Returns the index that frame `index` of the chain has in its file.
     fn index_of(&self, index: usize) -> usize {
-        index - self.start + self.first
+        index - self.start + self.used.start
+    }
+
+    /// Returns the time (ps) of the frame with this index in the file. Only the first atom of the frame is read.
+    fn time(&mut self, index: usize) -> Result<f64> {
+        let mut frame = StoredFrame::default();
+        self.source.limit(1);
+        let read = self.source.read(index, &mut frame);
+        self.source.limit(usize::MAX);
+        read.map(|()| frame.time)
+    }
+
+    /// Returns the index of the first used frame at the time `end` (ps) or later. The last frame must not be earlier.
+    /// The search begins at the end of the file, and reads a number of frames that is proportional to the logarithm of
+    /// the number of frames after this time.
+    fn frames_before(&mut self, end: f64) -> Result<usize> {
+        // frame `late` is not earlier than `end`, and the frame before `early` is earlier, or there is none
+        let (mut early, mut late, mut step) = (self.used.start, self.used.end - 1, 1);
+        while early < late {
+            let index = late.saturating_sub(step).max(early);
+            if self.time(index)? < end {
+                early = index + 1;
+                break;
+            }
+            (late, step) = (index, 2 * step);
+        }
+        while early < late {
+            let middle = early.midpoint(late);
+            match self.time(middle)? < end {
+                true => early = middle + 1,
+                false => late = middle,
+            }
+        }
+        Ok(late)
+    }
+
+    /// Compares the time of a frame that was read with that of the frame that was read before.
+    fn see(&mut self, index: usize, time: f64) {
+        if let Some((last, before)) = self.seen.replace((index, time))
+            && self.source.has_times()
+            && index > last
+            && time < before
+        {
+            self.back.get_or_insert([before, time]);
+        }
     }
 }
 
-/// Whether a frame of `format` at `time` (ps) has the same time as the frame `last`. Times in files of different
-/// formats are compared in `f32`, because some formats store times in `f32`.
-fn is_same_time(last: &Last, format: &Format, time: f64) -> bool {
-    last.time == time || (last.format != format.name && last.time as f32 == time as f32)
+/// Returns the warning about the cell of a crystal that is left out.
+fn crystal(path: &Path) -> String {
+    format!(
+        "the cell in {} is that of a crystal with a space group other than P 1, and the file has only some of the atoms \
+         in this cell: it is no simulation cell, and is left out",
+        path.display()
+    )
 }
 
 fn other_atoms(path: &Path, atoms: usize, before: &Path, expected: usize) -> crate::error::Error {
@@ -110,7 +235,7 @@ impl FrameSource for Chain {
     }
 
     fn frames(&self) -> usize {
-        self.parts.last().map_or(0, |part| part.start + part.source.frames() - part.first)
+        self.parts.last().map_or(0, |part| part.start + part.used.len())
     }
 
     fn topology(&self) -> Option<&Topology> {
@@ -128,6 +253,24 @@ impl FrameSource for Chain {
         self.parts.iter().map(|part| part.source.left_out()).find(|&count| count > 0).unwrap_or(0)
     }
 
+    fn is_crystal(&self) -> bool {
+        self.keeps_crystals && self.parts.iter().any(|part| part.source.is_crystal())
+    }
+
+    fn cut_off(&self) -> Option<String> {
+        self.parts.iter().find_map(|part| part.source.cut_off())
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let back = self.parts.iter().filter_map(|part| part.back.map(|times| (part.path.display(), times)));
+        let back = back.map(|(path, [before, time])| {
+            format!(
+                "the times in {path} go back from {before} to {time} ps: all frames are used, in the order of the file"
+            )
+        });
+        self.notes.iter().cloned().chain(back).collect()
+    }
+
     fn limit(&mut self, atoms: usize) {
         self.parts.iter_mut().for_each(|part| part.source.limit(atoms));
     }
@@ -135,7 +278,13 @@ impl FrameSource for Chain {
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         let place = self.part_of(index);
         let part = &mut self.parts[place];
-        part.source.read(part.index_of(index), frame)
+        let index = part.index_of(index);
+        part.source.read(index, frame)?;
+        part.see(index, frame.time);
+        if part.source.is_crystal() && !self.keeps_crystals {
+            frame.cell = None;
+        }
+        Ok(())
     }
 
     fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
@@ -144,7 +293,13 @@ impl FrameSource for Chain {
         for run in places.chunk_by(|a, b| a == b) {
             let (part, range) = (&mut self.parts[run[0]], done..done + run.len());
             let inside: Vec<usize> = indices[range.clone()].iter().map(|&index| part.index_of(index)).collect();
-            part.source.read_batch(&inside, &mut frames[range])?;
+            part.source.read_batch(&inside, &mut frames[range.clone()])?;
+            for (&index, frame) in inside.iter().zip(&mut frames[range]) {
+                part.see(index, frame.time);
+                if part.source.is_crystal() && !self.keeps_crystals {
+                    frame.cell = None;
+                }
+            }
             done += run.len();
         }
         Ok(())

@@ -190,6 +190,8 @@ struct Dcd {
     /// whether a frame was written whose step or time differs from the value that readers compute from the header
     is_uneven: bool,
     run_id: Option<String>,
+    /// number of frames in the header of an existing file
+    counted: Option<u64>,
 }
 
 impl Dcd {
@@ -260,6 +262,7 @@ impl Layout for Dcd {
             last_step: None,
             is_uneven: false,
             run_id: Some(contents.provenance.run_id.clone()),
+            counted: None,
         };
         let mut header = [0; HEADER];
         header[..4].copy_from_slice(b"CORD");
@@ -328,6 +331,7 @@ impl Layout for Dcd {
             last_step: None,
             is_uneven: false,
             run_id: run_id(text.get(4..).unwrap_or_default()),
+            counted: u64::try_from(integer(0)).ok(),
         };
         let size = layout.frame();
         let index = Index::equal(after, length, size);
@@ -345,6 +349,16 @@ impl Layout for Dcd {
 
     fn run_id(&self) -> Option<&str> {
         self.run_id.as_deref()
+    }
+
+    /// Programs that know no times write a step of every frame, from 0 or 1 on, and any time step.
+    fn has_times(&self) -> bool {
+        let is_counting = self.interval == 1 && self.first_step.is_some_and(|step| (0..=1).contains(&step));
+        self.timestep > 0.0 && !is_counting
+    }
+
+    fn counted(&self) -> Option<u64> {
+        self.counted
     }
 
     fn continues(&self, contents: &Contents<'_>) -> Checked<()> {

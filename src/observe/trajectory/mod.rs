@@ -41,6 +41,7 @@ mod netcdf;
 mod pdb;
 mod placement;
 mod records;
+mod stored;
 mod trr;
 mod xdr;
 mod xtc;
@@ -52,6 +53,7 @@ use std::path::{Path, PathBuf};
 pub use chain::Chain;
 pub use compressed::refuse_compressed;
 pub use placement::Placement;
+pub use stored::StoredFrame;
 
 use super::extent::{Extent, Mark};
 use crate::cell::PeriodicCell;
@@ -208,6 +210,28 @@ pub trait FrameSource: Send {
         0
     }
 
+    /// Whether frames have their own times. If not, the time of a frame is its index, or has no meaning.
+    fn has_times(&self) -> bool {
+        true
+    }
+
+    /// Whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell, so that it
+    /// is no simulation cell.
+    fn is_crystal(&self) -> bool {
+        false
+    }
+
+    /// Describes an incomplete end of the file, which is left out; `None` if the file ends with a complete frame.
+    fn cut_off(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns warnings for the user about the frames that are left out, and about the times of the frames that have
+    /// been read up to now. New warnings are added at the end.
+    fn warnings(&self) -> Vec<String> {
+        self.cut_off().into_iter().collect()
+    }
+
     /// Requests that later calls read only the first `_atoms` atoms of a frame. Frames may still have all atoms, if the
     /// format cannot save work.
     fn limit(&mut self, _atoms: usize) {}
@@ -219,47 +243,6 @@ pub trait FrameSource: Send {
     /// be decoded independently decodes them on all threads of the current pool.
     fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         indices.iter().zip(frames).try_for_each(|(&index, frame)| self.read(index, frame))
-    }
-}
-
-/// Frame as read from a file, with atoms in topology order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StoredFrame {
-    /// number of steps since the start of the run
-    pub step: i64,
-    /// simulated time, ps
-    pub time: f64,
-    /// unit cell; `None` for a frame without a cell
-    pub cell: Option<PeriodicCell>,
-    /// positions, nm
-    pub positions: Vec<Vec3>,
-    /// velocities, nm/ps; empty for a frame without velocities
-    pub velocities: Vec<Vec3>,
-    /// forces, kJ/mol/nm; empty for a frame without forces
-    pub forces: Vec<Vec3>,
-}
-
-impl StoredFrame {
-    /// Removes the cell and all atoms, and keeps the memory.
-    fn clear(&mut self) {
-        self.cell = None;
-        [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
-    }
-
-    /// Sets the cell from lattice vectors (nm) in any orientation. If the vectors must be rotated, positions,
-    /// velocities and forces are rotated with them, so they must be read before the call. Returns `None` if the vectors
-    /// cannot form a periodic cell.
-    fn take_lattice(&mut self, rows: [Vec3; 3]) -> Option<()> {
-        if let Some(cell) = PeriodicCell::from_rows(rows) {
-            self.cell = Some(cell);
-            return Some(());
-        }
-        let (cell, axes) = PeriodicCell::from_vectors(rows)?;
-        self.cell = Some(cell);
-        for vector in [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().flatten() {
-            *vector = Vec3::from(axes.map(|axis| vector.dot(axis)));
-        }
-        Some(())
     }
 }
 

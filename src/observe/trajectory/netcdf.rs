@@ -64,6 +64,8 @@ struct NetCdf {
     record: usize,
     /// size in bytes of the field that stores the number of records
     count_bytes: usize,
+    /// number of records in the header of an existing file; `None` for a number that is not yet known
+    counted: Option<u64>,
     run_id: Option<String>,
     positions: Place,
     velocities: Option<Place>,
@@ -153,6 +155,7 @@ impl NetCdf {
             atoms: atoms as usize,
             record,
             count_bytes,
+            counted: None,
             run_id: Some(header.text(RUN_ID)).filter(|id| !id.is_empty()),
             positions,
             velocities: find("velocities", &vectors, "angstrom/picosecond", ANGSTROM)?,
@@ -163,6 +166,14 @@ impl NetCdf {
         };
         Ok((layout, begin))
     }
+}
+
+/// Returns the number of records in a header, which follows the four bytes of the magic number. A number whose bits are
+/// all set means that the number is not known.
+fn counted(header: &[u8], bytes: usize) -> Option<u64> {
+    let field = header.get(4..4 + bytes)?;
+    let is_known = field.iter().any(|&byte| byte != u8::MAX);
+    is_known.then(|| field.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
 impl Layout for NetCdf {
@@ -186,7 +197,8 @@ impl Layout for NetCdf {
         let mut bytes = vec![];
         file.by_ref().take(HEADER).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
-        let (layout, begin) = Self::new(&header, if bytes.get(3) == Some(&5) { 8 } else { 4 })?;
+        let (mut layout, begin) = Self::new(&header, if bytes.get(3) == Some(&5) { 8 } else { 4 })?;
+        layout.counted = counted(&bytes, layout.count_bytes);
         if begin > length {
             return Err("the file ends in its header".to_owned());
         }
@@ -204,6 +216,14 @@ impl Layout for NetCdf {
 
     fn fields(&self) -> Option<Fields> {
         Some(Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: false })
+    }
+
+    fn has_times(&self) -> bool {
+        self.time.is_some()
+    }
+
+    fn counted(&self) -> Option<u64> {
+        self.counted
     }
 
     fn run_id(&self) -> Option<&str> {

@@ -40,6 +40,7 @@ const LINE: u64 = 1 << 12;
 type Checked<T> = Result<T, String>;
 
 /// Properties of a PDB file that are the same for all frames.
+#[derive(Default)]
 struct Pdb {
     atoms: usize,
     /// unit cell of the first frame
@@ -47,6 +48,10 @@ struct Pdb {
     labels: Vec<Label>,
     /// number of atoms of the first frame that are left out because they are at alternative locations
     left_out: usize,
+    /// whether the title of the first frame states its time
+    has_times: bool,
+    /// whether the cell of the first frame is that of a crystal with symmetry
+    is_crystal: bool,
     /// writer of atom records; `None` if the file is only read
     records: Option<AtomRecords>,
     title: String,
@@ -100,8 +105,7 @@ impl Layout for Pdb {
             None => AtomRecords::new(contents.topology, 0..atoms),
         };
         let title: String = contents.topology.title.trim().chars().filter(|c| !c.is_control()).take(30).collect();
-        let layout = Self { atoms, cell: None, labels: vec![], left_out: 0, records: Some(records), title, models: 0 };
-        Ok((layout, vec![]))
+        Ok((Self { atoms, records: Some(records), title, ..Self::default() }, vec![]))
     }
 
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
@@ -110,9 +114,9 @@ impl Layout for Pdb {
             Some(&end) => Self::first(file, end)?,
             None => Model::default(),
         };
-        let Model { cell, labels, left_out, .. } = first;
-        let (atoms, title) = (labels.len(), String::new());
-        Ok((Self { atoms, cell, labels, left_out, records: None, title, models: 0 }, index))
+        let Model { cell, labels, left_out, time, has_symmetry: is_crystal, .. } = first;
+        let (atoms, has_times) = (labels.len(), time.is_some());
+        Ok((Self { atoms, cell, labels, left_out, has_times, is_crystal, ..Self::default() }, index))
     }
 
     fn atoms(&self) -> usize {
@@ -129,6 +133,14 @@ impl Layout for Pdb {
 
     fn left_out(&self) -> usize {
         self.left_out
+    }
+
+    fn has_times(&self) -> bool {
+        self.has_times
+    }
+
+    fn is_crystal(&self) -> bool {
+        self.is_crystal
     }
 
     fn resume(self, contents: &Contents<'_>, count: u64) -> Checked<Self> {

@@ -64,6 +64,21 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
         0
     }
 
+    /// Whether frames have their own times. If not, the time of a frame is its index, or has no meaning.
+    fn has_times(&self) -> bool {
+        true
+    }
+
+    /// Whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell.
+    fn is_crystal(&self) -> bool {
+        false
+    }
+
+    /// Returns the number of frames in the header of an existing file; `None` if the format has no such number.
+    fn counted(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns the identifier of the run that wrote the file; `None` if the format does not store it.
     fn run_id(&self) -> Option<&str> {
         None
@@ -163,6 +178,22 @@ impl<L: Layout> Opened<L> {
             return Err(not_as_checkpointed(&self.path, message));
         }
         Ok(sum)
+    }
+
+    /// Describes the end of a file that ends with an incomplete frame, or before the last frame that its header counts;
+    /// `None` if the file is complete.
+    pub(super) fn cut_off(&self) -> Option<String> {
+        let (path, frames) = (self.path.display(), self.index.count());
+        let incomplete = self.rest().map(|rest| {
+            format!("{path} has {frames} complete frames; {rest}; md reads the complete frames, and md repair keeps only these")
+        });
+        let counted = self.layout.counted().filter(|&counted| counted > frames as u64);
+        incomplete.or_else(|| {
+            let counted = counted?;
+            Some(format!(
+                "{path} has {frames} complete frames, but its header counts {counted}: the others are missing"
+            ))
+        })
     }
 
     /// Describes the bytes after the last complete frame; `None` if the file ends with that frame.

@@ -50,7 +50,9 @@ fn prepared(
     if description.nameless {
         take_names(&mut description.topology, &coordinates.labels);
     }
-    coordinates.cell = plan.system.cell.or(coordinates.cell);
+    if let Some(cell) = plan.system.cell {
+        (coordinates.cell, coordinates.left_out.symmetry) = (Some(cell), false);
+    }
     let contradictions = check(plan, &coordinates);
     let files = Files { topology: Some(&plan.system.topology), coordinates: Some(path) };
     let options = Options { forces: &plan.forces, tuning: plan.run.tuning, constrained_terms, files };

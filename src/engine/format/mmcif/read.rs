@@ -12,7 +12,9 @@ use super::token::{Value, Word, Words};
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::alternative::Alternative;
-use crate::format::coordinates::{Coordinates, FARTHEST, Label, cell_of, is_dummy, scaled, time_of_title, too_long};
+use crate::format::coordinates::{
+    Coordinates, FARTHEST, Label, LeftOut, cell_of, has_symmetry, is_dummy, scaled, time_of_title, too_long,
+};
 use crate::format::text::without_mark;
 use crate::format::{element, number};
 use crate::system::{ChainLabel, Name};
@@ -23,6 +25,9 @@ pub(super) type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Items of the cell: edges in Å, angles in degrees.
 const CELL: [&str; 6] = ["length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"];
+
+/// Tags of the space group in entries of the PDB and in files of other programs.
+const GROUPS: [&[u8]; 2] = [b"_symmetry.space_group_name_H-M", b"_space_group.name_H-M_alt"];
 
 /// Items of an atom that together identify its residue.
 const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "label_seq_id", "pdbx_PDB_ins_code"];
@@ -54,7 +59,9 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
             return Err(problem.help("frames of a trajectory have the same atoms"));
         }
         let Coordinates { title, cell, .. } = &models[0];
-        models.push(Coordinates { title: title.clone(), cell: *cell, ..model });
+        let (title, cell, symmetry) = (title.clone(), *cell, models[0].left_out.symmetry);
+        let left_out = LeftOut { symmetry, ..model.left_out };
+        models.push(Coordinates { title, cell, left_out, ..model });
     }
     Ok(models)
 }
@@ -103,6 +110,8 @@ struct Block<'a> {
     every: bool,
     /// values of the cell, in the order of [`CELL`]
     cell: [Option<Value<'a>>; 6],
+    /// space group, and number of copies of the molecule in the cell
+    symmetry: [Option<Value<'a>>; 2],
     /// tags and values of a single atom whose items are written as pairs of tag and value
     pairs: Vec<(&'a [u8], Value<'a>)>,
 }
@@ -183,6 +192,11 @@ impl<'a> Block<'a> {
             if let Some(first) = place.and_then(|index| self.cell[index].replace(value)) {
                 return Err(twice(tag, first.line).at_line(value.line));
             }
+            if item.eq_ignore_ascii_case(b"Z_PDB") {
+                self.symmetry[1] = Some(value);
+            }
+        } else if GROUPS.iter().any(|name| tag.eq_ignore_ascii_case(name)) {
+            self.symmetry[0] = self.symmetry[0].or(Some(value));
         } else if item_of(tag, b"_struct").is_some_and(|item| item.eq_ignore_ascii_case(b"title")) {
             let title = value.known().map(String::from_utf8_lossy).unwrap_or_default();
             self.found.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -205,6 +219,9 @@ impl<'a> Block<'a> {
             ));
         }
         let (time, cell) = (time_of_title(&self.found.title), self.periodic_cell()?);
+        let [group, copies] = self.symmetry.map(|value| value.and_then(|value| value.known()).unwrap_or_default());
+        let [group, copies] = [group, copies].map(String::from_utf8_lossy);
+        self.found.left_out.symmetry = cell.is_some() && has_symmetry(&group, &copies);
         Ok(Coordinates { time, cell, ..self.found })
     }
 

@@ -3,12 +3,14 @@
 //! Units and conventions are those of the engine. A bonded force may occur more than once. The input file of md sets
 //! cutoffs and non-bonded methods ([`methods`]), thermostats and barostats. Lennard-Jones interactions may be a table
 //! over types in custom forces ([`lennard_jones`]). Every other force is refused, and the error names the force.
+//! Unknown attributes are refused, too ([`known`]).
 //!
 //! The file has no names of atoms and residues. If the coordinates have names, these names are used
 //! ([`super::take_names`]). Otherwise each atom is named by its element, which follows from its mass, and each
 //! molecule is a residue ([`names`]).
 
 mod forces;
+mod known;
 mod lennard_jones;
 mod methods;
 mod names;
@@ -96,6 +98,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let (of_table, table) = table.unzip();
     lennard_jones::replace(&force, &mut nonbonded, table, pairs14)?;
     let Nonbonded { charges, lj_types, table, excluded, pairs14, periodic } = nonbonded;
+    known::check(&root)?;
     topology.exclusions = Exclusions::from_pairs(count, excluded);
     topology.bonded.pairs14 = pairs14;
     names::add(&masses, &charges, &lj_types, &mut topology);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::Parsed;
 use super::pairs::Pairs;
+use crate::format::number;
 use crate::format::xml::Node;
 use crate::system::{self, CombinationRule, LennardJones, Pair14};
 
@@ -21,8 +22,10 @@ pub(super) struct Nonbonded {
     pub(super) periodic: bool,
 }
 
-/// OpenMM's methods without a periodic cell: `NoCutoff`, `CutoffNonPeriodic`.
-const WITHOUT_CELL: [&str; 2] = ["0", "1"];
+/// OpenMM's methods: `NoCutoff`, `CutoffNonPeriodic`, `CutoffPeriodic`, `Ewald`, `PME`, `LJPME`. The first two have no
+/// periodic cell.
+const METHODS: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
+const WITHOUT_CELL: usize = 2;
 
 /// Reads the force of `count` particles. Particles with the same parameters get the same Lennard-Jones type.
 pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
@@ -30,6 +33,11 @@ pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
     if let Some(offset) = parts.flat_map(|part| part.children()).next() {
         let problem = offset.problem("parameters that depend on a global parameter");
         return Err(problem.help("md does not support parameter offsets"));
+    }
+    if force.attribute("includeDirectSpace").is_some_and(|value| value != "1") {
+        let problem =
+            force.problem("includeDirectSpace is not 1: the direct-space part of the interactions is left out");
+        return Err(problem.help("md computes all parts of the non-bonded interactions; setIncludeDirectSpace(True)"));
     }
     let (mut charges, mut lj_types) = (vec![], vec![]);
     let (mut types, mut indices) = (vec![], HashMap::new());
@@ -62,7 +70,12 @@ pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
     system::Nonbonded::check_types(types.len())
         .map_err(|found| crate::error::Problem { help: found.help, ..force.problem(found.message) })?;
     let table = system::Nonbonded::combine(&types, CombinationRule::LorentzBerthelot);
-    let periodic = !WITHOUT_CELL.contains(&force.text("method")?);
+    let method = force.text("method")?;
+    if !METHODS.contains(&method) {
+        let message = format!("the non-bonded method {} is unknown", number::quoted(method.as_bytes()));
+        return Err(force.problem(message).help("the methods of OpenMM are 0 (NoCutoff) to 5 (LJPME)"));
+    }
+    let periodic = !METHODS[..WITHOUT_CELL].contains(&method);
     Ok(Nonbonded { charges, lj_types, table, excluded, pairs14, periodic })
 }
 

@@ -5,12 +5,14 @@
 //! there is no cell. A title may contain the time (ps) and the step as GROMACS writes them, as in `t= 1.00000 step=
 //! 500`.
 
-use super::lines::{AtomLine, is_known, number, record};
+use super::lines::{AtomLine, is_known, number, record, text};
 use super::models::ModelEnds;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::alternative::Alternative;
-use crate::format::coordinates::{Coordinates, FARTHEST, Label, LeftOut, cell_of, is_dummy, scaled, too_long};
+use crate::format::coordinates::{
+    Coordinates, FARTHEST, Label, LeftOut, cell_of, has_symmetry, is_dummy, scaled, too_long,
+};
 use crate::format::element;
 use crate::format::text::without_mark;
 use crate::system::{ChainLabel, Name};
@@ -21,6 +23,10 @@ type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Number of lines that are searched for an atom record if the first line is not a PDB record.
 const LOOKED_AT: usize = 100;
+
+/// Columns of the space group of a `CRYST1` record, and of the number of copies of the molecule in the cell (Z).
+const GROUP: std::ops::Range<usize> = 55..66;
+const COPIES: std::ops::Range<usize> = 66..70;
 
 /// A model of a PDB file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +41,8 @@ pub struct Model {
     pub cell: Option<PeriodicCell>,
     /// whether the model has a CRYST1 record; without this record, the model has the cell of the first model
     pub has_cell_record: bool,
+    /// whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell
+    pub has_symmetry: bool,
     /// positions in nm
     pub positions: Vec<Vec3>,
     /// names and elements of the atoms
@@ -101,8 +109,10 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
             let problem = Problem::new(format!("model {number} has {found} atoms, the first has {expected}"));
             return Err(problem.at_line(before + 1).help("frames of a trajectory have the same atoms"));
         }
-        let cell = if model.has_cell_record { model.cell } else { whole.and_then(|whole| whole.cell) };
-        models.push(Coordinates { cell, ..model.coordinates() });
+        let given = whole.filter(|_| !model.has_cell_record).map(|whole| (whole.cell, whole.left_out.symmetry));
+        let mut model = model.coordinates();
+        (model.cell, model.left_out.symmetry) = given.unwrap_or((model.cell, model.left_out.symmetry));
+        models.push(model);
         before += bytes[first..end].iter().filter(|&&byte| byte == b'\n').count();
         first = end;
     }
@@ -134,7 +144,11 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
                 });
                 model.has_cell_record = true;
                 cell_line = cell_line.or(Some(index + 1));
-                found.map(|cell| model.cell = cell)
+                let [group, copies] = [GROUP, COPIES].map(|columns| text(line, columns));
+                found.map(|cell| {
+                    model.cell = cell;
+                    model.has_symmetry = cell.is_some() && has_symmetry(group, copies);
+                })
             }
             b"TITLE " => {
                 model.title_line(line);
@@ -160,8 +174,8 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
 impl Model {
     /// Converts the model to coordinates, which have no step number.
     fn coordinates(self) -> Coordinates {
-        let Model { title, time, cell, positions, labels, left_out, .. } = self;
-        let left_out = LeftOut { atoms: left_out, ..LeftOut::default() };
+        let Model { title, time, cell, has_symmetry, positions, labels, left_out, .. } = self;
+        let left_out = LeftOut { atoms: left_out, symmetry: has_symmetry, ..LeftOut::default() };
         Coordinates { title, time, positions, velocities: None, cell, labels, left_out }
     }
 

@@ -61,6 +61,11 @@ impl<'a> Node<'a> {
         self.node.attribute(attribute)
     }
 
+    /// Iterates over the names of the attributes.
+    pub fn attributes(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.node.attributes().map(|attribute| attribute.name())
+    }
+
     /// Returns an attribute that the element must have.
     pub fn text(&self, attribute: &str) -> Parsed<&'a str> {
         self.node.attribute(attribute).ok_or_else(|| self.problem(format!("lacks its attribute {attribute}")))

@@ -130,6 +130,11 @@ impl Datasets {
         self.contents().chain(&self.checksums).map(Series::len).min().unwrap_or(0)
     }
 
+    /// Whether a time series has a row after the first `frames` rows, which belongs to an incomplete frame.
+    pub(super) fn has_rows_after(&self, frames: usize) -> bool {
+        self.contents().chain(&self.checksums).any(|series| series.len() > frames)
+    }
+
     /// Truncates every time series to the first `frames` rows. The time series of checksums is truncated first, because
     /// a frame without a checksum counts as incomplete.
     pub(super) fn truncate(&self, frames: usize) -> Result<()> {

@@ -213,6 +213,10 @@ impl FrameSource for ForeignReader {
         &self.labels
     }
 
+    fn has_times(&self) -> bool {
+        !self.times.is_empty()
+    }
+
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         self.decode(index, frame).map_err(|reason| {
             let problem = Problem::new(format!("frame {index}: {reason}")).in_file(&self.path);

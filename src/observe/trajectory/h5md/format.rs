@@ -167,6 +167,10 @@ impl FrameSource for TrajectoryReader {
         Some(TrajectoryReader::topology(self))
     }
 
+    fn cut_off(&self) -> Option<String> {
+        self.incomplete_end()
+    }
+
     fn limit(&mut self, atoms: usize) {
         self.limit_atoms(atoms);
     }

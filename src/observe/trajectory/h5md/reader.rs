@@ -23,6 +23,8 @@ pub struct TrajectoryReader {
     datasets: Datasets,
     topology: Topology,
     frames: usize,
+    /// whether an incomplete frame follows
+    is_cut: bool,
     /// reader of frames in their stored form; `None` if the HDF5 library must read all frames
     unpacker: Option<Unpacker>,
     block: Block,
@@ -48,8 +50,9 @@ impl TrajectoryReader {
         let datasets = datasets(&file).map_err(damaged)?;
         let topology = topology(&file, datasets.atoms()).map_err(|reason| foreign(path, &reason))?;
         let (frames, unpacker) = (datasets.frames(), Unpacker::new(&datasets));
+        let is_cut = datasets.has_rows_after(frames);
         let (path, block, packed) = (path.to_owned(), Block::default(), vec![]);
-        Ok(Self { path, file, frames, datasets, topology, unpacker, block, packed })
+        Ok(Self { path, file, frames, is_cut, datasets, topology, unpacker, block, packed })
     }
 
     /// Returns the topology: atoms with names, elements, masses and charges, residues and bonds, but no force field.
@@ -76,6 +79,17 @@ impl TrajectoryReader {
     /// Returns the number of complete frames.
     pub fn frames(&self) -> usize {
         self.frames
+    }
+
+    /// Describes the rows of an incomplete frame after the last complete frame; `None` if there are no such rows.
+    pub(super) fn incomplete_end(&self) -> Option<String> {
+        self.is_cut.then(|| {
+            let (path, frames) = (self.path.display(), self.frames);
+            format!(
+                "{path} has {frames} complete frames; an incomplete frame follows; the run was probably killed while \
+                     writing; md reads the complete frames, and md repair keeps only these"
+            )
+        })
     }
 
     /// Whether frames have a cell.

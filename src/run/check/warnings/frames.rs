@@ -5,8 +5,8 @@ use crate::format::LeftOut;
 use crate::observe::trajectory::Format;
 use crate::run::plan::{Dynamics, Plan, StageKind};
 
-/// Warns of models and alternative atom locations in the coordinate file that the run ignores.
-pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<String> {
+/// Warns of models, alternative atom locations and symmetry in the coordinate file that the run ignores.
+pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms, symmetry }: LeftOut) -> Vec<String> {
     let path = &plan.system.coordinates;
     let several = (models > 0).then(|| {
         format!(
@@ -23,7 +23,15 @@ pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<S
             path.display()
         )
     });
-    several.into_iter().chain(alternatives).collect()
+    let crystal = symmetry.then(|| {
+        format!(
+            "the cell in {} is that of a crystal with a space group other than P 1, and the run has only the atoms of \
+             the file in this cell: the copies by symmetry are missing, so that this is neither the crystal nor a \
+             solution; make a simulation cell with md build, or set system.cell",
+            path.display()
+        )
+    });
+    several.into_iter().chain(alternatives).chain(crystal).collect()
 }
 
 /// Warns of trajectory formats that store a single time interval for all frames, if the stages differ in time step or

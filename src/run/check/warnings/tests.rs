@@ -218,6 +218,8 @@ fn dynamics_from_positions_of_three_decimals_are_warned_of() {
     );
     plan.stages.insert(0, minimize.expect("a valid file").plan.stages.swap_remove(0));
     assert_eq!(warnings(&plan, &system, &state, LeftOut::default()), Vec::<String>::new());
+    let crystal = LeftOut { symmetry: true, ..LeftOut::default() };
+    one(&warnings(&plan, &system, &state, crystal), &["is that of a crystal with a space group other than P 1"]);
 }
 
 #[test]
