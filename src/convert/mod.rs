@@ -19,7 +19,7 @@ pub use topology::write_topology;
 
 use crate::error::{Problem, Result};
 use crate::format::{Coordinates, Label, read_models};
-use crate::observe::trajectory::{Chain, Format, FrameSource, StoredFrame};
+use crate::observe::trajectory::{Chain, Format, FrameSource, StoredFrame, refuse_compressed};
 
 /// Selection of the frames to write.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,7 @@ pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     if Format::of_file(path).is_ok() {
         return Ok(Box::new(Chain::open_as_stored(path)?));
     }
-    trajectory::refuse_compressed(path)?;
+    refuse_compressed(path)?;
     Ok(Box::new(Structures(read_models(path, atoms)?)))
 }
 
