@@ -7,13 +7,13 @@ use clap::{Args, ValueEnum};
 use super::input::{cache_folder, device, environment};
 use crate::bench::{
     Case, DEFAULT_NAMES, Place, Prepared, Report, Roofline, Row, fft_table, gemm_table, markdown, measure_fft,
-    measure_gemm, phase_table, regressions, roofline_svg, row_line, rows_header,
+    measure_gemm, phase_table, rank_table, regressions, roofline_svg, row_line, rows_header,
 };
 use crate::compute::cuda::title;
 use crate::compute::{Core, CudaCore, HostCore};
 use crate::config::Override;
 use crate::error::{Error, Problem, Result};
-use crate::run::{Device, Engine, Placement, SimdLevel};
+use crate::run::{Device, Engine, Network, Placement, SimdLevel};
 
 /// Word on the command line that selects the benchmark of the compute core.
 const CORE: &str = "core";
@@ -53,6 +53,12 @@ pub(super) struct Bench {
     /// Print the time of each phase of a step, compared with the roofline of the machine
     #[arg(long)]
     phases: bool,
+    /// Forecast the speed on several ranks like this one, such as the nodes of a cluster: 2,4,8
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(2..))]
+    ranks: Vec<u16>,
+    /// Network of the forecast: latency in us and bandwidth in GB/s
+    #[arg(long, value_name = "US,GB/S", requires = "ranks", value_parser = network)]
+    network: Option<Network>,
     /// Draw the roofline to this file (SVG)
     #[arg(long, value_name = "FILE.svg")]
     roofline: Option<PathBuf>,
@@ -134,6 +140,7 @@ impl Bench {
                 };
                 let row = Row::measure(&prepared, &engine, &roofline, self.steps, usize::from(self.repeats))?;
                 self.show(&row, &roofline)?;
+                self.forecast(&prepared, &engine, &row)?;
                 report.rows.push(row);
             }
         }
@@ -150,6 +157,20 @@ impl Bench {
         }
         row.disturbance().iter().for_each(|warning| super::say(warning));
         Ok(())
+    }
+
+    /// Prints the forecast for several ranks, if requested.
+    fn forecast(&self, Prepared { plan, system, state, .. }: &Prepared, engine: &Engine, row: &Row) -> Result<()> {
+        if self.ranks.is_empty() {
+            return Ok(());
+        }
+        let among = |&ranks: &u16| {
+            let ranks = usize::from(ranks);
+            let share = engine.division_among(ranks, plan, system, state);
+            (ranks, share.map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned()))
+        };
+        let shares: Vec<_> = self.ranks.iter().map(among).collect();
+        super::print(&rank_table(row, &shares, &self.network.unwrap_or(Network::CLUSTER)))
     }
 
     /// Measures the compute core on the requested threads, or on a GPU. No system is needed.
@@ -204,6 +225,16 @@ impl From<Instructions> for SimdLevel {
             Instructions::Avx2 => SimdLevel::Avx2,
             Instructions::Avx512 => SimdLevel::Avx512,
         }
+    }
+}
+
+/// Parses a network: latency in µs and bandwidth in GB/s.
+fn network(text: &str) -> std::result::Result<Network, String> {
+    let number = |text: &str| text.trim().parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
+    let parts: Option<Vec<f64>> = text.split(',').map(number).collect();
+    match parts.as_deref() {
+        Some([latency, bandwidth]) => Ok(Network { latency: 1e-6 * latency, bandwidth: 1e9 * bandwidth }),
+        _ => Err("write the latency in us and the bandwidth in GB/s, such as 2,12".to_owned()),
     }
 }
 

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::estimate::{self, Processors};
+use super::info;
 use super::input::Input;
 use super::launch::{on_ranks, same_input};
 use super::replicas::{self, Replicas};
-use super::{estimate, info};
 use crate::config::{Config, read_text};
 use crate::error::Result;
 use crate::observe::trajectory::Format;
@@ -45,16 +46,21 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let division = engine.map(|engine| engine.division(plan, &system, &state)).transpose()?.flatten();
     let memory = estimate::memory(&system, &state, threads) / 1e6;
     match &division {
-        Some(domains) => {
+        Some(share) => {
+            let (ranks, plural) = (share.ranks, if threads == 1 { "" } else { "s" });
+            let domains = format!("{share}, one on each of {ranks} ranks with {threads} thread{plural}");
             let _ = writeln!(text, "domains      {domains}\nmemory       at most about {memory:.0} MB on each rank");
         }
         None => {
             let _ = writeln!(text, "memory       about {memory:.0} MB");
         }
     }
-    let processors = (threads * engine.map_or(1, Engine::ranks), level);
+    let processors = Processors { threads, level, share: division.as_ref() };
     if !plan.stages.is_empty() {
         let _ = writeln!(text, "time         {}", estimate::time(plan, &system, &state, processors));
+        if division.is_some() {
+            let _ = writeln!(text, "a step       {}", estimate::parts(plan, &system, &state, processors));
+        }
     }
     preflight(plan, &system, &state)?;
     write_warnings(&mut text, warnings(plan, &system, &state, left_out));

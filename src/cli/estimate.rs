@@ -1,7 +1,8 @@
 //! Estimates of the memory and the run time of a simulation.
 
+use crate::backend::RankShare;
 use crate::observe::progress::{duration, three_digits};
-use crate::run::{Plan, Precision, StageKind};
+use crate::run::{Forecast, Network, Plan, Precision, StageKind, StepTimes};
 use crate::simd::Level;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
@@ -33,6 +34,12 @@ impl Cost {
 /// the machine that [`Cost::of`] describes, and is used for all systems.
 const HAND_OVER: f64 = 10e-6;
 
+/// Part of the time of pairs that their search takes, and numbers of prunings and searches in a step, as with DHFR on
+/// the machine that [`Cost::of`] describes.
+const SEARCH: f64 = 0.1;
+const PRUNINGS: f64 = 0.1;
+const SEARCHES: f64 = 0.015;
+
 /// Returns the volume that the atoms occupy, in nm³: the volume of the cell or of the bounding box of the atoms,
 /// whichever is smaller.
 fn volume(state: &State) -> f64 {
@@ -63,12 +70,40 @@ fn grid_points(system: &System) -> f64 {
     system.settings.meshes().map(|mesh| mesh.grid.iter().map(|&n| n as f64).product::<f64>()).sum()
 }
 
-/// Returns the wall time of a step in seconds, on the given number of threads.
-fn step_seconds(plan: &Plan, system: &System, state: &State, (threads, level): (usize, Level)) -> f64 {
-    let cost = Cost::of(level, plan.run.precision);
-    let atoms = system.topology.atoms.len() as f64;
-    let work = cost.pair * pairs(system, state, 1.0) + cost.atom * atoms + cost.point * grid_points(system);
-    work / threads as f64 + HAND_OVER
+/// The processors that compute a run.
+#[derive(Clone, Copy)]
+pub(super) struct Processors<'a> {
+    /// number of threads, of each rank if there are several
+    pub(super) threads: usize,
+    pub(super) level: Level,
+    /// division of the system among ranks; `None` for one rank
+    pub(super) share: Option<&'a RankShare>,
+}
+
+impl Processors<'_> {
+    /// Returns the times of a step on one rank, in seconds.
+    fn step_times(&self, plan: &Plan, system: &System, state: &State) -> StepTimes {
+        let cost = Cost::of(self.level, plan.run.precision);
+        let threads = self.threads as f64;
+        let pairs = cost.pair * pairs(system, state, 1.0) / threads;
+        StepTimes {
+            work: (1.0 - SEARCH) * pairs + cost.atom * system.topology.atoms.len() as f64 / threads,
+            search: SEARCH * pairs,
+            mesh: cost.point * grid_points(system) / threads,
+            rest: HAND_OVER,
+            prunings: PRUNINGS,
+            searches: SEARCHES,
+        }
+    }
+
+    /// Returns the forecast of a step on several ranks, or on one rank.
+    fn forecast(&self, plan: &Plan, system: &System, state: &State) -> Forecast {
+        let step = self.step_times(plan, system, state);
+        match self.share {
+            Some(share) => Forecast::new(&step, share, &Network::CLUSTER),
+            None => Forecast::alone(&step),
+        }
+    }
 }
 
 /// Returns the number of steps of all minimisations (an upper bound, because they may converge earlier), and the number
@@ -80,19 +115,39 @@ fn steps(plan: &Plan) -> (f64, f64) {
     })
 }
 
-/// Returns the wall time of all stages in seconds, on the given number of threads.
-pub(super) fn seconds(plan: &Plan, system: &System, state: &State, processors: (usize, Level)) -> f64 {
+/// Returns the wall time of all stages in seconds.
+pub(super) fn seconds(plan: &Plan, system: &System, state: &State, processors: Processors<'_>) -> f64 {
     let (minimisation, dynamics) = steps(plan);
-    (minimisation + dynamics) * step_seconds(plan, system, state, processors)
+    (minimisation + dynamics) * processors.forecast(plan, system, state).seconds()
 }
 
-/// Describes the estimated duration of all stages on the given number of threads.
-pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level): (usize, Level)) -> String {
-    let step = step_seconds(plan, system, state, (threads, level));
+/// Describes the parts of the time of a step on several ranks.
+pub(super) fn parts(plan: &Plan, system: &System, state: &State, processors: Processors<'_>) -> String {
+    let forecast = processors.forecast(plan, system, state);
+    let percent = |seconds: f64| 100.0 * seconds / forecast.seconds();
+    let Network { latency, bandwidth } = Network::CLUSTER;
+    format!(
+        "{:.0} % computation, {:.0} % halo atoms, {:.0} % messages of the PME mesh, {:.0} % orders, if a message takes {:.0} us \
+         and the network has {:.0} GB/s; {} limits",
+        percent(forecast.compute),
+        percent(forecast.halo),
+        percent(forecast.mesh),
+        percent(forecast.other),
+        1e6 * latency,
+        1e-9 * bandwidth,
+        forecast.limit()
+    )
+}
+
+/// Describes the estimated duration of all stages.
+pub(super) fn time(plan: &Plan, system: &System, state: &State, processors: Processors<'_>) -> String {
+    let Processors { threads, level, share } = processors;
+    let step = processors.forecast(plan, system, state).seconds();
     let timestep = plan.dynamics().next_back().map(|(_, stage)| stage.timestep);
     let speed = timestep.map(|dt| format!(", {} ns/day", three_digits(dt * 1e-3 * 86_400.0 / step)));
+    let ranks = share.map_or(String::new(), |share| format!("{} ranks of ", share.ranks));
     let machine = match plan.run.precision {
-        Precision::Mixed => format!("{threads} threads with {}", level.name()),
+        Precision::Mixed => format!("{ranks}{threads} threads with {}", level.name()),
         Precision::Double => format!("{threads} threads in double precision"),
     };
     let whole = match steps(plan) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::estimate;
+use super::estimate::{self, Processors};
 use super::input::Input;
 use super::launch::same_files;
 use crate::config::{Config, Ensemble, Override, Replica};
@@ -110,8 +110,9 @@ impl<'a> Replicas<'a> {
         let (mut memory, mut slots, mut picoseconds) = (vec![], vec![0.0; ranks * spread.at_once], 0.0);
         for (config, start) in self.configs.iter().zip(&self.starts) {
             let (plan, Start { system, state, .. }) = (&config.plan, &**start);
-            let processors = processors(plan)?;
-            memory.push(estimate::memory(system, state, processors.0) - estimate::PROGRAM);
+            let (threads, level) = processors(plan)?;
+            let processors = Processors { threads, level, share: None };
+            memory.push(estimate::memory(system, state, threads) - estimate::PROGRAM);
             // each replica runs in the slot that is free first
             if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {
                 *slot += estimate::seconds(plan, system, state, processors);

@@ -22,7 +22,9 @@ pub use check::{
 pub use checkpoint::{Checkpoint, Fingerprint, RunPosition, Written, state_hash};
 pub use control::Requests;
 pub use dynamics::{Setup, Simulation, StageProgress, Wanted, frozen_system, restraints};
-pub use engine::{Engine, Placement, check_device, describe_lists, processors, release_ranks, schedule};
+pub use engine::{
+    Engine, Forecast, Network, Placement, StepTimes, check_device, describe_lists, processors, release_ranks, schedule,
+};
 pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo};
 pub use plan::*;
 pub use replicas::{Barrier, EnsembleJob, ReplicaJob, ReplicaPlacement, Sharing, Start, run_replicas};

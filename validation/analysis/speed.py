@@ -80,7 +80,7 @@ def prepare(md, folder):
         subprocess.run(["gmx", "grompp", *files], cwd=folder, check=True, capture_output=True)
 
 
-def with_mdanalysis(name):
+def with_mdanalysis(name, trajectory):
     """Seconds that MDAnalysis takes."""
     import MDAnalysis
     from MDAnalysis.analysis import diffusionmap, dssp, hydrogenbonds, msd, pca, rdf, rms
@@ -102,11 +102,11 @@ def with_mdanalysis(name):
         "rmsd-matrix": lambda u: diffusionmap.DistanceMatrix(u, select=HEAVY),
     }
     begin = time.perf_counter()
-    analyses[name](MDAnalysis.Universe("dhfr.prmtop", "out/trajectory.xtc")).run()
+    analyses[name](MDAnalysis.Universe("dhfr.prmtop", trajectory)).run()
     return time.perf_counter() - begin
 
 
-def with_mdtraj(name):
+def with_mdtraj(name, trajectory):
     """Seconds that MDTraj takes. It reads only the atoms that it needs."""
     import mdtraj
     import numpy
@@ -122,7 +122,11 @@ def with_mdtraj(name):
     }
     atoms, analysis = analyses[name]
     begin = time.perf_counter()
-    analysis(mdtraj.load_xtc("out/trajectory.xtc", top=topology, atom_indices=atoms))
+    if trajectory.endswith(".xtc"):
+        analysis(mdtraj.load_xtc(trajectory, top=topology, atom_indices=atoms))
+    else:
+        # MDTraj knows its HDF5 by the ending h5; the run has made this link
+        analysis(mdtraj.load_hdf5(trajectory.removesuffix("md"), atom_indices=atoms))
     return time.perf_counter() - begin
 
 
@@ -147,40 +151,43 @@ def seconds(command, folder, text=""):
 
 
 def measured(md, folder, name):
-    """Time of an observable by every program that has it."""
+    """Time of an observable by every program that has it, from both formats."""
     ours = [md, "analyze", name, *OURS[name], "--no-plots", "--force"]
-    yield "md, XTC", seconds([*ours, "out/trajectory.xtc", "--topology", "dhfr.prmtop"], folder)[0]
-    yield "md, H5MD", seconds([*ours, "out/trajectory.h5md"], folder)[0]
-    for program, (_, known) in PYTHON.items():
-        if name in known:
-            worker = [sys.executable, __file__, "--worker", program, name]
-            taken, output = seconds(worker, folder)
-            yield program, float(output) if output else taken
+    for kind, more in (("XTC", ["--topology", "dhfr.prmtop"]), ("H5MD", [])):
+        trajectory = f"out/trajectory.{kind.lower()}"
+        yield f"md, {kind}", seconds([*ours, trajectory, *more], folder)[0]
+        for program, (_, known) in PYTHON.items():
+            if name in known:
+                worker = [sys.executable, __file__, "--worker", program, name, trajectory]
+                taken, output = seconds(worker, folder)
+                yield f"{program}, {kind}", float(output) if output else taken
     if name in GROMACS and shutil.which("gmx"):
         words, text = GROMACS[name]
         command = ["gmx", "-nobackup", *words, "-s", "dhfr.tpr", "-f", "out/trajectory.xtc"]
-        yield "gmx", seconds(command, folder, text)[0]
+        yield "gmx, XTC", seconds(command, folder, text)[0]
 
 
 def main():
     if sys.argv[1] == "--worker":
-        return print(PYTHON[sys.argv[2]][0](sys.argv[3]))
+        return print(PYTHON[sys.argv[2]][0](*sys.argv[3:]))
     md, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
     prepare(md, folder)
-    programs = ["md, XTC", "md, H5MD", *PYTHON, "gmx"]
-    print(f"| observable | {' | '.join(programs)} | fastest in Python / md, XTC | gmx / md, XTC |")
-    print("|---" * (len(programs) + 3) + "|")
+    columns = [f"{program}, {kind}" for kind in ("XTC", "H5MD") for program in ("md", *PYTHON)] + ["gmx, XTC"]
+    ratios = ["Python / md, XTC", "Python / md, H5MD", "gmx / md, XTC"]
+    print(f"| observable | {' | '.join(columns + ratios)} |")
+    print("|---" * (len(columns + ratios) + 1) + "|")
     for name in sys.argv[4:] or OURS:
         times = {}
         for _ in range(rounds):
             for program, taken in measured(md, folder, name):
                 times.setdefault(program, []).append(taken)
         medians = {program: statistics.median(values) for program, values in times.items()}
-        cells = [f"{medians[program]:.2f}" if program in medians else "–" for program in programs]
-        python = min((medians[program] for program in PYTHON if program in medians), default=None)
-        for other in (python, medians.get("gmx")):
-            cells.append(f"{other / medians['md, XTC']:.1f}" if other else "–")
+        cells = [f"{medians[program]:.2f}" if program in medians else "–" for program in columns]
+        for kind in ("XTC", "H5MD"):
+            python = [medians[f"{program}, {kind}"] for program in PYTHON if f"{program}, {kind}" in medians]
+            cells.append(f"{min(python) / medians[f'md, {kind}']:.1f}" if python else "–")
+        cells.append(f"{medians['gmx, XTC'] / medians['md, XTC']:.1f}" if "gmx, XTC" in medians else "–")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

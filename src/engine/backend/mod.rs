@@ -26,7 +26,7 @@ mod work;
 pub use cpu::{Cpu, CpuOptions};
 pub use dispersion::DispersionTail;
 pub use distribution::{Distribution, Home};
-pub use domains::{Domains, Serving, describe_division};
+pub use domains::{Domains, RankShare, Serving};
 pub use energies::Energies;
 pub use external::{External, ExternalForce};
 pub use feature::{Feature, GPU, Platform, RANKS};

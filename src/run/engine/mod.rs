@@ -4,12 +4,14 @@ pub(super) mod lists;
 pub(super) mod rank_processors;
 mod ranks;
 pub(super) mod reference_check;
+mod scaling;
 mod self_check;
 pub(super) mod threads;
 pub(super) mod tuning;
 
 pub use lists::{describe_lists, schedule};
 pub use ranks::release_ranks;
+pub use scaling::{Forecast, Network, StepTimes};
 
 use crate::run::engine::lists::{ListChoices, single_atom_schedule};
 use crate::run::engine::self_check::{Verdict, compare};

@@ -1,6 +1,6 @@
 //! A run on several ranks with domain decomposition; see [`crate::backend::Domains`].
 
-use crate::backend::{RANKS, Serving, describe_division};
+use crate::backend::{RANKS, RankShare, Serving};
 use crate::error::{Error, Problem, Result};
 use crate::ranks::{Ranks, Traffic};
 use crate::run::engine::rank_processors::{ProcessorSet, ProcessorShare};
@@ -48,16 +48,19 @@ impl Engine {
         self.ranks.count()
     }
 
-    /// Describes the domain decomposition and the threads of each rank; `None` for one rank. Returns an error if the
-    /// system cannot be divided into domains.
-    pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
-        let (ranks, threads) = (self.ranks.count(), self.threads);
-        if ranks == 1 {
-            return Ok(None);
+    /// Returns what the ranks compute and send; `None` for one rank. Returns an error if the system cannot be divided
+    /// into domains.
+    pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<RankShare>> {
+        match self.ranks.count() {
+            1 => Ok(None),
+            ranks => self.division_among(ranks, plan, system, state).map(Some),
         }
-        let domains = describe_division(system, state, self.lists(plan, system, state)?.outer, ranks)?;
-        let plural = if threads == 1 { "" } else { "s" };
-        Ok(Some(format!("{domains}, one on each of {ranks} ranks with {threads} thread{plural}")))
+    }
+
+    /// Returns what ranks would compute and send if there were `ranks` ranks. Returns an error if the system cannot be
+    /// divided into so many domains.
+    pub fn division_among(&self, ranks: usize, plan: &Plan, system: &System, state: &State) -> Result<RankShare> {
+        Ok(RankShare::new(system, state, self.lists(plan, system, state)?.outer, ranks)?)
     }
 
     /// Executes the operations that rank 0 requests for the domain of this rank, until rank 0 calls

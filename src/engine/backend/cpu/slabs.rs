@@ -1,11 +1,31 @@
 //! Slab decomposition of the mesh transforms among ranks. In the first and third pass of [`super::spectral`] each rank
 //! holds a range of planes along x, and in the second pass a range of planes along k_y.
 
+use super::mesh_grid::Padded;
 use super::threads::partition;
 use crate::compute::Split;
 use crate::ranks::Ranks;
-use crate::simd::Aligned16;
+use crate::simd::{Aligned16, LANES};
+use crate::system::PmeParameters;
 use std::ops::Range;
+
+/// Returns the part of the planes along x that the busiest of `ranks` ranks transforms.
+pub(in crate::backend) fn largest_mesh_part(mesh: &PmeParameters, ranks: usize) -> f64 {
+    let pairs = mesh.grid[0].div_ceil(2);
+    pairs.div_ceil(ranks) as f64 / pairs as f64
+}
+
+/// Returns the number of bytes that each of `ranks` ranks sends in an evaluation, a mean, if its atoms have charges on
+/// `touched` planes along x. Some of these planes are among those that the rank itself transforms.
+pub(in crate::backend) fn mesh_bytes_of_rank(mesh: &PmeParameters, touched: f64, ranks: usize) -> f64 {
+    let (padded, [nx, ny, nz], count) = (Padded::new(mesh), mesh.grid, ranks as f64);
+    let lent = (touched - nx as f64 / count).max(0.0);
+    // charges to the ranks that transform the planes, and the potential back; a mark for each plane
+    let planes = 2.0 * lent * (padded.plane * size_of::<f32>()) as f64 + (nx * (ranks - 1)) as f64;
+    // the complex spectrum `[x][k_y][z]` is transposed twice
+    let spectrum = nx * (ny / 2 + 1) * nz.div_ceil(LANES) * 2 * size_of::<Aligned16>();
+    planes + 2.0 * spectrum as f64 * (count - 1.0) / (count * count)
+}
 
 /// Ranges of planes of each rank.
 pub(super) struct Slabs {

@@ -106,6 +106,11 @@ impl Division {
         }
     }
 
+    /// Returns the planes along lattice vector `k`, as fractions of the vector.
+    pub(super) fn planes(&self, k: usize) -> &[f64] {
+        &self.planes[k]
+    }
+
     /// Returns the number of domains along each lattice vector.
     fn counts(&self) -> [usize; 3] {
         self.planes.each_ref().map(|planes| planes.len() - 1)
@@ -120,19 +125,25 @@ impl Division {
             WIDTH_MARGIN * halo
         );
         let [x, y, z] = most;
-        Problem::new(what).help(format!(
-            "start fewer ranks with more threads each; at most {x} x {y} x {z} domains fit along the lattice vectors"
-        ))
+        let products = (1..=x).flat_map(|x| (1..=y).flat_map(move |y| (1..=z).map(move |z| x * y * z)));
+        let mut fewer: Vec<usize> = products.filter(|&product| product < ranks).collect();
+        fewer.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
+        fewer.dedup();
+        let some = fewer.iter().take(3).map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let start =
+            if fewer == [1] { "start md without mpirun".to_owned() } else { format!("start fewer ranks ({some})") };
+        Problem::new(what)
+            .help(format!("{start} with more threads; at most {x} x {y} x {z} domains fit along the lattice vectors"))
     }
 
-    /// Divides the cell of `state` for a system with outer lists of radius `radius` (nm). Returns an error without a
-    /// cell or without a cutoff.
+    /// Divides the cell of `state` for a system with outer lists of radius `radius` (nm). Also returns the thickness of
+    /// the halo (nm). Returns an error without a cell or without a cutoff.
     pub(super) fn of(
         (system, groups): (&System, &Molecules),
         state: &State,
         radius: f64,
         ranks: usize,
-    ) -> Result<Self, Problem> {
+    ) -> Result<(Self, f64), Problem> {
         let refuse = |what: &str| {
             let message = format!("a system without {what} cannot be divided among {ranks} ranks");
             Problem::new(message)
@@ -149,7 +160,8 @@ impl Division {
         // the radius of a constraint group is computed only here, because groups are nearly rigid
         let largest = (0..groups.len()).map(of_group).fold(0.0, f64::max);
         let atoms = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));
-        Self::new(&cell, &atoms, ranks, radius + 2.0 * largest)
+        let halo = radius + 2.0 * largest;
+        Ok((Self::new(&cell, &atoms, ranks, halo)?, halo))
     }
 
     /// Returns an error if a domain has become narrower than a halo of thickness `halo` (nm).
@@ -232,7 +244,7 @@ pub(super) fn count_along(points: impl Iterator<Item = Vec3>) -> AtomsAlong {
 /// the domain of its lower atom. If atoms fill the planes across the vector evenly, the number of partners of an atom
 /// that are higher by d is proportional to the number of atoms at this height times the area π (r² − d²) of the cutoff
 /// sphere of radius r at this height.
-fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
+pub(super) fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
     let intervals = atoms.len();
     let reach = radius * intervals as f64;
     let area = |height: usize| {
@@ -254,7 +266,7 @@ fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
 
 /// Returns the fraction of the atoms between two fractions of a lattice vector; the upper one may be above 1.
 /// `counts` has the numbers of atoms in equal intervals.
-fn share(counts: &[f64], low: f64, high: f64) -> f64 {
+pub(super) fn share(counts: &[f64], low: f64, high: f64) -> f64 {
     let all: f64 = counts.iter().sum();
     let below = |s: f64| {
         let place = s.fract() * counts.len() as f64;
@@ -340,6 +352,8 @@ mod tests {
         assert_eq!(counts(8).unwrap(), [1, 2, 4]);
         let refusal = counts(7 * 13).unwrap_err().to_string();
         assert!(refusal.contains("at most 3 x 4 x 7 domains"), "{refusal}");
+        // 84 domains fit; 91 is no product of numbers up to 3, 4 and 7, and 84 is the largest product below
+        assert!(refusal.contains("start fewer ranks (84, 72, 63)"), "{refusal}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod field;
 mod halo;
 mod local;
 mod restrict;
+mod share;
 #[cfg(test)]
 mod tests;
 
@@ -29,10 +30,11 @@ use crate::simd::Level;
 use crate::system::{Coupling, State, System};
 use crate::team::Team;
 use crate::vec3::Vec3;
-use division::Division;
 use field::Domain;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+pub use share::RankShare;
 
 /// Commands of the first rank, which all ranks execute.
 #[derive(Serialize, Deserialize)]
@@ -212,12 +214,6 @@ fn collect_evaluation(host: &Host<Domain>, workload: Workload, out: &mut Evaluat
     if workload.energy {
         host.field().collect(forces, &mut out.forces);
     }
-}
-
-/// Describes how a system would be divided among `ranks` ranks, with outer lists of radius `radius` (nm). Returns an
-/// error if the system cannot be divided.
-pub fn describe_division(system: &System, state: &State, radius: f64, ranks: usize) -> Result<String> {
-    Ok(Division::of((system, &system.constrained_groups()), state, radius, ranks)?.to_string())
 }
 
 /// The system of all ranks, as a backend on the first rank.

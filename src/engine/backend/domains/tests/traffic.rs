@@ -66,6 +66,30 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
     }
 }
 
+/// Compares the forecast of a system on several ranks with what the ranks send. The forecast of the mesh is an upper
+/// bound, because it takes atoms to reach the ends of each domain and groups to extend beyond them.
+#[test]
+fn the_forecast_is_near_to_what_is_sent() {
+    for name in ["octahedron", "tip4pew"] {
+        let sample = sample(name);
+        for count in [2, 4, 8] {
+            let forecast = RankShare::new(&sample.system, &sample.state, CUTOFF + 0.03, count).unwrap();
+            let found = Ranks::threads(count, |ranks| measured(ranks, &sample));
+            let mean =
+                |purpose| found.iter().map(|rank| rank.forces.of(purpose).bytes).sum::<u64>() as f64 / count as f64;
+            let near = |found: f64, forecast: f64| (forecast / found - 1.0).abs() < 0.1;
+            let halo = (mean(Purpose::HaloForces), forecast.halo_bytes());
+            assert!(near(halo.0, halo.1), "{name} on {count} ranks: halo {halo:?}");
+            let mesh = (mean(Purpose::Mesh), forecast.mesh_bytes);
+            assert!(mesh.0 < mesh.1 && mesh.1 < 1.15 * mesh.0, "{name} on {count} ranks: mesh {mesh:?}");
+            assert_eq!(forecast.mesh_messages, 5 * (count - 1));
+            assert_eq!(forecast.halo_messages() as u64, found[0].pulses);
+            let largest = found.iter().map(|rank| rank.home).max().unwrap() as f64 / forecast.atoms as f64;
+            assert!(near(largest, forecast.work), "{name} on {count} ranks: {largest} of the atoms, {forecast:?}");
+        }
+    }
+}
+
 #[test]
 fn rank_0_reads_the_counters_of_all_ranks_and_counts_its_orders() {
     let Sample { system, state } = sample("octahedron");

@@ -1,0 +1,114 @@
+//! Forecast of what the ranks compute and send in a step, from the numbers of atoms along the lattice vectors.
+
+use super::division::{AtomsAlong, Division, count_along, share, work_along};
+use crate::backend::cpu::{largest_mesh_part, mesh_bytes_of_rank};
+use crate::error::Problem;
+use crate::system::{PmeParameters, State, System};
+use std::fmt;
+
+/// Size of the position of an atom, or of a force, in a message: three 64-bit numbers.
+const VECTOR: f64 = 24.0;
+
+/// Work of a rank in a step, and the bytes and messages that the rank sends.
+#[derive(Clone, Debug)]
+pub struct RankShare {
+    /// number of ranks
+    pub ranks: usize,
+    division: Division,
+    /// work of the busiest rank in proportion to atoms and pairs, as a fraction of the work of one rank alone
+    pub work: f64,
+    /// number of atoms of which a rank receives positions, a mean over ranks
+    pub halo_atoms: f64,
+    /// number of atoms of the system
+    pub atoms: usize,
+    /// part of the PME mesh that the busiest rank transforms; 0 without a mesh
+    pub mesh: f64,
+    /// bytes that a rank sends in an evaluation of PME, a mean over ranks
+    pub mesh_bytes: f64,
+    /// number of messages that a rank sends in an evaluation of PME
+    pub mesh_messages: usize,
+}
+
+impl RankShare {
+    /// Divides the cell of `state` among `ranks` ranks, for outer lists of radius `radius` (nm). Returns an error if
+    /// the system cannot be divided into so many domains.
+    pub fn new(system: &System, state: &State, radius: f64, ranks: usize) -> Result<Self, Problem> {
+        let groups = system.constrained_groups();
+        let (division, halo) = Division::of((system, &groups), state, radius, ranks)?;
+        let cell = state.cell.expect("only a cell is divided");
+        let along = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));
+        let widths = cell.face_distances();
+        let halos = widths.map(|width| halo / width);
+        let atoms = system.topology.atoms.len();
+        let meshes: Vec<PmeParameters> = system.settings.meshes().collect();
+        // atoms of a group may be outside the domain of its first atom
+        let overhang = (halo - radius) / widths[0];
+        let bytes = |mesh: &PmeParameters| mesh_bytes_of_rank(mesh, touched(mesh, &division, overhang), ranks);
+        Ok(RankShare {
+            ranks,
+            work: work(&division, &along, widths.map(|width| radius / width)),
+            halo_atoms: atoms as f64 * halo_fraction(&division, &along, halos),
+            atoms,
+            mesh: meshes.iter().map(|mesh| largest_mesh_part(mesh, ranks)).fold(0.0, f64::max),
+            mesh_bytes: meshes.iter().map(bytes).sum(),
+            // to each other rank: marks and charges of planes, two transposes, planes of the potential
+            mesh_messages: meshes.len() * 5 * (ranks - 1),
+            division,
+        })
+    }
+
+    /// Returns the bytes of the positions of halo atoms, which are sent before each force evaluation, and of the forces
+    /// on them, which are sent back.
+    pub fn halo_bytes(&self) -> f64 {
+        VECTOR * self.halo_atoms
+    }
+
+    /// Returns the number of messages in which a rank sends positions of halo atoms.
+    pub fn halo_messages(&self) -> usize {
+        self.division.divided().into_iter().filter(|&divided| divided).count()
+    }
+}
+
+impl fmt::Display for RankShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.division.fmt(f)
+    }
+}
+
+/// Returns the work of the busiest rank as a fraction of the work of all ranks. The density is taken to be a product of
+/// functions of the coordinates along the lattice vectors.
+fn work(division: &Division, along: &AtomsAlong, radius: [f64; 3]) -> f64 {
+    (0..3)
+        .map(|k| {
+            let planes = division.planes(k);
+            if planes.len() == 2 {
+                return 1.0;
+            }
+            let work = work_along(&along[k], radius[k]);
+            planes.windows(2).map(|ends| share(&work, ends[0], ends[1])).fold(0.0, f64::max)
+        })
+        .product()
+}
+
+/// Returns the number of halo atoms of a rank as a fraction of all atoms, a mean over ranks.
+fn halo_fraction(division: &Division, along: &AtomsAlong, halos: [f64; 3]) -> f64 {
+    let mean = |k: usize, halo: f64| {
+        let planes = division.planes(k);
+        let parts = planes.len() - 1;
+        if parts == 1 {
+            return 1.0;
+        }
+        planes.windows(2).map(|ends| share(&along[k], ends[0], ends[1] + halo)).sum::<f64>() / parts as f64
+    };
+    let all: f64 = (0..3).map(|k| mean(k, halos[k])).product();
+    let home: f64 = (0..3).map(|k| mean(k, 0.0)).product();
+    all - home
+}
+
+/// Returns the number of planes along x on which a rank has charges, a mean over ranks. `overhang` is the distance by
+/// which atoms may be outside their domain, as a fraction of the first lattice vector.
+fn touched(mesh: &PmeParameters, division: &Division, overhang: f64) -> f64 {
+    let (points, planes) = (mesh.grid[0] as f64, division.planes(0));
+    let touched = |ends: &[f64]| ((ends[1] - ends[0] + overhang) * points + mesh.order as f64).min(points);
+    planes.windows(2).map(touched).sum::<f64>() / (planes.len() - 1) as f64
+}

@@ -1,0 +1,110 @@
+//! Forecast of the time of a step on several ranks.
+//!
+//! The time of a step on n ranks is the time that the busiest rank computes, plus the time that its messages take:
+//!
+//! t(n) = w(n) t_work + s(n) t_search + m(n) t_mesh + t_rest + Σ (messages × latency + bytes / bandwidth)
+//!
+//! t_work, t_search, t_mesh and t_rest are the times of a step on one rank ([`StepTimes`]). w, s and m are the parts of
+//! the busiest rank, and the bytes follow from the division of the cell ([`RankShare`]). Communication does not overlap
+//! with computation, as in [`crate::backend::Domains`].
+
+use crate::backend::RankShare;
+
+/// Latency and bandwidth of messages between ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Network {
+    /// time of an empty message, s
+    pub latency: f64,
+    /// bytes per second that a rank sends while it receives as many
+    pub bandwidth: f64,
+}
+
+impl Network {
+    /// Typical network of a cluster. MPI over InfiniBand or 100 Gbit/s Ethernet has latencies of 1 to 3 µs, and 12 to
+    /// 25 GB/s.
+    pub const CLUSTER: Network = Network { latency: 2e-6, bandwidth: 12e9 };
+    /// Ranks on one computer, which exchange messages through its memory (measured with Open MPI 4.1).
+    pub const MEMORY: Network = Network { latency: 0.5e-6, bandwidth: 5e9 };
+
+    fn seconds(&self, messages: f64, bytes: f64) -> f64 {
+        messages * self.latency + bytes / self.bandwidth
+    }
+}
+
+/// Mean times of a step on one rank, s, and how often lists are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepTimes {
+    /// pairs, bonded terms, charge spreading, force gathering, constraints and integration, whose time is in proportion
+    /// to the work of a rank
+    pub work: f64,
+    /// pair search, which also sorts halo atoms
+    pub search: f64,
+    /// Fourier transforms, whose time is in proportion to the planes of a rank
+    pub mesh: f64,
+    /// time that does not fall with the number of ranks
+    pub rest: f64,
+    /// number of prunings of the pair lists in a step
+    pub prunings: f64,
+    /// number of pair searches in a step
+    pub searches: f64,
+}
+
+/// Orders of rank 0 to each other rank in a step: forces, integration, and now and then others (2.3 with DHFR).
+const ORDERS: f64 = 2.3;
+/// Messages of a rank to each other rank for sums in a step (0.38 with DHFR and velocity rescaling).
+const SUMS: f64 = 0.4;
+/// Messages of a rank to each other rank in a pair search.
+const MIGRATION: f64 = 5.0;
+
+/// Time of a step on several ranks, in s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// computation of the busiest rank
+    pub compute: f64,
+    /// positions of halo atoms and the forces on them
+    pub halo: f64,
+    /// charges, potential and spectrum of the PME mesh
+    pub mesh: f64,
+    /// orders of rank 0, sums, and atoms that change their domain
+    pub other: f64,
+}
+
+impl Forecast {
+    /// Returns the forecast for a single rank.
+    pub fn alone(step: &StepTimes) -> Self {
+        let StepTimes { work, search, mesh, rest, .. } = step;
+        Forecast { compute: work + search + mesh + rest, halo: 0.0, mesh: 0.0, other: 0.0 }
+    }
+
+    /// Returns the forecast for a system that takes `step` on one rank.
+    pub fn new(step: &StepTimes, share: &RankShare, network: &Network) -> Self {
+        let others = (share.ranks - 1) as f64;
+        let sorted = share.work + share.halo_atoms / share.atoms.max(1) as f64;
+        let (messages, bytes) = (share.halo_messages() as f64, share.halo_bytes());
+        // positions are sent before each force evaluation and pruning, and forces are sent back
+        let exchanges = 2.0 + step.prunings;
+        let small = others * (ORDERS + SUMS + MIGRATION * step.searches);
+        Forecast {
+            compute: step.work * share.work + step.search * sorted.min(1.0) + step.mesh * share.mesh + step.rest,
+            halo: exchanges * network.seconds(messages, bytes),
+            mesh: network.seconds(share.mesh_messages as f64, share.mesh_bytes),
+            other: network.seconds(small, 0.0),
+        }
+    }
+
+    /// Returns the time of a step.
+    pub fn seconds(&self) -> f64 {
+        self.compute + self.halo + self.mesh + self.other
+    }
+
+    /// Names the part of a step that takes most time.
+    pub fn limit(&self) -> &'static str {
+        let parts = [
+            (self.compute, "computation"),
+            (self.halo, "positions and forces of halo atoms"),
+            (self.mesh, "messages of the PME mesh"),
+            (self.other, "orders and sums"),
+        ];
+        parts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, name)| name)
+    }
+}
