@@ -20,8 +20,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Network of a cluster with a nominal rate of 100 Gbit/s. The latency is near 1.93 µs, which was measured on Ethernet
-    /// that bypasses the kernel (J. Squyres, <https://blogs.cisco.com/performance/mpi-over-40gb-ethernet>).
+    /// Network of a cluster with a nominal rate of 100 Gbit/s. The latency is near 1.93 µs, which was measured on
+    /// Ethernet that bypasses the kernel (J. Squyres, <https://blogs.cisco.com/performance/mpi-over-40gb-ethernet>).
     pub const CLUSTER: Network = Network { latency: 2e-6, bandwidth: 12e9 };
 
     fn seconds(&self, messages: f64, bytes: f64) -> f64 {
