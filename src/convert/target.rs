@@ -225,7 +225,10 @@ impl<'a> Target<'a> {
         })
     }
 
-    fn write_structure(&self, structure: Structure, frame: StoredFrame) -> Result<()> {
+    fn write_structure(&self, structure: Structure, mut frame: StoredFrame) -> Result<()> {
+        if !self.wanted.velocities {
+            frame.velocities.clear();
+        }
         let title = format!("{} t= {:.5} step= {}", self.system.title.trim(), frame.time, frame.step);
         let (title, cell) = (title.trim_start(), frame.cell);
         let atoms = || -> Box<dyn Iterator<Item = usize> + '_> {

@@ -279,6 +279,10 @@ fn structures_are_written_and_read() {
     assert_eq!((lines[1].trim(), lines.len()), ("67", 70));
     assert!(lines[3].starts_with("    1ALA     CA    2"), "{}", lines[3]);
     assert_eq!(lines[69].split_whitespace().count(), 9);
+    for path in [&rst7, &gro] {
+        converted(&["--frame", "4", "--no-velocities", "--force"], &original, path);
+        assert_eq!(read_coordinates(path, Some(atoms), None).unwrap().velocities, None, "{path:?}");
+    }
     // a structure is converted to a trajectory
     let trr = folder.path().join("x.trr");
     for from in [&rst7, &cif] {
