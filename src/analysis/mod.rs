@@ -43,5 +43,5 @@ pub use output::{Origin, base64, files, inline_svg, svg_rules, to_json, write};
 pub use pass::{FrameObserver, FrameRange, Observable, Passed, pass};
 pub use reference::Reference;
 pub use statistics::Summary;
-pub use system::{AnalysedSystem, Group, Images};
+pub use system::{AnalysedSystem, Group, Images, first_frame};
 pub use table::{EnergyTable, RowRange};

@@ -49,6 +49,15 @@ pub(super) fn end_of(atoms: &[u32]) -> usize {
     atoms.iter().max().map_or(0, |&atom| atom as usize + 1)
 }
 
+/// Reads the first frame of a trajectory, from which selections by distance are evaluated. The frame has no cell if it
+/// is that of a crystal, which has further copies of the atoms, so that distances across its boundaries mean nothing.
+pub fn first_frame(trajectory: &mut dyn FrameSource) -> Result<StoredFrame> {
+    let mut frame = StoredFrame::default();
+    trajectory.read(0, &mut frame)?;
+    frame.cell = frame.cell.filter(|_| !trajectory.is_crystal());
+    Ok(frame)
+}
+
 impl<'a> AnalysedSystem<'a> {
     /// Creates the description of a system whose frames are analysed.
     pub fn new(topology: &'a Topology, images: Images) -> Self {
@@ -59,10 +68,7 @@ impl<'a> AnalysedSystem<'a> {
     /// Reads the first frame of the trajectory, from which selections by distance ("around 0.5 nm of …") are evaluated.
     pub fn at_first(mut self, trajectory: &mut dyn FrameSource) -> Result<Self> {
         if trajectory.frames() > 0 {
-            let mut frame = StoredFrame::default();
-            trajectory.read(0, &mut frame)?;
-            frame.cell = frame.cell.filter(|_| !trajectory.is_crystal());
-            self.first = Some(frame);
+            self.first = Some(first_frame(trajectory)?);
         }
         Ok(self)
     }

@@ -4,10 +4,11 @@ use std::io::Read;
 use std::path::Path;
 
 use super::input::gromacs_folders;
+use crate::analysis::first_frame;
 use crate::error::{Error, Problem, Result};
 use crate::format::pdb::is_pdb;
 use crate::format::{Names, TopologyOptions, check_order, file, read_names};
-use crate::observe::trajectory::{Format, FrameSource, StoredFrame, open};
+use crate::observe::trajectory::{Format, FrameSource, open};
 use crate::select::{Geometry, needs_positions, select, select_at};
 use crate::system::Topology;
 
@@ -65,10 +66,7 @@ pub(super) fn select_first(topology: &Topology, trajectory: &mut dyn FrameSource
     if trajectory.frames() == 0 || !needs_positions(text) {
         return Ok(select(topology, text)?);
     }
-    let mut frame = StoredFrame::default();
-    trajectory.read(0, &mut frame)?;
-    // the cell of a crystal has further copies of the atoms, so that distances across its boundaries mean nothing
-    frame.cell = frame.cell.filter(|_| !trajectory.is_crystal());
+    let frame = first_frame(trajectory)?;
     let geometry = Geometry { positions: &frame.positions, cell: frame.cell.as_ref() };
     Ok(select_at(topology, geometry, text)?)
 }

@@ -6,7 +6,7 @@ use crate::system::Topology;
 use crate::vec3::Vec3;
 
 /// Largest length (nm) of a peptide bond (DSSP).
-pub(super) const PEPTIDE_BOND: f64 = 0.25;
+const PEPTIDE_BOND: f64 = 0.25;
 
 /// Whether the atoms C and N of two residues at these positions (nm) are near enough for a peptide bond.
 pub(super) fn is_peptide_bond(cell: Option<&PeriodicCell>, c: Vec3, n: Vec3) -> bool {

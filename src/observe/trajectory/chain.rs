@@ -202,14 +202,18 @@ impl Part {
         Ok(late)
     }
 
-    /// Compares the time of a frame that was read with that of the frame that was read before.
-    fn see(&mut self, index: usize, time: f64) {
-        if let Some((last, before)) = self.seen.replace((index, time))
+    /// Compares the time of a frame that was read with that of the frame that was read before, and removes the cell of
+    /// a crystal, unless frames keep it.
+    fn accept(&mut self, index: usize, frame: &mut StoredFrame, keeps_crystals: bool) {
+        if let Some((last, before)) = self.seen.replace((index, frame.time))
             && self.source.has_times()
             && index > last
-            && time < before
+            && frame.time < before
         {
-            self.back.get_or_insert([before, time]);
+            self.back.get_or_insert([before, frame.time]);
+        }
+        if self.source.is_crystal() && !keeps_crystals {
+            frame.cell = None;
         }
     }
 }
@@ -280,10 +284,7 @@ impl FrameSource for Chain {
         let part = &mut self.parts[place];
         let index = part.index_of(index);
         part.source.read(index, frame)?;
-        part.see(index, frame.time);
-        if part.source.is_crystal() && !self.keeps_crystals {
-            frame.cell = None;
-        }
+        part.accept(index, frame, self.keeps_crystals);
         Ok(())
     }
 
@@ -295,10 +296,7 @@ impl FrameSource for Chain {
             let inside: Vec<usize> = indices[range.clone()].iter().map(|&index| part.index_of(index)).collect();
             part.source.read_batch(&inside, &mut frames[range.clone()])?;
             for (&index, frame) in inside.iter().zip(&mut frames[range]) {
-                part.see(index, frame.time);
-                if part.source.is_crystal() && !self.keeps_crystals {
-                    frame.cell = None;
-                }
+                part.accept(index, frame, self.keeps_crystals);
             }
             done += run.len();
         }

@@ -20,6 +20,48 @@ const INTERVALS: usize = 256;
 /// Numbers of atoms in equal intervals of each lattice vector.
 pub(super) type AtomsAlong = [[f64; INTERVALS]; 3];
 
+/// Cell, atoms and halo of a system that is divided.
+pub(super) struct Divisible {
+    pub(super) cell: PeriodicCell,
+    pub(super) atoms: AtomsAlong,
+    /// thickness of the halo, nm
+    pub(super) halo: f64,
+}
+
+impl Divisible {
+    /// Measures a system with outer lists of radius `radius` (nm), for `ranks` ranks. Returns an error
+    /// without a cell or without a cutoff.
+    pub(super) fn of(
+        (system, groups): (&System, &Molecules),
+        state: &State,
+        radius: f64,
+        ranks: usize,
+    ) -> Result<Self, Problem> {
+        let refuse = |what: &str| {
+            let message = format!("a system without {what} cannot be divided among {ranks} ranks");
+            Problem::new(message)
+                .help("start md without mpirun, and set run.threads to the number of processors of this machine")
+        };
+        let cell = state.cell.ok_or_else(|| refuse("a periodic cell"))?;
+        if !system.settings.longest_cutoff().is_finite() {
+            return Err(refuse("a cutoff"));
+        }
+        let of_group = |group: usize| {
+            let atoms = groups.atoms(group).iter().map(|&atom| state.positions[atom as usize]);
+            group_radius(atoms)
+        };
+        // the radius of a constraint group is computed only here, because groups are nearly rigid
+        let largest = (0..groups.len()).map(of_group).fold(0.0, f64::max);
+        let atoms = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));
+        Ok(Divisible { cell, atoms, halo: radius + 2.0 * largest })
+    }
+
+    /// Divides the cell into one domain per rank. Returns an error if the cell is too small.
+    pub(super) fn divided(&self, ranks: usize) -> Result<Division, Problem> {
+        Division::new(&self.cell, &self.atoms, ranks, self.halo)
+    }
+}
+
 /// Division into domains, separated by planes parallel to the faces of the cell. Along each lattice vector the planes
 /// divide the work equally, as far as the halo lets a domain become narrow.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,34 +176,6 @@ impl Division {
             if fewer == [1] { "start md without mpirun".to_owned() } else { format!("start fewer ranks ({some})") };
         Problem::new(what)
             .help(format!("{start} with more threads; at most {x} x {y} x {z} domains fit along the lattice vectors"))
-    }
-
-    /// Divides the cell of `state` for a system with outer lists of radius `radius` (nm). Also returns the thickness of
-    /// the halo (nm). Returns an error without a cell or without a cutoff.
-    pub(super) fn of(
-        (system, groups): (&System, &Molecules),
-        state: &State,
-        radius: f64,
-        ranks: usize,
-    ) -> Result<(Self, f64), Problem> {
-        let refuse = |what: &str| {
-            let message = format!("a system without {what} cannot be divided among {ranks} ranks");
-            Problem::new(message)
-                .help("start md without mpirun, and set run.threads to the number of processors of this machine")
-        };
-        let cell = state.cell.ok_or_else(|| refuse("a periodic cell"))?;
-        if !system.settings.longest_cutoff().is_finite() {
-            return Err(refuse("a cutoff"));
-        }
-        let of_group = |group: usize| {
-            let atoms = groups.atoms(group).iter().map(|&atom| state.positions[atom as usize]);
-            group_radius(atoms)
-        };
-        // the radius of a constraint group is computed only here, because groups are nearly rigid
-        let largest = (0..groups.len()).map(of_group).fold(0.0, f64::max);
-        let atoms = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));
-        let halo = radius + 2.0 * largest;
-        Ok((Self::new(&cell, &atoms, ranks, halo)?, halo))
     }
 
     /// Returns an error if a domain has become narrower than a halo of thickness `halo` (nm).

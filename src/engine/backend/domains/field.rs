@@ -1,6 +1,6 @@
 //! Forces on the atoms of one rank's domain.
 
-use super::division::{Division, count_along};
+use super::division::{Divisible, Division, count_along};
 use super::halo::Halo;
 use super::local::{DivisionContext, Local};
 use super::restrict::{Numbers, at_home, select_terms};
@@ -94,7 +94,8 @@ impl Domain {
             return Ok(None);
         }
         let (ranks, groups) = (&self.ranks, &self.groups);
-        let (division, _) = Division::of((&self.system, groups), state, self.radius, ranks.count())?;
+        let divisible = Divisible::of((&self.system, groups), state, self.radius, ranks.count())?;
+        let division = divisible.divided(ranks.count())?;
         let cell = state.cell.expect("a system without a cell is not divided");
         let ground = DivisionContext { ranks, division: &division, cell: &cell, groups };
         self.local.groups = ground.groups_at_home(&state.positions);

@@ -1,6 +1,6 @@
 //! Forecast of what the ranks compute and send in a step, from the numbers of atoms along the lattice vectors.
 
-use super::division::{AtomsAlong, Division, count_along, share, work_along};
+use super::division::{AtomsAlong, Divisible, Division, share, work_along};
 use crate::backend::cpu::{largest_mesh_part, mesh_bytes_of_rank};
 use crate::error::Problem;
 use crate::system::{PmeParameters, State, System};
@@ -34,9 +34,8 @@ impl RankShare {
     /// the system cannot be divided into so many domains.
     pub fn new(system: &System, state: &State, radius: f64, ranks: usize) -> Result<Self, Problem> {
         let groups = system.constrained_groups();
-        let (division, halo) = Division::of((system, &groups), state, radius, ranks)?;
-        let cell = state.cell.expect("only a cell is divided");
-        let along = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));
+        let divisible = Divisible::of((system, &groups), state, radius, ranks)?;
+        let (division, Divisible { cell, atoms: along, halo }) = (divisible.divided(ranks)?, divisible);
         let widths = cell.face_distances();
         let halos = widths.map(|width| halo / width);
         let atoms = system.topology.atoms.len();
