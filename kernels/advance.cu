@@ -1,16 +1,15 @@
 // Integration: leapfrog and constraints, one thread per update group. Also the barostat's scaling of the centers of
 // mass of update groups.
 
-// v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints. The template parameter REFRESHED
-// means that a thermostat refreshes velocities in this stage. The work of constraint forces then counts as work of the
-// thermostat, and if `renews` is set the velocities are refreshed in the middle of the step.
-template <bool REFRESHED>
+// v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints. If RENEWS is true, a thermostat
+// refreshes velocities in the middle of the step.
+template <bool RENEWS>
 struct Leapfrog {
     const Arguments& a;
     double timestep;
     StepSums sums;
-    // work in kJ/mol
-    double constraint_work, refreshment_work;
+    // work of the refreshment, kJ/mol
+    double refreshment_work;
 
     template <class Kind>
     __device__ void operator()(const Kind& kind) {
@@ -39,11 +38,10 @@ struct Leapfrog {
             sums.add_kinetic(a.velocities[atom], velocity[k], mass);
             center.end(velocity[k], mass);
             group.unconstrained[k] = group.unconstrained[k] + change[k];
-            if (REFRESHED && N > 1) constraint_work += work_beyond_forces(a, atom, velocity[k], timestep);
             if (k > 0) add_outer(sums.virial, group.old[k] - group.old[0], change[k] * (mass / (timestep * timestep)));
         }
         sums.add(center);
-        if (REFRESHED && a.renews) failed = renew(a, kind, timestep, group, velocity, refreshment_work);
+        if (RENEWS) failed = renew(a, kind, timestep, group, velocity, refreshment_work);
         if (failed >= 0) return note_failure(a, group, failed);
         for (int k = 0; k < N; ++k) {
             const u32 atom = group.atoms[k];
@@ -55,17 +53,17 @@ struct Leapfrog {
     }
 };
 
-template <bool SUMS, bool REFRESHED>
+template <bool SUMS, bool RENEWS>
 __device__ inline void leapfrog(const Arguments& a, double timestep) {
     if (halted(a) || forces_overflowed(a)) return;
     if (thread_number() == 0) {
         ++a.status->steps;
-        if (REFRESHED && a.renews) end_refreshment(a);
+        if (RENEWS) end_refreshment(a);
     }
-    Leapfrog<REFRESHED> work = {a, timestep, {}, 0.0, 0.0};
+    Leapfrog<RENEWS> work = {a, timestep, {}, 0.0};
     visit_update_group(a, work);
     if (SUMS) work.sums.store(a);
-    if (REFRESHED) book_works<SUMS>(a, work.constraint_work, work.refreshment_work);
+    if (RENEWS) add_refreshment_work(a, work.refreshment_work);
 }
 
 extern "C" __global__ void advance(const Arguments a, const double timestep) {

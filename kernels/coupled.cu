@@ -53,11 +53,13 @@ struct CoupledSolver {
         return old[a.coupled_atoms[i].atom];
     }
 
-    // Computes the old bond vectors and the diagonal of A, and sets the multipliers to zero.
-    __device__ void begin() const {
+    // Computes the bond vectors at the positions `at` of the atoms and the diagonal of A, and sets the multipliers to
+    // zero.
+    template <class Positions>
+    __device__ void begin(Positions at) const {
         for_constraints([&](u32 k) {
             const CoupledConstraint constraint = a.coupled_constraints[k];
-            const Vec3<double> vector = old_position(constraint.ends[1]) - old_position(constraint.ends[0]);
+            const Vec3<double> vector = at(constraint.ends[1]) - at(constraint.ends[0]);
             const double masses = 1.0 / a.masses[a.coupled_atoms[constraint.ends[0]].atom] +
                                   1.0 / a.masses[a.coupled_atoms[constraint.ends[1]].atom];
             a.coupled_vectors[k] = vector;
@@ -102,7 +104,40 @@ struct CoupledSolver {
     // (`coupled_positions`). If the iteration does not converge, returns false and reports the constraint with the
     // largest initial error.
     __device__ bool shake() const {
-        begin();
+        begin([&](u32 i) { return old_position(i); });
+        return satisfy_lengths();
+    }
+
+    // Iterates until all lengths between the displaced `coupled_positions` are right.
+    __device__ bool satisfy_lengths() const {
+        return iterate([&](u32, const CoupledConstraint& constraint) {
+            const Vec3<double> moved = a.coupled_positions[constraint.ends[1]] - a.coupled_positions[constraint.ends[0]];
+            return 0.5 * (constraint.length * constraint.length - norm_squared(moved + stretch(constraint)));
+        });
+    }
+
+    // Satisfies the constraints at the end of a drift in whose middle velocities were changed, as `finish_drift` does
+    // for the other update groups. Positions are in `coupled_positions`.
+    __device__ bool finish_drift(double half) const {
+        const auto velocity = [&](u32 i) -> Vec3<double>& { return a.velocities[a.coupled_atoms[i].atom]; };
+        begin([&](u32 i) { return a.coupled_positions[i] - velocity(i) * half; });
+        const bool projected = iterate([&](u32 k, const CoupledConstraint& constraint) {
+            const Vec3<double> drifted = (velocity(constraint.ends[1]) - velocity(constraint.ends[0])) * half;
+            return -dot(a.coupled_vectors[k], drifted + stretch(constraint));
+        });
+        if (!projected) return false;
+        for_atoms([&](u32 i) {
+            velocity(i) = velocity(i) + a.coupled_displacements[i] * (1.0 / half);
+            a.coupled_positions[i] = a.coupled_positions[i] + a.coupled_displacements[i];
+        });
+        for_constraints([&](u32 k) { a.coupled_multipliers[k] = 0.0; });
+        return satisfy_lengths();
+    }
+
+    // Newton's method for the multipliers. `residual_of` returns the residual of a constraint, in nm², with the
+    // displacements of the present multipliers.
+    template <class Residual>
+    __device__ bool iterate(Residual residual_of) const {
         double worst = 0.0;
         u32 worst_constraint = cluster.first_constraint;
         for (u32 iteration = 0; iteration < COUPLED_ITERATIONS; ++iteration) {
@@ -110,9 +145,8 @@ struct CoupledSolver {
             double wrong = 0.0;
             for_constraints([&](u32 k) {
                 const CoupledConstraint constraint = a.coupled_constraints[k];
-                const Vec3<double> moved = a.coupled_positions[constraint.ends[1]] - a.coupled_positions[constraint.ends[0]];
                 const double square = constraint.length * constraint.length;
-                const double residual = 0.5 * (square - norm_squared(moved + stretch(constraint)));
+                const double residual = residual_of(k, constraint);
                 // an error that is NaN counts as the largest
                 const double error = fabs(residual) <= 1e300 ? fabs(residual) / square : 1e300;
                 a.coupled_residuals[k] = residual;
@@ -161,38 +195,35 @@ __device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, c
     sums.store(a);
 }
 
-// Refreshes the velocities of the atoms of a cluster, as `renew` does for the other update groups. The unconstrained
-// positions are those after the whole step.
+// Refreshes the velocities of the atoms of a cluster, as `renew` does for the other update groups.
 __device__ inline void refresh_coupled_cluster(const Arguments& a, double timestep) {
     const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};
     const Refreshment refreshment = a.status->refreshment;
+    const double half = 0.5 * timestep;
     double work = 0.0;
-    const auto renewed = [&](u32 atom) {
-        return renewal(refreshment, atom, a.masses[atom], a.velocities[atom]);
-    };
     solver.for_atoms([&](u32 i) {
         const u32 atom = a.coupled_atoms[i].atom;
-        a.coupled_positions[i] = a.positions[atom] + renewed(atom) * (0.5 * timestep);
+        const double mass = a.masses[atom];
+        const Vec3<double> velocity = a.velocities[atom], change = renewal(refreshment, atom, mass, velocity);
+        work -= 0.5 * mass * norm_squared(velocity);
+        a.velocities[atom] = velocity + change;
+        a.coupled_positions[i] = a.positions[atom] + change * half;
     });
-    if (!solver.shake()) return;
+    if (!solver.finish_drift(half)) return;
     solver.for_atoms([&](u32 i) {
         const u32 atom = a.coupled_atoms[i].atom;
-        const Vec3<double> before = a.velocities[atom];
-        const Vec3<double> velocity = before + renewed(atom) + a.coupled_displacements[i] * (2.0 / timestep);
-        work += 0.5 * a.masses[atom] * norm_squared(velocity) - 0.5 * a.masses[atom] * norm_squared(before);
+        work += 0.5 * a.masses[atom] * norm_squared(a.velocities[atom]);
         a.positions[atom] = a.coupled_positions[i] + a.coupled_displacements[i];
-        a.velocities[atom] = velocity;
     });
     add_refreshment_work(a, work);
 }
 
 // Integrates one leapfrog step, as `Leapfrog` does for the other update groups.
-template <bool SUMS, bool REFRESHED>
+template <bool SUMS, bool RENEWS>
 __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
     if (halted(a) || forces_overflowed(a)) return;
     const CoupledSolver solver = {a, a.positions, a.coupled_clusters[blockIdx.x]};
     StepSums sums = {};
-    double constraint_work = 0.0;
     CenterSums center = {};
     const auto force = [&](u32 atom) { return force_on(a, a.atom_slot[atom]); };
     const auto free_velocity = [&](u32 atom) {
@@ -213,16 +244,12 @@ __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
         sums.after += 0.5 * a.masses[atom] * norm_squared(velocity);
         if (SUMS) sums.add_kinetic(a.velocities[atom], velocity, a.masses[atom]);
         center.end(velocity, a.masses[atom]);
-        if (REFRESHED) constraint_work += work_beyond_forces(a, atom, velocity, timestep);
         a.old[atom] = a.positions[atom];
         a.positions[atom] = a.coupled_positions[i] + a.coupled_displacements[i];
         a.velocities[atom] = velocity;
     });
     if (SUMS) store_sums(solver, sums, center, timestep);
-    if (REFRESHED) {
-        book_works<SUMS>(a, constraint_work, 0.0);
-        if (a.renews) refresh_coupled_cluster(a, timestep);
-    }
+    if (RENEWS) refresh_coupled_cluster(a, timestep);
     if (!a.packs_ahead) return;
     solver.for_atoms([&](u32 i) {
         const u32 atom = a.coupled_atoms[i].atom;

@@ -120,9 +120,7 @@ extern "C" __global__ void finish_work(const Arguments a, const double timestep)
     if (norm_squared(changes) != 0.0)
         status.barostat_work += half_potential_work(changes, center_virial(a, volume_of(*a.cell)));
     const double pending = status.pending_rescaling, forces = timestep * sum_of(a, SUM_POWER);
-    // if velocities are refreshed, the work of constraint forces has been added already
-    const double change = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE));
-    const double constraints = a.refreshed ? 0.0 : change - forces;
+    const double constraints = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE)) - forces;
     status.thermostat_work += 0.5 * pending * (forces - constraints / (1.0 - pending));
     for (double& change : status.pending_scaling) change = 0.0;
     status.pending_rescaling = status.kinetic_change = 0.0;

@@ -67,24 +67,6 @@ __device__ inline void add_refreshment_work(const Arguments& a, double of_lane) 
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.status->refreshment_work, sum, SUM_SCALE);
 }
 
-// Returns the work of the constraint forces on an atom in a step: the change of its kinetic energy minus the work of
-// the other forces, ½ dt F·(v(t−½dt) + v(t+½dt)). The function must be called before the velocity in memory,
-// v(t−½dt), is replaced.
-__device__ inline double work_beyond_forces(const Arguments& a, u32 atom, Vec3<double> velocity, double timestep) {
-    const Vec3<double> before = a.velocities[atom];
-    return 0.5 * a.masses[atom] * (norm_squared(velocity) - norm_squared(before)) -
-           0.5 * timestep * dot(force_on(a, a.atom_slot[atom]), before + velocity);
-}
-
-// Adds the work of velocity refreshments and the work of constraint forces of a step as two separate terms, so that
-// rounding does not depend on whether one kernel adds both.
-template <bool SUMS>
-__device__ inline void book_works(const Arguments& a, double of_constraints, double of_refreshment) {
-    add_refreshment_work(a, of_constraints);
-    add_refreshment_work(a, of_refreshment);
-    if (SUMS) add_sum(a, SUM_CONSTRAINT_WORK, of_constraints);
-}
-
 // Prepares the next refreshment, between the integration of two steps. For one thread. The function may be called any
 // number of times: kernels that renew velocities read `step` but set `next_step`, because their blocks start at
 // different times.
@@ -104,27 +86,23 @@ __device__ inline void end_refreshment(const Arguments& a) {
     refreshment.next_step[1] = refreshment.step[1] + (refreshment.step[0] + 1 == 0 ? 1 : 0);
 }
 
-// Refreshes the velocities of an update group, corrects the second half of the step with constraints, and adds the
-// work. The `unconstrained` positions of the group are those after the whole step. Returns −1 on success, otherwise the
-// leaf whose constraint failed.
+// Refreshes the velocities of an update group in the middle of a drift, satisfies the constraints of the second half of
+// the drift, and adds the work. The `unconstrained` positions of the group are those after the whole drift. Returns −1
+// on success, otherwise the leaf whose constraint failed.
 template <class Kind>
 __device__ inline int renew(const Arguments& a, const Kind& kind, double timestep, UpdateGroup<Kind::SIZE>& group,
                             Vec3<double> (&velocity)[Kind::SIZE], double& work) {
     const Refreshment refreshment = a.status->refreshment;
-    Vec3<double> change[Kind::SIZE];
+    const double half = 0.5 * timestep;
     for (int k = 0; k < Kind::SIZE; ++k) {
         const double mass = a.masses[group.atoms[k]];
         work -= 0.5 * mass * norm_squared(velocity[k]);
-        change[k] = renewal(refreshment, group.atoms[k], mass, velocity[k]);
-        velocity[k] = velocity[k] + change[k];
-        group.unconstrained[k] = group.unconstrained[k] + change[k] * (0.5 * timestep);
+        const Vec3<double> change = renewal(refreshment, group.atoms[k], mass, velocity[k]);
+        velocity[k] = velocity[k] + change;
+        group.unconstrained[k] = group.unconstrained[k] + change * half;
     }
-    const int failed = kind.constrain(a, group, change);
+    const int failed = finish_drift(a, kind, half, group, velocity);
     if (failed >= 0) return failed;
-    for (int k = 0; k < Kind::SIZE; ++k) {
-        velocity[k] = velocity[k] + change[k] * (2.0 / timestep);
-        group.unconstrained[k] = group.unconstrained[k] + change[k];
-        work += 0.5 * a.masses[group.atoms[k]] * norm_squared(velocity[k]);
-    }
+    for (int k = 0; k < Kind::SIZE; ++k) work += 0.5 * a.masses[group.atoms[k]] * norm_squared(velocity[k]);
     return -1;
 }

@@ -59,3 +59,26 @@ __device__ inline void settle(const SettleShape& shape, const Vec3<double>* old,
     // the displacement of the oxygen conserves the total momentum
     change[0] = (change[1] + change[2]) * -shape.mass_ratio;
 }
+
+// Computes the changes of velocities (O, H, H; nm/ps) that make the rates of change of all sides zero. The `positions`
+// need not be a rigid triangle. The multipliers of the three sides follow from a symmetric system of linear equations
+// by elimination, with masses in units of the hydrogen mass.
+__device__ inline void settle_project(const SettleShape& shape, const Vec3<double>* positions,
+                                      const Vec3<double>* velocities, Vec3<double>* change) {
+    const double ratio = shape.mass_ratio;
+    // sides from the oxygen to both hydrogens, and from the first to the second hydrogen
+    const Vec3<double> b = positions[1] - positions[0], c = positions[2] - positions[0], e = c - b;
+    const Vec3<double> vb = velocities[1] - velocities[0], vc = velocities[2] - velocities[0];
+    const double bb = norm_squared(b) * (1.0 + ratio), bc = dot(b, c) * ratio, be = -dot(b, e);
+    // elimination of the first, then of the second multiplier
+    const double lc = bc / bb, le = be / bb;
+    const double cc = norm_squared(c) * (1.0 + ratio) - lc * bc, ce = dot(c, e) - lc * be;
+    const double me = ce / cc, ee = 2.0 * norm_squared(e) - le * be - me * ce;
+    const double stretch_b = -dot(b, vb), stretch_c = -dot(c, vc) - lc * stretch_b;
+    const double of_e = (-dot(e, vc - vb) - le * stretch_b - me * stretch_c) / ee;
+    const double of_c = stretch_c / cc - me * of_e;
+    const double of_b = stretch_b / bb - lc * of_c - le * of_e;
+    change[1] = b * of_b - e * of_e;
+    change[2] = c * of_c + e * of_e;
+    change[0] = (change[1] + change[2]) * -ratio;
+}

@@ -98,3 +98,19 @@ __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old,
     }
     return worst;
 }
+
+// Computes the changes of velocities that make the rates of change of all bond lengths zero. The center comes first,
+// then the leaves.
+template <int N>
+__device__ inline void shake_project(const ShakeShape<N>& shape, const Vec3<double>* positions,
+                                     const Vec3<double>* velocities, Vec3<double>* change) {
+    Vec3<double> bonds[N];
+    double multipliers[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        bonds[i] = positions[1 + i] - positions[0];
+        multipliers[i] = -dot(bonds[i], velocities[1 + i] - velocities[0]);
+    }
+    solve<N>(factored<N>(shape, bonds), multipliers);
+    push<N>(shape, bonds, multipliers, change);
+}

@@ -19,6 +19,9 @@ struct Free {
         change[0] = vec3(0.0, 0.0, 0.0);
         return -1;
     }
+    __device__ void project(const Arguments&, const Vec3<double>*, const Vec3<double>*, Vec3<double>* change) const {
+        change[0] = vec3(0.0, 0.0, 0.0);
+    }
 };
 
 // A rigid water, constrained by SETTLE.
@@ -28,13 +31,19 @@ struct Rigid {
     __device__ u32 operator[](u32 k) const {
         return water.atoms[k];
     }
+    __device__ SettleShape shape(const Arguments& a) const {
+        return settle_shape(a.masses[water.atoms[0]], a.masses[water.atoms[1]], water.oh, water.hh);
+    }
     // Computes the constraint corrections. Returns −1 on success, otherwise the leaf whose constraint failed.
     __device__ int constrain(const Arguments& a, const UpdateGroup<3>& group, Vec3<double>* change) const {
-        const SettleShape shape =
-            settle_shape(a.masses[water.atoms[0]], a.masses[water.atoms[1]], water.oh, water.hh);
-        settle(shape, group.old, group.unconstrained, change);
+        settle(shape(a), group.old, group.unconstrained, change);
         // a NaN in any atom spreads to all components of the oxygen
         return fabs(change[0].x) < 1e300 ? -1 : 0;
+    }
+    // Computes the changes of velocities that make the rates of change of the constrained distances zero.
+    __device__ void project(const Arguments& a, const Vec3<double>* positions, const Vec3<double>* velocities,
+                            Vec3<double>* change) const {
+        settle_project(shape(a), positions, velocities, change);
     }
 };
 
@@ -46,7 +55,7 @@ struct Shake {
     __device__ u32 operator[](u32 k) const {
         return cluster.atoms[k];
     }
-    __device__ int constrain(const Arguments& a, const UpdateGroup<N + 1>& group, Vec3<double>* change) const {
+    __device__ ShakeShape<N> shape(const Arguments& a) const {
         ShakeShape<N> shape;
         shape.inverse_center = 1.0 / a.masses[cluster.atoms[0]];
 #pragma unroll
@@ -54,9 +63,38 @@ struct Shake {
             shape.inverse_leaf[i] = 1.0 / a.masses[cluster.atoms[1 + i]];
             shape.length_squared[i] = cluster.lengths[i] * cluster.lengths[i];
         }
-        return shake<N>(shape, group.old, group.unconstrained, a.constraint_tolerance, change);
+        return shape;
+    }
+    __device__ int constrain(const Arguments& a, const UpdateGroup<N + 1>& group, Vec3<double>* change) const {
+        return shake<N>(shape(a), group.old, group.unconstrained, a.constraint_tolerance, change);
+    }
+    __device__ void project(const Arguments& a, const Vec3<double>* positions, const Vec3<double>* velocities,
+                            Vec3<double>* change) const {
+        shake_project<N>(shape(a), positions, velocities, change);
     }
 };
+
+// Satisfies the constraints of an update group at the end of a drift in whose middle velocities were changed, as
+// `Drift` in `src/engine/constraint` describes. The `unconstrained` positions and the `velocity` are those of the
+// changed drift, whose first and second halves take the time `half` each (ps). Both are corrected. Returns −1 on
+// success, otherwise the leaf whose constraint failed.
+template <class Kind>
+__device__ inline int finish_drift(const Arguments& a, const Kind& kind, double half, UpdateGroup<Kind::SIZE>& group,
+                                   Vec3<double> (&velocity)[Kind::SIZE]) {
+    constexpr int N = Kind::SIZE;
+    UpdateGroup<N> drift;
+    Vec3<double> change[N];
+    // only differences between the positions in `drift.old` are used
+    for (int k = 0; k < N; ++k) drift.old[k] = group.unconstrained[k] - velocity[k] * half;
+    kind.project(a, drift.old, velocity, change);
+    for (int k = 0; k < N; ++k) {
+        velocity[k] = velocity[k] + change[k];
+        drift.unconstrained[k] = group.unconstrained[k] + change[k] * half;
+    }
+    const int failed = kind.constrain(a, drift, change);
+    for (int k = 0; k < N; ++k) group.unconstrained[k] = drift.unconstrained[k] + change[k];
+    return failed;
+}
 
 // Calls `work` with the update group of this thread, if it has one. The first thread of each kind of groups is a
 // multiple of the warp size.

@@ -10,7 +10,7 @@ use super::{
     Workload, volume_move,
 };
 use crate::cell::PeriodicCell;
-use crate::constraint::{ConstraintPlan, Motion, SharedVectors};
+use crate::constraint::{ConstraintPlan, Drift, Motion, SharedVectors};
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::{PerGroup, TemperatureGroups};
 use crate::ensemble::motion::{momentum, remove_translation_and_rotation, remove_velocity};
@@ -99,8 +99,6 @@ pub struct Host<F> {
     level: Level,
     team: Arc<Team>,
     atoms: Atoms,
-    /// whether any process has constraints
-    is_constrained: bool,
     /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
     cutoff: f64,
     cell: Option<PeriodicCell>,
@@ -146,7 +144,6 @@ impl<F: ForceField> Host<F> {
             team,
             atoms: Atoms::default(),
             step_results: vec![],
-            is_constrained: false,
             cutoff: system.settings.longest_cutoff(),
             cell: None,
             positions: vec![],
@@ -194,22 +191,21 @@ impl<F: ForceField> Host<F> {
             positions: SharedVectors::new(&mut self.positions),
             velocities: Some((velocities, 1.0 / timestep)),
         };
-        // SAFETY: only `unsafe` functions use `motion` and `half`, each thread on its own section
-        let half = &unsafe { motion.with_rate(2.0 / timestep) };
-        let (groups, temperature_groups) = (&self.atoms.groups, self.temperature_groups.as_deref());
-        let refresh = refreshment.map(|refreshment| Refresh {
-            motion: half,
-            groups,
-            temperature_groups,
-            refreshment,
-            home: self.field.home(),
-        });
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
         let (plan, forces, level) = (&self.atoms.constraints, self.evaluation.acting(), self.level);
         let (masses, inverse_masses) = (&self.atoms.masses, &self.atoms.inverse_masses);
-        let work = step.refreshed && self.is_constrained;
+        let refresh = refreshment.map(|refreshment| Refresh {
+            plan,
+            drift: Drift { positions: &motion.positions, velocities, half: 0.5 * timestep },
+            masses,
+            inverse_masses,
+            groups: &self.atoms.groups,
+            temperature_groups: self.temperature_groups.as_deref(),
+            refreshment,
+            home: self.field.home(),
+        });
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
-            let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work };
+            let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep };
             *result = part.advance(level, step.virial, refresh);
         });
         let mut sum = Mat3::ZERO;
@@ -219,12 +215,11 @@ impl<F: ForceField> Host<F> {
         Ok(sum)
     }
 
-    /// Returns four sums of the last step in kJ/mol: the kinetic energies half a step before and half a step after
-    /// the time of the forces, the work of the forces, and the kinetic energy of the velocities that a refreshment
-    /// renewed.
-    fn step_sums(&self) -> [f64; 4] {
-        self.step_results.iter().fold([0.0; 4], |[before, after, work, renewed], result| {
-            [before + result.before, after + result.after, work + result.force_work, renewed + result.renewed]
+    /// Returns three kinetic energies of the last step in kJ/mol: half a step before and half a step after the time of
+    /// the forces, and after a velocity refreshment.
+    fn kinetic_energies(&self) -> [f64; 3] {
+        self.step_results.iter().fold([0.0; 3], |[before, after, renewed], result| {
+            [before + result.before, after + result.after, renewed + result.renewed]
         })
     }
 
@@ -249,20 +244,19 @@ impl<F: ForceField> Host<F> {
             self.field.sum(constraint_virial.0.as_flattened_mut());
         }
         self.atoms.sites.place(&self.team, &mut self.positions);
-        let mut sums = self.step_sums();
-        if step.kinetic || step.coupled || step.pending_work || step.refreshed {
+        let mut sums = self.kinetic_energies();
+        if step.kinetic || step.coupled || step.pending_work || refreshment.is_some() {
             self.field.sum(&mut sums);
         }
-        let [before, after, force_work, renewed] = sums;
+        let [before, after, renewed] = sums;
         let along = if step.virial { (along + self.kinetic_along()) * 0.5 } else { Vec3::ZERO };
         if grouped {
             of_groups.iter_mut().zip(self.kinetic_of_groups()).for_each(|(sum, after)| *sum = 0.5 * (*sum + after));
         }
-        let constraint_work = if step.refreshed { self.book_constraint_work(after - before, force_work) } else { 0.0 };
         self.kinetic_after = after;
         self.restraints.book_work(step.timestep);
         if step.pending_work {
-            self.finish_thermostat_work(step.refreshed);
+            self.finish_thermostat_work();
         }
         if refreshment.is_some() {
             self.book_refreshment(renewed);
@@ -273,7 +267,7 @@ impl<F: ForceField> Host<F> {
             self.step_results.iter().map(|result| result.constraining.as_secs_f64()).sum::<f64>() / threads;
         self.phases.constraints += constraints;
         self.phases.update += start.elapsed().as_secs_f64() - constraints;
-        Ok(Kinetic { before, after, along, constraint_virial, of_groups, constraint_work })
+        Ok(Kinetic { before, after, along, constraint_virial, of_groups })
     }
 }
 

@@ -17,22 +17,6 @@ pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     sum
 }
 
-/// Returns Σ ½ m v² (kJ/mol) and, if `work` is true, the power Σ v·F (kJ/mol/ps), otherwise zero. One loop computes
-/// both sums, because they do not depend on each other.
-#[inline(always)]
-fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work: bool) -> [f64; 2] {
-    if !work {
-        return [kinetic(velocities, masses), 0.0];
-    }
-    let (masses, forces) = (&masses[..velocities.len()], &forces[..velocities.len()]);
-    let [mut kinetic, mut power] = [0.0; 2];
-    for i in 0..velocities.len() {
-        kinetic += 0.5 * masses[i] * velocities[i].norm_squared();
-        power += velocities[i].dot(forces[i]);
-    }
-    [kinetic, power]
-}
-
 /// Leapfrog step of one section of the atoms, with forces F and masses m: v(t+½dt) = v(t−½dt) + F dt/m and x(t+dt) =
 /// x(t) + v(t+½dt) dt. Constraints follow.
 #[derive(Clone, Copy)]
@@ -45,8 +29,6 @@ pub(super) struct Section<'a> {
     pub(super) masses: &'a [f64],
     pub(super) inverse_masses: &'a [f64],
     pub(super) timestep: f64,
-    /// whether to compute the work of the forces
-    pub(super) work: bool,
 }
 
 /// The result of a step for one section.
@@ -55,8 +37,6 @@ pub(super) struct StepResult {
     /// kinetic energy half a step before, then half a step after the time of the forces, kJ/mol
     pub(super) before: f64,
     pub(super) after: f64,
-    /// work of the forces in the step, ½ dt Σ F·(v(t−½dt) + v(t+½dt)), kJ/mol; zero unless requested
-    pub(super) force_work: f64,
     /// kinetic energy of the velocities that a thermostat renewed in the middle of the step, kJ/mol
     pub(super) renewed: f64,
     /// virial of the constraints times the square of the time step, Σ r⊗(m Δx) in amu nm², with the displacement Δx of
@@ -71,7 +51,6 @@ impl StepResult {
     pub(super) const NONE: Self = StepResult {
         before: 0.0,
         after: 0.0,
-        force_work: 0.0,
         renewed: 0.0,
         constraint_virial: Ok(Mat3::ZERO),
         constraining: Duration::ZERO,
@@ -98,16 +77,15 @@ impl Kernel for LeapfrogKernel<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> StepResult {
-        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work } =
-            self.section;
+        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep } = self.section;
         let atoms = plan.atoms(section);
         let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
-        let [before, power_before] = {
+        let before = {
             // SAFETY: sections share no atom, one thread handles each section, and these slices end with this block
             let (positions, velocities) =
                 unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let (old, inverse_masses) = (&motion.old[atoms.clone()], &inverse_masses[atoms.clone()]);
-            let before = kinetic_and_power(velocities, masses, forces, work);
+            let before = kinetic(velocities, masses);
             for i in 0..positions.len() {
                 velocities[i] += forces[i] * (inverse_masses[i] * timestep);
                 positions[i] = old[i] + velocities[i] * timestep;
@@ -119,11 +97,10 @@ impl Kernel for LeapfrogKernel<'_> {
         let constraint_virial = unsafe { plan.apply(S::LEVEL, section, motion, self.virial) };
         let constraining = start.elapsed();
         // SAFETY: sections share no atom, and one thread handles each section
-        let [after, power_after] = kinetic_and_power(unsafe { velocities.slice(atoms) }, masses, forces, work);
-        let force_work = 0.5 * timestep * (power_before + power_after);
-        let mut result = StepResult { before, after, force_work, renewed: after, constraint_virial, constraining };
+        let after = kinetic(unsafe { velocities.slice(atoms) }, masses);
+        let mut result = StepResult { before, after, renewed: after, constraint_virial, constraining };
         if let Some(refresh) = self.refresh {
-            match refresh.apply(S::LEVEL, &self.section) {
+            match refresh.apply(S::LEVEL, section) {
                 Ok(renewed) => result.renewed = renewed,
                 Err(failure) => result.constraint_virial = Err(failure),
             }

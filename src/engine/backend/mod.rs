@@ -125,8 +125,8 @@ pub struct Leapfrog {
     /// the remaining work of the scaling or velocity change, with the present forces. After [`Backend::scale_box`]
     /// the present forces must have been evaluated with their virial
     pub pending_work: bool,
-    /// velocities are refreshed in this stage, so the work of the constraint forces counts as work of the thermostat
-    /// ([`crate::ensemble::refreshment`])
+    /// velocities are refreshed in this stage, so impulses add to the work of the thermostat
+    /// ([`crate::ensemble::multiple_time_steps`])
     pub refreshed: bool,
 }
 
@@ -143,9 +143,6 @@ pub struct Kinetic {
     pub constraint_virial: Mat3,
     /// kinetic energy of each temperature group at the time of the forces; empty without temperature groups
     pub of_groups: PerGroup<f64>,
-    /// work of the constraint forces in this step, kJ/mol, half of it before and half after the time of the forces;
-    /// zero if this work is not accumulated
-    pub constraint_work: f64,
 }
 
 /// The two pair lists. A restart needs the positions at which each list was built, so that it can rebuild identical

@@ -2,9 +2,9 @@
 //! [`crate::ensemble::refreshment`].
 
 use super::Home;
-use super::leapfrog::{Section, kinetic};
+use super::leapfrog::kinetic;
 use crate::arrays::map;
-use crate::constraint::{ConstraintFailure, Motion};
+use crate::constraint::{ConstraintFailure, ConstraintPlan, Drift};
 use crate::ensemble::groups::TemperatureGroups;
 use crate::ensemble::refreshment::{Refreshment, Renewal};
 use crate::rng::{Lanes, NORMALS, Purpose, indices_from, normals};
@@ -14,11 +14,14 @@ use crate::vec3::vec3;
 
 /// Partial refreshment of velocities: v' = α v + √(1−α²) √(kT/m) R and x(t+dt) += ½ dt (v' − v), with the fraction α of
 /// a velocity that is kept, the temperature T, the mass m and normal random numbers R. The constraints of the second
-/// half step follow.
+/// half of the drift follow ([`Drift`]).
 #[derive(Clone, Copy)]
 pub(super) struct Refresh<'a> {
-    /// positions and velocities on which the constraints of the second half step act
-    pub(super) motion: &'a Motion<'a>,
+    pub(super) plan: &'a ConstraintPlan,
+    /// positions at the end of the drift, and velocities
+    pub(super) drift: Drift<'a>,
+    pub(super) masses: &'a [f64],
+    pub(super) inverse_masses: &'a [f64],
     /// constraint groups: atoms connected by constraints
     pub(super) groups: &'a Molecules,
     /// temperature groups; `None` if all atoms share one heat bath
@@ -29,29 +32,28 @@ pub(super) struct Refresh<'a> {
 }
 
 impl Refresh<'_> {
-    /// Refreshes the velocities of one section after its leapfrog step. Returns the kinetic energy of the new
+    /// Refreshes the velocities of a section after its leapfrog step. Returns the kinetic energy of the new
     /// velocities, kJ/mol.
-    pub(super) fn apply(self, level: Level, moved: &Section<'_>) -> Result<f64, ConstraintFailure> {
-        dispatch(level, RefreshKernel(self, moved))
+    pub(super) fn apply(self, level: Level, section: usize) -> Result<f64, ConstraintFailure> {
+        dispatch(level, RefreshKernel(self, section))
     }
 
     #[inline(always)]
-    fn renew<S: Simd>(self, moved: &Section<'_>) -> Result<f64, ConstraintFailure> {
-        let Section { plan, section, velocities, masses, inverse_masses, timestep, .. } = *moved;
-        let motion = self.motion;
-        let (key, half) = (self.refreshment.key, 0.5 * timestep);
+    fn renew<S: Simd>(self, section: usize) -> Result<f64, ConstraintFailure> {
+        let plan = self.plan;
+        let Drift { positions, velocities, half } = self.drift;
+        let key = self.refreshment.key;
         let atoms = plan.atoms(section);
         {
             // SAFETY: sections share no atom, one thread handles each section, and these slices end with this block
-            let (positions, velocities) =
-                unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
+            let (positions, velocities) = unsafe { (positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let mut done = 0;
             while done < positions.len() {
                 let (first, end) = (atoms.start + done, positions.len().min(done + NORMALS));
                 let (positions, velocities) = (&mut positions[done..end], &mut velocities[done..end]);
                 done = end;
                 let [x, y, z] = normals((key.0, Purpose::Noise, key.1), self.numbers(first));
-                let [lost, widths] = self.factors(first, positions.len(), inverse_masses);
+                let [lost, widths] = self.factors(first, positions.len());
                 for lane in 0..positions.len() {
                     let noise = vec3(f64::from(x[lane]), f64::from(y[lane]), f64::from(z[lane]));
                     let change = velocities[lane] * lost[lane] + noise * widths[lane];
@@ -61,9 +63,9 @@ impl Refresh<'_> {
             }
         }
         // SAFETY: sections share no atom, and one thread handles each section
-        unsafe { plan.apply(S::LEVEL, section, motion, false) }?;
+        unsafe { plan.finish_drift(S::LEVEL, section, &self.drift) }?;
         // SAFETY: sections share no atom, and one thread handles each section
-        Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &masses[atoms]))
+        Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &self.masses[atoms]))
     }
 
     /// Returns the topology indices of the home atoms from `first` on; lanes behind the last atom hold arbitrary
@@ -91,10 +93,10 @@ impl Refresh<'_> {
     /// Returns two factors for each of the `count` atoms from `first` on: α − 1 and the standard deviation of the
     /// noise. Both are zero for an atom that is not refreshed.
     #[inline(always)]
-    fn factors(&self, first: usize, count: usize, inverse_masses: &[f64]) -> [[f64; NORMALS]; 2] {
+    fn factors(&self, first: usize, count: usize) -> [[f64; NORMALS]; 2] {
         let renewals = self.refreshment.renewals.as_slice();
         let (mut lost, mut widths) = ([0.0; NORMALS], [0.0; NORMALS]);
-        let inverse_masses = &inverse_masses[first..first + count];
+        let inverse_masses = &self.inverse_masses[first..first + count];
         if let (None, [Renewal { probability: 1.0.., .. }]) = (self.temperature_groups, renewals) {
             // with one heat bath that refreshes all atoms, the loop needs no branches
             lost = [renewals[0].kept - 1.0; NORMALS];
@@ -116,7 +118,7 @@ impl Refresh<'_> {
 }
 
 /// Kernel of [`Refresh::apply`].
-struct RefreshKernel<'a>(Refresh<'a>, &'a Section<'a>);
+struct RefreshKernel<'a>(Refresh<'a>, usize);
 
 impl Kernel for RefreshKernel<'_> {
     type Output = Result<f64, ConstraintFailure>;

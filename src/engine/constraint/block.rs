@@ -4,7 +4,7 @@
 use super::lanes::{LANES, Lanes, gather, lane};
 use super::settle::{self, SettleShape, settle};
 use super::shake::{self, ShakeShape, ShakeSolution, shake};
-use super::{ConstraintFailure, Motion, SharedVectors};
+use super::{ConstraintFailure, Drift, Motion, SharedVectors};
 use crate::arrays::{from_fn, map};
 use crate::simd::Simd;
 use crate::vec3::{Mat3, Vec3, vec3};
@@ -123,22 +123,39 @@ impl Atoms<3> {
         Self::columns::<S>(from_fn(|lane| nine(unsafe { vectors.read_slice(self.row(lane)) })))
     }
 
+    /// Transposes vectors for each atom into rows of nine numbers, one for each molecule.
+    #[inline(always)]
+    fn rows<S: Simd>([a, b, c]: &[Vec3<Lanes>; 3]) -> [(Lanes, f64); LANES] {
+        let rows = S::transpose8([&a.x.0, &a.y.0, &a.z.0, &b.x.0, &b.y.0, &b.z.0, &c.x.0, &c.y.0]);
+        from_fn(|lane| (Lanes(rows[lane]), c.z.0[lane]))
+    }
+
+    /// Adds rows of nine numbers to the vectors of the used lanes like [`Self::add`].
+    ///
+    /// # Safety
+    /// The conditions of [`Self::add`] hold.
+    #[inline(always)]
+    unsafe fn add_rows(&self, vectors: &SharedVectors<'_>, rows: &[(Lanes, f64); LANES]) {
+        for lane in 0..self.used {
+            let (row, last) = rows[lane];
+            // SAFETY: guaranteed by the caller; each slice is dropped before the next one is made
+            add_nine(nine_mut(unsafe { vectors.slice(self.row(lane)) }), row, last);
+        }
+    }
+
     /// Adds corrections like [`Self::correct`], for molecules of consecutive atoms.
     ///
     /// # Safety
     /// The conditions of [`Self::add`] hold.
     #[inline(always)]
     unsafe fn correct_rows<S: Simd>(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; 3]) {
-        let [a, b, c] = changes;
-        let rows = S::transpose8([&a.x.0, &a.y.0, &a.z.0, &b.x.0, &b.y.0, &b.z.0, &c.x.0, &c.y.0]);
-        for lane in 0..self.used {
-            let (row, last) = (Lanes(rows[lane]), c.z.0[lane]);
-            // SAFETY: guaranteed by the caller; each slice is dropped before the next one is made
-            add_nine(nine_mut(unsafe { motion.positions.slice(self.row(lane)) }), row, last);
+        let rows = Self::rows::<S>(changes);
+        // SAFETY: guaranteed by the caller
+        unsafe {
+            self.add_rows(&motion.positions, &rows);
             if let Some((velocities, rate)) = &motion.velocities {
-                // SAFETY: as for `positions`
-                let velocities = nine_mut(unsafe { velocities.slice(self.row(lane)) });
-                add_nine(velocities, row * Lanes::splat(*rate), last * rate);
+                let rate = *rate;
+                self.add_rows(velocities, &map(rows, |(row, last)| (row * Lanes::splat(rate), last * rate)));
             }
         }
     }
@@ -231,11 +248,7 @@ impl SettleBlock {
             }
         };
         let changes = settle(&self.shape, old, new);
-        // if SETTLE fails in a lane, all three components of the correction of the oxygen are NaN or infinite
-        if !changes[0].x.is_finite() {
-            let lane = changes[0].x.0.iter().position(|x| !x.is_finite()).unwrap_or(0);
-            return Err(ConstraintFailure { atoms: [atoms.of[0][lane], atoms.of[1][lane]] });
-        }
+        self.check(&changes)?;
         if let Some(virial) = virial {
             let mass = atoms.mask() * Lanes::splat(self.shape.hydrogen_mass());
             for k in 1..3 {
@@ -261,19 +274,68 @@ impl SettleBlock {
         positions: &[Vec3],
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
-        for lane in 0..self.atoms.used {
-            let water = self.atoms.of.map(|atoms| atoms[lane]);
-            let at = water.map(|atom| positions[atom as usize]);
-            // SAFETY: guaranteed by the caller
-            let before = water.map(|atom| unsafe { velocities.get(atom) });
-            let after = settle::project(&self.shape, at, before).filter(|v| v.iter().all(|v| v.is_finite()));
-            let after = after.ok_or(ConstraintFailure { atoms: [water[0], water[1]] })?;
-            for k in 0..3 {
-                // SAFETY: guaranteed by the caller
-                unsafe { velocities.add(water[k], after[k] - before[k]) };
+        // SAFETY: guaranteed by the caller
+        unsafe {
+            let changes = settle::project(&self.shape, self.atoms.read(positions), self.atoms.read_shared(velocities));
+            self.check(&changes)?;
+            self.atoms.add(velocities, &changes);
+        }
+        Ok(())
+    }
+
+    /// Satisfies the constraints at the end of a drift.
+    ///
+    /// # Safety
+    /// All atoms are in range of the arrays of `drift`, and no other thread accesses them at the same time.
+    #[inline(always)]
+    pub(super) unsafe fn finish_drift<S: Simd>(&self, drift: &Drift<'_>) -> Result<(), ConstraintFailure> {
+        let (atoms, half) = (&self.atoms, Lanes::splat(drift.half));
+        // SAFETY: guaranteed by the caller
+        let (positions, velocities) = unsafe {
+            match self.rows {
+                true => (atoms.read_shared_rows::<S>(drift.positions), atoms.read_shared_rows::<S>(drift.velocities)),
+                false => (atoms.read_shared(drift.positions), atoms.read_shared(drift.velocities)),
+            }
+        };
+        let (mut middle, mut end) = (positions, positions);
+        for k in 0..3 {
+            middle[k] -= velocities[k] * half;
+        }
+        let projection = settle::project(&self.shape, middle, velocities);
+        for k in 0..3 {
+            end[k] += projection[k] * half;
+        }
+        let mut displacements = settle(&self.shape, middle, end);
+        for k in 0..3 {
+            displacements[k] += projection[k] * half;
+        }
+        self.check(&displacements)?;
+        // SAFETY: guaranteed by the caller
+        unsafe {
+            match self.rows {
+                true => {
+                    atoms.add_rows(drift.velocities, &Atoms::rows::<S>(&projection));
+                    atoms.add_rows(drift.positions, &Atoms::rows::<S>(&displacements));
+                }
+                false => {
+                    atoms.add(drift.velocities, &projection);
+                    atoms.add(drift.positions, &displacements);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Returns an error if the changes in some lane are not numbers. All three components of the change of the oxygen
+    /// are then NaN or infinite.
+    #[inline(always)]
+    fn check(&self, changes: &[Vec3<Lanes>; 3]) -> Result<(), ConstraintFailure> {
+        let oxygen = changes[0].x;
+        if oxygen.is_finite() {
+            return Ok(());
+        }
+        let lane = oxygen.0.iter().position(|x| !x.is_finite()).unwrap_or(0);
+        Err(ConstraintFailure { atoms: [self.atoms.of[0][lane], self.atoms.of[1][lane]] })
     }
 }
 
@@ -367,6 +429,37 @@ impl<const N: usize> ShakeBlock<N> {
             self.check(&solution)?;
             self.center.add(velocities, &[solution.center]);
             self.leaves.add(velocities, &solution.leaves);
+        }
+        Ok(())
+    }
+
+    /// Satisfies the constraints at the end of a drift.
+    ///
+    /// # Safety
+    /// All atoms are in range of the arrays of `drift`, and no other thread accesses them at the same time.
+    #[inline(always)]
+    pub(super) unsafe fn finish_drift(&self, drift: &Drift<'_>, tolerance: f64) -> Result<(), ConstraintFailure> {
+        let half = Lanes::splat(drift.half);
+        // SAFETY: guaranteed by the caller
+        let [bonds, velocities] = unsafe {
+            map([drift.positions, drift.velocities], |vectors| {
+                let [center] = self.center.read_shared(vectors);
+                map(self.leaves.read_shared(vectors), |leaf| leaf - center)
+            })
+        };
+        let [projection, rest] = shake::finish_drift(&self.shape, &bonds, &velocities, half, tolerance);
+        self.check(&projection)?;
+        self.check(&rest)?;
+        let mut leaves = rest.leaves;
+        for i in 0..N {
+            leaves[i] += projection.leaves[i] * half;
+        }
+        // SAFETY: guaranteed by the caller
+        unsafe {
+            self.center.add(drift.velocities, &[projection.center]);
+            self.leaves.add(drift.velocities, &projection.leaves);
+            self.center.add(drift.positions, &[rest.center + projection.center * half]);
+            self.leaves.add(drift.positions, &leaves);
         }
         Ok(())
     }

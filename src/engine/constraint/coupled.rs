@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use super::sparse::{Pattern, Values, eliminate};
-use super::{ConstraintFailure, Motion, SharedVectors};
+use super::{ConstraintFailure, Drift, Motion, SharedVectors};
 use crate::system::Constraint;
 use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
@@ -78,8 +78,44 @@ impl Coupled {
     /// # Safety
     /// The atoms of this cluster are in range of all arrays, and no other thread accesses them at the same time.
     pub(super) unsafe fn shake(&self, motion: &Motion<'_>, tolerance: f64) -> Result<Mat3, ConstraintFailure> {
-        let mut scratch = self.prepare(motion.old);
-        let scratch = &mut *scratch;
+        let mut scratch = self.prepare(|atom| motion.old[atom as usize]);
+        // SAFETY: guaranteed by the caller
+        unsafe { self.iterate(&mut scratch, &motion.positions, motion.velocities.as_ref(), tolerance) }?;
+        let outer = |(&bond, &multiplier): (&Vec3, &f64)| Mat3::outer(bond, bond).scaled(multiplier);
+        Ok(scratch.bonds.iter().zip(&scratch.multipliers).map(outer).fold(Mat3::ZERO, |a, b| a + b))
+    }
+
+    /// Satisfies the constraints at the end of a drift.
+    ///
+    /// # Safety
+    /// The conditions of [`Self::shake`] hold.
+    pub(super) unsafe fn finish_drift(&self, drift: &Drift<'_>, tolerance: f64) -> Result<(), ConstraintFailure> {
+        let &Drift { positions, velocities, half } = drift;
+        // SAFETY: atoms of this cluster, guaranteed by the caller
+        unsafe {
+            let mut scratch = self.prepare(|atom| positions.get(atom) - velocities.get(atom) * half);
+            self.solve_projection(&mut scratch, velocities)?;
+            for k in 0..self.constraints.len() {
+                let change = scratch.bonds[k] * scratch.change[k];
+                self.push(k, change, velocities);
+                self.push(k, change * half, positions);
+            }
+            self.iterate(&mut scratch, positions, None, tolerance)
+        }
+    }
+
+    /// Newton's method with the bonds and the factored matrix of `scratch`. Adds the corrections to `positions`, and
+    /// multiplied by the rate 1/dt (1/ps) to velocities.
+    ///
+    /// # Safety
+    /// The conditions of [`Self::shake`] hold.
+    unsafe fn iterate(
+        &self,
+        scratch: &mut Scratch,
+        positions: &SharedVectors<'_>,
+        velocities: Option<&(SharedVectors<'_>, f64)>,
+        tolerance: f64,
+    ) -> Result<(), ConstraintFailure> {
         scratch.multipliers.fill(0.0);
         // the error message names the bond with the largest error before the first iteration, since after divergence
         // the largest error may be in any bond
@@ -88,7 +124,7 @@ impl Coupled {
             let mut worst = (0.0, 0);
             for (k, c) in self.constraints.iter().enumerate() {
                 // SAFETY: atoms of this cluster, guaranteed by the caller
-                let bond = unsafe { motion.positions.get(c.atoms[1]) - motion.positions.get(c.atoms[0]) };
+                let bond = unsafe { positions.get(c.atoms[1]) - positions.get(c.atoms[0]) };
                 let square = c.length * c.length;
                 scratch.change[k] = 0.5 * (square - bond.norm_squared());
                 let error = scratch.change[k].abs() / square;
@@ -98,8 +134,7 @@ impl Coupled {
                 }
             }
             if worst.0 <= tolerance {
-                let outer = |(&bond, &multiplier): (&Vec3, &f64)| Mat3::outer(bond, bond).scaled(multiplier);
-                return Ok(scratch.bonds.iter().zip(&scratch.multipliers).map(outer).fold(Mat3::ZERO, |a, b| a + b));
+                return Ok(());
             }
             if iteration == 0 {
                 worst_bond = worst.1;
@@ -113,8 +148,8 @@ impl Coupled {
                 let force = scratch.bonds[k] * scratch.change[k];
                 // SAFETY: atoms of this cluster, guaranteed by the caller
                 unsafe {
-                    self.push(k, force, &motion.positions);
-                    if let Some((velocities, rate)) = &motion.velocities {
+                    self.push(k, force, positions);
+                    if let Some((velocities, rate)) = velocities {
                         self.push(k, force * *rate, velocities);
                     }
                 }
@@ -132,17 +167,9 @@ impl Coupled {
         positions: &[Vec3],
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
-        let mut scratch = self.prepare(positions);
-        let scratch = &mut *scratch;
-        for (k, c) in self.constraints.iter().enumerate() {
-            // SAFETY: atoms of this cluster, guaranteed by the caller
-            let velocity = unsafe { velocities.get(c.atoms[1]) - velocities.get(c.atoms[0]) };
-            scratch.change[k] = -scratch.bonds[k].dot(velocity);
-        }
-        self.pattern.solve(&scratch.matrix, &mut scratch.change);
-        if let Some(k) = scratch.change.iter().position(|v| !v.is_finite()) {
-            return Err(ConstraintFailure { atoms: self.constraints[k].atoms });
-        }
+        let mut scratch = self.prepare(|atom| positions[atom as usize]);
+        // SAFETY: guaranteed by the caller
+        unsafe { self.solve_projection(&mut scratch, velocities) }?;
         for k in 0..self.constraints.len() {
             // SAFETY: atoms of this cluster, guaranteed by the caller
             unsafe { self.push(k, scratch.bonds[k] * scratch.change[k], velocities) };
@@ -150,12 +177,34 @@ impl Coupled {
         Ok(())
     }
 
-    /// Computes the bond vectors at `positions` and the factored matrix.
-    fn prepare(&self, positions: &[Vec3]) -> MutexGuard<'_, Scratch> {
+    /// Computes the multipliers (`change`) of the velocity changes that make the rates of change of all bond lengths
+    /// zero.
+    ///
+    /// # Safety
+    /// The conditions of [`Self::shake`] hold.
+    unsafe fn solve_projection(
+        &self,
+        scratch: &mut Scratch,
+        velocities: &SharedVectors<'_>,
+    ) -> Result<(), ConstraintFailure> {
+        for (k, c) in self.constraints.iter().enumerate() {
+            // SAFETY: atoms of this cluster, guaranteed by the caller
+            let velocity = unsafe { velocities.get(c.atoms[1]) - velocities.get(c.atoms[0]) };
+            scratch.change[k] = -scratch.bonds[k].dot(velocity);
+        }
+        self.pattern.solve(&scratch.matrix, &mut scratch.change);
+        match scratch.change.iter().position(|v| !v.is_finite()) {
+            Some(k) => Err(ConstraintFailure { atoms: self.constraints[k].atoms }),
+            None => Ok(()),
+        }
+    }
+
+    /// Computes the bond vectors at the positions `at` of the atoms, and the factored matrix.
+    fn prepare(&self, at: impl Fn(u32) -> Vec3) -> MutexGuard<'_, Scratch> {
         let mut guard = locked(&self.scratch);
         let scratch = &mut *guard;
         for (bond, c) in scratch.bonds.iter_mut().zip(&self.constraints) {
-            *bond = positions[c.atoms[1] as usize] - positions[c.atoms[0] as usize];
+            *bond = at(c.atoms[1]) - at(c.atoms[0]);
         }
         let Scratch { bonds, matrix, .. } = scratch;
         for (k, [w0, w1]) in self.inverse_mass.iter().enumerate() {

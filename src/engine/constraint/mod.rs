@@ -45,19 +45,22 @@ pub struct Motion<'a> {
     pub velocities: Option<(SharedVectors<'a>, f64)>,
 }
 
-impl Motion<'_> {
-    /// Returns a handle to the same positions and velocities with another value of 1/dt (1/ps) for the correction of
-    /// velocities.
-    ///
-    /// # Safety
-    /// The conditions of [`SharedVectors::again`] hold.
-    pub unsafe fn with_rate(&self, rate: f64) -> Motion<'_> {
-        // SAFETY: guaranteed by the caller
-        let (positions, velocities) = unsafe {
-            (self.positions.again(), self.velocities.as_ref().map(|(velocities, _)| (velocities.again(), rate)))
-        };
-        Motion { old: self.old, positions, velocities }
-    }
+/// A drift x(t) → x(t+dt) in whose middle velocities were changed from v to w, which need not satisfy the constraints.
+///
+/// The unconstrained end of the drift is x(t+dt) = ½ (x₀ + x₁) + ½ dt w, where x₀ and x₁ = x₀ + v dt are the ends of
+/// the drift with the old velocities, and satisfy the constraints. In the middle of the drift the velocity v is
+/// perpendicular to all mean bonds ½ (r₀ + r₁), because (r₁ − r₀)·(r₁ + r₀) = r₁² − r₀² = 0. The new velocity has to be
+/// perpendicular to them too: the components of w along the mean bonds are removed, from the positions as well. Then
+/// positions are displaced along the mean bonds until the constraints are satisfied. For a free rotor, w then has the
+/// distribution of velocities in the tangent plane exactly, and w and the new end belong to a drift of leapfrog.
+#[derive(Clone, Copy, Debug)]
+pub struct Drift<'a> {
+    /// positions at the unconstrained end of the drift (nm), corrected in place
+    pub positions: &'a SharedVectors<'a>,
+    /// changed velocities w (nm/ps), corrected in place
+    pub velocities: &'a SharedVectors<'a>,
+    /// half of the time step, ps
+    pub half: f64,
 }
 
 impl From<ConstraintFailure> for Error {

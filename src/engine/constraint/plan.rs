@@ -9,7 +9,7 @@ use super::coupled::Coupled;
 use super::lanes::LANES;
 use super::settle::SettleShape;
 use super::shake::MAX_LEAVES;
-use super::{ConstraintFailure, Motion, SharedVectors};
+use super::{ConstraintFailure, Drift, Motion, SharedVectors};
 use crate::error::Problem;
 use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Constraint, Constraints, Molecules, Settle};
@@ -220,6 +220,24 @@ impl ConstraintPlan {
         })
     }
 
+    /// Satisfies the constraints of the atoms in a section at the end of a drift.
+    ///
+    /// # Safety
+    /// No other thread accesses the atoms of the section at the same time.
+    ///
+    /// # Panics
+    /// Panics if the length of an array is not the number of atoms of the system.
+    pub unsafe fn finish_drift(
+        &self,
+        level: Level,
+        section: usize,
+        drift: &Drift<'_>,
+    ) -> Result<(), ConstraintFailure> {
+        let Drift { positions, velocities, .. } = drift;
+        assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
+        dispatch(level, DriftKernel { plan: self, section, drift })
+    }
+
     /// Calls [`Self::apply`] for every section in parallel, with portable instructions. `partials` is scratch memory,
     /// kept between calls.
     pub fn apply_all(
@@ -277,6 +295,33 @@ impl Kernel for SectionKernel<'_> {
     fn run<S: Simd>(self) -> Self::Output {
         // SAFETY: guaranteed by the caller that made the kernel
         unsafe { self.plan.correct::<S>(self.section, self.motion, self.virial) }
+    }
+}
+
+/// A drift of a section, for dispatch by instruction set. The code that constructs this value guarantees the safety
+/// conditions of [`ConstraintPlan::finish_drift`].
+struct DriftKernel<'a> {
+    plan: &'a ConstraintPlan,
+    section: usize,
+    drift: &'a Drift<'a>,
+}
+
+impl Kernel for DriftKernel<'_> {
+    type Output = Result<(), ConstraintFailure>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Self::Output {
+        let Self { plan, section, drift } = self;
+        let section = &plan.sections[section];
+        // SAFETY: all atoms are within the arrays; no atom is in two blocks, and no other call works on this section
+        unsafe {
+            for_each_block!(plan, section, [coupled], |cluster| cluster.finish_drift(drift, plan.tolerance)?);
+            for_each_block!(plan, section, [settles], |block| block.finish_drift::<S>(drift)?);
+            for_each_block!(plan, section, [shakes1 shakes2 shakes3 shakes4], |block| {
+                block.finish_drift(drift, plan.tolerance)?
+            });
+        }
+        Ok(())
     }
 }
 

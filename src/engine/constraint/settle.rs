@@ -119,40 +119,39 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     [-(db + dc) * Lanes::splat(shape.mass_ratio), db, dc]
 }
 
-/// Removes from the velocities (nm/ps) of one water the components that stretch its sides. Scalar code, for start-up
-/// and minimisation. `None` if the triangle is flat.
-pub(super) fn project(shape: &SettleShape, positions: [Vec3; 3], velocities: [Vec3; 3]) -> Option<[Vec3; 3]> {
-    const SIDES: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
-    let inverse = [shape.oxygen_mass, shape.hydrogen_mass, shape.hydrogen_mass].map(|mass| 1.0 / mass);
-    let side = SIDES.map(|[i, j]| positions[j] - positions[i]);
-    // side k is the vector d_k from atom i to atom j; a unit Lagrange multiplier changes the velocities of i and j by
-    // −w_i d_k and +w_j d_k, with the inverse masses w
-    let push = |k: usize, atom: usize| {
-        let [i, j] = SIDES[k];
-        if atom == j {
-            side[k] * inverse[j]
-        } else if atom == i {
-            -side[k] * inverse[i]
-        } else {
-            Vec3::ZERO
-        }
-    };
-    let matrix = nalgebra::Matrix3::from_fn(|k, l| {
-        let [i, j] = SIDES[k];
-        side[k].dot(push(l, j) - push(l, i))
-    });
-    let stretch = nalgebra::Vector3::from_fn(|k, _| {
-        let [i, j] = SIDES[k];
-        side[k].dot(velocities[j] - velocities[i])
-    });
-    let multipliers = matrix.cholesky()?.solve(&stretch);
-    let mut out = velocities;
-    for (atom, v) in out.iter_mut().enumerate() {
-        for k in 0..3 {
-            *v -= push(k, atom) * multipliers[k];
-        }
-    }
-    Some(out)
+/// Changes of the velocities (O, H, H; nm/ps) that make the rates of change of all sides zero. `positions` (nm) need
+/// not be a rigid triangle. The result is NaN or infinite in lanes whose triangle is flat.
+///
+/// Each side d from atom i to atom j has a multiplier μ, which changes the velocities of its atoms by −μ d/mᵢ and +μ
+/// d/mⱼ. The three conditions d·(vⱼ − vᵢ) = 0 are a symmetric system of linear equations for the multipliers. It is
+/// solved by elimination, with masses in units of the hydrogen mass.
+#[inline(always)]
+pub(super) fn project(
+    shape: &SettleShape,
+    positions: [Vec3<Lanes>; 3],
+    velocities: [Vec3<Lanes>; 3],
+) -> [Vec3<Lanes>; 3] {
+    let (one, ratio) = (Lanes::splat(1.0), Lanes::splat(shape.mass_ratio));
+    // sides from the oxygen to both hydrogens, and from the first to the second hydrogen
+    let (b, c) = (positions[1] - positions[0], positions[2] - positions[0]);
+    let e = c - b;
+    let (vb, vc) = (velocities[1] - velocities[0], velocities[2] - velocities[0]);
+    let (bb, cc, ee) = (b.norm_squared() * (one + ratio), c.norm_squared() * (one + ratio), e.norm_squared());
+    let (bc, be, ce) = (b.dot(c) * ratio, -b.dot(e), c.dot(e));
+    // elimination of the first, then of the second multiplier
+    let inverse = one / bb;
+    let (lc, le) = (bc * inverse, be * inverse);
+    let (cc, ce, ee) = (cc - lc * bc, ce - lc * be, ee + ee - le * be);
+    let inverse_c = one / cc;
+    let me = ce * inverse_c;
+    let stretch_b = -b.dot(vb);
+    let stretch_c = -c.dot(vc) - lc * stretch_b;
+    let stretch_e = -e.dot(vc - vb) - le * stretch_b - me * stretch_c;
+    let of_e = stretch_e / (ee - me * ce);
+    let of_c = stretch_c * inverse_c - me * of_e;
+    let of_b = stretch_b * inverse - lc * of_c - le * of_e;
+    let (db, dc) = (b * of_b - e * of_e, c * of_c + e * of_e);
+    [-(db + dc) * ratio, db, dc]
 }
 
 #[cfg(test)]
@@ -263,7 +262,9 @@ mod tests {
     fn projected_velocities_do_not_stretch_the_sides() {
         let (old, new) = random_water(3);
         let velocities: [Vec3; 3] = std::array::from_fn(|k| (new[k] - old[k]) / 0.002);
-        let v = project(&tip3p(), old, velocities).unwrap();
+        let lanes = |vectors: [Vec3; 3]| vectors.map(|v| gather(|_| v));
+        let changes = project(&tip3p(), lanes(old), lanes(velocities));
+        let v: [Vec3; 3] = std::array::from_fn(|k| velocities[k] + lane(changes[k], 0));
         for (a, b) in [(0, 1), (0, 2), (1, 2)] {
             assert!((old[a] - old[b]).dot(v[a] - v[b]).abs() < SIDE_TOLERANCE * 10.0);
         }

@@ -131,7 +131,18 @@ pub(super) fn shake<const N: usize>(
     new: &[Vec3<Lanes>; N],
     tolerance: f64,
 ) -> ShakeSolution<N> {
-    let factored = Factored::new(shape, old);
+    iterate(shape, &Factored::new(shape, old), old, new, tolerance)
+}
+
+/// Newton's method with the matrix A, `factored`, of the bond vectors `old`.
+#[inline(always)]
+fn iterate<const N: usize>(
+    shape: &ShakeShape<N>,
+    factored: &Factored<N>,
+    old: &[Vec3<Lanes>; N],
+    new: &[Vec3<Lanes>; N],
+    tolerance: f64,
+) -> ShakeSolution<N> {
     let mut multipliers = [Lanes::ZERO; N];
     let mut current = *new;
     let mut failed = None;
@@ -169,14 +180,54 @@ pub(super) fn project<const N: usize>(
     bonds: &[Vec3<Lanes>; N],
     velocities: &[Vec3<Lanes>; N],
 ) -> ShakeSolution<N> {
+    projected(shape, &Factored::new(shape, bonds), bonds, velocities)
+}
+
+/// Computes the changes of [`project`] with the matrix A, `factored`, of the bond vectors.
+#[inline(always)]
+fn projected<const N: usize>(
+    shape: &ShakeShape<N>,
+    factored: &Factored<N>,
+    bonds: &[Vec3<Lanes>; N],
+    velocities: &[Vec3<Lanes>; N],
+) -> ShakeSolution<N> {
     let mut stretch = [Lanes::ZERO; N];
     for i in 0..N {
         stretch[i] = -bonds[i].dot(velocities[i]);
     }
-    let multipliers = Factored::new(shape, bonds).solve(stretch);
+    let multipliers = factored.solve(stretch);
     let (center, leaves) = push(shape, bonds, &multipliers);
-    let failed = if multipliers.iter().all(|m| m.is_finite()) { None } else { worst(&multipliers) };
+    let mut finite = true;
+    for i in 0..N {
+        finite &= multipliers[i].is_finite();
+    }
+    let failed = if finite { None } else { worst(&multipliers) };
     ShakeSolution { center, leaves, failed }
+}
+
+/// Changes of velocities (nm/ps), then the remaining changes of positions (nm), that satisfy the constraints at the end
+/// of a drift ([`super::Drift`]). `bonds` (nm) and `velocities` (nm/ps) are differences leaf − center, and `half` is
+/// half of the time step in ps.
+#[inline(always)]
+pub(super) fn finish_drift<const N: usize>(
+    shape: &ShakeShape<N>,
+    bonds: &[Vec3<Lanes>; N],
+    velocities: &[Vec3<Lanes>; N],
+    half: Lanes,
+    tolerance: f64,
+) -> [ShakeSolution<N>; 2] {
+    let mut middle = *bonds;
+    for i in 0..N {
+        middle[i] -= velocities[i] * half;
+    }
+    let factored = Factored::new(shape, &middle);
+    let projection = projected(shape, &factored, &middle, velocities);
+    let mut end = *bonds;
+    for i in 0..N {
+        end[i] += (projection.leaves[i] - projection.center) * half;
+    }
+    let rest = iterate(shape, &factored, &middle, &end, tolerance);
+    [projection, rest]
 }
 
 /// Leaf and lane of the largest magnitude. NaN counts as larger than any number.

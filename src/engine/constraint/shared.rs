@@ -35,15 +35,6 @@ impl<'a> SharedVectors<'a> {
         Self { start: vectors.as_mut_ptr(), length: vectors.len(), borrow: PhantomData }
     }
 
-    /// Returns a second handle to the same elements.
-    ///
-    /// # Safety
-    /// An exclusive borrow of one of the two handles is no longer exclusive access to the elements. Only `unsafe`
-    /// functions may be called on the two handles.
-    pub unsafe fn again(&self) -> SharedVectors<'_> {
-        SharedVectors { start: self.start, length: self.length, borrow: PhantomData }
-    }
-
     /// Number of vectors in the slice.
     pub fn len(&self) -> usize {
         self.length

@@ -195,6 +195,59 @@ fn neither_order_nor_instruction_set_changes_a_bit() {
     }
 }
 
+/// Positions and velocities at the end of a drift in whose middle `change` was added to the velocities.
+fn drifted(scene: &Scene, level: Level, change: impl Fn(usize) -> Vec3) -> [Vec<Vec3>; 2] {
+    let plan = scene.plan();
+    let mut positions = scene.moved();
+    let mut velocities: Vec<Vec3> = positions.iter().zip(&scene.old).map(|(new, old)| (*new - *old) * RATE).collect();
+    solve(&plan, &scene.old, &mut positions, &mut velocities);
+    let half = 0.5 / RATE;
+    for (atom, (r, v)) in positions.iter_mut().zip(&mut velocities).enumerate() {
+        *v += change(atom);
+        *r += change(atom) * half;
+    }
+    let drift = Drift {
+        positions: &SharedVectors::new(&mut positions),
+        velocities: &SharedVectors::new(&mut velocities),
+        half,
+    };
+    for section in 0..plan.sections() {
+        // SAFETY: one thread, each section once
+        unsafe { plan.finish_drift(level, section, &drift) }.unwrap();
+    }
+    [positions, velocities]
+}
+
+#[test]
+fn changed_velocities_are_perpendicular_to_the_mean_bonds_of_the_drift() {
+    let scene = Scene::mixed();
+    let [end, before] = drifted(&scene, Level::Portable, |_| Vec3::ZERO);
+    let kick = |atom: usize| {
+        let mut stream = Stream::new(6, Purpose::Test, 0, atom as u32);
+        gauss(&mut stream) * (crate::units::BOLTZMANN * 300.0 / scene.masses[atom]).sqrt()
+    };
+    let [positions, velocities] = drifted(&scene, Level::Portable, kick);
+    assert!(scene.largest_error(&end) < 1.2 * TIGHT && scene.largest_error(&positions) < 1.2 * TIGHT);
+    let waters = scene.constraints.settles.iter().flat_map(|w| {
+        let [o, h1, h2] = w.atoms;
+        [[o, h1], [o, h2], [h1, h2]]
+    });
+    for atoms in waters.chain(scene.constraints.bonds.iter().map(|c| c.atoms)) {
+        let difference = |vectors: &[Vec3]| vectors[atoms[1] as usize] - vectors[atoms[0] as usize];
+        let mean = (difference(&scene.old) + difference(&end)) * 0.5;
+        // velocities of a few nm/ps follow from displacements that are rounded to 1e-15 nm, times the rate
+        assert!(mean.dot(difference(&before)).abs() < 1e-10);
+        assert!(mean.dot(difference(&velocities)).abs() < 1e-10);
+    }
+    let momentum = scene.momentum(&velocities) - scene.momentum(&before);
+    let given: Vec<Vec3> = (0..scene.masses.len()).map(kick).collect();
+    // tolerance for Σ m v over 5000 atoms, where each v is rounded to 1e-12 nm/ps
+    assert!((momentum - scene.momentum(&given)).norm() < 1e-7);
+    for level in Level::available() {
+        assert!(drifted(&scene, level, kick) == [positions.clone(), velocities.clone()], "{level:?}");
+    }
+}
+
 #[test]
 fn sections_cover_all_atoms_and_no_constraint_crosses_them() {
     let scene = Scene::mixed();

@@ -321,14 +321,14 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     }
 
     fn observe(&self, kinetic: Kinetic) -> Result<Observed> {
-        let Kinetic { before, after, along, constraint_virial, of_groups, constraint_work } = kinetic;
+        let Kinetic { before, after, along, constraint_virial, of_groups } = kinetic;
         let backend = self.backend();
         let (energies, virial) = (backend.evaluation().energies, backend.evaluation().virial);
         let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, backend.cell()?);
         let (work, free) = (backend.coupling()?, self.setup.degrees_of_freedom);
         let freedom = self.setup.temperature_groups.degrees_of_freedom();
         let restraint_work = work.restraint_work + backend.restraining().map_or(0.0, Restraining::work);
-        let works = work.thermostat_work - 0.5 * constraint_work + work.barostat_work + restraint_work;
+        let works = work.thermostat_work + work.barostat_work + restraint_work;
         Ok(Observed {
             energies,
             kinetic,

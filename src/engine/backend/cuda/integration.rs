@@ -3,10 +3,7 @@
 
 use super::Cuda;
 use super::device::{Device, Timing};
-use super::layout::{
-    self, Arguments, SUM_CONSTRAINT_VIRIAL, SUM_CONSTRAINT_WORK, SUM_KINETIC_AFTER, SUM_KINETIC_ALONG,
-    SUM_KINETIC_BEFORE,
-};
+use super::layout::{self, SUM_CONSTRAINT_VIRIAL, SUM_KINETIC_AFTER, SUM_KINETIC_ALONG, SUM_KINETIC_BEFORE};
 use super::replay::StepRequest;
 use super::steps;
 use super::sums::Sums;
@@ -18,7 +15,7 @@ use crate::vec3::{Mat3, Vec3};
 impl<D: Device> Cuda<D> {
     /// Integrates one leapfrog step. If `refreshment` is given, velocities are renewed in the middle of the step.
     pub(super) fn step(&mut self, asked: Leapfrog, refreshment: Option<layout::Refreshment>) -> Result<Kinetic> {
-        let Leapfrog { timestep, virial, kinetic, coupled, pending_work, refreshed } = asked;
+        let Leapfrog { timestep, virial, kinetic, coupled, pending_work, .. } = asked;
         self.list_lifetime.step_launched();
         self.step_requests.push(StepRequest::new(self.pending, asked, self.restraints.time(), refreshment));
         if self.pending.is_some() {
@@ -27,12 +24,10 @@ impl<D: Device> Cuda<D> {
         if let Some(refreshment) = refreshment {
             self.set_refreshment(refreshment)?;
         }
-        let renews = u32::from(refreshment.is_some());
-        let refreshed = renews == 1 || (refreshed && self.is_constrained());
+        let renews = refreshment.is_some();
         // a velocity refreshment without other couplings needs no sums
-        let sums = virial || kinetic || pending_work || (coupled && renews == 0);
-        let (device, a, rule) =
-            (&self.device, &Arguments { renews, refreshed: refreshed.into(), ..self.arguments }, self.rule);
+        let sums = virial || kinetic || pending_work || (coupled && !renews);
+        let (device, a, rule) = (&self.device, &self.arguments, self.rule);
         let pending = self.pending.take();
         // sums require packing, because the packing kernel also clears the sums
         let packs = !self.packed || sums || pending == Some(true);
@@ -44,17 +39,13 @@ impl<D: Device> Cuda<D> {
                 }
                 steps::forces(device, a, rule, virial)?;
             }
-            steps::advance(device, a, timestep, sums, refreshed)
+            steps::advance(device, a, timestep, sums, renews)
         };
         if kinetic {
             step(device)?;
         } else {
             let forces = pending.map_or(0, |virial| 1 + u64::from(virial));
-            let kind = forces
-                | u64::from(sums) << 2
-                | u64::from(refreshed) << 3
-                | u64::from(renews) << 4
-                | u64::from(packs) << 5;
+            let kind = forces | u64::from(sums) << 2 | u64::from(renews) << 3 | u64::from(packs) << 4;
             let key = [self.epoch, timestep.to_bits(), kind];
             if timed { device.timed(Timing::Step, step) } else { device.run_captured(key, step) }?;
         }
@@ -75,7 +66,6 @@ impl<D: Device> Cuda<D> {
             along: if virial { sums.vector(SUM_KINETIC_ALONG) } else { Vec3::ZERO },
             constraint_virial: if virial { sums.tensor(SUM_CONSTRAINT_VIRIAL) } else { Mat3::ZERO },
             of_groups: PerGroup::new(),
-            constraint_work: sums.at(SUM_CONSTRAINT_WORK),
         };
         self.check_motion(kinetic.before + kinetic.after)?;
         Ok(kinetic)

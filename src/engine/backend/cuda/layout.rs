@@ -170,10 +170,8 @@ pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 /// Torque Σ r×F of position restraints, kJ/mol, from which the antisymmetric part of their virial is computed.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
-/// work of the constraint forces in one step, kJ/mol; used if a thermostat renews velocities
-pub(super) const SUM_CONSTRAINT_WORK: u32 = SUM_RESTRAINT_TORQUE + 3;
 /// power of the change ΔF of the forces by a volume move, Σ v·ΔF, kJ/mol/ps
-pub(super) const SUM_POWER_OF_CHANGE: u32 = SUM_CONSTRAINT_WORK + 1;
+pub(super) const SUM_POWER_OF_CHANGE: u32 = SUM_RESTRAINT_TORQUE + 3;
 /// Number of sums that the device computes.
 pub(super) const SUMS: u32 = SUM_POWER_OF_CHANGE + 1;
 
@@ -388,14 +386,10 @@ shared! {
         slice_capacity: u32,
         coupled_count: u32,
         site_clusters: u32,
-        /// 1 if a thermostat renews velocities in the middle of the step, otherwise 0
-        renews: u32,
         /// 1 if displacements limit the lifetime of the lists, otherwise 0
         check_displacements: u32,
         /// 1 if the integration kernel also packs the new positions, otherwise 0
         packs_ahead: u32,
-        /// 1 if the work of constraint forces is added to the work of refreshments, otherwise 0
-        refreshed: u32,
     }
 }
 
@@ -421,7 +415,7 @@ pub(super) fn declarations() -> String {
     constants!("u32": SUM_CENTRE_BEFORE SUM_CENTRE_AFTER SUM_CENTRE_CROSS);
     constants!("u32": SUM_INTERNAL_VIRIAL SUM_POWER SUM_KINETIC_CROSS SUM_VIRIAL SUM_CONSTRAINT_VIRIAL SUM_MOMENTUM SUMS);
     constants!("u32": KIND_POSITION SUM_RESTRAINT_TORQUE REFERENCES_WITH_CENTER REFERENCES_WITH_CELL);
-    constants!("u32": SUM_CONSTRAINT_WORK SUM_POWER_OF_CHANGE PURPOSE_NOISE);
+    constants!("u32": SUM_POWER_OF_CHANGE PURPOSE_NOISE);
     constants!("u32": STOPPED_BY_FAULT STOPPED_BY_SPEED STOPPED_BY_PRESSURE STOPPED_BY_CELL);
     constants!("u32": GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4);
     constants!("u32": SITE_AVERAGE SITE_FIXED_DISTANCE2 SITE_FIXED_DISTANCE3 SITE_FIXED_ANGLE3 SITE_OUT_OF_PLANE);

@@ -6,7 +6,7 @@
 
 use super::Cuda;
 use super::device::Device;
-use super::layout::{self, Arguments, GROUP_FREE};
+use super::layout::{self, Arguments};
 use super::steps;
 use crate::ensemble::refreshment::{Refreshment, Renewal};
 use crate::error::{Error, Problem, Result};
@@ -58,11 +58,5 @@ impl<D: Device> Cuda<D> {
         self.set_refreshment(refreshment)?;
         self.packed = false;
         steps::refresh(&self.device, &self.arguments, timestep)
-    }
-
-    /// Returns whether the system has constraints.
-    pub(super) fn is_constrained(&self) -> bool {
-        let groups = self.arguments.update_group_counts.iter().skip(GROUP_FREE as usize + 1).any(|&count| count > 0);
-        groups || self.arguments.coupled_count > 0
     }
 }

@@ -77,10 +77,9 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
 }
 
 /// Integrates a step. If `sums` is true, kinetic energies and the constraint virial are added to the sums, which
-/// [`pack`] has cleared. If `refreshed` is true, the work of constraint forces is accumulated. Velocities are refreshed
-/// if `a.renews` is set.
-pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool, refreshed: bool) -> Result<()> {
-    let [groups_kernel, coupled_kernel] = match (sums, refreshed) {
+/// [`pack`] has cleared. If `renews` is true, a thermostat refreshes velocities in the middle of the step.
+pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool, renews: bool) -> Result<()> {
+    let [groups_kernel, coupled_kernel] = match (sums, renews) {
         (false, false) => [Kernel::Advance, Kernel::AdvanceCoupled],
         (true, false) => [Kernel::AdvanceSums, Kernel::AdvanceCoupledSums],
         (false, true) => [Kernel::AdvanceRefreshed, Kernel::AdvanceCoupledRefreshed],

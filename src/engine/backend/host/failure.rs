@@ -30,7 +30,7 @@ impl<F: ForceField> Host<F> {
     /// this process only, the step is undone, and the other processes learn of the failure at the next check that all
     /// processes share.
     pub(super) fn moved(&mut self, virial: Result<Mat3>) -> Result<Mat3> {
-        let [before, after, ..] = self.step_sums();
+        let [before, after, _] = self.kinetic_energies();
         let moved = virial.and_then(|virial| self.check_motion(before + after).map(|()| virial));
         match moved {
             Err(failure) if self.field.home().is_some() => {

@@ -12,9 +12,6 @@ use std::sync::Arc;
 impl<F: ForceField> Host<F> {
     /// Replaces the home atoms by the atoms of `system`.
     pub(in crate::backend) fn adopt(&mut self, system: &System) -> Result<()> {
-        // a process without constraints also takes part in the sum of the constraint work if another process has
-        // constraints
-        self.is_constrained = self.field.largest(system.constraints.count() as f64) > 0.0;
         self.atoms = Atoms::new(system)?;
         self.step_results.clear();
         self.step_results.resize(self.atoms.constraints.sections(), StepResult::NONE);

@@ -1,9 +1,8 @@
 //! Velocity changes by thermostats, and the work of these changes.
 
 use super::{ATOMS, ForceField, Host};
-use crate::backend::leapfrog::Section;
 use crate::backend::refresh::Refresh;
-use crate::constraint::{Motion, SharedVectors};
+use crate::constraint::{Drift, SharedVectors};
 use crate::ensemble::groups::PerGroup;
 use crate::ensemble::nose_hoover::NoseHoover;
 use crate::ensemble::refreshment::Refreshment;
@@ -93,9 +92,8 @@ impl<F: ForceField> Host<F> {
         sums
     }
 
-    /// Adds the rest of the work of a velocity rescaling, after the step that followed the rescaling. If velocities
-    /// are `refreshed` in this stage, the work of the constraint forces has been added already.
-    pub(super) fn finish_thermostat_work(&mut self, refreshed: bool) {
+    /// Adds the rest of the work of a velocity rescaling, after the step that followed the rescaling.
+    pub(super) fn finish_thermostat_work(&mut self) {
         if self.coupling.pending_rescaling.is_empty() {
             return;
         }
@@ -107,7 +105,7 @@ impl<F: ForceField> Host<F> {
         let works = self.sum_by_group(&mut parts, |atom| {
             let v = scaled[atom];
             let by_forces = v.dot(forces[atom]) * timestep;
-            let by_constraints = if refreshed { 0.0 } else { masses[atom] * v.dot(velocities[atom] - v) - by_forces };
+            let by_constraints = masses[atom] * v.dot(velocities[atom] - v) - by_forces;
             [by_forces, by_constraints]
         });
         self.rescaling.parts = parts;
@@ -119,23 +117,21 @@ impl<F: ForceField> Host<F> {
     /// Partially renews velocities in the middle of the last step.
     pub(super) fn refresh(&mut self, refreshment: &Refreshment) -> Result<()> {
         let start = Instant::now();
-        let velocities = SharedVectors::new(&mut self.velocities);
-        let motion = &Motion {
-            old: &self.old,
-            positions: SharedVectors::new(&mut self.positions),
-            // the constraints of a refreshment correct positions and velocities of the second half of the step only
-            velocities: Some((velocities, 2.0 / self.timestep)),
+        let (positions, velocities) =
+            (&SharedVectors::new(&mut self.positions), &SharedVectors::new(&mut self.velocities));
+        let refresh = Refresh {
+            plan: &self.atoms.constraints,
+            drift: Drift { positions, velocities, half: 0.5 * self.timestep },
+            masses: &self.atoms.masses,
+            inverse_masses: &self.atoms.inverse_masses,
+            groups: &self.atoms.groups,
+            temperature_groups: self.temperature_groups.as_deref(),
+            refreshment,
+            home: self.field.home(),
         };
-        let (velocities, _) = motion.velocities.as_ref().expect("given above");
-        let (plan, forces, level, timestep) =
-            (&self.atoms.constraints, self.evaluation.acting(), self.level, self.timestep);
-        let (masses, inverse_masses, groups) = (&self.atoms.masses, &self.atoms.inverse_masses, &self.atoms.groups);
-        let temperature_groups = self.temperature_groups.as_deref();
-        let refresh = Refresh { motion, groups, temperature_groups, refreshment, home: self.field.home() };
+        let level = self.level;
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
-            let section =
-                Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work: false };
-            match refresh.apply(level, &section) {
+            match refresh.apply(level, section) {
                 Ok(renewed) => result.renewed = renewed,
                 Err(failure) => result.constraint_virial = Err(failure),
             }
@@ -149,18 +145,6 @@ impl<F: ForceField> Host<F> {
         self.book_lead();
         self.phases.update += start.elapsed().as_secs_f64();
         Ok(())
-    }
-
-    /// Computes the work (kJ/mol) of the constraint forces of a step, adds it to the work of the thermostat and
-    /// returns it. `change` is the change of the kinetic energy in the step, `by_forces` the work of all other
-    /// forces.
-    pub(super) fn book_constraint_work(&mut self, change: f64, by_forces: f64) -> f64 {
-        if !self.is_constrained {
-            return 0.0;
-        }
-        let work = change - by_forces;
-        self.coupling.thermostat_work += work;
-        work
     }
 
     /// Adds the work of a velocity refreshment. `renewed` is the kinetic energy after the refreshment, kJ/mol.

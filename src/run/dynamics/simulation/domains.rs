@@ -79,8 +79,7 @@ fn nose_hoover_chains() {
     compare(&dynamics(ThermostatKind::NoseHoover, None));
 }
 
-/// Tests that thermostats draw the same random velocities on several ranks as on one rank. The conserved energy
-/// includes the work of the constraint forces between refreshments.
+/// Tests that thermostats draw the same random velocities on several ranks as on one rank.
 #[test]
 fn random_velocities_are_those_of_one_rank() {
     for kind in [ThermostatKind::Langevin, ThermostatKind::Andersen] {

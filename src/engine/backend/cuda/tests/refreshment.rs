@@ -82,22 +82,6 @@ fn velocities_are_renewed_as_on_the_host() {
     compare(&Sample::load("peptide-charged").all_bonds());
 }
 
-#[test]
-fn work_of_constraints_is_reported_as_by_the_host() {
-    for sample in [Sample::load("peptide-charged").rigid(), Sample::load("peptide-vacuum").all_bonds()] {
-        let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
-        for backend in [&mut cuda as &mut dyn Backend, &mut host] {
-            backend.forces(Workload::default()).unwrap();
-            backend.integrate(leapfrog(), Some(&refreshed(0))).unwrap();
-            backend.forces(EVERYTHING).unwrap();
-        }
-        let asked = Leapfrog { refreshed: true, ..advance(true) };
-        let [ours, theirs] = [cuda.integrate(asked, None).unwrap(), host.integrate(asked, None).unwrap()];
-        let off = ours.constraint_work - theirs.constraint_work;
-        assert!(off.abs() < WORK * theirs.after && theirs.constraint_work.abs() > 10.0 * WORK * theirs.after);
-    }
-}
-
 /// Makes steps, with output if `look` is true. Every third step is made without a refreshment.
 fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) {
     for step in range {
