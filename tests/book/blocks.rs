@@ -11,34 +11,11 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use crate::{md, pages};
+use crate::fences::{Block, blocks, blocks_of_all_pages};
+use crate::md;
 
 /// Input that completes fragments: a peptide in water, in a periodic cell.
 const BASE: &str = "ala2-water/input.toml";
-
-/// A block of TOML: the page, the number of its first line, and its text.
-struct Block {
-    page: PathBuf,
-    line: usize,
-    text: String,
-}
-
-/// Returns the blocks of TOML of a page.
-fn blocks(page: &Path, text: &str) -> Vec<Block> {
-    let (mut found, mut open): (Vec<Block>, bool) = (vec![], false);
-    for (index, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            open = !open && line.trim() == "```toml";
-            if open {
-                found.push(Block { page: page.to_owned(), line: index + 2, text: String::new() });
-            }
-        } else if let Some(block) = found.last_mut().filter(|_| open) {
-            block.text += line;
-            block.text.push('\n');
-        }
-    }
-    found
-}
 
 /// Whether the block is a list of observables for `md analyze`.
 fn is_analysis(block: &Table) -> bool {
@@ -93,7 +70,7 @@ fn completed(block: Table) -> Table {
 
 /// Checks a block with the program. Returns the message of the program if the block is refused.
 fn fault(block: &Block) -> Option<String> {
-    let at = format!("{}:{}", block.page.display(), block.line);
+    let at = block.place();
     let table: Table = match block.text.parse() {
         Ok(table) => table,
         Err(error) => return Some(format!("{at}: {error}")),
@@ -110,10 +87,7 @@ fn fault(block: &Block) -> Option<String> {
 
 #[test]
 fn every_input_in_the_guide_is_accepted() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let pages: Vec<PathBuf> = pages().into_iter().chain([readme]).collect();
-    let blocks: Vec<Block> =
-        pages.iter().flat_map(|page| blocks(page, &std::fs::read_to_string(page).unwrap())).collect();
+    let blocks = blocks_of_all_pages(&["toml"]);
     assert!(blocks.len() >= 20, "{} blocks", blocks.len());
     let faults: Vec<String> = blocks.iter().filter_map(fault).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
@@ -122,7 +96,7 @@ fn every_input_in_the_guide_is_accepted() {
 #[test]
 fn a_wrong_input_is_found() {
     let text = "a\n```toml\n[forces]\ncutof = \"0.9 nm\"\n```\n```text\nb\n```\n```toml\n[[observable]]\n```\n";
-    let found = blocks(Path::new("page.md"), text);
+    let found = blocks(Path::new("page.md"), text, &["toml"]);
     let lines: Vec<usize> = found.iter().map(|block| block.line).collect();
     assert_eq!(lines, [3, 10]);
     let message = fault(&found[0]).unwrap();

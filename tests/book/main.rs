@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
 
 mod blocks;
+mod commands;
+mod fences;
 mod files;
-mod first_run;
+#[path = "../helix/mod.rs"]
+mod helix;
 mod links;
 mod messages;
 mod methods;
@@ -40,8 +43,13 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(docs().join(name)).unwrap()
 }
 
+/// The program `md`, which runs in a folder.
 fn md(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("md").unwrap();
+    isolated(Command::cargo_bin("md").unwrap(), folder)
+}
+
+/// Returns the command with a folder to run in, and without variables that change what `md` does and prints.
+fn isolated(mut command: Command, folder: &Path) -> Command {
     command.current_dir(folder).env_remove("MD_SIMD").env("NO_COLOR", "1").env("CUDA_VISIBLE_DEVICES", "");
     command
 }
