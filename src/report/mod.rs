@@ -15,6 +15,7 @@ mod number;
 mod page;
 mod picture;
 mod production;
+mod slope;
 mod structure;
 mod verdicts;
 

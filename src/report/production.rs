@@ -2,7 +2,7 @@
 //! of the columns over this stage.
 
 use super::folder::RunFolder;
-use crate::analysis::{EnergyTable, Equilibrated, inefficiency};
+use crate::analysis::{EnergyTable, Equilibrated};
 use crate::observe::energies::EnergyRecord;
 use crate::run::{Dynamics, ENERGIES, Plan, StageKind};
 
@@ -87,50 +87,4 @@ fn averages(table: &EnergyTable) -> Vec<ColumnAverage> {
         })
     };
     table.quantities().iter().enumerate().filter_map(column).collect()
-}
-
-/// Slope of a column of the energy table over time, with its standard error.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Slope {
-    /// slope, in the unit of the column per ps
-    pub(super) value: f64,
-    /// standard error of the slope, from the deviations of the values from the straight line and the statistical
-    /// inefficiency of these deviations
-    pub(super) error: f64,
-}
-
-impl Slope {
-    /// Fits a straight line to `values` at `times` (ps) by least squares; `None` with fewer than three values.
-    pub(super) fn of(times: &[f64], values: &[f64]) -> Option<Self> {
-        let count = values.len() as f64;
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
-        let (time, center) = (mean(times), mean(values));
-        let squares: f64 = times.iter().map(|t| (t - time).powi(2)).sum();
-        if values.len() < 3 || squares == 0.0 {
-            return None;
-        }
-        let products: f64 = times.iter().zip(values).map(|(t, value)| (t - time) * (value - center)).sum();
-        let value = products / squares;
-        let rest: Vec<f64> = times.iter().zip(values).map(|(t, v)| v - center - value * (t - time)).collect();
-        let variance = rest.iter().map(|rest| rest * rest).sum::<f64>() / (count - 2.0);
-        Some(Slope { value, error: (variance * inefficiency(&rest) / squares).sqrt() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Tests a line of n values at times t with alternating deviations ±1. The statistical inefficiency of these
-    /// deviations is 1, and the error of the slope is √(n/(n−2)/Σ(t−t̄)²) with the mean time t̄.
-    #[test]
-    fn slope_of_a_line_with_noise() {
-        let times: Vec<f64> = (0..100).map(f64::from).collect();
-        let values: Vec<f64> = times.iter().map(|t| 3.0 + 0.5 * t + if *t % 2.0 == 0.0 { 1.0 } else { -1.0 }).collect();
-        let found = Slope::of(&times, &values).expect("a slope");
-        let squares = 100.0 * (100.0f64.powi(2) - 1.0) / 12.0;
-        assert!((found.value - 0.5).abs() < 1e-3, "{found:?}");
-        assert!((found.error / (100.0 / 98.0 / squares).sqrt() - 1.0).abs() < 1e-3, "{found:?}");
-        assert_eq!(Slope::of(&[0.0, 1.0], &[0.0, 1.0]), None);
-    }
 }

@@ -3,7 +3,8 @@
 use super::Verdict;
 use crate::report::folder::RunFolder;
 use crate::report::number::with_error;
-use crate::report::production::{Production, Slope};
+use crate::report::production::Production;
+use crate::report::slope::Slope;
 use crate::units::BOLTZMANN;
 
 /// Maximum drift of the conserved energy, in kT per ns and degree of freedom. GROMACS with its usual settings drifts by

@@ -15,6 +15,8 @@ mod svg;
 
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use super::with_ending;
 use crate::analysis::findings::Plot;
 use crate::error::{Error, Result};
@@ -25,14 +27,8 @@ pub(super) const ENDINGS: [&str; 3] = [".svg", ".png", ".dark.png"];
 /// Writes the files of pictures, each with its suffix after the stem, and adds their paths to `written` before they
 /// are created.
 pub(super) fn write(stem: &Path, plots: &[Plot], written: &mut Vec<PathBuf>) -> Result<()> {
-    let font = font::Font::new();
-    for plot in plots {
-        let scene = draw::scene(plot, draw::Size::Slide, &font);
-        let contents = [
-            svg::text(&scene)?.into_bytes(),
-            png::bytes(&scene, colour::Theme::Light, &font)?,
-            png::bytes(&scene, colour::Theme::Dark, &font)?,
-        ];
+    let drawn: Vec<[Vec<u8>; 3]> = plots.par_iter().map(files).collect::<Result<_>>()?;
+    for (plot, contents) in plots.iter().zip(drawn) {
         for (ending, content) in ENDINGS.into_iter().zip(contents) {
             let path = with_ending(stem, &format!("{}{ending}", suffix(plot)));
             written.push(path.clone());
@@ -40,6 +36,17 @@ pub(super) fn write(stem: &Path, plots: &[Plot], written: &mut Vec<PathBuf>) -> 
         }
     }
     Ok(())
+}
+
+/// Returns the contents of the files of a picture, in the order of [`ENDINGS`].
+fn files(plot: &Plot) -> Result<[Vec<u8>; 3]> {
+    let font = font::Font::new();
+    let scene = draw::scene(plot, draw::Size::Slide, &font);
+    let (light, dark) = rayon::join(
+        || png::bytes(&scene, colour::Theme::Light, &font),
+        || png::bytes(&scene, colour::Theme::Dark, &font),
+    );
+    Ok([svg::text(&scene)?.into_bytes(), light?, dark?])
 }
 
 /// Returns a picture as an SVG element for an HTML page that has the style sheet [`svg_rules`]. The element is smaller

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use png::{BitDepth, ColorType, Encoder};
+use png::{BitDepth, ColorType, Compression, Encoder};
 use tiny_skia::{
     Color, FillRule, FilterQuality, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, PixmapPaint, Rect, Stroke,
     StrokeDash, Transform,
@@ -32,7 +32,16 @@ pub(super) fn bytes(scene: &Scene, theme: Theme, font: &Font) -> Result<Vec<u8>>
             Painter { pixels: &mut pixels, mask, theme, font }.draw(mark)?;
         }
     }
-    pixels.encode_png().map_err(failed)
+    // every pixel is opaque, because the paper is
+    let opaque: Vec<u8> = pixels.data().chunks_exact(4).flat_map(|pixel| &pixel[..3]).copied().collect();
+    let mut out = vec![];
+    let mut encoder = Encoder::new(&mut out, width, height);
+    encoder.set_color(ColorType::Rgb);
+    encoder.set_depth(BitDepth::Eight);
+    // large areas of one colour need no better compression, which would take longer than to draw the picture
+    encoder.set_compression(Compression::Fast);
+    write(encoder, &opaque)?;
+    Ok(out)
 }
 
 /// Returns the bytes of a PNG file with one pixel for each cell.
@@ -46,10 +55,14 @@ pub(super) fn cells(cells: &Cells) -> Result<Vec<u8>> {
     palette.resize(256, [0; 3]);
     encoder.set_palette(palette.as_flattened().to_vec());
     encoder.set_trns((0..=EMPTY).map(|index| if index == EMPTY { 0 } else { 255 }).collect::<Vec<u8>>());
-    let mut writer = encoder.write_header().map_err(failed)?;
-    writer.write_image_data(&cells.indices).map_err(failed)?;
-    writer.finish().map_err(failed)?;
+    write(encoder, &cells.indices)?;
     Ok(out)
+}
+
+fn write(encoder: Encoder<'_, &mut Vec<u8>>, data: &[u8]) -> Result<()> {
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(data).map_err(failed)?;
+    writer.finish().map_err(failed)
 }
 
 fn failed(error: impl Display) -> Error {
