@@ -1,6 +1,6 @@
 //! Mean, error and range of a series of values.
 
-use super::findings::Number;
+use super::findings::{Layer, Number};
 use crate::observe::statistics::Statistics;
 
 /// Returns the standard error of the mean of independent values; `None` if there are fewer than two.
@@ -50,6 +50,19 @@ impl Summary {
     /// Returns the mean, with its error, as a single number of a result.
     pub fn number(&self, name: &'static str, unit: &'static str) -> Number {
         Number { name, value: self.mean, error: self.error, unit }
+    }
+
+    /// Returns the layers of a picture of the summarised `values`: the series and, if its error is known, its mean.
+    pub fn layers(&self, times: &[f64], values: &[f64]) -> Vec<Layer> {
+        [Layer::line("", times, values)].into_iter().chain(self.layer(times)).collect()
+    }
+
+    /// Returns the mean as a layer of a picture; `None` if its error is not known.
+    pub fn layer(&self, times: &[f64]) -> Option<Layer> {
+        match (times, self.error) {
+            (&[first, .., last], Some(error)) => Some(Layer::Mean { x: [first, last], value: self.mean, error }),
+            _ => None,
+        }
     }
 
     /// Returns the summary as lines of text for the user.

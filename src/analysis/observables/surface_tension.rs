@@ -48,6 +48,8 @@ impl TableOptions for SurfaceTensionOptions {
         let means: Vec<f64> =
             values.iter().enumerate().map(|(k, value)| (sum += value, sum / (k + 1) as f64).1).collect();
         let (summary, rows, times) = (Summary::of(&values), values.len(), table.passed().times);
+        let lines = [Layer::line("each row", &times, &values), Layer::line("mean until then", &times, &means)];
+        let layers = lines.into_iter().chain(summary.layer(&times)).collect();
         Ok(Findings {
             numbers: vec![summary.number("surface_tension", "mN/m")],
             summary: summary.lines("mN/m"),
@@ -55,8 +57,8 @@ impl TableOptions for SurfaceTensionOptions {
                 suffix: "",
                 title: "Surface tension".to_owned(),
                 x: Axis::new("time / ps"),
-                y: Axis::new("γ / mN/m"),
-                layers: vec![Layer::line("each row", &times, &values), Layer::line("mean until then", &times, &means)],
+                y: Axis::new("γ / mN m⁻¹"),
+                layers,
             }],
             arrays: vec![
                 Array::new("surface_tension", [(TIME, rows)], values, "mN m-1"),
