@@ -86,7 +86,7 @@ fn plot(table: &EnergyTable, averages: &[Equilibrated], suffix: &'static str, ti
     let index = table.quantities().iter().position(|(quantity, _)| quantity == name)?;
     let (unit, times, average) = (&table.quantities()[index].1, table.passed().times, &averages[index]);
     let mut layers = vec![Layer::line("", &times, &table.values(index))];
-    if let (&[first, .., last], true) = (&times[average.start..], average.error.is_finite()) {
+    if let (&[first, .., last], true) = (&times[average.start..], average.error > 0.0) {
         layers.push(Layer::Mean { x: [first, last], value: average.mean, error: average.error });
     }
     Some(Plot {

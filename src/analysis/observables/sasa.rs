@@ -184,7 +184,7 @@ impl Observable for SurfaceArea {
             },
             Plot {
                 suffix: "residues",
-                title: format!("Mean area of each residue: {}", self.of),
+                title: format!("Mean accessible area of residues: {}", self.of),
                 x: Axis::new("residue (from 0)").of_whole_numbers(),
                 y: Axis::new("area / nm²"),
                 layers: vec![Layer::Bars { label: String::new(), x: numbers, y: means.clone() }],

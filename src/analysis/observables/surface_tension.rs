@@ -1,7 +1,7 @@
 //! Surface tension from the pressures along x, y and z.
 
 use super::TableOptions;
-use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
+use crate::analysis::findings::{Array, Axis, Findings, Plot, TIME};
 use crate::analysis::statistics::Summary;
 use crate::analysis::table::EnergyTable;
 use crate::ensemble::barostat::surface_tension;
@@ -48,8 +48,6 @@ impl TableOptions for SurfaceTensionOptions {
         let means: Vec<f64> =
             values.iter().enumerate().map(|(k, value)| (sum += value, sum / (k + 1) as f64).1).collect();
         let (summary, rows, times) = (Summary::of(&values), values.len(), table.passed().times);
-        let lines = [Layer::line("each row", &times, &values), Layer::line("mean until then", &times, &means)];
-        let layers = lines.into_iter().chain(summary.layer(&times)).collect();
         Ok(Findings {
             numbers: vec![summary.number("surface_tension", "mN/m")],
             summary: summary.lines("mN/m"),
@@ -58,7 +56,7 @@ impl TableOptions for SurfaceTensionOptions {
                 title: "Surface tension".to_owned(),
                 x: Axis::new("time / ps"),
                 y: Axis::new("γ / mN m⁻¹"),
-                layers,
+                layers: summary.layers(&times, &values),
             }],
             arrays: vec![
                 Array::new("surface_tension", [(TIME, rows)], values, "mN m-1"),
