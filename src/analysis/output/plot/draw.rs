@@ -33,17 +33,9 @@ impl Size {
         }
     }
 
-    /// Returns the largest number of ticks along the horizontal axis.
-    fn horizontal_ticks(self, area: [f32; 2]) -> usize {
+    /// Returns the largest number of ticks along an axis or a colour bar of a data area.
+    fn most_ticks(self, area: [f32; 2]) -> usize {
         if self == Size::Slide && area == self.area() { 8 } else { 6 }
-    }
-
-    /// Returns the largest number of ticks along the vertical axis and along a colour bar.
-    fn vertical_ticks(self) -> usize {
-        match self {
-            Size::Slide => 8,
-            Size::Column => 6,
-        }
     }
 }
 
@@ -81,11 +73,10 @@ pub(super) fn scene(plot: &Plot, format: Size, font: &Font) -> Scene {
         Axis { label, .. } if label.contains("degree") || label.contains('°') => Numbers::Angles,
         _ => Numbers::Real,
     };
-    let (x_label, x_ticks) =
-        labelled(&plot.x, ranges[0], |range| ticks(range, format.horizontal_ticks(size), numbers(&plot.x)));
-    let (y_label, y_ticks) =
-        labelled(&plot.y, ranges[1], |range| ticks(range, format.vertical_ticks(), numbers(&plot.y)));
-    let side = Side::new(&layers, format.vertical_ticks());
+    let most_ticks = format.most_ticks(size);
+    let (x_label, x_ticks) = labelled(&plot.x, ranges[0], |range| ticks(range, most_ticks, numbers(&plot.x)));
+    let (y_label, y_ticks) = labelled(&plot.y, ranges[1], |range| ticks(range, most_ticks, numbers(&plot.y)));
+    let side = Side::new(&layers, most_ticks);
     let entries = entries(&layers);
     let rows = rows(&entries, size[0], font);
 
