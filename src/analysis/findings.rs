@@ -190,6 +190,15 @@ pub enum Layer {
         /// heights
         y: Vec<f64>,
     },
+    /// mean of a series, as a horizontal line with a band of ±error
+    Mean {
+        /// ends of the line
+        x: [f64; 2],
+        /// mean
+        value: f64,
+        /// standard error of the mean
+        error: f64,
+    },
     /// values on a grid, shown by colour
     Map {
         /// meaning of the colour, with its unit

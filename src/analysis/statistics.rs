@@ -1,6 +1,6 @@
 //! Mean, error and range of a series of values.
 
-use super::findings::Number;
+use super::findings::{Layer, Number};
 use crate::observe::statistics::Statistics;
 
 /// Returns the standard error of the mean of independent values; `None` if there are fewer than two.
@@ -52,6 +52,16 @@ impl Summary {
         Number { name, value: self.mean, error: self.error, unit }
     }
 
+    /// Returns the layers of a picture of the summarised `values`: the series and, if its error is known, its mean.
+    pub fn layers(&self, times: &[f64], values: &[f64]) -> Vec<Layer> {
+        let mut layers = vec![Layer::line("", times, values)];
+        // the line of the mean would hide a series that is constant
+        if let (&[first, .., last], Some(error), true) = (times, self.error, self.range[0] < self.range[1]) {
+            layers.push(Layer::Mean { x: [first, last], value: self.mean, error });
+        }
+        layers
+    }
+
     /// Returns the summary as lines of text for the user.
     pub fn lines(&self, unit: &str) -> Vec<String> {
         let Summary { mean, deviation, error, range: [least, largest] } = self;
@@ -66,6 +76,16 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pictures_show_means_of_series_that_fluctuate() {
+        let times: Vec<f64> = (0..1000).map(f64::from).collect();
+        let values: Vec<f64> = times.iter().map(|time| (time * 1.7).sin()).collect();
+        let is_mean = |layer: &Layer| matches!(layer, Layer::Mean { x: [0.0, 999.0], .. });
+        assert!(Summary::of(&values).layers(&times, &values).iter().any(is_mean));
+        assert_eq!(Summary::of(&[2.0; 1000]).layers(&times, &[2.0; 1000]).len(), 1);
+        assert_eq!(Summary::of(&[1.0, 2.0]).layers(&[0.0, 1.0], &[1.0, 2.0]).len(), 1);
+    }
 
     #[test]
     fn torsions_have_a_mean_across_the_end_of_their_range() {

@@ -170,13 +170,14 @@ impl Contacts {
     fn picture(&self, map: &[f32]) -> Plot {
         let count = self.residues.len();
         let is_row = self.numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
-        let (first, label) = if is_row { (self.numbers[0], "residue") } else { (1, "selected residue, from 1") };
+        let (first, label) =
+            if is_row { (self.numbers[0], "residue number") } else { (1, "selected residue (from 1)") };
         let ends = [f64::from(first) - 0.5, f64::from(first) + count as f64 - 0.5];
         Plot {
             suffix: "map",
             title: format!("Contacts within {} nm: {}", self.cutoff, self.group.text),
-            x: Axis::new(label),
-            y: Axis::new(label),
+            x: Axis::new(label).of_whole_numbers(),
+            y: Axis::new(label).of_whole_numbers(),
             layers: vec![Layer::Map {
                 label: "fraction of frames".into(),
                 x: ends,

@@ -96,6 +96,17 @@ struct Profile {
     frames: usize,
 }
 
+impl Profile {
+    /// Returns the name of the quantity as the first word of a title.
+    fn title(&self) -> &'static str {
+        match self.name {
+            "mass" => "Mass",
+            "charge" => "Charge",
+            _ => "Number",
+        }
+    }
+}
+
 impl Observable for Profile {
     /// densities of the slabs, and the distance (nm) between opposite faces of the cell
     type Sample = (Vec<f64>, f64);
@@ -149,8 +160,8 @@ impl Observable for Profile {
             summary: vec![format!("mean         {mean:.4} {words} over {length:.4} nm")],
             plots: vec![Plot {
                 suffix: "",
-                title: format!("Density of {}: {}", self.name, self.group.text),
-                x: Axis::new(format!("{} / nm", ["x", "y", "z"][self.axis])),
+                title: format!("{} density: {}", self.title(), self.group.text),
+                x: Axis::between(format!("{} / nm", ["x", "y", "z"][self.axis]), [start, start + length]),
                 y: Axis::new(format!("density / {words}")),
                 layers: vec![Layer::line("", &positions, &densities)],
             }],

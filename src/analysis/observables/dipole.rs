@@ -132,7 +132,7 @@ impl Observable for Dipole {
                 title: format!("Dipole moment: {}", self.charges.group.text),
                 x: Axis::new("time / ps"),
                 y: Axis::new("dipole moment / debye"),
-                layers: vec![Layer::line("", &passed.times, &magnitudes)],
+                layers: summary.layers(&passed.times, &magnitudes),
             }],
             arrays: vec![
                 Array::new("magnitude", [(TIME, count)], magnitudes, "debye"),

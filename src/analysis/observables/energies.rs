@@ -41,8 +41,8 @@ impl TableOptions for EnergiesOptions {
         let text =
             |part: fn(&(String, String)) -> &String| quantities.iter().map(part).cloned().collect::<Vec<String>>();
         let plots = [
-            plot(table, "", "potential", "Potential energy"),
-            plot(table, "temperature", "temperature", "Temperature"),
+            plot(table, &averages, "", "Potential energy", "potential"),
+            plot(table, &averages, "temperature", "Temperature", "temperature"),
         ];
         Ok(Findings {
             numbers: [("potential", "kJ/mol"), ("temperature", "K")]
@@ -82,14 +82,18 @@ impl EnergiesOptions {
 }
 
 /// Returns a picture of a quantity over time; `None` if the table does not have the quantity.
-fn plot(table: &EnergyTable, suffix: &'static str, name: &str, title: &str) -> Option<Plot> {
-    let values = table.named(name)?;
-    let unit = &table.quantities().iter().find(|(quantity, _)| quantity == name)?.1;
+fn plot(table: &EnergyTable, averages: &[Equilibrated], suffix: &'static str, title: &str, name: &str) -> Option<Plot> {
+    let index = table.quantities().iter().position(|(quantity, _)| quantity == name)?;
+    let (unit, times, average) = (&table.quantities()[index].1, table.passed().times, &averages[index]);
+    let mut layers = vec![Layer::line("", &times, &table.values(index))];
+    if let (&[first, .., last], true) = (&times[average.start..], average.error > 0.0) {
+        layers.push(Layer::Mean { x: [first, last], value: average.mean, error: average.error });
+    }
     Some(Plot {
         suffix,
         title: title.to_owned(),
         x: Axis::new("time / ps"),
-        y: Axis::new(format!("{} / {unit}", name.replace('_', " "))),
-        layers: vec![Layer::line("", &table.passed().times, &values)],
+        y: Axis::new(format!("{} / {}", title.to_lowercase(), unit.replace("/mol", " mol⁻¹"))),
+        layers,
     })
 }

@@ -206,19 +206,20 @@ impl Observable for Geometry {
         let count = self.values.len();
         let names: Vec<String> = self.values.iter().map(Value::name).collect();
         let column = |k: usize| self.rows.iter().skip(k).step_by(count).copied().collect::<Vec<f64>>();
-        let layers = (0..count).map(|k| {
-            let label = if count > 1 { &names[k] } else { "" };
-            match self.values[k].is_torsion() {
-                true => with_gaps(label, &passed.times, &column(k)),
-                false => Layer::line(label, &passed.times, &column(k)),
-            }
+        let layers = (0..count).flat_map(|k| match (self.values[k].is_torsion(), count) {
+            (true, 1) => vec![with_gaps("", &passed.times, &column(k))],
+            (true, _) => vec![with_gaps(&names[k], &passed.times, &column(k))],
+            (false, 1) => Summary::of(&column(k)).layers(&passed.times, &column(k)),
+            (false, _) => vec![Layer::line(&names[k], &passed.times, &column(k))],
         });
+        let has_torsions = self.values.iter().any(Value::is_torsion);
+        let label = format!("{} / {}", self.name, self.unit);
         let mut findings = Findings {
             plots: vec![Plot {
                 suffix: "",
                 title: if count > 1 { self.title.to_owned() } else { format!("{}: {}", self.title, names[0]) },
                 x: Axis::new("time / ps"),
-                y: Axis::new(format!("{} / {}", self.name, self.unit)),
+                y: if has_torsions { Axis::between(label, [-180.0, 180.0]) } else { Axis::new(label) },
                 layers: layers.collect(),
             }],
             ..Findings::default()

@@ -121,16 +121,14 @@ impl Observable for HydrogenBonds {
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
         let [first, second] = self.groups.each_ref().map(|group| group.text.clone());
-        let title = match first == second {
-            true => format!("Hydrogen bonds: {first}"),
-            false => format!("Hydrogen bonds: {first} – {second}"),
-        };
+        let between = if first == second { first.clone() } else { format!("{first} – {second}") };
         let mut findings = Findings::default();
-        add_numbers(&mut findings, passed, self.presence.numbers(), &title);
+        add_numbers(&mut findings, passed, self.presence.numbers(), &format!("Hydrogen bonds: {between}"));
         let correlation = Correlation {
             name: "correlation",
+            quantity: "autocorrelation",
             label: "C(t)",
-            title,
+            title: format!("Persistence of hydrogen bonds: {between}"),
             suffix: "correlation",
             values: self.presence.intermittent(),
         };

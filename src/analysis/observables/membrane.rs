@@ -217,16 +217,16 @@ impl Observable for Membrane {
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
         let (frames, columns) = (self.areas.len(), self.carbons());
         let [area, thickness] = [&self.areas, &self.thicknesses].map(|values| Summary::of(values));
-        let over_time = |suffix, title: &str, label: &str, values: &[f64]| Plot {
+        let over_time = |suffix, title: &str, label: &str, values: &[f64], summary: &Summary| Plot {
             suffix,
             title: title.to_owned(),
             x: Axis::new("time / ps"),
             y: Axis::new(label),
-            layers: vec![Layer::line("", &passed.times, values)],
+            layers: summary.layers(&passed.times, values),
         };
         let mut plots = vec![
-            over_time("", "Area per lipid", "area / nm²", &self.areas),
-            over_time("thickness", "Thickness of the bilayer", "thickness / nm", &self.thicknesses),
+            over_time("", "Area per lipid", "area / nm²", &self.areas, &area),
+            over_time("thickness", "Thickness of the bilayer", "thickness / nm", &self.thicknesses, &thickness),
         ];
         let last = self.chains.iter().filter_map(|chain| chain.bonds.keys().last()).max().map_or(FIRST, |&last| last);
         let length = last - FIRST;
@@ -251,7 +251,7 @@ impl Observable for Membrane {
                 suffix: "order",
                 title: "Order of the chains".to_owned(),
                 x: Axis::new("number of the carbon atom").of_whole_numbers(),
-                y: Axis::new("−S_CD"),
+                y: Axis::new("order parameter −Sᴄᴅ"),
                 layers,
             });
         }

@@ -146,7 +146,7 @@ pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u
         title: title.to_owned(),
         x: Axis::new("time / ps"),
         y: Axis::new("number").of_whole_numbers(),
-        layers: vec![Layer::line("", &passed.times, &values)],
+        layers: summary.layers(&passed.times, &values),
     });
     findings.arrays.push(Array::new("number", [(TIME, values.len())], numbers.to_vec(), ""));
 }
@@ -185,7 +185,9 @@ pub(super) fn add_residue_pairs(
 pub(super) struct Correlation {
     /// name of the array in the result files
     pub(super) name: &'static str,
-    /// label of the vertical axis
+    /// what the function is
+    pub(super) quantity: &'static str,
+    /// symbol of the function
     pub(super) label: &'static str,
     /// title of the picture
     pub(super) title: String,
@@ -204,7 +206,7 @@ const DECAYED: f64 = 0.1;
 /// Lags up to half of the trajectory enter the integral, because longer lags have few independent samples. The lifetime
 /// is missing if the function stays above 0.1 at these lags.
 pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlation: Correlation) {
-    let Correlation { name, label, title, suffix, values } = correlation;
+    let Correlation { name, quantity, label, title, suffix, values } = correlation;
     let frames = values.len();
     let Some(interval) = interval(passed).filter(|_| frames > 0) else {
         let reason = if frames == 0 { "nothing is ever present" } else { "frames are not at equal intervals" };
@@ -231,7 +233,7 @@ pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlat
         suffix,
         title,
         x: Axis::new("lag / ps"),
-        y: Axis::between(label, [0.0, 1.0]),
+        y: Axis::between(format!("{quantity} {label}"), [0.0, 1.0]),
         layers: vec![Layer::line("", &lags[..used], &values[..used])],
     });
     findings.arrays.push(Array::new(name, [("lag", frames)], values, ""));

@@ -71,13 +71,14 @@ impl Observable for Residence {
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
         let [center, visitor] = self.groups.each_ref().map(|group| group.text.clone());
-        let title = format!("{visitor} within {} nm of {center}", self.cutoff);
+        let visits = format!("{visitor} within {} nm of {center}", self.cutoff);
         let mut findings = Findings::default();
-        add_numbers(&mut findings, passed, self.presence.numbers(), &title);
+        add_numbers(&mut findings, passed, self.presence.numbers(), &format!("Number of {visits}"));
         let correlation = Correlation {
             name: "survival",
+            quantity: "survival probability",
             label: "P(τ)",
-            title,
+            title: format!("Survival of {visits}"),
             suffix: "survival",
             values: self.presence.continuous(),
         };

@@ -1,7 +1,7 @@
 //! Radius and tensor of gyration.
 
 use super::{Input, Options};
-use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
+use crate::analysis::findings::{Array, Axis, Findings, Plot, TIME};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::statistics::Summary;
 use crate::analysis::system::{AnalysedSystem, Group};
@@ -98,7 +98,7 @@ impl Observable for RadiusOfGyration {
                 title: format!("Radius of gyration: {}", self.group.text),
                 x: Axis::new("time / ps"),
                 y: Axis::new("radius of gyration / nm"),
-                layers: vec![Layer::line("", &passed.times, &self.radii)],
+                layers: summary.layers(&passed.times, &self.radii),
             }],
         })
     }

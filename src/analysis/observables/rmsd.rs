@@ -1,7 +1,7 @@
 //! RMSD of every frame from a reference structure.
 
 use super::{Input, Options};
-use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
+use crate::analysis::findings::{Array, Axis, Findings, Plot, TIME, Values};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::reference::Reference;
 use crate::analysis::statistics::Summary;
@@ -219,7 +219,7 @@ impl Observable for RmsdToReference {
                 title: format!("RMSD from {}: {}", self.name, self.group.text),
                 x: Axis::new("time / ps"),
                 y: Axis::new("RMSD / nm"),
-                layers: vec![Layer::line("", &passed.times, &self.values)],
+                layers: summary.layers(&passed.times, &self.values),
             }],
         })
     }

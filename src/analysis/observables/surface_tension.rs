@@ -1,7 +1,7 @@
 //! Surface tension from the pressures along x, y and z.
 
 use super::TableOptions;
-use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
+use crate::analysis::findings::{Array, Axis, Findings, Plot, TIME};
 use crate::analysis::statistics::Summary;
 use crate::analysis::table::EnergyTable;
 use crate::ensemble::barostat::surface_tension;
@@ -55,8 +55,8 @@ impl TableOptions for SurfaceTensionOptions {
                 suffix: "",
                 title: "Surface tension".to_owned(),
                 x: Axis::new("time / ps"),
-                y: Axis::new("γ / mN/m"),
-                layers: vec![Layer::line("each row", &times, &values), Layer::line("mean until then", &times, &means)],
+                y: Axis::new("γ / mN m⁻¹"),
+                layers: summary.layers(&times, &values),
             }],
             arrays: vec![
                 Array::new("surface_tension", [(TIME, rows)], values, "mN m-1"),

@@ -85,6 +85,9 @@ fn of_layer(plot: &Plot, layer: &Layer) -> Markup {
             let rows: Vec<[String; 2]> = thinned(x.len()).iter().map(|&k| [number(x[k]), number(y[k])]).collect();
             table(&caption(label), &[&plot.x.label, &plot.y.label], &rows)
         }
+        Layer::Mean { value, error, .. } => {
+            table(&plot.title, &["mean", "standard error"], &[[number(*value), number(*error)]])
+        }
         Layer::Map { label, values, .. } => {
             let [low, high] = values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &v| [a.min(v), b.max(v)]);
             table(&plot.title, &[label, "value"], &[["least".into(), number(low)], ["largest".into(), number(high)]])

@@ -106,7 +106,11 @@ impl SecondaryStructure {
         let ends = [times.first(), times.last()].map(|time| time.copied().unwrap_or(0.0));
         // the rows of the picture are residues, the first residue at the bottom
         let by_residue = (0..residues * frames).map(|at| self.classes[at % frames * residues + at / frames]).collect();
-        let numbers = [self.residues.first(), self.residues.last()].map(|n| n.map_or(0.0, |&n| f64::from(n)));
+        let is_row = self.residues.windows(2).all(|pair| pair[1] == pair[0] + 1);
+        let (first, label) = match self.residues.first() {
+            Some(&first) if is_row => (f64::from(first), "residue (from 0)"),
+            _ => (0.0, "selected residue (from 0)"),
+        };
         let line = |(index, class): (usize, &Class)| {
             let values: Vec<f64> = fractions.iter().skip(index).step_by(Class::ALL.len()).copied().collect();
             Layer::line(class.name(), times, &values)
@@ -116,20 +120,20 @@ impl SecondaryStructure {
                 suffix: "",
                 title: format!("Secondary structure: {}", self.text),
                 x: Axis::new("time / ps"),
-                y: Axis::new("residue").of_whole_numbers(),
+                y: Axis::new(label).of_whole_numbers(),
                 layers: vec![Layer::Classes {
                     names: Class::ALL.map(Class::name).to_vec(),
                     x: ends,
-                    y: [numbers[0] - 0.5, numbers[1] + 0.5],
+                    y: [first - 0.5, first + residues as f64 - 0.5],
                     columns: frames,
                     values: by_residue,
                 }],
             },
             Plot {
                 suffix: "fractions",
-                title: format!("Secondary structure: {}", self.text),
+                title: format!("Fractions of secondary structure: {}", self.text),
                 x: Axis::new("time / ps"),
-                y: Axis::between("fraction of residues", [0.0, 1.0]),
+                y: Axis::new("fraction of residues"),
                 layers: Class::ALL.iter().enumerate().map(line).collect(),
             },
         ]

@@ -33,8 +33,8 @@ impl Size {
         }
     }
 
-    /// Returns the largest number of ticks along the horizontal axis.
-    fn horizontal_ticks(self, area: [f32; 2]) -> usize {
+    /// Returns the largest number of ticks along an axis or a colour bar of a data area.
+    fn most_ticks(self, area: [f32; 2]) -> usize {
         if self == Size::Slide && area == self.area() { 8 } else { 6 }
     }
 }
@@ -52,8 +52,12 @@ const TICK_DISTANCE: f32 = 6.0;
 const ROW: f32 = 27.0;
 /// Largest number of entries of a legend.
 const MOST_ENTRIES: usize = 24;
+/// Largest number of lines of an entry of a legend.
+const MOST_LINES: usize = 3;
 /// Width of the colour bar, in pixels.
 const BAR: f32 = 22.0;
+/// Length of an axis of times, in picoseconds, from which its ticks are in nanoseconds.
+const LONG: f64 = 1e4;
 /// Height of digits above the baseline, as a fraction of the font size.
 const DIGIT_HEIGHT: f32 = 0.73;
 
@@ -69,9 +73,10 @@ pub(super) fn scene(plot: &Plot, format: Size, font: &Font) -> Scene {
         Axis { label, .. } if label.contains("degree") || label.contains('°') => Numbers::Angles,
         _ => Numbers::Real,
     };
-    let x_ticks = ticks(ranges[0], format.horizontal_ticks(size), numbers(&plot.x));
-    let y_ticks = ticks(ranges[1], 6, numbers(&plot.y));
-    let side = Side::new(&layers);
+    let most_ticks = format.most_ticks(size);
+    let (x_label, x_ticks) = labelled(&plot.x, ranges[0], |range| ticks(range, most_ticks, numbers(&plot.x)));
+    let (y_label, y_ticks) = labelled(&plot.y, ranges[1], |range| ticks(range, most_ticks, numbers(&plot.y)));
+    let side = Side::new(&layers, most_ticks);
     let entries = entries(&layers);
     let rows = rows(&entries, size[0], font);
 
@@ -91,8 +96,8 @@ pub(super) fn scene(plot: &Plot, format: Size, font: &Font) -> Scene {
     };
     let x = Scale { range: ranges[0], ends: [area[0], area[0] + size[0]] };
     let y = Scale { range: ranges[1], ends: [area[1] + size[1], area[1]] };
-    horizontal_axis(&mut scene, &plot.x.label, &x, &x_ticks, font, has_cells);
-    vertical_axis(&mut scene, &plot.y.label, &y, &y_ticks, font, has_cells);
+    horizontal_axis(&mut scene, &x_label, &x, &x_ticks, font, has_cells);
+    vertical_axis(&mut scene, &y_label, &y, &y_ticks, font, has_cells);
     let mut series = 0;
     for layer in &layers {
         scene.data.extend(marks(layer, series, &x, &y));
@@ -142,6 +147,20 @@ fn widest(ticks: &Ticks, font: &Font) -> f32 {
     ticks.marks.iter().map(|(_, text)| font.width(text) * TICK).fold(0.0, f32::max)
 }
 
+/// Returns the label and the ticks of an axis with the ends `range`. The ticks of an axis of picoseconds are in
+/// nanoseconds if their numbers would have five digits or more.
+fn labelled(axis: &Axis, range: [f64; 2], ticks: impl Fn([f64; 2]) -> Ticks) -> (String, Ticks) {
+    const PER_NANOSECOND: f64 = 1000.0;
+    match axis.label.strip_suffix(" / ps") {
+        Some(quantity) if range[1] - range[0] >= LONG => {
+            let mut ticks = ticks(range.map(|time| time / PER_NANOSECOND));
+            ticks.marks.iter_mut().for_each(|(value, _)| *value *= PER_NANOSECOND);
+            (format!("{quantity} / ns"), ticks)
+        }
+        _ => (axis.label.clone(), ticks(range)),
+    }
+}
+
 /// Returns the ends of an axis.
 fn range(axis: &Axis, layers: &[Layer], of: impl Fn(&Layer) -> (Option<[f64; 2]>, f64)) -> [f64; 2] {
     if let Some([low, high]) = axis.range.filter(|[low, high]| low.is_finite() && high.is_finite() && low < high) {
@@ -151,6 +170,10 @@ fn range(axis: &Axis, layers: &[Layer], of: impl Fn(&Layer) -> (Option<[f64; 2]>
     let all = extent(found.iter().filter_map(|(range, _)| *range).flatten());
     let margin = found.iter().map(|&(_, margin)| margin).fold(f64::INFINITY, f64::min);
     let [low, high] = widened(all, if margin.is_finite() { margin } else { 0.0 });
+    // points at an end of the axis would be cut
+    if layers.iter().any(|layer| matches!(layer, Layer::Points { .. })) {
+        return [low, high];
+    }
     // an axis of values without a negative one begins at zero or above, and an axis of values without a positive one
     // ends at zero or below
     match all {
@@ -169,7 +192,7 @@ fn horizontal(layer: &Layer) -> (Option<[f64; 2]>, f64) {
             let half = 0.5 * bar_width(x);
             (extent(x.iter().flat_map(|x| [x - half, x + half])), 0.0)
         }
-        Layer::Map { x, .. } | Layer::Classes { x, .. } => (extent(*x), 0.0),
+        Layer::Mean { x, .. } | Layer::Map { x, .. } | Layer::Classes { x, .. } => (extent(*x), 0.0),
     }
 }
 
@@ -177,75 +200,112 @@ fn horizontal(layer: &Layer) -> (Option<[f64; 2]>, f64) {
 fn vertical(layer: &Layer) -> (Option<[f64; 2]>, f64) {
     match layer {
         Layer::Line { y, error, .. } if error.len() == y.len() => {
-            let ends = y.iter().zip(error).flat_map(|(y, error)| [*y, y - error, y + error]);
+            // an error band that reaches below zero is cut if no value is negative
+            let least = if y.iter().any(|&y| y < 0.0) { f64::NEG_INFINITY } else { 0.0 };
+            let ends = y.iter().zip(error).flat_map(|(y, error)| [*y, (y - error).max(least), y + error]);
             (extent(ends), 0.05)
         }
         Layer::Line { y, .. } | Layer::Points { y, .. } => (extent(y.iter().copied()), 0.05),
         Layer::Bars { y, .. } => (extent(y.iter().copied().chain([0.0])), 0.05),
+        Layer::Mean { value, error, .. } => (extent([value - error, value + error]), 0.05),
         Layer::Map { y, .. } | Layer::Classes { y, .. } => (extent(*y), 0.0),
     }
 }
 
-/// Returns the label of a layer that has a colour of its own; `None` for maps and classes, which the legend does not
-/// list.
+/// Returns the label of a layer that has the colour of a series; `None` for other layers.
 fn label(layer: &Layer) -> Option<&str> {
     match layer {
         Layer::Line { label, .. } | Layer::Points { label, .. } | Layer::Bars { label, .. } => Some(label),
-        Layer::Map { .. } | Layer::Classes { .. } => None,
+        Layer::Mean { .. } | Layer::Map { .. } | Layer::Classes { .. } => None,
     }
 }
 
-/// Entry of a legend: index of the colour, whether the layer is a line, and text.
-type Entry<'a> = (usize, bool, &'a str);
-
-/// Returns the entries of the legend, or none if only one layer has a label.
-fn entries(layers: &[Layer]) -> Vec<Entry<'_>> {
-    let coloured = layers.iter().filter_map(|layer| Some((matches!(layer, Layer::Line { .. }), label(layer)?)));
-    let all = coloured.enumerate().map(|(series, (is_line, text))| (series, is_line, text));
-    let labelled: Vec<Entry<'_>> = all.filter(|(_, _, text)| !text.is_empty()).take(MOST_ENTRIES).collect();
-    if labelled.len() > 1 { labelled } else { vec![] }
+/// Symbol of an entry of a legend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Symbol {
+    /// line in the colour of a series
+    Line(usize),
+    /// square in the colour of a series
+    Square(usize),
+    /// line and band of a mean
+    Mean,
 }
 
-/// Rows of a legend: the horizontal positions and texts of the entries.
-type Row<'a> = Vec<(f32, Entry<'a>, String)>;
+/// Returns the entries of the legend: the mean, and the layers with labels unless only one layer has a label.
+fn entries(layers: &[Layer]) -> Vec<(Symbol, &str)> {
+    let coloured = layers.iter().filter_map(|layer| Some((matches!(layer, Layer::Line { .. }), label(layer)?)));
+    let symbol = |series, is_line| if is_line { Symbol::Line(series) } else { Symbol::Square(series) };
+    let all = coloured.enumerate().map(|(series, (is_line, text))| (symbol(series, is_line), text));
+    let mut entries: Vec<(Symbol, &str)> = all.filter(|(_, text)| !text.is_empty()).take(MOST_ENTRIES).collect();
+    let has_mean = layers.iter().any(|layer| matches!(layer, Layer::Mean { .. }));
+    if entries.len() == 1 && !has_mean {
+        entries.clear();
+    }
+    entries.extend(has_mean.then_some((Symbol::Mean, "mean ± standard error")));
+    entries
+}
+
+/// Row of a legend: the horizontal positions, symbols and texts. A text that continues the previous row has no symbol.
+type Row = Vec<(f32, Option<Symbol>, String)>;
 
 /// Distributes the entries of the legend over rows.
-fn rows<'a>(entries: &[Entry<'a>], width: f32, font: &Font) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = vec![];
+fn rows(entries: &[(Symbol, &str)], width: f32, font: &Font) -> Vec<Row> {
+    let mut rows: Vec<Row> = vec![];
     let mut right = f32::INFINITY;
-    for &entry in entries {
-        let shown = cut(entry.2, width - 40.0, font);
-        let needed = 36.0 + font.width(&shown) * TICK;
-        if right + needed > width {
-            rows.push(vec![]);
-            right = 0.0;
+    for (symbol, text) in entries {
+        for (index, line) in wrapped(text, width - 40.0, font).into_iter().enumerate() {
+            let needed = 36.0 + font.width(&line) * TICK;
+            if index > 0 || right + needed > width {
+                rows.push(vec![]);
+                right = 0.0;
+            }
+            if let Some(row) = rows.last_mut() {
+                row.push((right, (index == 0).then_some(*symbol), line));
+            }
+            right += needed + 24.0;
         }
-        if let Some(row) = rows.last_mut() {
-            row.push((right, entry, shown));
-        }
-        right += needed + 24.0;
     }
     rows
 }
 
-/// Returns the beginning of a text that fits into `width` at the font size of ticks.
-fn cut(text: &str, width: f32, font: &Font) -> String {
-    let (text, _) = fitted(text, TICK / 0.75, width, font);
-    text
+/// Returns the lines of a text that is wrapped at `width` at the font size of ticks. The last of [`MOST_LINES`] lines
+/// is cut.
+fn wrapped(text: &str, width: f32, font: &Font) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let (count, line) = (lines.len(), lines.pop().unwrap_or_default());
+        let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
+        if line.is_empty() || count == MOST_LINES || font.width(&longer) * TICK <= width {
+            lines.push(longer);
+        } else {
+            lines.extend([line, word.to_owned()]);
+        }
+    }
+    lines.iter().map(|line| fitted(line, TICK / 0.75, width, font).0).collect()
 }
 
-fn legend(scene: &mut Scene, rows: &[Row<'_>], top: f32) {
+fn legend(scene: &mut Scene, rows: &[Row], top: f32) {
     for (index, row) in rows.iter().enumerate() {
         let middle = top + ROW * (index as f32 + 0.4);
-        for (left, (series, is_line, _), shown) in row {
+        for (left, symbol, shown) in row {
             let left = scene.area[0] + left;
-            let colour = Colour::Series(*series);
-            scene.above.push(if *is_line {
-                let dashed = *series >= super::colour::SERIES;
-                Mark::Line { points: vec![[left, middle], [left + 28.0, middle]], colour, width: 3.0, dashed }
-            } else {
-                let rectangles = vec![[left + 6.0, middle - 8.0, 16.0, 16.0]];
-                Mark::Rectangles { rectangles, colour, opacity: 0.8 }
+            let line = |colour, width, dashed| Mark::Line {
+                points: vec![[left, middle], [left + 28.0, middle]],
+                colour,
+                width,
+                dashed,
+            };
+            let square = |from, edges: [f32; 2], colour, opacity| {
+                let rectangles = vec![[left + from, middle - 8.0, edges[0], edges[1]]];
+                Mark::Rectangles { rectangles, colour, opacity }
+            };
+            scene.above.extend(match *symbol {
+                Some(Symbol::Line(series)) => vec![line(Colour::Series(series), 3.0, series >= super::colour::SERIES)],
+                Some(Symbol::Square(series)) => vec![square(6.0, [16.0, 16.0], Colour::Series(series), 0.8)],
+                Some(Symbol::Mean) => {
+                    vec![square(0.0, [28.0, 16.0], Colour::Ink, 0.25), line(Colour::Ink, 2.2, true)]
+                }
+                None => vec![],
             });
             scene.above.push(text([left + 36.0, middle + 0.5 * DIGIT_HEIGHT * TICK], shown, TICK, Anchor::Start));
         }
@@ -312,12 +372,12 @@ enum Side {
 }
 
 impl Side {
-    fn new(layers: &[Layer]) -> Self {
+    fn new(layers: &[Layer], most_ticks: usize) -> Self {
         layers.iter().fold(Side::Nothing, |side, layer| match layer {
             Layer::Map { label, values, .. } => {
                 let bar = ColourBar::new(label, values);
                 let numbers = if label.contains("degree") { Numbers::Angles } else { Numbers::Real };
-                let ticks = ticks(bar.range, 6, numbers);
+                let ticks = ticks(bar.range, most_ticks, numbers);
                 Side::Bar(bar, ticks)
             }
             Layer::Classes { names, .. } => Side::Names(names.clone()),

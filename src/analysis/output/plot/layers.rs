@@ -16,6 +16,11 @@ const MOST_CELLS: usize = 512;
 const DENSITY_CELLS: usize = 115;
 /// Opacity of the error band of a line.
 const BAND: f32 = 0.25;
+/// Width (pixels) of lines, and of dense lines.
+const WIDTH: f32 = 2.2;
+const DENSE_WIDTH: f32 = 1.2;
+/// Number of points for each column of pixels above which a line is dense.
+const DENSE: f32 = 3.0;
 
 /// Returns the layers of a picture. A layer of too many points is replaced by a map of their density or, if several
 /// layers have points, by fewer points.
@@ -109,6 +114,7 @@ pub(super) fn marks(layer: &Layer, series: usize, x_axis: &Scale, y_axis: &Scale
             };
             vec![Mark::Rectangles { rectangles: finite.map(bar).collect(), colour, opacity: 0.75 }]
         }
+        Layer::Mean { x, value, error } => mean(*x, *value, *error, [x_axis, y_axis]),
         Layer::Map { label, x, y, columns, values } => {
             let bar = ColourBar::new(label, values);
             let average = |block: &[f64]| {
@@ -128,6 +134,21 @@ pub(super) fn marks(layer: &Layer, series: usize, x_axis: &Scale, y_axis: &Scale
             grid(*columns, values, classes(count), most_frequent, rectangle(*x, *y, x_axis, y_axis))
         }
     }
+}
+
+/// Returns the line and the band of a mean, with a margin in the colour of the background that separates the line from
+/// the series below it.
+fn mean(x: [f64; 2], value: f64, error: f64, [x_axis, y_axis]: [&Scale; 2]) -> Vec<Mark> {
+    if ![x[0], x[1], value, error].iter().all(|number| number.is_finite()) {
+        return vec![];
+    }
+    let ends = |value: f64| x.map(|x| [x_axis.at(x), y_axis.at(value)]);
+    let ([upper, lower], points) = ([value + error, value - error].map(ends), ends(value).to_vec());
+    vec![
+        Mark::Polygon { points: vec![upper[0], upper[1], lower[1], lower[0]], colour: Colour::Ink, opacity: BAND },
+        Mark::Line { points: points.clone(), colour: Colour::Paper, width: 2.0 * WIDTH, dashed: false },
+        Mark::Line { points, colour: Colour::Ink, width: WIDTH, dashed: true },
+    ]
 }
 
 fn rectangle(x: [f64; 2], y: [f64; 2], x_axis: &Scale, y_axis: &Scale) -> [f32; 4] {
@@ -188,7 +209,8 @@ fn line(x: &[f64], y: &[f64], error: &[f64], series: usize, [x_axis, y_axis]: [&
         if let [single] = points[..] {
             lines.push(Mark::Circles { centers: vec![single], radius: 3.0, colour, opacity: 1.0 });
         } else {
-            let width = if many { 1.2 } else { 2.2 };
+            let [left, right] = x_axis.ends;
+            let width = if points.len() as f32 > DENSE * (right - left) { DENSE_WIDTH } else { WIDTH };
             lines.push(Mark::Line { points, colour, width, dashed: series >= super::colour::SERIES });
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn bytes(scene: &Scene, theme: Theme, font: &Font) -> Result<Vec<u8>>
     let mut pixels = Pixmap::new(width, height).ok_or_else(|| failed("the picture has no size"))?;
     pixels.fill(color(Colour::Paper.rgb(theme), 1.0));
     let mut mask = Mask::new(width, height).ok_or_else(|| failed("the picture has no size"))?;
-    let [left, top, wide, high] = scene.area;
+    let [left, top, wide, high] = scene.clip();
     if let Some(area) = Rect::from_xywh(left, top, wide, high) {
         let scale = Transform::from_scale(SCALE, SCALE);
         mask.fill_path(&PathBuilder::from_rect(area), FillRule::Winding, true, scale);

@@ -1,5 +1,9 @@
 //! Drawing of a picture as a list of marks, from which SVG and PNG are made.
 
+/// Distance (pixels) by which marks of the data may extend beyond the data area, so that lines along its borders are
+/// drawn at their full width.
+const OVERHANG: f32 = 2.0;
+
 /// Drawing in pixels, with the origin at the upper left corner.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Scene {
@@ -13,10 +17,18 @@ pub(super) struct Scene {
     pub(super) area: [f32; 4],
     /// marks below the data
     pub(super) below: Vec<Mark>,
-    /// marks of the data, which are cut at the borders of `area`
+    /// marks of the data, which are cut a little outside of `area`
     pub(super) data: Vec<Mark>,
     /// marks above the data
     pub(super) above: Vec<Mark>,
+}
+
+impl Scene {
+    /// Returns the rectangle (left, top, width, height) at whose borders marks of the data are cut.
+    pub(super) fn clip(&self) -> [f32; 4] {
+        let [left, top, width, height] = self.area;
+        [left - OVERHANG, top - OVERHANG, width + 2.0 * OVERHANG, height + 2.0 * OVERHANG]
+    }
 }
 
 /// Element of a drawing.

@@ -31,7 +31,8 @@ pub(super) fn inline(scene: &Scene, name: &str) -> Result<String> {
 /// Returns an SVG element with further attributes and a style sheet. `area` is the identifier of the clip path of the
 /// data area.
 fn element(scene: &Scene, attributes: &str, style: &str, area: &str) -> Result<String> {
-    let Scene { width, height, title, area: [left, top, wide, high], .. } = scene;
+    let Scene { width, height, title, .. } = scene;
+    let [left, top, wide, high] = scene.clip();
     let mut out = format!(
         "<svg {attributes} viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FONTS}\">\n\
          <title>{}</title>\n{style}\

@@ -77,6 +77,15 @@ fn examples() -> Vec<Plot> {
             vec![Layer::line("", &many, &walk(50_000, 3))],
         ),
         plot(
+            "mean",
+            "Surface tension",
+            axes("time / ps", "γ / mN m⁻¹"),
+            vec![
+                Layer::line("each row", &many, &noise(50_000, 9)),
+                Layer::Mean { x: [0.0, 5000.0], value: 0.5, error: 0.03 },
+            ],
+        ),
+        plot(
             "points",
             "Projections on two components: backbone",
             axes("component 1 / nm", "component 2 / nm"),
@@ -151,6 +160,13 @@ fn examples() -> Vec<Plot> {
     ]
 }
 
+/// Returns the texts of a picture.
+fn texts(plot: &Plot) -> Vec<String> {
+    let scene = draw::scene(plot, draw::Size::Slide, &font::Font::new());
+    let of = |mark: scene::Mark| if let scene::Mark::Text { text, .. } = mark { Some(text) } else { None };
+    scene.above.into_iter().filter_map(of).collect()
+}
+
 /// Returns pictures of data that are hard to draw: without numbers, with a single number, or with extreme numbers.
 fn hard() -> Vec<Plot> {
     let axes = || [Axis::new("x < \"y\" & z"), Axis::new("")];
@@ -162,6 +178,7 @@ fn hard() -> Vec<Plot> {
             Layer::Line { label: label(), x: x.clone(), y: y.clone(), error: y.clone() },
             Layer::Points { label: label(), x: x.clone(), y: y.clone() },
             Layer::Bars { label: label(), x: x.clone(), y: y.clone() },
+            Layer::Mean { x: [0.0, 1.0], value: f64::NAN, error: f64::MAX },
             Layer::Map { label: label(), x: [0.0, 1.0], y: [0.0, 1.0], columns, values: y.clone() },
             Layer::Classes { names: vec!["a"], x: [0.0, 1.0], y: [f64::NAN, 1.0], columns, values: vec![0, 255] },
         ]
@@ -238,6 +255,44 @@ fn texts_are_inside() {
             assert!(from >= 0.0 && to <= room, "{}: {text:?} from {from} to {to} of {room}", plot.suffix);
         }
     }
+}
+
+/// The ticks of times above 10 ns are in nanoseconds: a line from 0 to 100 000 ps has ticks from 0 to 100.
+#[test]
+fn long_times_are_in_nanoseconds() {
+    let picture = |end: f64| {
+        plot("", "", [Axis::new("time / ps"), Axis::new("RMSD / nm")], vec![Layer::line("", &[0.0, end], &[1.0, 2.0])])
+    };
+    let (long, short) = (texts(&picture(1e5)), texts(&picture(9e3)));
+    assert!(long.contains(&"time / ns".into()) && long.contains(&"100".into()), "{long:?}");
+    assert!(short.contains(&"time / ps".into()) && short.contains(&"8000".into()), "{short:?}");
+}
+
+/// The axis of values that are not negative begins at zero, even if the error band reaches below zero.
+#[test]
+fn error_bands_do_not_extend_axes_below_zero() {
+    let (x, y, error) = (vec![0.0, 1.0], vec![0.1, 3.0], vec![0.5, 0.5]);
+    let layers = vec![Layer::Line { label: String::new(), x, y, error }];
+    let picture = plot("", "", [Axis::new("r / nm"), Axis::new("g(r)")], layers);
+    let scene = draw::scene(&picture, draw::Size::Slide, &font::Font::new());
+    let zero = scene.above.iter().filter_map(|mark| match mark {
+        scene::Mark::Text { at, text, anchor: scene::Anchor::End, .. } if text == "0" => Some(at[1]),
+        _ => None,
+    });
+    let [_, top, _, height] = scene.area;
+    // the baseline of a label is 6.2 pixels below its tick
+    assert!(zero.into_iter().all(|y| (y - top - height - 6.2).abs() < 0.1));
+}
+
+/// A picture with a mean names it, and long names of lines are wrapped, not cut.
+#[test]
+fn legends_are_complete() {
+    let name = "resname ALA and name N – resname ALA and name CA – resname ALA and name C – resname NME and name N";
+    let lines = ["a", name].map(|name| Layer::line(name, &[0.0, 1.0], &[1.0, 2.0]));
+    let layers = lines.into_iter().chain([Layer::Mean { x: [0.0, 1.0], value: 1.5, error: 0.1 }]).collect();
+    let texts = texts(&plot("", "", [Axis::new("time / ps"), Axis::new("angle / degree")], layers));
+    assert!(texts.contains(&"mean ± standard error".into()), "{texts:?}");
+    assert!(texts.join(" ").contains(name), "{texts:?}");
 }
 
 /// Writes the examples to the folder in the environment variable `MD_PICTURES`, for inspection by eye.
