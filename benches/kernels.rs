@@ -74,7 +74,8 @@ impl<'a> Steps<'a> {
 /// Benchmarks one phase of one system at every instruction set. `units` counts the units of the phase.
 fn phase(
     criterion: &mut Criterion,
-    (name, prepared): (&str, &Prepared),
+    name: &str,
+    prepared: &Prepared,
     phase: fn(&Phases) -> f64,
     work: fn(&mut Steps<'_>),
     units: fn(&Steps<'_>) -> f64,
@@ -105,7 +106,7 @@ fn terms(steps: &Steps<'_>) -> f64 {
 
 fn protein(criterion: &mut Criterion) {
     let dhfr = system("dhfr");
-    let mut run = |name, of, work, units| phase(criterion, (name, &dhfr), of, work, units);
+    let mut run = |name, of, work, units| phase(criterion, name, &dhfr, of, work, units);
     run(
         "pairs, 16 slots",
         |p| p.pairs,
@@ -128,7 +129,7 @@ fn protein(criterion: &mut Criterion) {
 fn water(criterion: &mut Criterion) {
     let water = system("water-24k");
     let waters = |steps: &Steps<'_>| steps.prepared.system.constraints.settles.len() as f64;
-    phase(criterion, ("SETTLE, water", &water), |p| p.constraints, |steps| steps.step(), waters);
+    phase(criterion, "SETTLE, water", &water, |p| p.constraints, |steps| steps.step(), waters);
 }
 
 fn transforms(criterion: &mut Criterion) {

@@ -16,8 +16,8 @@ use md::config::Config;
 use md::context::Context;
 use md::pair::ListSchedule;
 use md::prepare::{ConstrainedTerms, Prepared};
-use md::run::{Dynamics, Engine, Precision, Setup, Simulation, StageKind, StageProgress, Wanted, load, schedule};
-use md::system::{State, System};
+use md::run::{Engine, Precision, Setup, Simulation, StageKind, StageProgress, Wanted, load, schedule};
+use md::system::State;
 
 struct Counting;
 
@@ -61,7 +61,7 @@ const SHORT_WARM_UP: u64 = 40;
 /// Number and allocations of each step, and whether its lists were rebuilt or pruned.
 type Counts = Vec<(u64, u64, bool)>;
 
-fn allocations((lists, stage): (&str, &str), precision: Precision) -> Counts {
+fn allocations(lists: &str, stage: &str, precision: Precision) -> Counts {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-charged");
     let files = "topology = \"peptide-charged.prmtop.xz\"\ncoordinates = \"peptide-charged.rst7.xz\"";
     let input = INPUT.replace("\n[[stage]]", &format!("\n{lists}\n[[stage]]")) + stage;
@@ -70,24 +70,24 @@ fn allocations((lists, stage): (&str, &str), precision: Precision) -> Counts {
     let engine = Engine::new(&plan).unwrap();
     let lists = schedule(&plan, &system, &state);
     let StageKind::Dynamics(dynamics) = &plan.stages[0].kind else { unreachable!() };
+    let setup = Setup::new(&system, dynamics, 1, true).unwrap();
     Arc::clone(&engine.pool).install(|| match precision {
-        Precision::Mixed => count(engine.cpu(&system, lists).unwrap(), (&system, dynamics), &state, lists, WARM_UP),
+        Precision::Mixed => count(engine.cpu(&system, lists).unwrap(), setup, &state, lists, WARM_UP),
         Precision::Double => {
             let field = Reference::new(&system).unwrap();
             let host = Box::new(Host::new(&system, field, engine.level, engine.team()).unwrap());
-            count(host, (&system, dynamics), &state, lists, SHORT_WARM_UP)
+            count(host, setup, &state, lists, SHORT_WARM_UP)
         }
     })
 }
 
-fn count<B: Backend + ?Sized>(
-    backend: Box<B>,
-    (system, dynamics): (&System, &Dynamics),
+fn count(
+    backend: Box<impl Backend + ?Sized>,
+    setup: Setup<'_>,
     state: &State,
     lists: ListSchedule,
     steps: u64,
 ) -> Counts {
-    let setup = Setup::new(system, dynamics, 1, true).unwrap();
     let mut simulation = Simulation::new(Context::new(backend, lists), setup, state, StageProgress::default()).unwrap();
     let mut found = Vec::with_capacity(steps as usize);
     for step in 0..2 * steps {
@@ -107,14 +107,14 @@ fn count<B: Backend + ?Sized>(
 fn quiet_steps_allocate_nothing() {
     let exact = "list = { buffer = \"0.1 nm\" }";
     let impulses = "\nmultiple_time_steps = { every = 5 }";
-    for (lists, precision) in [
-        (("", ""), Precision::Mixed),
-        ((exact, ""), Precision::Mixed),
-        ((exact, ""), Precision::Double),
-        (("", impulses), Precision::Mixed),
-        ((exact, impulses), Precision::Double),
+    for (lists, stage, precision) in [
+        ("", "", Precision::Mixed),
+        (exact, "", Precision::Mixed),
+        (exact, "", Precision::Double),
+        ("", impulses, Precision::Mixed),
+        (exact, impulses, Precision::Double),
     ] {
-        let found = allocations(lists, precision);
+        let found = allocations(lists, stage, precision);
         let quiet: Vec<_> = found.iter().filter(|(_, _, lists)| !lists).collect();
         let busy: u64 = found.iter().filter(|(_, _, lists)| *lists).map(|(_, count, _)| count).sum();
         println!("{} quiet steps; {busy} allocations in the other {}", quiet.len(), found.len() - quiet.len());

@@ -116,7 +116,7 @@ impl Row {
         let warm_up = (steps / 2).max(1).next_multiple_of(interval(&list)).min(steps);
         let measurement = Measurement { warm_up, steps, repeats, energies_every: ENERGIES_EVERY };
         let before = Ticks::now();
-        let measured = measure(engine, plan, (system, dynamics), state, measurement)?;
+        let measured = measure(engine, plan, system, dynamics, state, measurement)?;
         let per_step: Vec<f64> = measured.seconds.iter().map(|seconds| seconds / steps as f64).collect();
         let speeds: Vec<f64> = per_step.iter().map(|seconds| dynamics.timestep * 1e-3 * 86_400.0 / seconds).collect();
         let step_seconds = Range::new(&per_step).median;

@@ -99,7 +99,7 @@ pub fn fft_table(rows: &[FftRow]) -> String {
     let mut text = core_head("real 3-D FFT");
     for row in rows {
         let size = format!("f32 {0} x {0} x {0}", row.size);
-        text += &core_line(&size, (&row.device, row.threads), &row.us, (row.gflops, row.peak_share), "");
+        text += &core_line(&size, &row.device, row.threads, &row.us, row.gflops, row.peak_share, "");
     }
     text
 }
@@ -109,7 +109,7 @@ pub fn gemm_table(rows: &[GemmRow]) -> String {
     let mut text = core_head("matrix product m x k x n");
     for row in rows {
         let size = format!("{} {} x {} x {}", row.real, row.size[0], row.size[1], row.size[2]);
-        text += &core_line(&size, (&row.device, row.threads), &row.us, (row.gflops, row.peak_share), &row.name);
+        text += &core_line(&size, &row.device, row.threads, &row.us, row.gflops, row.peak_share, &row.name);
     }
     text
 }
@@ -118,14 +118,8 @@ fn core_head(what: &str) -> String {
     format!("\n{what:<26}{:>11}{:>26}{:>10}{:>8}\n", "on", "us/call (range)", "GFLOP/s", "peak %")
 }
 
-fn core_line(
-    size: &str,
-    (device, threads): (&str, usize),
-    us: &Range,
-    (gflops, share): (f64, Option<f64>),
-    name: &str,
-) -> String {
-    let place = if threads > 0 { format!("{threads} threads") } else { device.to_owned() };
+fn core_line(size: &str, on: &str, threads: usize, us: &Range, gflops: f64, share: Option<f64>, name: &str) -> String {
+    let place = if threads > 0 { format!("{threads} threads") } else { on.to_owned() };
     let percent = share.map_or(String::new(), |share| format!("{:.1}", 100.0 * share));
     let line = format!("{size:<26}{place:>11}{:>26}{gflops:>10.2}{percent:>8}  {name}", range(us));
     format!("{}\n", line.trim_end())

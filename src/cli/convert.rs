@@ -154,7 +154,7 @@ impl Convert {
             self.select.as_ref().map(|text| self.atoms(topology.as_ref(), source.as_mut(), text)).transpose()?;
         let is_one = self.frame.is_some() || source.frames() == 1;
         let count = source.atoms();
-        let target = Target::new(&self.output, (topology.as_ref(), count), atoms.as_deref(), is_one, rounding)?;
+        let target = Target::new(&self.output, topology.as_ref(), count, atoms.as_deref(), is_one, rounding)?;
         let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let system = match &topology {
             Some(topology) => Some(AnalysedSystem::new(topology, images).at_first(source.as_mut())?),

@@ -124,13 +124,13 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
         let least = t.kind.facts().min_couplings;
         let groups = t.groups.iter().zip(inner.tables("groups")).map(|(group, table)| (group.coupling_time, table));
         for (coupling_time, table) in std::iter::once((t.coupling_time, inner)).chain(groups) {
-            long_enough(table, "thermostat", (coupling_time, t.every, least), timestep, problems);
+            long_enough(table, "thermostat", coupling_time, t.every, least, timestep, problems);
         }
     }
     if let (Some(timestep), Some(Some(b)), Some(inner)) = (timestep, &barostat, table.table("barostat"))
         && let Some(least) = b.kind.facts().min_couplings
     {
-        long_enough(inner, "barostat", (b.coupling_time, b.every, least), timestep, problems);
+        long_enough(inner, "barostat", b.coupling_time, b.every, least, timestep, problems);
     }
     if let (Some(Some(b)), Some(None), Some(inner)) = (&barostat, &thermostat, table.table("barostat"))
         && b.kind.facts().is_isobaric
@@ -318,7 +318,9 @@ const ROUNDING: f64 = 1e-12;
 fn long_enough(
     table: &Table,
     name: &str,
-    (coupling_time, every, couplings): (f64, u32, f64),
+    coupling_time: f64,
+    every: u32,
+    couplings: f64,
     timestep: f64,
     problems: &mut Vec<Problem>,
 ) {

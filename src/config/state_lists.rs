@@ -27,7 +27,7 @@ pub(super) fn by_lists(
     let mut lists: Vec<List> = vec![];
     for (name, keys) in [("temperature", temperature_keys as Keys), ("pressure", pressure_keys)] {
         let Some(entry) = table.get(name) else { continue };
-        let keys = keys((table, plan), notes).unwrap_or_else(|problem| {
+        let keys = keys(table, plan, notes).unwrap_or_else(|problem| {
             problems.push(entry.place.problem(problem));
             vec![]
         });
@@ -116,9 +116,9 @@ fn texts(list: &str) -> Vec<String> {
 
 /// Function that returns the keys that a list of `[ensemble]` sets, and adds notes on stages that the list does not
 /// change.
-type Keys = fn((&Table, &Plan), &mut Vec<String>) -> Result<Vec<String>, Problem>;
+type Keys = fn(&Table, &Plan, &mut Vec<String>) -> Result<Vec<String>, Problem>;
 
-fn temperature_keys((table, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
+fn temperature_keys(table: &Table, plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
     let mut keys = vec![];
     for (stage, dynamics) in plan.dynamics() {
         let Some(thermostat) = &dynamics.thermostat else { continue };
@@ -147,7 +147,7 @@ fn temperature_keys((table, plan): (&Table, &Plan), notes: &mut Vec<String>) -> 
     Ok(keys)
 }
 
-fn pressure_keys((_, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
+fn pressure_keys(_: &Table, plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
     let mut keys = vec![];
     for (stage, dynamics) in plan.dynamics() {
         let Some(Barostat { pressure, .. }) = &dynamics.barostat else { continue };

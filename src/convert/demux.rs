@@ -140,7 +140,7 @@ impl Demux {
             sources.iter().map(|source| (source.topology().cloned(), source.atoms())).collect();
         let new = |state: usize| {
             let (path, (topology, atoms)) = (Self::folder(target, state).join(name), &topologies[state]);
-            Target::new(&path, (topology.as_ref(), *atoms), None, false, rounding)
+            Target::new(&path, topology.as_ref(), *atoms, None, false, rounding)
         };
         let mut targets = (0..self.replicas).map(new).collect::<Result<Vec<Target<'_>>>>()?;
         let mut frame = StoredFrame::default();

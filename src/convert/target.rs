@@ -59,12 +59,14 @@ const STRUCTURES: [(&str, Structure); 5] = [
 ];
 
 impl<'a> Target<'a> {
-    /// Creates a file for frames with the atoms of `system`. `atoms` are the 0-based indices of the written atoms in
-    /// ascending order; `None` for all atoms. `one` is true if only one frame will be written. The extension of the
-    /// file name decides the format. `rounding` (nm) is the precision to which positions may be rounded.
+    /// Creates a file for frames of `count` atoms, which `topology` names. `atoms` are the 0-based indices of the
+    /// written atoms in ascending order; `None` for all atoms. `one` is true if only one frame will be written. The
+    /// extension of the file name decides the format. `rounding` (nm) is the precision to which positions may be
+    /// rounded.
     pub fn new(
         path: &Path,
-        (topology, count): (Option<&Topology>, usize),
+        topology: Option<&Topology>,
+        count: usize,
         atoms: Option<&'a [u32]>,
         one: bool,
         rounding: Option<f64>,
@@ -241,7 +243,7 @@ impl<'a> Target<'a> {
         replace_synced(&self.path, |out| match structure {
             Structure::Pdb => write_pdb_of(&self.system, atoms(), positions, cell.as_ref(), title, out),
             Structure::Mmcif => write_mmcif(&self.system, atoms(), positions, cell.as_ref(), title, out),
-            Structure::Gro => write_gro(&self.system, atoms(), (positions, velocities), cell.as_ref(), title, out),
+            Structure::Gro => write_gro(&self.system, atoms(), positions, velocities, cell.as_ref(), title, out),
             Structure::Rst7 => {
                 let taken = |values: &[Vec3]| atoms().map(|atom| values[atom]).collect::<Vec<Vec3>>();
                 let coordinates = Coordinates {

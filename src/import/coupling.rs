@@ -17,7 +17,8 @@ const ROUNDING: f64 = 1e-9;
 pub(super) fn thermostat(
     stage: &Dynamics,
     kind: ThermostatKind,
-    (temperature, coupling_time): (f64, f64),
+    temperature: f64,
+    coupling_time: f64,
     every: Option<u32>,
 ) -> Thermostat {
     // Langevin friction and noise act at every step

@@ -11,9 +11,8 @@ use crate::restraint::RestraintSample;
 pub const HEADER: &str = "step,time (ps),stage,restraint,value (nm or rad),center (nm or rad),\
                           force (kJ/mol/nm or kJ/mol/rad),energy (kJ/mol),work (kJ/mol)\n";
 
-/// Appends one row for each restraint in `samples` to `lines`. The tuple has the step number, the time in ps and the
-/// number of the stage.
-pub fn write(samples: &[RestraintSample], (step, time, stage): (u64, f64, u32), lines: &mut String) {
+/// Appends one row for each restraint in `samples` to `lines`. `time` is in ps.
+pub fn write(samples: &[RestraintSample], step: u64, time: f64, stage: u32, lines: &mut String) {
     for (index, RestraintSample { value, center, force, energy, work }) in samples.iter().enumerate() {
         // writing to a string does not fail
         let _ = write!(lines, "{step},{time:.6},{stage},{}", index + 1);
@@ -70,7 +69,7 @@ mod tests {
     fn every_restraint_has_its_row() {
         let first = RestraintSample { value: 0.5, center: 0.4, force: -100.0, energy: 5.0, work: -0.25 };
         let mut lines = String::new();
-        write(&[first, RestraintSample { center: f64::NAN, ..first }], (20, 0.04, 3), &mut lines);
+        write(&[first, RestraintSample { center: f64::NAN, ..first }], 20, 0.04, 3, &mut lines);
         let rows: Vec<&str> = lines.lines().collect();
         assert_eq!(rows[0], "20,0.040000,3,1,0.500000000,0.400000000,-100.000000,5.000000,-0.250000");
         assert_eq!(rows[1], "20,0.040000,3,2,0.500000000,NaN,-100.000000,5.000000,-0.250000");
@@ -81,7 +80,7 @@ mod tests {
     fn rows_are_read_as_they_were_written() {
         let sample = RestraintSample { value: 0.5, center: 0.4, force: -100.0, energy: 5.0, work: -0.25 };
         let mut text = HEADER.to_owned();
-        write(&[sample, sample], (20, 0.04, 3), &mut text);
+        write(&[sample, sample], 20, 0.04, 3, &mut text);
         let file = tempfile::NamedTempFile::new().unwrap();
         // an incomplete last row, which the run is still writing, is left out
         std::fs::write(file.path(), text.clone() + "30,0.06,3,1,0.5").unwrap();

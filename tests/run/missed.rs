@@ -51,7 +51,7 @@ struct Missed {
 }
 
 /// Runs `steps` steps from `start` and samples every `every`-th step.
-fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, steps: u64, every: u64) -> Missed {
+fn missed(plan: &Plan, system: &System, start: &State, lists: ListSchedule, steps: u64, every: u64) -> Missed {
     let engine = Engine::new(plan).unwrap();
     let cutoff = system.settings.cutoff_lj.unwrap();
     let volume = start.cell.unwrap().volume();
@@ -154,12 +154,12 @@ fn lists_leave_energy_and_pressure_of_argon_alone() {
     for timestep in [2.0, 5.0] {
         let (plan, argon, start) = argon(timestep);
         let lists = schedule(&plan, &argon, &start);
-        let own = missed((&plan, &argon), &start, lists, 6000, EVERY);
+        let own = missed(&plan, &argon, &start, lists, 6000, EVERY);
         println!("{timestep} fs: {lists:?} {own:?}");
         assert!(own.drift.value.abs() + own.drift.error < DRIFT && own.pressure.value.abs() < PRESSURE, "{own:?}");
         // lists without a buffer miss pairs, which the comparison must show
         let bare = ListSchedule { rebuild: 100, prune: 25, outer: 0.9, inner: 0.9, lookahead: 0.012 * timestep };
-        let bare = missed((&plan, &argon), &start, bare, 3000, EVERY);
+        let bare = missed(&plan, &argon, &start, bare, 3000, EVERY);
         println!("{timestep} fs, without a buffer: {bare:?}");
         assert!(bare.drift.value < -10.0 * DRIFT && bare.pressure.value > 10.0 * own.pressure.value, "{bare:?}");
         assert!(bare.force > own.force, "{bare:?}");
@@ -204,7 +204,7 @@ fn lists_of_a_slab_in_vacuum_are_those_of_the_liquid() {
     println!("{bulk:?} {lists:?}");
     assert_eq!((lists.rebuild, lists.prune), (bulk.rebuild, bulk.prune));
     assert!((lists.outer - bulk.outer).abs() < SAME_RADIUS && (lists.inner - bulk.inner).abs() < SAME_RADIUS);
-    let missed = missed((&plan, &water), &slab, lists, 1000, EVERY);
+    let missed = missed(&plan, &water, &slab, lists, 1000, EVERY);
     println!("{missed:?}");
     assert!(missed.drift.value.abs() < DRIFT, "{missed:?}");
 }

@@ -224,7 +224,7 @@ const LIST_TOLERANCE: f64 = 0.005;
 /// `atoms`, and the slope that a fluctuation of `noise` kJ/mol causes if it is correlated throughout: √12 · noise / 6
 /// ps.
 #[track_caller]
-fn assert_conserved(system: &str, (atoms, noise): (f64, f64), forces: &str, coupling: &str) {
+fn assert_conserved(system: &str, atoms: f64, noise: f64, forces: &str, coupling: &str) {
     let stage =
         format!("duration = \"6 ps\"\ntimestep = \"2 fs\"\n{coupling}{QUIET}\nenergies = {{ every = \"20 fs\" }}");
     let case = Case::new(system, &input("", forces, &stage));
@@ -240,7 +240,7 @@ fn assert_conserved(system: &str, (atoms, noise): (f64, f64), forces: &str, coup
 fn conserved_quantity_at_constant_volume() {
     // the conserved energy of rigid waters fluctuates by 2 kJ/mol with steps of 2 fs
     let coupling = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }";
-    assert_conserved("water", (774.0, 2.0), PERIODIC, coupling);
+    assert_conserved("water", 774.0, 2.0, PERIODIC, coupling);
 }
 
 #[test]
@@ -249,11 +249,11 @@ fn conserved_quantity_at_constant_pressure() {
     // without constraints fluctuates by less than 1 kJ/mol
     let coupling = "thermostat = { temperature = \"120 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"500 bar\", coupling_time = \"1 ps\", compressibility = \"2e-4 1/bar\" }";
-    assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", coupling);
+    assert_conserved("argon", 512.0, 1.0, "cutoff = \"0.9 nm\"", coupling);
     // rigid waters, whose internal coordinates the barostat does not scale
     let coupling = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }";
-    assert_conserved("water", (774.0, 2.0), PERIODIC, coupling);
+    assert_conserved("water", 774.0, 2.0, PERIODIC, coupling);
 }
 
 /// Barostats that scale directions differently, or that make Monte Carlo volume moves.
@@ -270,18 +270,18 @@ fn conserved_quantity_where_directions_differ() {
             "thermostat = {{ temperature = \"120 K\", coupling_time = \"0.1 ps\" }}\n\
              barostat = {{ pressure = \"500 bar\", compressibility = \"2e-4 1/bar\", {barostat} }}"
         );
-        assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", &coupling);
+        assert_conserved("argon", 512.0, 1.0, "cutoff = \"0.9 nm\"", &coupling);
         let coupling = format!(
             "thermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\n\
              barostat = {{ pressure = \"1 bar\", {barostat} }}"
         );
-        assert_conserved("water", (774.0, 2.0), PERIODIC, &coupling);
+        assert_conserved("water", 774.0, 2.0, PERIODIC, &coupling);
         let coupling = format!(
             "thermostat = {{ temperature = \"120 K\", coupling_time = \"0.1 ps\" }}\n\
              barostat = {{ pressure = \"500 bar\", compressibility = \"2e-4 1/bar\", {barostat} }}\n\
              position_restraints = {{ select = \"all\", force_constant = \"500 kJ/mol/nm^2\", reference_scaling = \"all\" }}"
         );
-        assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", &coupling);
+        assert_conserved("argon", 512.0, 1.0, "cutoff = \"0.9 nm\"", &coupling);
     }
 }
 
@@ -295,7 +295,7 @@ fn conserved_quantity_with_impulses_at_constant_pressure() {
         );
         // with the reciprocal forces in every second step, the conserved energy of rigid waters fluctuates by a quarter
         // more
-        assert_conserved("water", (774.0, 2.5), PERIODIC, &coupling);
+        assert_conserved("water", 774.0, 2.5, PERIODIC, &coupling);
     }
 }
 
@@ -309,6 +309,6 @@ fn conserved_quantity_with_restraints_at_constant_pressure() {
              restraints = {{ kind = \"distance\", groups = [\"index 0\", \"index 1\"], at = \"0.7 nm\", \
              force_constant = \"3000 kJ/mol/nm^2\", rate = \"-0.1 nm/ps\" }}"
         );
-        assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", &coupling);
+        assert_conserved("argon", 512.0, 1.0, "cutoff = \"0.9 nm\"", &coupling);
     }
 }

@@ -9,7 +9,7 @@ const COLUMNS: usize = 120;
 const TRAIT_METHODS: usize = 26;
 /// Largest number of function parameters that are tuples, in all functions together. Values of the same kind may form a
 /// tuple; different values should have names, as separate arguments or in a struct.
-const TUPLE_PARAMETERS: usize = 115;
+const TUPLE_PARAMETERS: usize = 5;
 
 /// First words of a doc comment that refer to something outside the sentence.
 const LEANING: &str = " they those these it its their them of what none to with from where which whose as but and so that \

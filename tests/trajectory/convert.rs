@@ -341,7 +341,7 @@ fn memory_does_not_grow_with_the_frames() {
         fs::write(&many, [header, &two.repeat(count / 2)].concat()).unwrap();
         most_held(|| {
             let mut source = md::convert::open(&many, None).unwrap();
-            let target = Target::new(&output, (None, ATOMS), None, false, None).unwrap();
+            let target = Target::new(&output, None, ATOMS, None, false, None).unwrap();
             let frames = Frames { only: None, begin: None, end: None, stride: 1 };
             assert_eq!(convert(source.as_mut(), &mut [], target, &frames).unwrap().frames, count);
         })

@@ -55,7 +55,8 @@ fn time(extension: &str, frame: usize) -> f64 {
 
 /// Calls `act` with the contents from which the writers of the sample create files.
 fn with_contents<R>(
-    (topology, extension): (&Topology, &str),
+    topology: &Topology,
+    extension: &str,
     kind: &str,
     precision: Precision,
     act: impl FnOnce(&Contents<'_>) -> R,
@@ -77,16 +78,15 @@ fn with_contents<R>(
 pub(crate) fn create(path: &Path, kind: &str, precision: Precision, waters: usize) -> (Box<dyn FrameSink>, usize) {
     let topology = sample::topology(waters);
     let format = Format::of_name(&path.to_string_lossy()).unwrap();
-    let contents = (&topology, format.extension);
-    let sink = with_contents(contents, kind, precision, |contents| format.files.create(path, contents));
-    (sink.unwrap(), topology.atoms.len())
+    let create = |contents: &Contents<'_>| format.files.create(path, contents);
+    (with_contents(&topology, format.extension, kind, precision, create).unwrap(), topology.atoms.len())
 }
 
 fn append(path: &Path, kind: &str, waters: usize, kept: Mark) -> md::error::Result<Box<dyn FrameSink>> {
     let topology = sample::topology(waters);
     let format = Format::of_file(path)?;
     let precision = precision(format.extension);
-    with_contents((&topology, format.extension), kind, precision, |contents| format.files.append(path, contents, kept))
+    with_contents(&topology, format.extension, kind, precision, |contents| format.files.append(path, contents, kept))
 }
 
 pub(crate) fn write(sink: &mut dyn FrameSink, kind: &str, frames: std::ops::Range<usize>, atoms: usize) {
@@ -162,7 +162,7 @@ fn positions_of_every_spread_are_packed() {
         topology.connectivity.clear();
         let format = Format::of_name("a.xtc").unwrap();
         let create = |contents: &Contents<'_>| format.files.create(&path, contents);
-        let mut sink = with_contents((&topology, "xtc"), "none", Precision::Decimals3, create).unwrap();
+        let mut sink = with_contents(&topology, "xtc", "none", Precision::Decimals3, create).unwrap();
         let mut frames: Vec<Vec<Vec3>> = vec![];
         for case in 0..70 {
             let (spread, step) = (10f64.powi(case % 5 - 2), 10f64.powi(case % 7 - 4));
@@ -273,17 +273,17 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
         // a system with other atoms is refused
         let topology = sample::topology(21);
         let other = |contents: &Contents<'_>| files.append(&path, contents, kept);
-        assert!(with_contents((&topology, extension), "triclinic", precision(extension), other).is_err());
+        assert!(with_contents(&topology, extension, "triclinic", precision(extension), other).is_err());
         // an existing file is never overwritten
         let create = |contents: &Contents<'_>| files.create(&path, contents);
-        let error = with_contents((&topology, extension), "triclinic", precision(extension), create).err().unwrap();
+        let error = with_contents(&topology, extension, "triclinic", precision(extension), create).err().unwrap();
         assert!(error.to_string().contains("already exists"), "{error}");
         // a file begun with other settings is refused
         let contents = |precision, steps, waters| {
             let continues = |contents: &Contents<'_>| {
                 files.continues(&path, &Contents { spacing: Spacing { steps, timestep: 0.002 }, ..*contents })
             };
-            with_contents((&sample::topology(waters), extension), "triclinic", precision, continues)
+            with_contents(&sample::topology(waters), extension, "triclinic", precision, continues)
         };
         assert!(contents(precision(extension), 100, 20).is_ok());
         let error = match extension {

@@ -27,8 +27,8 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Returns a little-endian DCD file. `title` holds the title record and the length that the file states for it.
-fn dcd(version: i32, cell: Option<[f64; 6]>, title: (&[u8], usize), frames: &[Vec<[f32; 3]>]) -> Vec<u8> {
+/// Returns a little-endian DCD file. `title` is the title record, and `stated` the length that the file states for it.
+fn dcd(version: i32, cell: Option<[f64; 6]>, title: &[u8], stated: usize, frames: &[Vec<[f32; 3]>]) -> Vec<u8> {
     let mut bytes = vec![];
     let mut record = |content: &[u8], length: usize| {
         let length = (length as i32).to_le_bytes();
@@ -47,7 +47,7 @@ fn dcd(version: i32, cell: Option<[f64; 6]>, title: (&[u8], usize), frames: &[Ve
         header.extend(value.to_le_bytes());
     }
     record(&header, 84);
-    record(title.0, title.1);
+    record(title, stated);
     record(&(frames[0].len() as i32).to_le_bytes(), 4);
     for frame in frames {
         if let Some(cell) = cell {
@@ -79,7 +79,7 @@ fn shape_matrices_turn_cell_and_positions() {
         // two atoms 1.5 Å apart, the second moved by a lattice vector
         let [first, second] = [vec3(1.0, 2.0, 3.0), vec3(1.0 + x, 3.5 + y, 3.0 + y)];
         let positions = [first, second].map(|r| r.map(|v| v as f32).to_array()).to_vec();
-        let bytes = dcd(version, Some([x, y, x, y, y, x]), (TITLE, 4), &[positions]);
+        let bytes = dcd(version, Some([x, y, x, y, y, x]), TITLE, 4, &[positions]);
         let found = frames(&file(folder.path(), "shape.dcd", &bytes)).remove(0);
         let cell = found.cell.unwrap();
         let (lengths, angles) = cell.lengths_angles();
@@ -105,7 +105,7 @@ fn angles_stay_angles() {
         (46, 30.0, 60.0, 60.0),
     ] {
         let bytes =
-            dcd(version, Some([edge, slot, edge, slot, slot, edge]), (TITLE, 4), std::slice::from_ref(&positions));
+            dcd(version, Some([edge, slot, edge, slot, slot, edge]), TITLE, 4, std::slice::from_ref(&positions));
         let found = frames(&file(folder.path(), "angles.dcd", &bytes)).remove(0);
         let (lengths, angles) = found.cell.unwrap().lengths_angles();
         assert!(lengths.iter().all(|length| (length - 0.1 * edge).abs() < 1e-9), "{version} {slot}: {lengths:?}");
@@ -123,7 +123,7 @@ fn titles_of_other_lengths_than_announced_are_read() {
         title.extend(vec![b'x'; 80 * lines]);
         // the length of the title record is right, or is that of two lines regardless of the title
         for length in [title.len(), 164] {
-            let bytes = dcd(24, None, (&title, length), &[frame.clone(), frame.clone()]);
+            let bytes = dcd(24, None, &title, length, &[frame.clone(), frame.clone()]);
             let path = file(folder.path(), "title.dcd", &bytes);
             if lines < 2 && length == 164 {
                 continue;
@@ -133,7 +133,7 @@ fn titles_of_other_lengths_than_announced_are_read() {
             assert!((found[1].positions[1] - vec3(0.4, 0.5, 0.6)).norm() < SINGLE);
         }
     }
-    let bytes = dcd(24, None, (&[0; 100], 164), &[frame]);
+    let bytes = dcd(24, None, &[0; 100], 164, &[frame]);
     let error = open(&file(folder.path(), "title.dcd", &bytes)).err().unwrap().to_string();
     assert!(error.contains("title"), "{error}");
 }

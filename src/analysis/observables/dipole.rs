@@ -156,10 +156,10 @@ struct Dielectric {
 }
 
 impl Dielectric {
-    /// Returns the dielectric constant of the first `count` frames. `sums` are Σ M (e nm) and Σ M² (e² nm²) over these
-    /// frames.
-    fn constant(&self, count: usize, sums: (Vec3, f64)) -> f64 {
-        let (mean, square) = (sums.0 * (1.0 / count as f64), sums.1 / count as f64);
+    /// Returns the dielectric constant of the first `count` frames. `dipoles` is Σ M (e nm) and `squares` is Σ M² (e²
+    /// nm²) over these frames.
+    fn constant(&self, count: usize, dipoles: Vec3, squares: f64) -> f64 {
+        let (mean, square) = (dipoles * (1.0 / count as f64), squares / count as f64);
         let volume = self.volume / self.rows.len() as f64;
         let fluctuation = square - mean.norm_squared();
         1.0 + 4.0 * PI / 3.0 * COULOMB * fluctuation / (volume * BOLTZMANN * self.temperature)
@@ -186,14 +186,15 @@ impl Observable for Dielectric {
     }
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
-        let mut sums = (Vec3::ZERO, 0.0);
+        let (mut dipoles, mut squares) = (Vec3::ZERO, 0.0);
         let running: Vec<f64> = self
             .rows
             .iter()
             .enumerate()
             .map(|(index, dipole)| {
-                sums = (sums.0 + *dipole, sums.1 + dipole.norm_squared());
-                self.constant(index + 1, sums)
+                dipoles += *dipole;
+                squares += dipole.norm_squared();
+                self.constant(index + 1, dipoles, squares)
             })
             .collect();
         let value = running.last().copied().unwrap_or(f64::NAN);

@@ -161,7 +161,7 @@ pub(super) fn find(
 
 impl Group {
     /// Returns the sites of a state: the atoms of the group, possibly exchanged, and their hydrogens.
-    fn sites(&self, heavy: &Heavy<'_>, (turned, variant): (bool, &str)) -> Vec<Site> {
+    fn sites(&self, heavy: &Heavy<'_>, turned: bool, variant: &str) -> Vec<Site> {
         let place = |k: usize| heavy.positions[self.atoms[if turned { self.kind.partners[k] } else { k }]];
         let atom = |k: usize, charge: f64| {
             let radius = radius_of(heavy.structure.atoms[self.atoms[k]].element, charge);
@@ -207,7 +207,8 @@ impl Group {
 pub(super) fn decide(
     heavy: &Heavy<'_>,
     groups: &[Group],
-    (surroundings, rotors): (&Surroundings, &[Rotor<'_>]),
+    surroundings: &Surroundings,
+    rotors: &[Rotor<'_>],
     choices: &mut [Choice],
 ) -> Vec<Orientation> {
     let mut in_group = vec![false; heavy.positions.len()];
@@ -229,9 +230,9 @@ pub(super) fn decide(
         let before = heavy.bonded[group.atoms[0]].iter().map(|&atom| atom as usize).find(|atom| !in_group[*atom]);
         // interactions with atoms three bonds away belong to the torsion about the bond before the group
         let beyond = before.map_or(&[][..], |before| &heavy.bonded[before]);
-        let penalty = |turned: bool| if turned { MARGIN } else { 0.0 };
-        let states = group.states.iter().map(|&state| (group.sites(heavy, state), penalty(state.0))).collect();
-        Mover::new(states, surroundings, false, |source| {
+        let state =
+            |&(turned, name): &(bool, &str)| (group.sites(heavy, turned, name), if turned { MARGIN } else { 0.0 });
+        Mover::new(group.states.iter().map(state).collect(), surroundings, false, |source| {
             let is_near = Some(source.atom) == before || !source.is_hydrogen && beyond.contains(&(source.atom as u32));
             (!is_near).then(|| felt(source, false)).flatten()
         })

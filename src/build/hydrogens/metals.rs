@@ -77,7 +77,7 @@ mod tests {
     use crate::structure::{Atom, Residue, Structure, neighbours};
 
     /// Returns the variant of a residue whose atoms `first` and `second` are 0.21 nm and `far` nm from a metal.
-    fn variant(name: &str, first: &str, second: &str, (metal, far): (u8, f64), reason: Reason) -> (String, Reason) {
+    fn variant(name: &str, first: &str, second: &str, metal: u8, far: f64, reason: Reason) -> (String, Reason) {
         let atom = |name: &str, element| Atom { name: name.into(), element };
         let residue =
             |name: &str, first| Residue { name: name.into(), number: 1, insertion_code: None, chain: 0, first };
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn ligands_of_metals_lose_their_hydrogens() {
-        let zinc = (30, 0.4);
+        let at_zinc = |name, first, second, reason| variant(name, first, second, 30, 0.4, reason);
         let usual = Reason::Pka(6.5);
-        assert_eq!(variant("HIS", "ND1", "NE2", zinc, usual), ("HIE".into(), Reason::Metal));
-        assert_eq!(variant("HIS", "NE2", "ND1", zinc, usual), ("HID".into(), Reason::Metal));
-        assert_eq!(variant("CYS", "SG", "CB", zinc, Reason::Usual), ("CYX".into(), Reason::Metal));
-        assert_eq!(variant("CYS", "SG", "CB", zinc, Reason::Given), ("CYS".into(), Reason::Given));
-        assert_eq!(variant("HIS", "NE2", "ND1", zinc, Reason::Given), ("HIS".into(), Reason::Given));
-        assert_eq!(variant("HIS", "NE2", "ND1", (11, 0.4), usual), ("HIS".into(), usual));
-        assert_eq!(variant("HIS", "CG", "NE2", (30, 0.29), usual), ("HIS".into(), usual));
+        assert_eq!(at_zinc("HIS", "ND1", "NE2", usual), ("HIE".into(), Reason::Metal));
+        assert_eq!(at_zinc("HIS", "NE2", "ND1", usual), ("HID".into(), Reason::Metal));
+        assert_eq!(at_zinc("CYS", "SG", "CB", Reason::Usual), ("CYX".into(), Reason::Metal));
+        assert_eq!(at_zinc("CYS", "SG", "CB", Reason::Given), ("CYS".into(), Reason::Given));
+        assert_eq!(at_zinc("HIS", "NE2", "ND1", Reason::Given), ("HIS".into(), Reason::Given));
+        assert_eq!(variant("HIS", "NE2", "ND1", 11, 0.4, usual), ("HIS".into(), usual));
+        assert_eq!(variant("HIS", "CG", "NE2", 30, 0.29, usual), ("HIS".into(), usual));
     }
 }

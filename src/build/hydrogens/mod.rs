@@ -124,12 +124,12 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     let (mut added, surroundings, rotors) = heavy.place(&wanted);
     if !groups.is_empty() {
         let entry = choices.clone();
-        let mut compared = flips::decide(&heavy, &groups, (&surroundings, &rotors), &mut choices);
+        let mut compared = flips::decide(&heavy, &groups, &surroundings, &rotors, &mut choices);
         if !settings.flips.proposed && compared.iter().any(|orientation| orientation.is_turned) {
             compared = compared.into_iter().map(Orientation::kept).collect();
             choices = entry;
             let kept = flips::find(&heavy, &choices, false, given, |_| false);
-            flips::decide(&heavy, &kept, (&surroundings, &rotors), &mut choices);
+            flips::decide(&heavy, &kept, &surroundings, &rotors, &mut choices);
         }
         let turned = compared.iter().filter(|orientation| orientation.is_turned);
         let turned: Vec<_> = turned.filter_map(|orientation| flips::turned(&heavy, orientation.residue)).collect();

@@ -32,7 +32,7 @@ impl LjPotential {
 
     /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of a pair.
     #[inline(always)]
-    pub(super) fn evaluate(&self, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64) {
+    pub(super) fn evaluate(&self, r2: f64, c6: f64, c12: f64) -> (f64, f64) {
         let inverse_r = inverse_norm(r2);
         match self {
             LjPotential::Shifted { inverse_r2 } => {

@@ -52,7 +52,7 @@ impl Refresh<'_> {
                 let (first, end) = (atoms.start + done, positions.len().min(done + NORMALS));
                 let (positions, velocities) = (&mut positions[done..end], &mut velocities[done..end]);
                 done = end;
-                let [x, y, z] = normals((key.0, Purpose::Noise, key.1), self.numbers(first));
+                let [x, y, z] = normals(key, Purpose::Noise, self.numbers(first));
                 let [lost, widths] = self.factors(first, positions.len());
                 for lane in 0..positions.len() {
                     let noise = vec3(f64::from(x[lane]), f64::from(y[lane]), f64::from(z[lane]));

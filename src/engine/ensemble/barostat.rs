@@ -51,12 +51,12 @@
 //! can scale the box without sending its pressure and volume to the host. Monte Carlo volume moves are in
 //! [`super::volume_trial`].
 
-use super::is_due;
 use super::schedule::Schedule;
 use super::volume_trial::VolumeTrial;
+use super::{CouplingStep, is_due};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
-use crate::rng::{Purpose, Stream};
+use crate::rng::{Purpose, RandomKey, Stream};
 use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
@@ -184,10 +184,9 @@ impl Barostat {
         self.kind == BarostatKind::MonteCarlo && is_due(self.every, step + 1)
     }
 
-    /// Draws the random numbers of the Monte Carlo volume move at a step of the run. `temperature` is in K. `time` is
-    /// the time (ps) since the start of the stage, and `timestep` is in ps.
-    pub fn trial(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> VolumeTrial {
-        let mut random = Stream::new(seed, Purpose::Barostat, step, 0);
+    /// Draws the random numbers of the Monte Carlo volume move at a step of the run. `temperature` is in K.
+    pub fn trial(&self, temperature: f64, CouplingStep { time, timestep, key }: CouplingStep) -> VolumeTrial {
+        let mut random = Stream::new(key.seed, Purpose::Barostat, key.step, 0);
         let extents = self.coupling.extents().iter().enumerate();
         let free = || extents.clone().filter(|(_, directions)| self.compressibility[directions[0]] > 0.0);
         let chosen = (random.uniform() * free().count() as f64) as usize;
@@ -206,13 +205,13 @@ impl Barostat {
     }
 
     /// Draws the random numbers of the box scaling after a step of the run. `temperature` is that of the thermostat in
-    /// K. `time` is the time (ps) since the start of the stage, and `timestep` is in ps.
-    pub fn scaling(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> BoxScaling {
+    /// K.
+    pub fn scaling(&self, temperature: f64, CouplingStep { time, timestep, key }: CouplingStep) -> BoxScaling {
         let (interval, extents) = (f64::from(self.every) * timestep, self.coupling.extents());
         let relaxation = |index: usize| {
             let target = self.target(extents.get(index)?, time);
             Some(match self.kind {
-                BarostatKind::CRescale => stochastic_rescale(target, temperature, interval, (seed, step, index as u32)),
+                BarostatKind::CRescale => stochastic_rescale(target, temperature, interval, key, index as u32),
                 BarostatKind::Berendsen => berendsen(target, interval),
                 BarostatKind::MonteCarlo => Relaxation::default(),
             })
@@ -421,7 +420,8 @@ pub fn stochastic_rescale(
     target: Target,
     temperature: f64,
     interval: f64,
-    (seed, step, index): (u64, u64, u32),
+    RandomKey { seed, step }: RandomKey,
+    index: u32,
 ) -> Relaxation {
     let kt = BOLTZMANN * temperature;
     let rate = target.compressibility * interval / (2.0 * target.coupling_time);

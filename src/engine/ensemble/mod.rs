@@ -17,6 +17,19 @@ pub mod thermostat;
 pub mod velocities;
 pub mod volume_trial;
 
+use crate::rng::RandomKey;
+
+/// Step of a run at which a thermostat or a barostat acts.
+#[derive(Clone, Copy, Debug)]
+pub struct CouplingStep {
+    /// time since the start of the stage, ps
+    pub time: f64,
+    /// time step, ps
+    pub timestep: f64,
+    /// seed and step of the random numbers
+    pub key: RandomKey,
+}
+
 /// Whether an event that occurs every `every` steps occurs at this step.
 pub fn is_due(every: u32, step: u64) -> bool {
     step.is_multiple_of(u64::from(every.max(1)))

@@ -28,7 +28,7 @@
 
 use super::groups::PerGroup;
 use super::rescaling::Bath;
-use crate::rng::{Purpose, Stream};
+use crate::rng::{Purpose, RandomKey, Stream};
 use crate::units::BOLTZMANN;
 
 /// A partial refreshment of velocities.
@@ -37,7 +37,7 @@ pub struct Refreshment {
     /// partial refreshment of each temperature group
     pub renewals: PerGroup<Renewal>,
     /// seed and step of the random numbers
-    pub key: (u64, u64),
+    pub key: RandomKey,
 }
 
 /// Partial refreshment of the velocities of a temperature group.
@@ -71,7 +71,7 @@ impl Renewal {
 
     /// Whether a group of atoms connected by constraints is refreshed. `atoms` is the index of the group.
     #[inline(never)] // the call costs less than the random number, and kernels stay small
-    pub fn acts_on(&self, (seed, step): (u64, u64), atoms: u32) -> bool {
+    pub fn acts_on(&self, RandomKey { seed, step }: RandomKey, atoms: u32) -> bool {
         Stream::new(seed, Purpose::Collision, step, atoms).uniform() < self.probability
     }
 }

@@ -24,7 +24,7 @@
 //! can rescale velocities without sending the kinetic energy to the host.
 
 use crate::error::{Error, Result};
-use crate::rng::{Purpose, Stream};
+use crate::rng::{Purpose, RandomKey, Stream};
 use crate::units::BOLTZMANN;
 
 /// The heat bath of a temperature group.
@@ -104,7 +104,7 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
 /// relaxation is solved exactly, so that Δt may be any number of steps. The random numbers depend on (seed, step,
 /// group) only. G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq.
 /// A7, A8).
-pub fn velocity_rescale(bath: Bath, interval: f64, (seed, step): (u64, u64), group: u32) -> Rescaling {
+pub fn velocity_rescale(bath: Bath, interval: f64, RandomKey { seed, step }: RandomKey, group: u32) -> Rescaling {
     let Bath { degrees_of_freedom, coupling_time, .. } = bath;
     if degrees_of_freedom == 0.0 {
         return Rescaling::NONE;
@@ -149,7 +149,7 @@ mod tests {
         (0..samples)
             .map(|step| {
                 let bath = Bath { degrees_of_freedom, temperature: 300.0, coupling_time };
-                let factor = velocity_rescale(bath, interval, (17, step), 0).factor(energy).unwrap();
+                let factor = velocity_rescale(bath, interval, RandomKey { seed: 17, step }, 0).factor(energy).unwrap();
                 energy += scaling_work(energy, factor);
                 energy / unit
             })
@@ -218,7 +218,8 @@ mod tests {
         let mut energy = 4.0 * f * unit;
         for step in 0..10 {
             let bath = Bath { degrees_of_freedom: f, temperature: 300.0, coupling_time: 1.0 };
-            energy += scaling_work(energy, velocity_rescale(bath, 0.1, (1, step), 0).factor(energy).unwrap());
+            let key = RandomKey { seed: 1, step };
+            energy += scaling_work(energy, velocity_rescale(bath, 0.1, key, 0).factor(energy).unwrap());
         }
         let expected = 1.0 + 3.0 * (-1.0f64).exp();
         // the relative noise of the kinetic energy between 1 and 4 times the target is at most √(4·2/f) with f degrees
@@ -241,7 +242,8 @@ mod tests {
     fn nothing_moves_stays_and_nonsense_is_refused() {
         let bath = Bath { degrees_of_freedom: 3.0, temperature: 300.0, coupling_time: 0.1 };
         let nothing = Bath { degrees_of_freedom: 0.0, ..bath };
-        for couple in [|bath| velocity_rescale(bath, 0.1, (1, 1), 0), |bath| berendsen(bath, 0.1)] {
+        const KEY: RandomKey = RandomKey { seed: 1, step: 1 };
+        for couple in [|bath| velocity_rescale(bath, 0.1, KEY, 0), |bath| berendsen(bath, 0.1)] {
             assert_eq!(couple(bath).factor(0.0).unwrap(), 1.0);
             assert_eq!(couple(nothing).factor(5.0).unwrap(), 1.0);
             assert!(couple(bath).factor(f64::NAN).is_err());

@@ -3,11 +3,11 @@
 //! refreshes each velocity.
 
 use super::groups::PerGroup;
-use super::is_due;
 use super::nose_hoover::{LEAST_COUPLINGS, NoseHoover};
 use super::refreshment::{Refreshment, Renewal};
 use super::rescaling::{Bath, Rescaling, berendsen, velocity_rescale};
 use super::schedule::Schedule;
+use super::{CouplingStep, is_due};
 use serde::{Deserialize, Serialize};
 
 /// Temperature coupling of a stage: algorithm, target temperature and coupling time.
@@ -184,9 +184,9 @@ impl Thermostat {
         )
     }
 
-    /// Change of velocities after a step of the run, for groups with these degrees of freedom. `time` since the start
-    /// of the stage and the time step are in ps.
-    pub fn change(&self, degrees_of_freedom: &[f64], (time, timestep): (f64, f64), key: (u64, u64)) -> VelocityChange {
+    /// Change of velocities after a step of the run, for groups with these degrees of freedom.
+    pub fn change(&self, degrees_of_freedom: &[f64], at: CouplingStep) -> VelocityChange {
+        let CouplingStep { time, timestep, key } = at;
         let baths = self.baths(degrees_of_freedom, time);
         let interval = f64::from(self.every) * timestep;
         match self.kind {

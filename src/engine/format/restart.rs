@@ -47,7 +47,7 @@ pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordina
         let message = format!("expected {block} lines for {atoms} atoms, found {}", numbers.lines.len());
         return Err(Problem::new(message).at_line(lines.len()).help("the file seems cut off: copy it again"));
     }
-    let positions = numbers.vectors(0, atoms, (ANGSTROM, FARTHEST))?;
+    let positions = numbers.vectors(0, atoms, ANGSTROM, FARTHEST)?;
     let (velocities_at, box_at) = match numbers.lines.len() - block {
         0 => (None, None),
         1 if block == 1 && !numbers.looks_like_box(1)? => (Some(block), None),
@@ -63,7 +63,7 @@ pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordina
         title: String::from_utf8_lossy(lines[0]).trim().to_owned(),
         time,
         positions,
-        velocities: velocities_at.map(|at| numbers.vectors(at, atoms, (AMBER_VELOCITY, FASTEST))).transpose()?,
+        velocities: velocities_at.map(|at| numbers.vectors(at, atoms, AMBER_VELOCITY, FASTEST)).transpose()?,
         cell: match box_at {
             Some(at) => numbers.cell(at, box_angle)?,
             None => None,
@@ -97,7 +97,7 @@ struct Numbers<'a> {
 impl Numbers<'_> {
     /// Reads `atoms` vectors from line `at` on, and multiplies them by `unit`. A product longer than `most` is an
     /// error.
-    fn vectors(&self, at: usize, atoms: usize, (unit, most): (f64, f64)) -> Parsed<Vec<Vec3>> {
+    fn vectors(&self, at: usize, atoms: usize, unit: f64, most: f64) -> Parsed<Vec<Vec3>> {
         let mut vectors = Vec::with_capacity(atoms);
         while vectors.len() < atoms {
             let line = at + vectors.len() / 2;

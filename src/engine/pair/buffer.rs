@@ -284,12 +284,13 @@ impl<'a> BufferEstimate<'a> {
     /// Returns the smallest radius (nm) that keeps errors within the budget.
     fn radius(
         &self,
-        limits: (ErrorBudget, ListErrors),
+        budget: ErrorBudget,
+        tolerance: ListErrors,
         steps: u32,
         lookahead: f64,
         correction: ClusterCorrection,
     ) -> f64 {
-        let (cutoff, (budget, tolerance)) = (self.cutoff(), limits);
+        let cutoff = self.cutoff();
         let fits = |radius: f64| self.missed(radius, steps, lookahead, correction).is_within(budget, tolerance);
         if steps <= 1 || fits(cutoff) {
             return cutoff;
@@ -308,13 +309,13 @@ impl<'a> BufferEstimate<'a> {
 
     /// Returns the radius (nm) of an outer list with a lifetime of `rebuild` steps.
     fn outer_radius(&self, tolerance: ListErrors, rebuild: u32) -> f64 {
-        self.radius((OUTER_BUDGET, tolerance), rebuild, 0.0, self.corrections[0])
+        self.radius(OUTER_BUDGET, tolerance, rebuild, 0.0, self.corrections[0])
     }
 
     /// Returns the radius (nm) of an inner list with a lifetime of `prune` steps.
     fn inner_radius(&self, tolerance: ListErrors, prune: u32) -> f64 {
         let budget = if self.is_predictable(prune) { INNER_BUDGET } else { OUTER_BUDGET };
-        self.radius((budget, tolerance), prune, self.lookahead(prune), self.corrections[1])
+        self.radius(budget, tolerance, prune, self.lookahead(prune), self.corrections[1])
     }
 
     /// Returns the errors of both lists. The drift due to the inner list is included only without lookahead.

@@ -241,31 +241,24 @@ impl Search<'_, '_> {
         for section in 0..grid.tiles.len() {
             let coulomb = charged && section == 0;
             if grid.tiles[section].columns != [0; 2] && (coulomb || has_lj) {
-                self.search_section::<S>((cluster, zone), section, coulomb);
+                self.search_section::<S>(cluster, zone, section, coulomb);
             }
         }
     }
 
     /// Searches the blocks of a section; if `coulomb` is false, only blocks with Lennard-Jones interactions.
     #[inline(always)]
-    fn search_section<S: Simd>(&mut self, (cluster, zone): (usize, usize), section: usize, coulomb: bool) {
+    fn search_section<S: Simd>(&mut self, cluster: usize, zone: usize, section: usize, coulomb: bool) {
         let grid = self.input.grid;
         let reach = self.reach(cluster, section);
         let [nx, ny] = map(grid.tiles[section].columns, |n| n as i32);
         let images = |span: Span, n: i32| [span[0].div_euclid(n), span[1].div_euclid(n)];
         let (ia, ib) = (images(reach.columns[0], nx), images(reach.columns[1], ny));
-        let others = (zone + 1..grid.zone_starts.len() - 1).any(|other| other & zone == 0);
         for na in ia[0]..=ia[1] {
             for nb in ib[0]..=ib[1] {
                 for nc in reach.depth_images[0]..=reach.depth_images[1] {
-                    // of the two images of a pair of home atoms, only the image with [na, nb, nc] ≥ [0, 0, 0] is listed
-                    let inside = zone == 0 && [na, nb, nc] >= [0, 0, 0];
-                    if !inside && !others {
-                        continue;
-                    }
-                    let x = clip(reach.columns[0], na, nx);
-                    let y = clip(reach.columns[1], nb, ny);
-                    self.search_image::<S>((cluster, zone), inside, [-na, -nb, -nc], (section, [x, y]), coulomb);
+                    let columns = [clip(reach.columns[0], na, nx), clip(reach.columns[1], nb, ny)];
+                    self.search_image::<S>(cluster, zone, [-na, -nb, -nc], section, columns, coulomb);
                 }
             }
         }
@@ -316,13 +309,21 @@ impl Search<'_, '_> {
     #[inline(always)]
     fn search_image<S: Simd>(
         &mut self,
-        (cluster, zone): (usize, usize),
-        inside: bool,
+        cluster: usize,
+        zone: usize,
         image: [i32; 3],
-        (section, columns): (usize, [Span; 2]),
+        section: usize,
+        columns: [Span; 2],
         coulomb: bool,
     ) {
         let SearchInput { grid, packed, cell, radius, .. } = self.input;
+        // of the two images of a pair of home atoms, only the image that is at most [0, 0, 0] is listed
+        let inside = zone == 0 && image <= [0; 3];
+        let first = if inside { zone } else { zone + 1 };
+        let others = (first..grid.zone_starts.len() - 1).filter(|other| other & zone == 0);
+        if others.clone().next().is_none() {
+            return;
+        }
         let home = image == [0; 3] && inside;
         let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
         let block_i = cluster / 2;
@@ -332,11 +333,7 @@ impl Search<'_, '_> {
         let mut listed = 0;
         let bounds = BoundsProbe::<S>::new(&grid.cluster_bounds[cluster], shift, radius, !coulomb);
         let tiles = grid.tiles[section];
-        let first = if inside { zone } else { zone + 1 };
-        for other in first..grid.zone_starts.len() - 1 {
-            if other & zone != 0 {
-                continue;
-            }
+        for other in others {
             for x in columns[0][0]..=columns[0][1] {
                 for y in columns[1][0]..=columns[1][1] {
                     let column = grid.first_column(other, section) + tiles.column(x as usize, y as usize);

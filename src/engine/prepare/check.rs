@@ -37,10 +37,10 @@ pub(super) fn problems(
     problems.extend(check_vectors(topology, coordinates).into_iter().map(|problem| named(problem, coordinates_file)));
     match &coordinates.cell {
         Some(cell) => {
-            check_cell((forces, truncation), cell, &mut problems);
+            check_cell(forces, truncation, cell, &mut problems);
             problems.extend(too_long(topology, cell).map(|problem| named(problem, file)));
         }
-        None => check_vacuum((forces, truncation), coordinates_file, &mut problems),
+        None => check_vacuum(forces, truncation, coordinates_file, &mut problems),
     }
     problems
 }
@@ -173,7 +173,7 @@ fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option
     Some(Problem::new(message).help("the run that wrote the coordinate file was probably unstable; use another frame"))
 }
 
-fn check_cell((forces, truncation): (&ForceOptions, &Truncation), cell: &PeriodicCell, problems: &mut Vec<Problem>) {
+fn check_cell(forces: &ForceOptions, truncation: &Truncation, cell: &PeriodicCell, problems: &mut Vec<Problem>) {
     let largest = cell.max_cutoff();
     if !(largest > 0.0 && cell.rows().iter().all(|row| row.norm() <= FARTHEST)) {
         problems.push(Problem::new(format!(
@@ -222,12 +222,8 @@ fn too_long(topology: &Topology, cell: &PeriodicCell) -> Option<Problem> {
     Some(Problem::new(message).help("correct its length, or use coordinates with a larger cell"))
 }
 
-fn check_vacuum(
-    (forces, truncation): (&ForceOptions, &Truncation),
-    coordinates: Option<&Path>,
-    problems: &mut Vec<Problem>,
-) {
-    let mut without_cell = |what: &str, help: &str| problems.push(needs_cell(what, coordinates).help(help));
+fn check_vacuum(forces: &ForceOptions, truncation: &Truncation, path: Option<&Path>, problems: &mut Vec<Problem>) {
+    let mut without_cell = |what: &str, help: &str| problems.push(needs_cell(what, path).help(help));
     if matches!(forces.electrostatics, ElectrostaticsSpec::Pme(_)) {
         without_cell("electrostatics = \"pme\"", "in vacuum set cutoff = \"none\" and electrostatics = \"plain\"");
     }

@@ -59,10 +59,10 @@ pub fn problems(description: &Description) -> Vec<Problem> {
     problems.extend(atoms.iter().enumerate().find_map(check));
     problems.extend(sites::problem(&description.topology, &is_site));
     problems.extend(check_residues(&description.topology));
-    problems.extend(check_terms("chemical bonds", atoms.len(), (connectivity, []), |&pair| pair, |_| []));
+    problems.extend(check_terms("chemical bonds", atoms.len(), connectivity, [], |&pair| pair, |_| []));
     let number = atoms.len();
-    let constraints = (&description.topology.constraints[..], [Range::CONSTRAINT]);
-    problems.extend(check_terms("constraints", number, constraints, |term| term.atoms, |term| [term.length]));
+    let (constraints, ranges) = (&description.topology.constraints, [Range::CONSTRAINT]);
+    problems.extend(check_terms("constraints", number, constraints, ranges, |term| term.atoms, |term| [term.length]));
     check_bonded(number, bonded, &mut problems);
     if exclusions.atoms() != atoms.len() {
         problems.push(Problem::new(format!(
@@ -144,7 +144,8 @@ macro_rules! check_lists {
             $($(problems.extend(check_terms(
                 $name,
                 atoms,
-                (&bonded.$list[..], RANGES.$list),
+                &bonded.$list[..],
+                RANGES.$list,
                 BondedTerm::<$n, $e, $p>::atoms,
                 BondedTerm::<$n, $e, $p>::parameters,
             ));)+)*
@@ -158,7 +159,7 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
     let BondedTerms { cmaps, cmap_grids, pairs14, .. } = bonded;
     let quadruple = |atoms: [u32; 8], first: usize| [0, 1, 2, 3].map(|k| atoms[first + k]);
     for first in [0, 4] {
-        problems.extend(check_terms("correction maps", atoms, (cmaps, []), |t| quadruple(t.atoms, first), |_| []));
+        problems.extend(check_terms("correction maps", atoms, cmaps, [], |t| quadruple(t.atoms, first), |_| []));
     }
     let grid = cmaps.iter().find(|term| term.grid as usize >= cmap_grids.len());
     problems.extend(grid.map(|term| {
@@ -178,8 +179,8 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
     let energies = cmap_grids.iter().flat_map(|grid| &grid.energies);
     let beyond = energies.filter(|energy| energy.is_finite()).find_map(|&energy| Range::AMPLITUDE.refusal(energy));
     problems.extend(beyond.map(|what| Problem::new(format!("the grid of a correction map has {what}")).help(MEND)));
-    let pairs14 = (&pairs14[..], [Range::CHARGE_PRODUCT, Range::C6, Range::C12]);
-    problems.extend(check_terms("1-4 pairs", atoms, pairs14, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
+    let ranges = [Range::CHARGE_PRODUCT, Range::C6, Range::C12];
+    problems.extend(check_terms("1-4 pairs", atoms, pairs14, ranges, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
 }
 
 /// Returns a problem for the first term that refers to a missing atom or contains an atom twice. A term with a
@@ -187,7 +188,8 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
 fn check_terms<T, const N: usize, const M: usize>(
     what: &str,
     atoms: usize,
-    (terms, ranges): (&[T], [Range; M]),
+    terms: &[T],
+    ranges: [Range; M],
     of: impl Fn(&T) -> [u32; N],
     parameters: impl Fn(&T) -> [f64; M],
 ) -> Option<Problem> {

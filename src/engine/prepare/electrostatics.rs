@@ -22,7 +22,8 @@ pub struct Alternatives {
 
 /// The Coulomb method with all its parameters, and alternative PME parameters of the requested accuracy.
 pub(super) fn electrostatics(
-    (options, truncation): (&Options<'_>, &Truncation),
+    options: &Options<'_>,
+    truncation: &Truncation,
     topology: &Topology,
     state: &State,
 ) -> Result<(Electrostatics, Alternatives)> {
@@ -33,13 +34,7 @@ pub(super) fn electrostatics(
         // without charges, as in noble gases, PME is not needed
         ElectrostaticsSpec::Pme(_) if topology.atoms.iter().all(|atom| atom.charge == 0.0) => Electrostatics::Off,
         ElectrostaticsSpec::Pme(spec) => {
-            let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
-            let cell = state.cell.as_ref().ok_or_else(missing)?;
-            let cutoff = truncation.cutoff.ok_or_else(missing)?;
-            let longer = truncation.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
-            let cutoffs = (cutoff, longer);
-            let (parameters, alternatives) =
-                pme_parameters((options, spec), cell, cutoffs, topology, &state.positions)?;
+            let (parameters, alternatives) = pme_parameters(options, spec, truncation, topology, state)?;
             return Ok((Electrostatics::Pme(parameters), alternatives));
         }
     };
@@ -78,12 +73,16 @@ const LONGEST_CUTOFF: f64 = 1.2;
 const MARGIN: f64 = 0.9;
 
 fn pme_parameters(
-    (options, spec): (&Options<'_>, PmeSpec),
-    cell: &PeriodicCell,
-    (cutoff, longer): (f64, f64),
+    options: &Options<'_>,
+    spec: PmeSpec,
+    truncation: &Truncation,
     topology: &Topology,
-    positions: &[Vec3],
+    state: &State,
 ) -> Result<(PmeParameters, Alternatives)> {
+    let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
+    let (State { positions, .. }, cell) = (state, state.cell.as_ref().ok_or_else(missing)?);
+    let cutoff = truncation.cutoff.ok_or_else(missing)?;
+    let longer = truncation.cutoff_lj.map_or(cutoff, |lj| lj.max(cutoff));
     let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
     let model = || {
         let structure = pme::ChargeStructure::sample(cell, positions, &charges);

@@ -106,7 +106,7 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
     }
     let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
     constraints.tolerance = forces.constraint_tolerance;
-    let (electrostatics, alternatives) = electrostatics::electrostatics((options, &truncation), &topology, &state)?;
+    let (electrostatics, alternatives) = electrostatics::electrostatics(options, &truncation, &topology, &state)?;
     if let Electrostatics::Pme(parameters) = &electrostatics {
         pme::check(parameters)?;
     }

@@ -35,6 +35,15 @@ pub enum Purpose {
     Test = 255,
 }
 
+/// Seed and step of random numbers: the part of a key that all numbers of a step share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RandomKey {
+    /// seed of the run
+    pub seed: u64,
+    /// number of the step in the run
+    pub step: u64,
+}
+
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 /// Increments of the Philox key between rounds (Weyl constants): the golden ratio and √3 − 1 as 32-bit fractions.
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];

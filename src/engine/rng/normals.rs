@@ -5,7 +5,7 @@
 //! The code uses only sums, products, quotients and square roots, which every instruction set rounds alike, so that
 //! results are the same bit for bit on all instruction sets.
 
-use super::{MULTIPLIERS, Purpose, ROUNDS, WEYL};
+use super::{MULTIPLIERS, Purpose, ROUNDS, RandomKey, WEYL};
 use crate::arrays::{from_fn, map};
 use std::f32::consts::{FRAC_PI_2, LN_2, SQRT_2};
 
@@ -27,7 +27,7 @@ pub fn indices_from(first: u32) -> Lanes<u32> {
 /// Returns three independent normal numbers (mean 0, variance 1) for each index. The numbers are a pure function of
 /// (seed, purpose, step, index).
 #[inline(always)]
-pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) -> [Lanes<f32>; 3] {
+pub fn normals(RandomKey { seed, step }: RandomKey, purpose: Purpose, index: Lanes<u32>) -> [Lanes<f32>; 3] {
     let counter = [index, [step as u32; NORMALS], [(step >> 32) as u32; NORMALS], [(purpose as u32) << 24; NORMALS]];
     let [a, b, c, d] = philox(counter, [seed as u32, (seed >> 32) as u32]);
     let ([x, y], [z, _]) = (box_muller(a, b), box_muller(c, d));
@@ -147,12 +147,12 @@ mod tests {
     #[test]
     fn numbers_are_normal_and_independent() {
         const STANDARD_ERRORS: f64 = 4.0;
-        let (blocks, key) = (100_000u32, (5, Purpose::Test, 3));
+        let (blocks, key) = (100_000u32, RandomKey { seed: 5, step: 3 });
         let mut sums = [[0.0f64; 4]; 3];
         let mut products = [0.0f64; 4];
         let mut beyond = [0u32; 3];
         for block in 0..blocks {
-            let [x, y, z] = normals(key, indices_from(block * NORMALS as u32));
+            let [x, y, z] = normals(key, Purpose::Test, indices_from(block * NORMALS as u32));
             for lane in 0..NORMALS {
                 let now = [x, y, z].map(|lanes| f64::from(lanes[lane]));
                 let next = f64::from(x[(lane + 1) % NORMALS]);

@@ -122,7 +122,7 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         _ => value,
     };
     draft.carried("stage.thermostat", &["ntt", "temp0", time]);
-    stage.thermostat = Some(coupling::thermostat(stage, kind, (temperature, coupling_time), None));
+    stage.thermostat = Some(coupling::thermostat(stage, kind, temperature, coupling_time, None));
 }
 
 fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {

@@ -38,7 +38,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
     let words = if kind == ThermostatKind::Langevin { "the friction is the inverse of tau-t" } else { "" };
     draft.carried_as("stage.thermostat", &[key, "tc-grps", "tau-t", "ref-t", "annealing"], words);
     let shortest = groups.iter().fold(base.coupling_time, |least, group| least.min(group.coupling_time));
-    let mut thermostat = coupling::thermostat(stage, kind, (0.0, shortest), every);
+    let mut thermostat = coupling::thermostat(stage, kind, 0.0, shortest, every);
     (thermostat.temperature, thermostat.coupling_time) = (base.temperature, base.coupling_time);
     let named = groups.into_iter().filter_map(|Group { selection, temperature, coupling_time }| {
         Some(ThermostatGroup { select: selection?, temperature, coupling_time })

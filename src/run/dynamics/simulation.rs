@@ -3,13 +3,14 @@
 use crate::backend::{Backend, ExternalForce, Kinetic, Leapfrog, Workload};
 use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
-use crate::ensemble::is_due;
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};
 use crate::ensemble::volume_trial::VolumeTrial;
+use crate::ensemble::{CouplingStep, is_due};
 use crate::error::Result;
 use crate::observe::energies::Observed;
 use crate::restraint::{Restraining, RestraintProgress};
+use crate::rng::RandomKey;
 use crate::run::dynamics::setup::Setup;
 use crate::run::plan::Dynamics;
 use crate::system::State;
@@ -217,13 +218,12 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     /// [`Simulation::flush`].
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
-        let random = (self.setup.seed, self.step_number());
-        let (time, freedom) = (step as f64 * dynamics.timestep, self.setup.temperature_groups.degrees_of_freedom());
+        let (at, freedom) = (self.coupling_step(), self.setup.temperature_groups.degrees_of_freedom());
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
         let trial = self.trial();
         let long_range = self.long_range_at(step, virial || trial.is_some());
-        let workload = Workload { energy: energies, virial, long_range, restraint_time: time };
+        let workload = Workload { energy: energies, virial, long_range, restraint_time: at.time };
         match trial {
             Some(trial) => self.context.forces_after_trial(workload, &trial)?,
             None => self.context.forces(workload)?,
@@ -237,7 +237,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             pending_work: pending.barostat || pending.thermostat,
             refreshed: dynamics.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.facts().refreshes),
         };
-        let change = thermostat.map(|thermostat| thermostat.change(freedom, (time, dynamics.timestep), random));
+        let change = thermostat.map(|thermostat| thermostat.change(freedom, at));
         let (refreshment, change) = match change {
             // no quantity is requested between integration and velocity refreshment, so one pass over the atoms does
             // both
@@ -247,7 +247,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let kinetic = self.context.integrate(leapfrog, refreshment.as_ref())?;
         let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(barostat) = barostat {
-            let scaling = barostat.scaling(self.bath_temperature(), (time, dynamics.timestep), random);
+            let scaling = barostat.scaling(self.bath_temperature(), at);
             self.context.backend_mut().scale_box(scaling)?;
         }
         if let Some(change) = change {
@@ -264,17 +264,21 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     /// groups; zero without a thermostat.
     fn bath_temperature(&self) -> f64 {
         let Setup { dynamics, temperature_groups, .. } = &self.setup;
-        let time = self.local_step as f64 * dynamics.timestep;
+        let time = self.coupling_step().time;
         let of = |thermostat: &Thermostat| thermostat.mean_temperature(temperature_groups.degrees_of_freedom(), time);
         dynamics.thermostat.as_ref().map_or(0.0, of)
     }
 
     /// Returns the Monte Carlo volume move with which the next step begins; `None` if no volume move is due.
     fn trial(&self) -> Option<VolumeTrial> {
-        let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
-        let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
-        let time = self.local_step as f64 * dynamics.timestep;
-        Some(barostat.trial(self.bath_temperature(), (time, dynamics.timestep), random))
+        let barostat = self.setup.dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
+        Some(barostat.trial(self.bath_temperature(), self.coupling_step()))
+    }
+
+    /// Returns the next step as thermostat and barostat need it.
+    fn coupling_step(&self) -> CouplingStep {
+        let (timestep, key) = (self.timestep(), RandomKey { seed: self.setup.seed, step: self.step_number() });
+        CouplingStep { time: self.local_step as f64 * timestep, timestep, key }
     }
 
     /// Whether the next step begins with a Monte Carlo volume move. Whether the move is accepted, and therefore the

@@ -59,7 +59,7 @@ pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, st
         };
         let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
         let wanted = 0.5 * free as f64 * BOLTZMANN * temperature;
-        heat(&constraints, &masses, (options.timestep, wanted), state)?;
+        heat(&constraints, &masses, options.timestep, wanted, state)?;
     } else if first {
         // atoms of a state without velocities start at rest
         state.velocities.resize(masses.len(), Vec3::ZERO);
@@ -70,12 +70,8 @@ pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, st
 
 /// Changes velocities so that they satisfy the constraints over a step of `timestep` (ps) and have exactly the kinetic
 /// energy `wanted` (kJ/mol).
-fn heat(
-    constraints: &ConstraintPlan,
-    masses: &[f64],
-    (timestep, wanted): (f64, f64),
-    State { positions, velocities, .. }: &mut State,
-) -> Result<()> {
+fn heat(constraints: &ConstraintPlan, masses: &[f64], timestep: f64, wanted: f64, state: &mut State) -> Result<()> {
+    let State { positions, velocities, .. } = state;
     for _ in 0..SCALINGS {
         *velocities = constrained(constraints, timestep, positions, velocities)?;
         let kinetic = kinetic_energy(masses, velocities);

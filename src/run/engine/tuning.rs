@@ -75,7 +75,8 @@ pub(in crate::run) struct Tuner<'a> {
 impl<'a> Tuner<'a> {
     /// Creates a tuner for the state at the start of the first stage of dynamics.
     pub(in crate::run) fn new(
-        (engine, plan): (&'a Engine, &'a Plan),
+        engine: &'a Engine,
+        plan: &'a Plan,
         system: &'a System,
         state: &'a State,
         alternatives: &'a Alternatives,

@@ -126,9 +126,8 @@ pub(in crate::run) fn write_final(
     let (topology, cell) = (&system.topology, state.cell.as_ref());
     replace_synced(&directory.file(FINAL_PDB), |out| write_pdb(topology, &state.positions, cell, &title, out))?;
     if output.final_gro {
-        let vectors = (&state.positions[..], &state.velocities[..]);
         replace_synced(&directory.file(FINAL_GRO), |out| {
-            write_gro(topology, 0..topology.atoms.len(), vectors, cell, &title, out)
+            write_gro(topology, 0..topology.atoms.len(), &state.positions, &state.velocities, cell, &title, out)
         })?;
     }
     Ok(())

@@ -58,7 +58,7 @@ impl Rows for RestraintRows {
 
     fn write(&self, report: &Report<'_>, lines: &mut String) {
         let StepInfo { step, time, stage, .. } = report.step;
-        restraints::write(report.restraints, (step, time, stage), lines);
+        restraints::write(report.restraints, step, time, stage, lines);
     }
 }
 

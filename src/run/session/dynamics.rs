@@ -52,7 +52,7 @@ impl<'a> Session<'a> {
         self.timing.lists = Some(lists);
         let mut context = self.engine.context(plan, &system, lists)?;
         context.restrain(&self.restraints[index], &place.restraints)?;
-        self.integrate(index, options, state, place, (&system, context))
+        self.integrate(index, options, state, place, &system, context)
     }
 
     /// Returns the system of the stage with index `index`, in which the frozen atoms of the stage have mass zero.
@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
         if self.history.tuning.is_none() {
-            self.history.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
+            self.history.tuning = Tuner::new(&self.engine, plan, system, state, alternatives)?.tune(requests)?;
             let on_gpu = self.engine.placement(system)?.is_gpu();
             crate::run::session::log_summary::write_tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
             self.timing.tuning = self.history.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
@@ -110,7 +110,8 @@ impl<'a> Session<'a> {
         options: &'a Dynamics,
         state: &mut State,
         place: RunPosition,
-        (system, context): (&System, Context),
+        system: &System,
+        context: Context,
     ) -> Result<Outcome> {
         let plan = self.job.plan;
         let mut swaps = Swaps::new(&self.job, index, &place)?;
@@ -133,7 +134,7 @@ impl<'a> Session<'a> {
         let mut stopped = false;
         while simulation.local_step < target {
             let step = simulation.local_step;
-            stopped = self.poll((step, target, simulation.time()))?;
+            stopped = self.poll(step, target, simulation.time())?;
             if stopped {
                 break;
             }
@@ -141,7 +142,7 @@ impl<'a> Session<'a> {
                 self.download(&mut simulation, state)?;
                 self.checkpoint(index, state, position(&simulation, swaps.as_ref())?)?;
             }
-            stopped = self.exchange((&mut simulation, target), state, &mut swaps)?;
+            stopped = self.exchange(&mut simulation, target, state, &mut swaps)?;
             if stopped {
                 break;
             }
@@ -154,13 +155,13 @@ impl<'a> Session<'a> {
         self.log_constraints(system, state)?;
         self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
         self.timing.searches += simulation.searches();
-        self.monitor.set_progress((simulation.local_step, target, simulation.time()));
+        self.monitor.set_progress(simulation.local_step, target, simulation.time());
         let (place, statistics) = (position(&simulation, swaps.as_ref())?, self.history.statistics.clone());
         let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
         let is_end = !stopped && index + 1 == plan.stages.len();
         // an exchange attempt at the last step of a stage is made before the final checkpoint; a continued run repeats
         // the attempt with the recorded outcome
-        stopped |= is_end && self.exchange((&mut simulation, target), &mut state.clone(), &mut swaps)?;
+        stopped |= is_end && self.exchange(&mut simulation, target, &mut state.clone(), &mut swaps)?;
         // the report of the final state needs forces, which require one more step; the positions after this step are
         // discarded
         let is_last = is_end && !stopped && self.wants(&step_info(&simulation, index)).any();

@@ -57,7 +57,8 @@ pub struct Measured {
 pub fn measure(
     engine: &Engine,
     plan: &Plan,
-    (system, dynamics): (&System, &Dynamics),
+    system: &System,
+    dynamics: &Dynamics,
     start: &State,
     measurement: Measurement,
 ) -> Result<Measured> {

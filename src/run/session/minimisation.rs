@@ -42,7 +42,7 @@ impl Session<'_> {
         let (energy, device) = (minimizer.energy(), surface.description());
         self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
-            if self.poll((minimizer.steps(), target, state.time))? {
+            if self.poll(minimizer.steps(), target, state.time)? {
                 self.checkpoint(
                     index,
                     state,
@@ -73,7 +73,7 @@ impl Session<'_> {
             minimizer.energy(),
             atom + 1
         ))?;
-        self.monitor.set_progress((minimizer.steps(), target, state.time));
+        self.monitor.set_progress(minimizer.steps(), target, state.time);
         state.positions.copy_from_slice(minimizer.positions());
         self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?, surface.restraints()))?;
         Ok(Outcome::Finished)

@@ -207,7 +207,7 @@ impl<'a> Session<'a> {
         // an average has no samples in a stage without energy output, and is NaN for temperature groups that the stage
         // does not have
         averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
-        averages.extend(state.coupling.trials.iter().enumerate().filter_map(acceptance));
+        averages.extend(state.coupling.trials.iter().enumerate().filter_map(|(k, moves)| acceptance(k, moves)));
         let kind = match stage.kind {
             StageKind::Minimize(_) => "minimize",
             StageKind::Dynamics(_) => {
@@ -298,10 +298,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Updates the status file if the update interval has passed. `place` has the number of steps done, the number of
-    /// steps of the stage, and the time in ps. Returns true if the run has to stop.
-    fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
-        self.monitor.set_progress(place);
+    /// Updates the status file if the update interval has passed. `step` of `steps` steps of the stage are done, at
+    /// the time `time` (ps). Returns true if the run has to stop.
+    fn poll(&mut self, step: u64, steps: u64, time: f64) -> Result<bool> {
+        self.monitor.set_progress(step, steps, time);
         if self.job.requests.stop() {
             return Ok(true);
         }
@@ -391,7 +391,7 @@ fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
 
 /// Returns the fraction of accepted Monte Carlo volume moves that scaled the cell length with index `extent` in a
 /// stage; `None` without moves. The error estimate assumes independent moves.
-fn acceptance((extent, moves): (usize, &TrialMoves)) -> Option<Average> {
+fn acceptance(extent: usize, moves: &TrialMoves) -> Option<Average> {
     let (tried, accepted) = (moves.tried as f64, moves.accepted as f64);
     let mean = accepted / tried;
     let fluctuation = (mean * (1.0 - mean)).sqrt();

@@ -31,9 +31,9 @@ impl Monitor {
         self.status.stage_number = number;
     }
 
-    /// Sets the progress: number of steps done, number of steps of the stage, and time in ps.
-    pub(super) fn set_progress(&mut self, place: (u64, u64, f64)) {
-        (self.status.step, self.status.steps, self.status.time_ps) = place;
+    /// Sets the progress: `step` of `steps` steps of the stage are done, at the time `time` (ps).
+    pub(super) fn set_progress(&mut self, step: u64, steps: u64, time: f64) {
+        (self.status.step, self.status.steps, self.status.time_ps) = (step, steps, time);
         self.status.wall_seconds = self.started.elapsed().as_secs_f64();
     }
 

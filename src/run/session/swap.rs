@@ -92,7 +92,8 @@ impl<'a> Session<'a> {
     /// the exchange.
     pub(super) fn exchange(
         &mut self,
-        (simulation, target): (&mut Simulation<'a>, u64),
+        simulation: &mut Simulation<'a>,
+        target: u64,
         state: &mut State,
         swaps: &mut Option<Swaps<'a>>,
     ) -> Result<bool> {
@@ -105,7 +106,7 @@ impl<'a> Session<'a> {
             None => {
                 let offer = self.offer(simulation, attempt, state, swaps)?;
                 let attempt = Attempt { number: attempt, step: simulation.step_number(), time };
-                match swaps.member.meet(attempt, offer, &mut || self.poll((step, target, time)))? {
+                match swaps.member.meet(attempt, offer, &mut || self.poll(step, target, time))? {
                     Some(new) => new,
                     None => return Ok(true),
                 }

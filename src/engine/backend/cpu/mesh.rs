@@ -57,7 +57,8 @@ pub(super) struct Mesh {
 impl Mesh {
     /// Plans the mesh. `charges` are the charges of the mesh potential in topology order (√c6 for dispersion).
     pub(super) fn new(
-        (parameters, potential): (PmeParameters, MeshPotential),
+        parameters: PmeParameters,
+        potential: MeshPotential,
         charges: Vec<f64>,
         parts: usize,
         level: Level,

@@ -101,11 +101,11 @@ impl Cpu {
             // charges are rounded as in the kernels, so that the self energy cancels the energy of the same charges
             // on the mesh
             let charges = atoms.iter().map(|atom| f64::from(kernel_charge(atom.charge)) / COULOMB.sqrt()).collect();
-            Some(Mesh::new((parameters, MeshPotential::Coulomb), charges, parts, level, Arc::clone(&team)))
+            Some(Mesh::new(parameters, MeshPotential::Coulomb, charges, parts, level, Arc::clone(&team)))
         };
         let lj_mesh = system.settings.lj_pme().map(|parameters| {
             let charges = atoms.iter().map(|atom| system.nonbonded.root_c6(atom.lj_type)).collect();
-            Mesh::new((parameters, MeshPotential::Dispersion), charges, parts, level, Arc::clone(&team))
+            Mesh::new(parameters, MeshPotential::Dispersion, charges, parts, level, Arc::clone(&team))
         });
         let (nonbonded, mesh) = rayon::join(|| Nonbonded::new(system, schedule, parts, level, Arc::clone(&team)), mesh);
         let bonded = Bonded::new(system);

@@ -371,7 +371,7 @@ impl Nonbonded {
             }
             buffer.output = PairOutput::default();
             let ThreadBuffer { forces, chunks, output, .. } = buffer;
-            run(level, variant, input, (inner, chunks.clone()), (forces, output));
+            run(level, variant, input, inner, chunks.clone(), forces, output);
             work(index, item);
         });
     }

@@ -75,22 +75,17 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                     apply(&near, f, &mut rows.force, forces);
                 }
                 if !entry.coulomb {
-                    without_charges::<S, RULE, END, ENERGY>(&fixed, &mut rows, (entry, chunk), forces, &mut sums);
+                    without_charges::<S, RULE, END, ENERGY>(&fixed, &mut rows, entry, chunk, forces, &mut sums);
                     finish::<S, ENERGY>(rows, entry, &sums, forces, output);
                     continue;
                 }
                 // with energies one instantiation serves all i-atoms, since atoms without Lennard-Jones interactions
                 // have zero parameters
                 macro_rules! both_rows {
-                    ($lj:literal) => {
-                        unmasked::<S, RULE, SPLIT, END, ENERGY, 2, $lj>(
-                            &fixed,
-                            &mut rows,
-                            &chunk.plain[entry.both()],
-                            forces,
-                            &mut sums,
-                        )
-                    };
+                    ($lj:literal) => {{
+                        let both = &chunk.plain[entry.both()];
+                        unmasked::<S, RULE, SPLIT, END, ENERGY, 2, $lj>(&fixed, &mut rows, both, forces, &mut sums)
+                    }};
                 }
                 match entry.lj_rows {
                     _ if !S::TABLES => {}
@@ -101,8 +96,10 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                 for half in 0..2 {
                     single::<S, RULE, SPLIT, END, ENERGY>(
                         &fixed,
-                        (&mut rows, half),
-                        (entry, chunk),
+                        &mut rows,
+                        half,
+                        entry,
+                        chunk,
                         forces,
                         (&mut sums, &mut scratch),
                     );
@@ -152,8 +149,10 @@ fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
 #[inline(always)]
 fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
-    (rows, half): (&mut Rows<S, 2>, usize),
-    (entry, chunk): (&Entry, &ListChunk),
+    rows: &mut Rows<S, 2>,
+    half: usize,
+    entry: &Entry,
+    chunk: &ListChunk,
     forces: &mut [[f32; 24]],
     (sums, scratch): (&mut Sums<S>, &mut [Staged<S>; BATCH]),
 ) {
@@ -323,7 +322,8 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
 fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, 2>,
-    (entry, chunk): (&Entry, &ListChunk),
+    entry: &Entry,
+    chunk: &ListChunk,
     forces: &mut [[f32; 24]],
     sums: &mut Sums<S>,
 ) {
@@ -361,7 +361,7 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
             let inside = near.r2[row].lt(cutoff_squared);
             let inverse = Inverse::<S>::of_far::<END>(near.r2[row]);
             let i = [rows.lj[0][row], rows.lj[1][row]];
-            let mut terms = LjTerms::<S>::new::<RULE, END>(fixed, (near.r2[row], &inverse), i, rows.types[row], lj);
+            let mut terms = LjTerms::<S>::new::<RULE, END>(fixed, near.r2[row], &inverse, i, rows.types[row], lj);
             if END == LJ_PME {
                 terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, near.r2[row]));
             }
@@ -421,13 +421,12 @@ fn radial_forces<
         }
         forces[row] = if row < LJ {
             let i = [rows.lj[0][row], rows.lj[1][row]];
-            let distance = (r2, &inverse);
             let mut terms = if MASKED && RULE < TYPE_TABLE && pair.excepted {
                 // SAFETY: the block is in range, see `positions`
                 let lj = unsafe { BlockLj::load::<TYPE_TABLE>(input, block) };
-                LjTerms::<S>::new::<TYPE_TABLE, END>(fixed, distance, i, rows.types[row], lj)
+                LjTerms::<S>::new::<TYPE_TABLE, END>(fixed, r2, &inverse, i, rows.types[row], lj)
             } else {
-                LjTerms::<S>::new::<RULE, END>(fixed, distance, i, rows.types[row], lj)
+                LjTerms::<S>::new::<RULE, END>(fixed, r2, &inverse, i, rows.types[row], lj)
             };
             if END == LJ_PME {
                 terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, r2));

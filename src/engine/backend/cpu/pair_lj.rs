@@ -54,7 +54,8 @@ impl<S: Simd> LjTerms<S> {
     #[inline(always)]
     pub(super) fn new<const RULE: u8, const END: u8>(
         fixed: &Fixed<'_, S>,
-        (r2, inverse): (S::F, &Inverse<S>),
+        r2: S::F,
+        inverse: &Inverse<S>,
         i: [S::F; 2],
         types: [usize; 2],
         j: BlockLj<S>,

@@ -53,8 +53,10 @@ pub(super) fn run(
     level: Level,
     Variant { rule, end, split, energy }: Variant,
     input: PairInput<'_>,
-    (list, range): (&PairList, Range<usize>),
-    (forces, output): (&mut [[f32; 24]], &mut PairOutput),
+    list: &PairList,
+    range: Range<usize>,
+    forces: &mut [[f32; 24]],
+    output: &mut PairOutput,
 ) {
     macro_rules! run {
         ($rule:expr, $split:expr, $end:expr, $energy:expr) => {

@@ -19,9 +19,9 @@ pub(super) fn lacking() -> Problem {
 
 /// Converts a refreshment for the kernels. Returns an error unless one set of parameters applies to all atoms, and
 /// the velocities of all atoms are refreshed.
-pub(super) fn on_device(Refreshment { renewals, key: (seed, step) }: &Refreshment) -> Result<layout::Refreshment> {
+pub(super) fn on_device(Refreshment { renewals, key }: &Refreshment) -> Result<layout::Refreshment> {
     let &[renewal @ Renewal { kept, probability: 1.0.., .. }] = &renewals[..] else { return Err(lacking().into()) };
-    let (seed, next_step) = (words(*seed), words(*step));
+    let (seed, next_step) = (words(key.seed), words(key.step));
     Ok(layout::Refreshment { seed, step: next_step, next_step, lost: kept - 1.0, variance: renewal.variance() })
 }
 

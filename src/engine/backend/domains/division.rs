@@ -32,7 +32,8 @@ impl Divisible {
     /// Measures a system with outer lists of radius `radius` (nm), for `ranks` ranks. Returns an error
     /// without a cell or without a cutoff.
     pub(super) fn of(
-        (system, groups): (&System, &Molecules),
+        system: &System,
+        groups: &Molecules,
         state: &State,
         radius: f64,
         ranks: usize,

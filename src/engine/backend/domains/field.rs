@@ -94,7 +94,7 @@ impl Domain {
             return Ok(None);
         }
         let (ranks, groups) = (&self.ranks, &self.groups);
-        let divisible = Divisible::of((&self.system, groups), state, self.radius, ranks.count())?;
+        let divisible = Divisible::of(&self.system, groups, state, self.radius, ranks.count())?;
         let division = divisible.divided(ranks.count())?;
         let cell = state.cell.expect("a system without a cell is not divided");
         let ground = DivisionContext { ranks, division: &division, cell: &cell, groups };

@@ -175,19 +175,14 @@ impl DivisionContext<'_> {
             positions.extend(received.positions);
             stages.push(Stage { below, above, send, receive: first..positions.len() });
         }
-        self.finish_region(&mut region, (&groups, &images, &zones), positions);
+        self.set_zones(&mut region, &groups, &images, &zones, positions);
         let atoms = groups.iter().flat_map(|&group| self.groups.atoms(group as usize)).copied().collect();
         groups.truncate(zones[0]);
         (Local { groups, atoms, region }, Halo { stages })
     }
 
     /// Stores the lattice images and zones of the local atoms.
-    fn finish_region(
-        &self,
-        region: &mut Region,
-        (groups, images, zones): (&[u32], &[[i32; 3]], &[usize]),
-        positions: &[Vec3],
-    ) {
+    fn set_zones(&self, region: &mut Region, groups: &[u32], images: &[[i32; 3]], zones: &[usize], positions: &[Vec3]) {
         region.zone_starts.push(0);
         let mut end = 0;
         for (index, (_, range)) in self.ranges(groups).enumerate() {

@@ -142,11 +142,14 @@ fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
             host.field().collect(host.previous_positions().1, &mut vec![]);
             Ok(())
         }
-        Order::Forces(workload) => forces(host, workload, &mut Evaluation::default()),
+        Order::Forces(workload) => {
+            host.forces(workload).map(|()| collect_evaluation(host, workload, &mut Evaluation::default()))
+        }
         Order::Integrate(step, refreshment) => host.integrate(step, refreshment.as_ref()).map(|_| ()),
         Order::ScaleBox(scaling) => host.scale_box(scaling),
         Order::TryVolume(trial, workload, lists) => {
-            try_volume(host, (&trial, workload, &lists), &mut Evaluation::default())
+            let done = host.try_volume(&trial, workload, &lists);
+            done.map(|()| collect_evaluation(host, workload, &mut Evaluation::default()))
         }
         Order::SetTemperatureGroups(groups) => host.set_temperature_groups(&Arc::new(groups)),
         Order::Restrain(positions, collective, progress) => {
@@ -185,24 +188,6 @@ fn list_positions(host: &Host<Domain>, list: ListLevel, state: &mut State) -> Re
     host.list_positions(list, &mut own)?;
     host.field().collect(&own.positions, &mut state.positions);
     state.cell = own.cell;
-    Ok(())
-}
-
-/// Evaluates `workload`. If energies are requested, the first rank receives the forces on all atoms.
-fn forces(host: &mut Host<Domain>, workload: Workload, out: &mut Evaluation) -> Result<()> {
-    host.forces(workload)?;
-    collect_evaluation(host, workload, out);
-    Ok(())
-}
-
-/// Makes a Monte Carlo volume move on all ranks. The first rank receives energies and forces.
-fn try_volume(
-    host: &mut Host<Domain>,
-    (trial, workload, lists): (&VolumeTrial, Workload, &ListSchedule),
-    out: &mut Evaluation,
-) -> Result<()> {
-    host.try_volume(trial, workload, lists)?;
-    collect_evaluation(host, workload, out);
     Ok(())
 }
 
@@ -309,7 +294,8 @@ impl Backend for Domains {
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
         self.ranks.send_to_others(&Order::Forces(workload));
-        let done = forces(&mut self.host, workload, &mut self.evaluation);
+        let done = self.host.forces(workload);
+        let done = done.map(|()| collect_evaluation(&self.host, workload, &mut self.evaluation));
         self.after(done)
     }
 
@@ -339,7 +325,8 @@ impl Backend for Domains {
 
     fn try_volume(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
         self.ranks.send_to_others(&Order::TryVolume(*trial, workload, *lists));
-        let done = try_volume(&mut self.host, (trial, workload, lists), &mut self.evaluation);
+        let done = self.host.try_volume(trial, workload, lists);
+        let done = done.map(|()| collect_evaluation(&self.host, workload, &mut self.evaluation));
         self.after(done)
     }
 

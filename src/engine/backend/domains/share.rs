@@ -34,7 +34,7 @@ impl RankShare {
     /// the system cannot be divided into so many domains.
     pub fn new(system: &System, state: &State, radius: f64, ranks: usize) -> Result<Self, Problem> {
         let groups = system.constrained_groups();
-        let divisible = Divisible::of((system, &groups), state, radius, ranks)?;
+        let divisible = Divisible::of(system, &groups, state, radius, ranks)?;
         let (division, Divisible { cell, atoms: along, halo }) = (divisible.divided(ranks)?, divisible);
         let widths = cell.face_distances();
         let halos = widths.map(|width| halo / width);

@@ -70,7 +70,8 @@ impl SharedMolecules {
     fn complete(
         &mut self,
         field: &impl Distribution,
-        (parts, masses): (&Molecules, &[f64]),
+        parts: &Molecules,
+        masses: &[f64],
         positions: &[Vec3],
         centers: &mut [Vec3],
     ) {
@@ -129,7 +130,7 @@ impl<F: ForceField> VolumeMoves for Host<F> {
         let each = centers.par_iter_mut().with_min_len(ATOMS).enumerate();
         self.team.for_each(each, |(molecule, center)| *center = center_of(molecules.atoms(molecule), masses, now));
         if let Some(shared) = shared {
-            shared.complete(&self.field, (molecules, masses), now, centers);
+            shared.complete(&self.field, molecules, masses, now, centers);
         }
         memory::resize(stretched, now.len(), Vec3::ZERO);
         let atoms = stretched.par_iter_mut().zip(now).with_min_len(ATOMS).enumerate();

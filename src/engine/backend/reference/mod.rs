@@ -122,7 +122,7 @@ impl Reference {
         out.impulse.clear();
         let mut sums = Sums::new(std::mem::take(&mut out.forces), positions.len());
         bonded::evaluate(&system.topology.bonded, &self.tables, geometry, &mut sums);
-        nonbonded::interacting_pairs(system, potential, charges, geometry, (&mut self.scratch, &mut sums));
+        nonbonded::interacting_pairs(system, potential, charges, geometry, &mut self.scratch, &mut sums);
         let excluded = system.topology.exclusions.pairs();
         nonbonded::excluded_pairs(excluded, system, potential, charges, geometry, &mut sums);
         nonbonded::pairs14(system, &system.topology.bonded.pairs14, geometry, &mut sums);

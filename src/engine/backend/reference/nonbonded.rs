@@ -47,7 +47,7 @@ impl PairPotential {
         }
         if r2 <= self.lj_cutoff_squared {
             let force_lj;
-            (force_lj, energy_lj) = self.lj.evaluate(r2, pair.lj);
+            (force_lj, energy_lj) = self.lj.evaluate(r2, pair.lj.0, pair.lj.1);
             force += force_lj;
             if pair.c4 != 0.0 {
                 let (force_dipole, energy_dipole) = self.induced_dipole.evaluate(r2, pair.c4);
@@ -129,7 +129,8 @@ pub(super) fn interacting_pairs(
     potential: &PairPotential,
     charges: &Charges,
     geometry: Geometry,
-    (scratch, sums): (&mut Scratch, &mut Sums),
+    scratch: &mut Scratch,
+    sums: &mut Sums,
 ) {
     let cutoff = potential.coulomb_cutoff_squared.max(potential.lj_cutoff_squared).sqrt();
     let neighbours = Neighbours::new(geometry, cutoff, &mut scratch.boxes);

@@ -105,7 +105,7 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
     let potential = PairPotential::new(&system.settings);
     let charges = Charges::new(system);
     let everybody = atoms.len() == topology.atoms.len();
-    let pairs = interacting(system, (&potential, &charges), geometry, atoms, lists);
+    let pairs = interacting(system, &potential, &charges, geometry, atoms, lists);
 
     let tables: Vec<CmapTable> =
         topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
@@ -163,7 +163,8 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
 /// of its energy.
 fn interacting(
     system: &System,
-    (potential, charges): (&PairPotential, &Charges),
+    potential: &PairPotential,
+    charges: &Charges,
     geometry: Geometry<'_>,
     atoms: &[u32],
     lists: ListsMade<'_>,

@@ -21,10 +21,10 @@ fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
         .map(|step| {
             let degrees_of_freedom = 3.0 * count as f64;
             let bath = Bath { degrees_of_freedom, temperature: TEMPERATURE, coupling_time: 0.05 };
-            let factor = velocity_rescale(bath, interval, (23, step), 0).factor(kinetic).unwrap();
+            let factor = velocity_rescale(bath, interval, RandomKey { seed: 23, step }, 0).factor(kinetic).unwrap();
             kinetic += scaling_work(kinetic, factor);
             let measured = pressure(kinetic, 0.0, volume);
-            let relaxation = stochastic_rescale(target, TEMPERATURE, interval, (23, step, 0));
+            let relaxation = stochastic_rescale(target, TEMPERATURE, interval, RandomKey { seed: 23, step }, 0);
             let factor = relaxation.length_factor(measured, volume, 3).unwrap();
             kinetic /= factor * factor;
             volume *= factor.powi(3);
@@ -105,7 +105,8 @@ impl Gas {
     fn sample(&mut self) -> Vec<[f64; 3]> {
         let step = |step| {
             let measured = Vec3::splat(self.count * BOLTZMANN * TEMPERATURE / self.cell.volume());
-            let scaling = self.barostat.scaling(TEMPERATURE, (0.0, INTERVAL), (5, step));
+            let at = CouplingStep { time: 0.0, timestep: INTERVAL, key: RandomKey { seed: 5, step } };
+            let scaling = self.barostat.scaling(TEMPERATURE, at);
             self.cell = self.cell.stretched(scaling.factors(measured, &self.cell).unwrap().lengths);
             self.edges()
         };
@@ -230,7 +231,8 @@ fn weak_coupling_in_closed_form() {
     }
     let gas = Gas::new(PressureCoupling::SemiIsotropic, [true; 3], 0.0);
     let barostat = Barostat { kind: BarostatKind::Berendsen, coupling_time: 2.0, ..gas.barostat };
-    let scaling = barostat.scaling(TEMPERATURE, (0.0, 0.02), (1, 1));
+    let at = CouplingStep { time: 0.0, timestep: 0.02, key: RandomKey { seed: 1, step: 1 } };
+    let scaling = barostat.scaling(TEMPERATURE, at);
     let factors = scaling.factors(vec3(2.0 * PRESSURE, 0.0, 4.0 * PRESSURE), &gas.cell).unwrap();
     // x and y are scaled by their mean pressure, and each length has a third of the compressibility
     assert_eq!((factors.lengths.x, factors.lengths.y), (1.0, 1.0));
@@ -243,6 +245,7 @@ fn a_cell_that_would_be_torn_is_refused() {
     let target = Target { pressure: 1.0, compressibility: 1.0, coupling_time: 1.0 };
     for measured in [1e6, -1e6, f64::NAN] {
         assert!(berendsen(target, 0.1).length_factor(measured, 1.0, 3).is_err());
-        assert!(stochastic_rescale(target, 300.0, 0.1, (1, 1, 0)).length_factor(measured, 1.0, 1).is_err());
+        let key = RandomKey { seed: 1, step: 1 };
+        assert!(stochastic_rescale(target, 300.0, 0.1, key, 0).length_factor(measured, 1.0, 1).is_err());
     }
 }

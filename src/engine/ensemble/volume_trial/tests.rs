@@ -1,6 +1,8 @@
 use super::*;
+use crate::ensemble::CouplingStep;
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
+use crate::rng::RandomKey;
 use crate::units::BOLTZMANN;
 
 const TEMPERATURE: f64 = 300.0;
@@ -34,7 +36,8 @@ fn edge(molecules: usize) -> f64 {
 fn ideal_gas(barostat: &Barostat, molecules: usize) -> (Vec<[f64; 3]>, [TrialMoves; 3]) {
     let (mut cell, mut moves) = (PeriodicCell::orthorhombic([edge(molecules); 3]), [TrialMoves::default(); 3]);
     let mut step = |step| {
-        let trial = barostat.trial(TEMPERATURE, (0.0, 0.002), (3, step));
+        let at = CouplingStep { time: 0.0, timestep: 0.002, key: RandomKey { seed: 3, step } };
+        let trial = barostat.trial(TEMPERATURE, at);
         let moves = &mut moves[trial.extent];
         let change = trial.change_of(moves, cell.volume());
         let stretched = cell.stretched(trial.factors(change));
@@ -123,7 +126,8 @@ fn area_follows_the_ensemble_under_a_surface_tension() {
 
 #[test]
 fn energies_that_are_no_numbers_are_refused() {
-    let trial = barostat(PressureCoupling::Isotropic, [true; 3], 0.0).trial(TEMPERATURE, (0.0, 0.002), (1, 1));
+    let at = CouplingStep { time: 0.0, timestep: 0.002, key: RandomKey { seed: 1, step: 1 } };
+    let trial = barostat(PressureCoupling::Isotropic, [true; 3], 0.0).trial(TEMPERATURE, at);
     let cell = PeriodicCell::orthorhombic([3.0; 3]);
     for energy in [f64::NAN, f64::INFINITY] {
         assert!(!trial.is_accepted(0.0, energy, [&cell, &cell], 10));

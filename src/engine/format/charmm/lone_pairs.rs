@@ -52,7 +52,8 @@ pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Pa
         let problem = |message: String| lines.problem(message).at_line(row.line);
         let members = list.get(row.at..).and_then(|list| list.get(..=row.hosts));
         let members = members.ok_or_else(|| problem(format!("its hosts are not among the {listed} of the list")))?;
-        let members = members.iter().map(|&member| index(lines, member, atoms)).collect::<Parsed<Vec<u32>>>()?;
+        let index = |&(number, line): &(i32, usize)| index(lines, number, line, atoms);
+        let members = members.iter().map(index).collect::<Parsed<Vec<u32>>>()?;
         let construction = construction(&members[1..], row.values);
         let construction = construction.map_err(|what| problem(what).help(KINDS))?;
         sites.push(VirtualSite { site: members[0], construction });

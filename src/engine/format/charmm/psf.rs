@@ -251,7 +251,7 @@ pub(super) fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
 
 /// Returns the 0-based index of an atom from its number in the file. `line` is the line that contains the number, for
 /// errors.
-pub(super) fn index(lines: &Lines<'_>, (number, line): (i32, usize), atoms: usize) -> Parsed<u32> {
+pub(super) fn index(lines: &Lines<'_>, number: i32, line: usize, atoms: usize) -> Parsed<u32> {
     match usize::try_from(number) {
         Ok(1..) if number as usize <= atoms => Ok(number as u32 - 1),
         _ => Err(lines.problem(format!("atom number {number} is not between 1 and {atoms}")).at_line(line)),
@@ -272,7 +272,7 @@ fn terms<const N: usize>(lines: &mut Lines<'_>, heading: &Heading, atoms: usize)
     for row in numbers.as_chunks::<N>().0 {
         let mut term = [0; N];
         for (atom, &(number, line)) in term.iter_mut().zip(row) {
-            *atom = index(lines, (number, line), atoms)?;
+            *atom = index(lines, number, line, atoms)?;
         }
         terms.push(term);
     }

@@ -16,7 +16,8 @@ const NUMBERS: usize = 100_000;
 pub fn write_gro(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
-    (positions, velocities): (&[Vec3], &[Vec3]),
+    positions: &[Vec3],
+    velocities: &[Vec3],
     cell: Option<&PeriodicCell>,
     title: &str,
     out: &mut impl Write,

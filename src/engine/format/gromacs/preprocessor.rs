@@ -39,8 +39,10 @@ pub(super) struct Line<'l> {
     /// whether messages may quote the line; true in the topology file itself, and in included files that have
     /// topology headings
     pub(super) quotable: bool,
-    /// file and 1-based number of the line
-    pub(super) place: (&'l Path, usize),
+    /// file that contains the line
+    pub(super) path: &'l Path,
+    /// 1-based number of the line
+    pub(super) number: usize,
 }
 
 /// Function that receives each line of the preprocessed topology.
@@ -145,7 +147,7 @@ impl Preprocessor<'_> {
             text => {
                 let Some(open) = self.open.last_mut() else { return Ok(()) };
                 open.quotable |= is_heading(text);
-                sink(&Line { text, macros: &self.macros, quotable: open.quotable, place: (&open.path, open.line) })
+                sink(&Line { text, macros: &self.macros, quotable: open.quotable, path: &open.path, number: open.line })
             }
         }
     }

@@ -50,7 +50,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn line(&mut self, &Line { text: line, macros, quotable, place: (path, number) }: &Line<'_>) -> Parsed<()> {
+    fn line(&mut self, &Line { text: line, macros, quotable, path, number }: &Line<'_>) -> Parsed<()> {
         if let Some((directive, part)) = directive(line, self.part)? {
             (self.directive, self.part) = (Some(directive), part);
             if directive == Directive::Intermolecular && self.between.is_none() {

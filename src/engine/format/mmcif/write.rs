@@ -64,7 +64,7 @@ pub fn write_mmcif(
     let atoms: Vec<usize> = atoms.into_iter().collect();
     write_in_pieces(&atoms, out, |index, piece, text| {
         for (number, &atom) in (index + 1..).zip(piece) {
-            push_atom(topology, &places, (number, atom), positions[atom], text);
+            push_atom(topology, &places, number, atom, positions[atom], text);
         }
     })?;
     writeln!(out, "#")
@@ -120,7 +120,7 @@ fn letters(index: usize) -> String {
     if index < 26 { last.to_string() } else { letters(index / 26 - 1) + &last.to_string() }
 }
 
-fn push_atom(topology: &Topology, places: &[Place], (number, index): (usize, usize), r: Vec3, text: &mut String) {
+fn push_atom(topology: &Topology, places: &[Place], number: usize, index: usize, r: Vec3, text: &mut String) {
     let atom = &topology.atoms[index];
     let (place, residue) = (&places[atom.residue as usize], &topology.residues[atom.residue as usize]);
     let (name, residue) = (value(atom.name.as_str()), value(residue.name.as_str()));

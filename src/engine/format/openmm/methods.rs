@@ -39,8 +39,9 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
     };
     let cutoff = real("cutoff", CUTOFF);
     let method = force.text("method").ok()?;
-    let accuracy = (real("ewaldTolerance", TOLERANCE), cutoff);
-    let mesh = |names: [&str; 4], points: f64| Some(pme(names.map(|name| real(name, 0.0)), (accuracy, points), cell?));
+    let tolerance = real("ewaldTolerance", TOLERANCE);
+    let mesh =
+        |names: [&str; 4], points: f64| Some(pme(names.map(|name| real(name, 0.0)), tolerance, cutoff, points, cell?));
     let electrostatics = match method {
         "0" => Electrostatics::Plain,
         "1" | "2" => Electrostatics::ReactionField { permittivity: real("rfDielectric", PERMITTIVITY) },
@@ -70,11 +71,7 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
 /// r_c, the width parameter is α = √(−ln 2δ)/r_c, and there are nαd/3δ^⅕ grid points along a cell vector of length d.
 /// n is 2 for Coulomb interactions and 1 for dispersion (OpenMM's user guide, "Coulomb Interaction With Particle Mesh
 /// Ewald", "Lennard-Jones Interaction With Particle Mesh Ewald").
-fn pme(
-    [alpha, nx, ny, nz]: [f64; 4],
-    ((tolerance, cutoff), number): ((f64, f64), f64),
-    cell: &PeriodicCell,
-) -> PmeParameters {
+fn pme([alpha, nx, ny, nz]: [f64; 4], tolerance: f64, cutoff: f64, number: f64, cell: &PeriodicCell) -> PmeParameters {
     if alpha > 0.0 {
         return PmeParameters { alpha, grid: [nx, ny, nz].map(points), order: ORDER };
     }

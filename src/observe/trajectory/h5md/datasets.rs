@@ -164,17 +164,18 @@ impl Datasets {
         Ok(sum.finalize())
     }
 
-    /// Appends frame `index` to `file`, a file of the same layout. In `file` the frame gets the index `to.0`, and
-    /// `to.1` is the checksum of the earlier frames. Returns the checksum that includes the appended frame.
-    pub(super) fn copy_frame(&self, index: usize, file: &Self, to: (usize, u32), buffer: &mut Vec<u8>) -> Result<u32> {
+    /// Appends frame `index` to `file`, a file of the same layout with the frames that `before` counts. Returns the
+    /// checksum that includes the appended frame.
+    pub(super) fn copy_frame(&self, index: usize, file: &Self, before: Extent, buffer: &mut Vec<u8>) -> Result<u32> {
+        let to = before.count as usize;
         for (from, target) in self.contents().zip(file.contents()) {
             for piece in 0..from.pieces() {
                 let (bytes, mask) = from.stored_piece(index, piece, buffer)?;
-                target.append_stored(to.0, piece, bytes, mask)?;
+                target.append_stored(to, piece, bytes, mask)?;
             }
         }
-        let checksum = file.checksum(to.0, to.1, buffer)?;
-        file.checksums.iter().try_for_each(|series| series.append(to.0, &[checksum]))?;
+        let checksum = file.checksum(to, before.checksum, buffer)?;
+        file.checksums.iter().try_for_each(|series| series.append(to, &[checksum]))?;
         Ok(checksum)
     }
 

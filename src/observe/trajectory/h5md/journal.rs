@@ -218,7 +218,7 @@ pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&journal_path(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),
         Some((header, _)) if header.extent.count == wanted.count && header.extent != wanted => Ok(false),
-        Some(journal) => apply(journal, path),
+        Some((header, image)) => apply(header, &image, path),
         None => Ok(false),
     }
 }
@@ -226,10 +226,10 @@ pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
 /// Writes the state of the trajectory at `path` at its last sync to the new file `copy`. Returns false if there is no
 /// journal that belongs to the trajectory.
 pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
-    read(&journal_path(path)).map_or(Ok(false), |journal| apply(journal, copy))
+    read(&journal_path(path)).map_or(Ok(false), |(header, image)| apply(header, &image, copy))
 }
 
-fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
+fn apply(header: Header, mut image: &[u8], path: &Path) -> Result<bool> {
     let io = |e| Error::io(path, e);
     let mut stored = Stored::open(path).map_err(io)?;
     // somebody may have replaced the trajectory by another file, to which this journal does not belong; such a file
@@ -239,11 +239,10 @@ fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
         return Ok(false);
     }
     let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
-    let mut rest = image.as_slice();
     for Bytes { offset, length } in header.saved {
-        let (bytes, after) = rest.split_at(length as usize);
+        let (bytes, rest) = image.split_at(length as usize);
         file.seek(SeekFrom::Start(offset)).and_then(|_| file.write_all(bytes)).map_err(io)?;
-        rest = after;
+        image = rest;
     }
     file.set_len(header.length).and_then(|()| file.sync_all()).map_err(io)?;
     Ok(true)

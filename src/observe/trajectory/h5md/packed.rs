@@ -122,7 +122,8 @@ impl Unpacker {
         &self,
         data: &Datasets,
         block: &mut Block,
-        (index, frames): (usize, usize),
+        index: usize,
+        frames: usize,
         packed: &mut Packed,
     ) -> Result<(), ()> {
         if index >= frames {
@@ -209,7 +210,7 @@ impl Decoder {
         match (self.storage, piece.mask) {
             (Storage::Plain, 0) | (Storage::Scaled { .. }, 0b1) | (Storage::Deflated, 0b11) => plain(stored, values),
             (Storage::Scaled { scale, missing }, 0) => {
-                unpack(&piece.bytes, piece.length, self.values, (scale, missing), values)?;
+                unpack(piece, self.values, scale, missing, values)?;
             }
             (Storage::Deflated, 0) => unshuffle(self.inflate(stored, inflated)?, values),
             (Storage::Deflated, 0b01) => plain(self.inflate(stored, inflated)?, values),
@@ -247,14 +248,9 @@ fn unshuffle(bytes: &[u8], values: &mut Vec<f32>) {
 
 /// Appends `count` values of a row that the scale-offset filter has packed. The header of the row gives the number of
 /// bits per integer and the smallest value. The integers follow, each with its highest bit first. The padding after the
-/// first `length` bytes is read, but does not influence the values.
-fn unpack(
-    bytes: &[u8],
-    length: usize,
-    count: usize,
-    (scale, missing): (f32, Option<f32>),
-    values: &mut Vec<f32>,
-) -> Option<()> {
+/// stored bytes is read, but does not influence the values.
+fn unpack(piece: &Piece, count: usize, scale: f32, missing: Option<f32>, values: &mut Vec<f32>) -> Option<()> {
+    let Piece { bytes, length, .. } = piece;
     let bits = u32::from_le_bytes(*bytes.first_chunk::<4>()?) as usize;
     let smallest = f32::from_le_bytes(*bytes.get(5..)?.first_chunk::<4>()?);
     let available = length.checked_sub(SCALED_HEADER)?;
@@ -390,12 +386,12 @@ mod tests {
         bytes.extend([0b0000_1000, 0b1011_1111, 0b0000_0000]);
         let length = bytes.len();
         bytes.extend([0xff; PADDING]);
-        let mut found = vec![];
-        unpack(&bytes, length, 4, (2.0, Some(-7.0)), &mut found).expect("four values");
+        let (piece, mut found) = (Piece { bytes, length, mask: 0 }, vec![]);
+        unpack(&piece, 4, 2.0, Some(-7.0), &mut found).expect("four values");
         assert_eq!(found, [10.5, 11.0, -7.0, 18.0]);
         found.clear();
-        unpack(&bytes, length, 4, (2.0, None), &mut found).expect("four values");
+        unpack(&piece, 4, 2.0, None, &mut found).expect("four values");
         assert_eq!(found, [10.5, 11.0, 25.5, 18.0]);
-        assert!(unpack(&bytes, length, 5, (2.0, None), &mut found).is_none());
+        assert!(unpack(&piece, 5, 2.0, None, &mut found).is_none());
     }
 }

@@ -137,7 +137,7 @@ impl TrajectoryReader {
         let done = match unpacker {
             Some(unpacker) => {
                 let (unpacker, count) = (&*unpacker, *count);
-                let read = |index: usize, packed: &mut Packed| unpacker.read(datasets, block, (index, count), packed);
+                let read = |index: usize, packed: &mut Packed| unpacker.read(datasets, block, index, count, packed);
                 let decode = |_, packed: &mut Packed, frame: &mut StoredFrame| unpacker.decode(packed, frame);
                 read_and_decode(indices, frames, packed, read, decode)
             }

@@ -12,6 +12,7 @@ use super::names::mdtraj_topology;
 use super::reader::TrajectoryReader;
 use super::superblock::Superblock;
 use crate::error::{Error, Result};
+use crate::observe::extent::Extent;
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{Contents, Placement, Provenance, Spacing, Verification, regular_file, unused_backup};
@@ -168,10 +169,11 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
         return Err(Error::io(from, format!("no frame can be read: {reason}")));
     }
     let lost: Vec<u64> = found.bad.into_iter().map(|(frame, _)| frame).collect();
-    let (mut checksum, mut buffer) = (0, vec![]);
+    let (mut copied, mut buffer) = (Extent::default(), vec![]);
     let good = (0..found.frames).filter(|frame| lost.binary_search(frame).is_err());
-    for (index, frame) in good.enumerate() {
-        checksum = source.copy_frame(frame as usize, &target, (index, checksum), &mut buffer).map_err(io)?;
+    for frame in good {
+        let checksum = source.copy_frame(frame as usize, &target, copied, &mut buffer).map_err(io)?;
+        copied = Extent { count: copied.count + 1, checksum };
     }
     drop(target);
     copy.close().map_err(io)?;

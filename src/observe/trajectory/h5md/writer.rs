@@ -126,12 +126,13 @@ impl TrajectoryWriter {
         file.flush().map_err(io)?;
         sync_file(path)?;
         sink.record()?;
-        Self::start(path, (file, shared), sink, run_id, last_step)
+        Self::start(path, file, shared, sink, run_id, last_step)
     }
 
     fn start(
         path: &Path,
-        (file, shared): (File, bool),
+        file: File,
+        shared: bool,
         sink: FrameWriter,
         run_id: String,
         last_step: Option<i64>,
@@ -155,7 +156,7 @@ impl TrajectoryWriter {
         let owned = path.to_owned();
         let thread = std::thread::Builder::new()
             .name("trajectory".into())
-            .spawn(move || write_frames(&owned, (file, shared), sink, &inbox, &recycle))
+            .spawn(move || write_frames(&owned, file, shared, sink, &inbox, &recycle))
             .map_err(|e| Error::io(path, e))?;
         Ok(Self {
             path: path.to_owned(),
@@ -325,7 +326,8 @@ fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) 
 /// the handle was dropped.
 fn write_frames(
     path: &Path,
-    (file, shared): (File, bool),
+    file: File,
+    shared: bool,
     mut sink: FrameWriter,
     inbox: &Receiver<Message>,
     recycle: &SyncSender<Buffer>,

@@ -10,7 +10,7 @@
 
 use crate::error::Problem;
 use crate::run::check::vibration::{Vibration, fastest};
-use crate::run::plan::Plan;
+use crate::run::plan::{Dynamics, Plan};
 use crate::system::System;
 
 /// Two limits in ps: the shortest interval between impulses that gives a warning, and the shortest interval that is
@@ -22,6 +22,16 @@ const FLEXIBLE: [f64; 2] = [1.0 / 6.0, 1.0 / 3.0];
 /// Relative rounding error of an interval between impulses, which is the product of the time step and a number of
 /// steps.
 const ROUNDING: f64 = 1e-9;
+
+/// Impulses of a stage with multiple time steps.
+struct Impulses<'a> {
+    /// name of the stage
+    stage: &'a str,
+    /// interval between impulses, ps
+    interval: f64,
+    /// time step, ps
+    timestep: f64,
+}
 
 /// Limits of the interval between impulses in ps, and the fastest vibration if the system is flexible.
 struct Limits {
@@ -40,7 +50,7 @@ impl Limits {
 
     /// Returns the message about an interval between impulses that is too long, and advice how to shorten the
     /// interval.
-    fn describe(&self, (stage, interval, timestep): (&str, f64, f64), system: &System) -> [String; 2] {
+    fn describe(&self, &Impulses { stage, interval, timestep }: &Impulses<'_>, system: &System) -> [String; 2] {
         let reason = match &self.vibration {
             Some(vibration) => {
                 let (period, what) = (1e3 * vibration.period, vibration.describe(&system.topology));
@@ -84,12 +94,11 @@ fn is_flexible(system: &System) -> bool {
         || angles.into_iter().any(|[_, vertex, _]| in_water(vertex))
 }
 
-/// Returns the name, interval between impulses (ps) and time step (ps) of each dynamics stage with multiple time
-/// steps.
-fn stages(plan: &Plan) -> impl Iterator<Item = (&str, f64, f64)> {
-    plan.dynamics().filter_map(|(name, stage)| {
-        let every = stage.multiple_time_steps.filter(|steps| steps.every > 1)?.every;
-        Some((name, f64::from(every) * stage.timestep, stage.timestep))
+/// Returns the impulses of each dynamics stage with multiple time steps.
+fn impulses(plan: &Plan) -> impl Iterator<Item = Impulses<'_>> {
+    plan.dynamics().filter_map(|(stage, &Dynamics { timestep, multiple_time_steps, .. })| {
+        let every = multiple_time_steps.filter(|steps| steps.every > 1)?.every;
+        Some(Impulses { stage, interval: f64::from(every) * timestep, timestep })
     })
 }
 
@@ -97,9 +106,9 @@ fn stages(plan: &Plan) -> impl Iterator<Item = (&str, f64, f64)> {
 /// system.
 pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     let limits = Limits::of(system);
-    let refused = stages(plan).filter(|(_, interval, _)| reaches(*interval, limits.refused));
-    let problem = |stage| {
-        let [message, help] = limits.describe(stage, system);
+    let refused = impulses(plan).filter(|impulses| reaches(impulses.interval, limits.refused));
+    let problem = |impulses| {
+        let [message, help] = limits.describe(&impulses, system);
         Problem::new(format!("{message}: they heat the system")).help(help)
     };
     refused.map(problem).collect()
@@ -107,10 +116,10 @@ pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
 
 /// Warns if the longest interval between impulses of all stages is close to a resonance with a vibration.
 pub(super) fn resonance(plan: &Plan, system: &System) -> Option<String> {
-    let longest = stages(plan).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let longest = impulses(plan).max_by(|a, b| a.interval.total_cmp(&b.interval))?;
     let limits = Limits::of(system);
-    reaches(longest.1, limits.warned).then(|| {
-        let [message, help] = limits.describe(longest, system);
+    reaches(longest.interval, limits.warned).then(|| {
+        let [message, help] = limits.describe(&longest, system);
         format!("{message}: watch the conserved energy; {help}")
     })
 }

@@ -5,7 +5,7 @@ use crate::backend::{Cpu, CpuOptions, Domains, Host, Serving};
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
 use crate::error::Error;
 use crate::pair::ListSchedule;
-use crate::run::dynamics::simulation::tests::{barostat, dynamics, go};
+use crate::run::dynamics::simulation::tests::{barostat, dynamics, go, setup};
 use crate::simd::Level;
 use crate::team::Team;
 use crate::testing::{Sample, divisible, on_ranks};
@@ -24,14 +24,9 @@ fn schedule(sample: &Sample) -> ListSchedule {
     ListSchedule { rebuild: 10, ..sample.schedule() }
 }
 
-fn start<'a, B: Backend>(
-    sample: &Sample,
-    backend: B,
-    dynamics: &'a Dynamics,
-    (state, progress): (&State, StageProgress),
-) -> Simulation<'a, B> {
-    let setup = Setup::new(&sample.system, dynamics, 7, true).unwrap();
-    Simulation::new(Context::new(Box::new(backend), schedule(sample)), setup, state, progress).unwrap()
+fn start<'a, B: Backend>(sample: &Sample, backend: B, dynamics: &'a Dynamics) -> Simulation<'a, B> {
+    let context = Context::new(Box::new(backend), schedule(sample));
+    Simulation::new(context, setup(sample, dynamics), &sample.state, StageProgress::default()).unwrap()
 }
 
 fn divided(serving: &Serving, sample: &Sample) -> Domains {
@@ -52,10 +47,8 @@ fn run<B: Backend>(mut simulation: Simulation<'_, B>, steps: u64) -> (State, Obs
 
 fn compare(dynamics: &Dynamics) {
     let sample = divisible("peptide-ff19sb");
-    let begin = || (&sample.state, StageProgress::default());
-    let (ours, observed) =
-        on_ranks(RANKS, |serving| run(start(&sample, divided(serving, &sample), dynamics, begin()), STEPS));
-    let (theirs, expected) = run(start(&sample, alone(&sample), dynamics, begin()), STEPS);
+    let (ours, observed) = on_ranks(RANKS, |serving| run(start(&sample, divided(serving, &sample), dynamics), STEPS));
+    let (theirs, expected) = run(start(&sample, alone(&sample), dynamics), STEPS);
     let furthest = ours.positions.iter().zip(&theirs.positions).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max);
     assert!(furthest < POSITIONS, "{furthest} nm apart");
     let moved = ours.positions.iter().zip(&sample.state.positions).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max);
@@ -102,13 +95,13 @@ fn a_restart_goes_on_bitwise() {
     let sample = divisible("peptide-ff19sb");
     let dynamics = dynamics(ThermostatKind::Langevin, Some(barostat(3)));
     let [whole, parts] = on_ranks(RANKS, |serving| {
-        let begin = || (&sample.state, StageProgress::default());
-        let whole = go(&mut start(&sample, divided(serving, &sample), &dynamics, begin()), STEPS);
-        let mut first = start(&sample, divided(serving, &sample), &dynamics, begin());
+        let whole = go(&mut start(&sample, divided(serving, &sample), &dynamics), STEPS);
+        let mut first = start(&sample, divided(serving, &sample), &dynamics);
         let state = go(&mut first, 17);
         let progress = StageProgress { steps: 17, first_time: 0.0, lists: first.list_origins().unwrap() };
         drop(first);
-        let mut second = start(&sample, divided(serving, &sample), &dynamics, (&state, progress));
+        let context = Context::new(Box::new(divided(serving, &sample)), schedule(&sample));
+        let mut second = Simulation::new(context, setup(&sample, &dynamics), &state, progress).unwrap();
         [whole, go(&mut second, STEPS - 17)]
     });
     assert!(whole == parts, "a restart has changed something");
@@ -121,8 +114,7 @@ fn an_atom_that_flies_off_stops_all_ranks_and_is_named() {
     sample.state.velocities[last] = Vec3::splat(3e4);
     let dynamics = dynamics(ThermostatKind::VRescale, None);
     let (error, before) = on_ranks(RANKS, |serving| {
-        let begin = (&sample.state, StageProgress::default());
-        let mut simulation = start(&sample, divided(serving, &sample), &dynamics, begin);
+        let mut simulation = start(&sample, divided(serving, &sample), &dynamics);
         let error = (0..20).find_map(|_| simulation.step(Wanted { energies: true }, |_| Ok(())).err());
         (error.expect("a failure"), simulation.before_failure())
     });

@@ -26,15 +26,8 @@ fn nve(every: Option<u32>) -> Dynamics {
 }
 
 /// Creates a simulation with the force field `field`, from a state of a sample.
-fn simulation<'a, F: ForceField>(
-    sample: &Sample,
-    field: F,
-    dynamics: &'a Dynamics,
-    (state, progress): (&State, StageProgress),
-) -> Simulation<'a, Host<F>> {
-    let host = Host::new(&sample.system, field, Level::detect(), Team::single()).unwrap();
-    let setup = Setup::new(&sample.system, dynamics, 7, true).unwrap();
-    Simulation::new(Context::new(Box::new(host), sample.schedule()), setup, state, progress).unwrap()
+fn simulation<'a, F: ForceField>(sample: &Sample, field: F, dynamics: &'a Dynamics) -> Simulation<'a, Host<F>> {
+    tests::simulation(sample, Host::new(&sample.system, field, Level::detect(), Team::single()).unwrap(), dynamics)
 }
 
 fn cpu(sample: &Sample) -> Cpu {
@@ -88,9 +81,8 @@ fn compare_steps(sample: &Sample) {
         });
         (off / change).sqrt()
     };
-    let begin = || (&sample.state, StageProgress::default());
-    let mut double = simulation(sample, reference(sample), &dynamics, begin());
-    let mut mixed = simulation(sample, cpu(sample), &dynamics, begin());
+    let mut double = simulation(sample, reference(sample), &dynamics);
+    let mut mixed = simulation(sample, cpu(sample), &dynamics);
     for _ in 0..7 {
         double.step(Wanted::default(), |_| Ok(())).unwrap();
         mixed.step(Wanted::default(), |_| Ok(())).unwrap();
@@ -187,7 +179,7 @@ fn the_energy_fluctuates_by_the_square_of_the_time_step_and_does_not_drift() {
 fn drift(sample: &Sample, every: Option<u32>) -> [f64; 3] {
     const STEPS: u64 = 500;
     let dynamics = nve(every);
-    let mut simulation = simulation(sample, cpu(sample), &dynamics, (&sample.state, StageProgress::default()));
+    let mut simulation = simulation(sample, cpu(sample), &dynamics);
     let mut found = vec![];
     for step in 0..STEPS {
         let energies = step.is_multiple_of(2);
@@ -217,7 +209,7 @@ fn water_keeps_its_energy_with_impulses() {
 fn the_pressure_of_rigid_water_is_that_of_its_centers() {
     let sample = Sample::load("water").rigid();
     let dynamics = nve(Some(4));
-    let mut simulation = simulation(&sample, reference(&sample), &dynamics, (&sample.state, StageProgress::default()));
+    let mut simulation = simulation(&sample, reference(&sample), &dynamics);
     let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let groups = sample.system.constrained_groups();
     // energies and virial are computed at step 4, which has an impulse, and at step 6, which has none
@@ -267,7 +259,7 @@ const SLOW: f64 = 40.0;
 /// Returns the change of the conserved energy in a run with a thermostat, in units of kT per atom: the mean over the
 /// last tenth of the run minus the mean over the first tenth. The system consists of many atoms on [`Springs`], either
 /// free atoms or rigid dimers. The run starts from the equilibrium distribution.
-fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigid: bool) -> f64 {
+fn change_of_conserved(kind: ThermostatKind, interval: u32, every: u32, rigid: bool) -> f64 {
     let system = if rigid { gas() } else { System { constraints: Constraints::default(), ..gas() } };
     let count = system.topology.atoms.len();
     let velocity = |atom: usize, purpose: u64| maxwell_boltzmann(5, purpose, atom as u32, MASS, 300.0);
@@ -309,13 +301,13 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
         let of_lead = 3.0 * squares / n * 0.001f64.powi(2) * force * LENGTH / RENEWING;
         let renewing = [(Langevin, 1), (Langevin, 3), (Andersen, 1), (Andersen, 3)];
         let rescaling = [VRescale, NoseHoover, Berendsen].map(|kind| (kind, every));
-        for thermostat in renewing.into_iter().chain(rescaling) {
+        for (kind, interval) in renewing.into_iter().chain(rescaling) {
             for rigid in [false, true] {
-                let change = change_of_conserved(thermostat, every, rigid);
+                let change = change_of_conserved(kind, interval, every, rigid);
                 // with n steps between impulses, the energies of 192 degrees of freedom fluctuate by about ½ (n dt
                 // ω)²/√192 in units of kT, with ω = 57/ps. The three values 0.0005, 0.002 and 0.008 do not grow with
                 // time; the limits are 0.006, 0.03 and 0.13
-                assert!(change.abs() < 0.05 * of_lead, "{thermostat:?}, every {every}, rigid {rigid}: {change} kT");
+                assert!(change.abs() < 0.05 * of_lead, "{kind:?}, every {every}, rigid {rigid}: {change} kT");
             }
         }
     }
@@ -329,7 +321,7 @@ fn an_interrupted_run_has_the_same_bits_whatever_is_asked_of_it() {
     {
         let mut dynamics = nve(Some(3));
         dynamics.thermostat = Some(Thermostat::new(kind, 300.0, 0.1, interval));
-        let begin = || simulation(&sample, cpu(&sample), &dynamics, (&sample.state, StageProgress::default()));
+        let begin = || simulation(&sample, cpu(&sample), &dynamics);
         let (mut whole, mut first) = (begin(), begin());
         for _ in 0..14 {
             whole.step(Wanted::default(), |_| Ok(())).unwrap();
@@ -338,7 +330,9 @@ fn an_interrupted_run_has_the_same_bits_whatever_is_asked_of_it() {
             first.step(Wanted { energies: true }, |_| Ok(())).unwrap();
         }
         let progress = StageProgress { steps: 5, first_time: 0.0, lists: first.list_origins().unwrap() };
-        let mut second = simulation(&sample, cpu(&sample), &dynamics, (&state_of(&first), progress));
+        let host = Host::new(&sample.system, cpu(&sample), Level::detect(), Team::single()).unwrap();
+        let (context, setup) = (Context::new(Box::new(host), sample.schedule()), tests::setup(&sample, &dynamics));
+        let mut second = Simulation::new(context, setup, &state_of(&first), progress).unwrap();
         for step in 0..9 {
             second.step(Wanted { energies: step == 0 || step == 5 }, |_| Ok(())).unwrap();
         }
@@ -354,7 +348,7 @@ fn impulses_at_every_step_are_none() {
     let sample = Sample::load("peptide-charged").rigid();
     let run = |every| {
         let dynamics = nve(every);
-        let mut simulation = simulation(&sample, cpu(&sample), &dynamics, (&sample.state, StageProgress::default()));
+        let mut simulation = simulation(&sample, cpu(&sample), &dynamics);
         for _ in 0..5 {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();
         }

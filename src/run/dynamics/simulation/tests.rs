@@ -35,11 +35,11 @@ pub(super) fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dyna
     Dynamics { steps: STEPS, timestep: TIMESTEP, velocities, thermostat, barostat, com_removal, ..Dynamics::default() }
 }
 
-fn setup<'a>(sample: &Sample, dynamics: &'a Dynamics) -> Setup<'a> {
+pub(super) fn setup<'a>(sample: &Sample, dynamics: &'a Dynamics) -> Setup<'a> {
     Setup::new(&sample.system, dynamics, 7, true).unwrap()
 }
 
-fn simulation<'a, B: Backend>(sample: &Sample, backend: B, dynamics: &'a Dynamics) -> Simulation<'a, B> {
+pub(super) fn simulation<'a, B: Backend>(sample: &Sample, backend: B, dynamics: &'a Dynamics) -> Simulation<'a, B> {
     let context = Context::new(Box::new(backend), sample.schedule());
     Simulation::new(context, setup(sample, dynamics), &sample.state, StageProgress::default()).unwrap()
 }

@@ -12,7 +12,7 @@ use crate::ensemble::rescaling::Bath;
 use crate::ensemble::thermostat::VelocityChange;
 use crate::ensemble::velocities::kinetic_energy;
 use crate::pair::ListSchedule;
-use crate::rng::{NORMALS, Purpose, indices_from, normals};
+use crate::rng::{NORMALS, Purpose, RandomKey, indices_from, normals};
 use crate::system::State;
 use crate::testing::{EVERYTHING, Sample};
 use smallvec::smallvec;
@@ -31,7 +31,7 @@ const WORK: f64 = 5e-6;
 /// and step are so large that both of their 32-bit words are used.
 fn refreshed(step: u64) -> Refreshment {
     let bath = Bath { degrees_of_freedom: 0.0, temperature: 400.0, coupling_time: 0.02 };
-    let key = (7 | 3 << 40, (1 << 32) - 3 + step);
+    let key = RandomKey { seed: 7 | 3 << 40, step: (1 << 32) - 3 + step };
     Refreshment { renewals: smallvec![Renewal::langevin(bath, 0.002)], key }
 }
 
@@ -44,7 +44,7 @@ fn random_numbers_are_those_of_the_host() {
     for step in [0, 7, 1 << 40] {
         let seed = 12345u64 | step << 13;
         for first in (0..20_000u32).step_by(NORMALS) {
-            let expected = normals((seed, Purpose::Noise, step), indices_from(first));
+            let expected = normals(RandomKey { seed, step }, Purpose::Noise, indices_from(first));
             for lane in 0..NORMALS {
                 let word = |number: u64, shift: u32| f64::from((number >> shift) as u32);
                 let atom = f64::from(first + lane as u32);
@@ -196,7 +196,7 @@ fn what_does_not_act_on_all_is_refused() {
     let bath = Bath { degrees_of_freedom: 0.0, temperature: 300.0, coupling_time: 1.0 };
     let langevin = Renewal::langevin(bath, 0.002);
     for renewals in [smallvec![Renewal::andersen(bath, 0.002)], smallvec![langevin, langevin]] {
-        let refused = refreshment::on_device(&Refreshment { renewals, key: (1, 2) });
+        let refused = refreshment::on_device(&Refreshment { renewals, key: RandomKey { seed: 1, step: 2 } });
         assert!(refused.err().expect("no kernel").to_string().contains("does not support this kind of thermostat"));
     }
 }

@@ -7,6 +7,7 @@ use crate::ensemble::motion::angular_velocity;
 use crate::ensemble::rescaling::{Bath, Rescaling, berendsen, velocity_rescale};
 use crate::pair::ListSchedule;
 use crate::pme::spline;
+use crate::rng::RandomKey;
 use crate::term::rounded::{Rounded, UNIT};
 use crate::term::testing::random;
 use crate::term::{ewald_excluded, inverse_norm};
@@ -47,7 +48,7 @@ fn factors_of_a_thermostat() {
         // the range of kinetic energies extends down to values at which noise alone determines the factor and may
         // reverse velocities
         let kinetic = if step == 0 { 0.0 } else { bath.target() * 10f64.powf(random.between(-6.0, 1.0)) };
-        for rescaling in [velocity_rescale(bath, 0.02, (1, step), 0), berendsen(bath, 0.02)] {
+        for rescaling in [velocity_rescale(bath, 0.02, RandomKey { seed: 1, step }, 0), berendsen(bath, 0.02)] {
             let Rescaling { kept, along, across } = rescaling;
             let [ours] = emulator::library().term("rescaling_factor_f64", &[kept, along, across, kinetic]);
             let theirs = rescaling.factor(kinetic).unwrap();
@@ -67,7 +68,7 @@ fn factors_of_a_barostat() {
     let mut scaled = 0.0f64;
     for step in 0..2000 {
         let (measured, volume) = (random.between(-40.0, 40.0), 10f64.powf(random.between(0.0, 4.0)));
-        let stochastic = stochastic_rescale(target, 300.0, 0.02, (1, step, 0));
+        let stochastic = stochastic_rescale(target, 300.0, 0.02, RandomKey { seed: 1, step }, 0);
         for relaxation in [stochastic, barostat::berendsen(target, 0.02)] {
             let Relaxation { rate, pressure, thermal, noise, stochastic } = relaxation;
             let stochastic = f64::from(u8::from(stochastic));

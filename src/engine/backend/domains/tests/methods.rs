@@ -6,6 +6,7 @@ use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::refreshment::Renewal;
 use crate::ensemble::schedule::Schedule;
 use crate::restraint::{Group, Held, Members, Potential, ReferenceScaling, Superposed, Variable, Well};
+use crate::rng::RandomKey;
 use crate::testing::volume_trial;
 use crate::vec3::vec3;
 use smallvec::smallvec;
@@ -202,7 +203,8 @@ fn impulses_are_those_of_one_rank() {
             backend.forces(Workload { energy, virial: energy, long_range, restraint_time: 0.0 }).unwrap();
             let kick =
                 Leapfrog { timestep: 0.001, virial: energy, kinetic: energy, refreshed: true, ..Leapfrog::default() };
-            backend.integrate(kick, Some(&Refreshment { renewals: smallvec![renewal], key: (7, step) })).unwrap();
+            let key = RandomKey { seed: 7, step };
+            backend.integrate(kick, Some(&Refreshment { renewals: smallvec![renewal], key })).unwrap();
             if step == 5 {
                 middle = state_of(backend);
             }

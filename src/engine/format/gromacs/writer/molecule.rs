@@ -14,11 +14,7 @@ const MOST_EXCLUDED_BONDS: usize = 3;
 const PARTNERS: usize = 20;
 
 /// Writes a molecule type. `first` is the index of its first atom in the whole system, for messages.
-pub(super) fn write(
-    (molecule, name): (&Topology, &str),
-    (types, first): (&AtomTypes, u32),
-    text: &mut String,
-) -> Parsed<()> {
+pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u32, text: &mut String) -> Parsed<()> {
     // every list of terms is written below; if a list is added to the type, the compiler reports an error here
     let BondedTerms {
         bonds: _,
@@ -44,7 +40,7 @@ pub(super) fn write(
         exclusions => exclusions,
     };
     line!(text, "\n[ moleculetype ]\n; name nrexcl\n{name} {bonds}");
-    write_atoms(molecule, (types, first), text);
+    write_atoms(molecule, types, first, text);
     let mut terms = String::new();
     write_bonds(molecule, &chemical, &mut terms);
     write_angles(&molecule.bonded, &mut terms);
@@ -96,7 +92,7 @@ fn row(atoms: &[u32], function: impl Display, parameters: &[f64]) -> String {
     text
 }
 
-fn write_atoms(molecule: &Topology, (types, first): (&AtomTypes, u32), text: &mut String) {
+fn write_atoms(molecule: &Topology, types: &AtomTypes, first: u32, text: &mut String) {
     text.push_str("\n[ atoms ]\n; nr type resnr residue atom cgnr charge mass\n");
     let numbers = residue_numbers(molecule);
     for (i, atom) in (0..).zip(&molecule.atoms) {

@@ -6,11 +6,11 @@ use crate::system::Topology;
 use crate::units::AMBER_CHARGE;
 
 /// Writes names, charges, atomic numbers, masses, types and residues.
-pub(super) fn write(topology: &Topology, (types, chamber): (&Types, bool), text: &mut Text) {
+pub(super) fn write(topology: &Topology, types: &Types, text: &mut Text) {
     let atoms = &topology.atoms;
     text.labels("ATOM_NAME", atoms.iter().map(|atom| atom.name.as_str()));
     let charges = atoms.iter().map(|atom| atom.charge * AMBER_CHARGE);
-    match chamber {
+    match types.is_chamber() {
         true => text.long_reals("CHARGE", charges),
         false => text.reals("CHARGE", charges),
     }

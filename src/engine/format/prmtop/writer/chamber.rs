@@ -20,7 +20,7 @@ impl UreyBradleys {
     pub(super) fn write(&self, text: &mut Text) {
         let rows = &self.0;
         let count = rows.counts().iter().sum();
-        text.integers_as("CHARMM_UREY_BRADLEY_COUNT", (2, 8), [count, rows.kinds()]);
+        text.integers_as("CHARMM_UREY_BRADLEY_COUNT", 2, 8, [count, rows.kinds()]);
         rows.write_counted("CHARMM_UREY_BRADLEY", text);
         let names = ["CHARMM_UREY_BRADLEY_FORCE_CONSTANT", "CHARMM_UREY_BRADLEY_EQUIL_VALUE"];
         rows.write_types(names, text);

@@ -27,12 +27,10 @@ impl Dihedrals {
         let bonded = &topology.bonded;
         let cosines = bonded.ryckaert_bellemans.iter().flat_map(cosines);
         for torsion in bonded.propers.iter().copied().chain(cosines) {
-            let [i, _, _, l] = torsion.atoms;
-            dihedrals.push(topology, types, (torsion, pairs.take([i, l])))?;
+            dihedrals.push(topology, types, torsion, &mut pairs)?;
         }
         for torsion in pairs.ends_of_paths(topology)? {
-            let [i, _, _, l] = torsion.atoms;
-            dihedrals.push(topology, types, (torsion, pairs.take([i, l])))?;
+            dihedrals.push(topology, types, torsion, &mut pairs)?;
         }
         for torsion in &bonded.impropers {
             dihedrals.add(topology, torsion, [true, true], types.usual_scales());
@@ -40,7 +38,8 @@ impl Dihedrals {
         Ok(dihedrals)
     }
 
-    fn push(&mut self, topology: &Topology, types: &Types, (torsion, pair): (Torsion, Option<Pair14>)) -> Parsed<()> {
+    fn push(&mut self, topology: &Topology, types: &Types, torsion: Torsion, pairs: &mut Pairs) -> Parsed<()> {
+        let pair = pairs.take([torsion.atoms[0], torsion.atoms[3]]);
         let scales = pair.map_or(Ok(types.usual_scales()), |pair| types.scales(topology, &pair))?;
         self.add(topology, &torsion, [pair.is_none(), false], scales);
         Ok(())

@@ -31,7 +31,7 @@ pub(super) fn write(topology: &Topology, cell: &PeriodicCell, text: &mut Text) {
     let solute_residues = water.unwrap_or(topology.residues.len());
     let first_atom = water.map_or(topology.atoms.len(), |residue| topology.residues[residue].first as usize);
     let first_solvent = starts[..molecules].partition_point(|&start| (start as usize) < first_atom) + 1;
-    text.integers_as("SOLVENT_POINTERS", (3, 8), [solute_residues, molecules, first_solvent]);
+    text.integers_as("SOLVENT_POINTERS", 3, 8, [solute_residues, molecules, first_solvent]);
     text.integers("ATOMS_PER_MOLECULE", starts.windows(2).map(|range| (range[1] - range[0]) as usize));
     let (lengths, [_, beta, _]) = cell.lengths_angles();
     let [a, b, c] = lengths.map(|length| length / ANGSTROM);

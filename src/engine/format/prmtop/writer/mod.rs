@@ -66,8 +66,8 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     } else {
         text.line("TITLE", "20a4", title);
     }
-    text.integers("POINTERS", pointers(topology, (&types, &bonds, &dihedrals), cell));
-    atoms::write(topology, (&types, chamber), &mut text);
+    text.integers("POINTERS", pointers(topology, &types, &bonds, &dihedrals, cell.map_or(0, frame::shape)));
+    atoms::write(topology, &types, &mut text);
     bonds.write_types(&mut text);
     if chamber {
         UreyBradleys::new(topology).write(&mut text);
@@ -92,12 +92,8 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     Ok(text.finish())
 }
 
-/// Returns the values of the `POINTERS` section.
-fn pointers(
-    topology: &Topology,
-    (types, bonds, dihedrals): (&Types, &Bonds, &Dihedrals),
-    cell: Option<&PeriodicCell>,
-) -> Vec<usize> {
+/// Returns the values of the `POINTERS` section. `shape` is the value of IFBOX.
+fn pointers(topology: &Topology, types: &Types, bonds: &Bonds, dihedrals: &Dihedrals, shape: usize) -> Vec<usize> {
     let [bonds_h, bonds_no_h] = bonds.pairs.counts();
     let [angles_h, angles_no_h] = bonds.angles.counts();
     let [dihedrals_h, dihedrals_no_h] = dihedrals.rows.counts();
@@ -108,7 +104,6 @@ fn pointers(
     let counts = counts.into_iter().chain([dihedrals_h, dihedrals_no_h, 0, 0, excluded, topology.residues.len()]);
     let kinds = [bonds.pairs.kinds(), bonds.angles.kinds(), dihedrals.rows.kinds(), types.count(), 0];
     let again = [bonds_no_h, angles_no_h, dihedrals_no_h].into_iter().chain(kinds);
-    let shape = cell.map_or(0, frame::shape);
     let rest = [0, 0, 0, 0, 0, 0, 0, shape, longest_residue, 0, topology.virtual_sites.len()];
     counts.chain(again).chain(rest).collect()
 }
@@ -120,8 +115,8 @@ fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()>
         return Ok(());
     }
     let name = |rest: &str| format!("{}CMAP_{rest}", if chamber { "CHARMM_" } else { "" });
-    text.integers_as(&name("COUNT"), (2, 8), [cmaps.len(), cmap_grids.len()]);
-    text.integers_as(&name("RESOLUTION"), (20, 4), cmap_grids.iter().map(|grid| grid.size));
+    text.integers_as(&name("COUNT"), 2, 8, [cmaps.len(), cmap_grids.len()]);
+    text.integers_as(&name("RESOLUTION"), 20, 4, cmap_grids.iter().map(|grid| grid.size));
     for (index, grid) in cmap_grids.iter().enumerate() {
         let energies = grid.energies.iter().map(|energy| energy / crate::units::KCAL);
         text.reals(&name(&format!("PARAMETER_{:02}", index + 1)), energies);
@@ -135,7 +130,7 @@ fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()>
         }
         rows.extend([a, b, c, d, e, map.grid].map(|number| number as usize + 1));
     }
-    text.integers_as(&name("INDEX"), (6, 8), rows);
+    text.integers_as(&name("INDEX"), 6, 8, rows);
     Ok(())
 }
 

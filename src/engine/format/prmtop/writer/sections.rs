@@ -1,7 +1,7 @@
 //! Writer of the sections of AMBER topologies, which consist of columns.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use crate::system::{Atom, Topology};
 
@@ -33,21 +33,17 @@ impl Text {
     }
 
     pub(super) fn integers(&mut self, name: &str, values: impl IntoIterator<Item = usize>) {
-        self.integers_as(name, (10, 8), values);
+        self.integers_as(name, 10, 8, values);
     }
 
     /// Writes integers, `count` per line and `width` characters wide.
-    pub(super) fn integers_as(
+    pub(super) fn integers_as<V: Display>(
         &mut self,
         name: &str,
-        (count, width): (usize, usize),
-        values: impl IntoIterator<Item = usize>,
+        count: usize,
+        width: usize,
+        values: impl IntoIterator<Item = V>,
     ) {
-        self.signed(name, (count, width), values.into_iter().map(|value| value as i64));
-    }
-
-    /// Writes integers that may be negative, `count` per line and `width` characters wide.
-    pub(super) fn signed(&mut self, name: &str, (count, width): (usize, usize), values: impl IntoIterator<Item = i64>) {
         self.begin(name, &format!("{count}I{width}"));
         self.columns(count, values, |value, text| {
             let _ = write!(text, "{value:width$}");
@@ -57,13 +53,13 @@ impl Text {
     /// Writes numbers with nine digits.
     pub(super) fn reals(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         self.begin(name, "5E16.8");
-        self.columns(5, values, |value, text| push_exponential(value, (16, 8), text));
+        self.columns(5, values, |value, text| push_exponential(value, 16, 8, text));
     }
 
     /// Writes numbers with seventeen digits, as CHAMBER writes charges.
     pub(super) fn long_reals(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         self.begin(name, "3E24.16");
-        self.columns(3, values, |value, text| push_exponential(value, (24, 16), text));
+        self.columns(3, values, |value, text| push_exponential(value, 24, 16, text));
     }
 
     /// Writes numbers that are already formatted.
@@ -99,7 +95,7 @@ impl Text {
 }
 
 /// Appends a number in Fortran's format `Ew.d` with `1P`: `  1.23456789E+02`.
-fn push_exponential(value: f64, (width, decimals): (usize, usize), text: &mut String) {
+fn push_exponential(value: f64, width: usize, decimals: usize, text: &mut String) {
     // an exponent of three digits does not fit into the column, so such small numbers, which do not occur in practice,
     // are written as zero
     let value = if value.abs() < 1e-99 { 0.0 } else { value };
@@ -150,7 +146,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
     fn add_type(&mut self, parameters: [f64; P]) -> usize {
         let printed = parameters.map(|value| {
             let mut text = String::new();
-            push_exponential(value, (16, 8), &mut text);
+            push_exponential(value, 16, 8, &mut text);
             text
         });
         let next = self.types.len();
@@ -184,7 +180,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         for (list, rest) in ["INC_HYDROGEN", "WITHOUT_HYDROGEN"].into_iter().enumerate() {
             let rows = self.rows[list].iter().zip(&self.of_rows[list]);
             let values = rows.flat_map(|(pointers, &kind)| pointers.iter().copied().chain([kind as i64]));
-            text.signed(&format!("{name}_{rest}"), (10, 8), values);
+            text.integers_as(&format!("{name}_{rest}"), 10, 8, values);
         }
     }
 
@@ -192,7 +188,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
     pub(super) fn write_counted(&self, name: &str, text: &mut Text) {
         let rows = self.rows.iter().zip(&self.of_rows).flat_map(|(rows, kinds)| rows.iter().zip(kinds));
         let values = rows.flat_map(|(pointers, &kind)| pointers.iter().map(|p| p / 3 + 1).chain([kind as i64]));
-        text.signed(name, (10, 8), values);
+        text.integers_as(name, 10, 8, values);
     }
 }
 
@@ -210,7 +206,7 @@ mod tests {
             (-3e-120, "  0.00000000E+00"),
         ] {
             let mut text = "x".to_owned();
-            push_exponential(value, (16, 8), &mut text);
+            push_exponential(value, 16, 8, &mut text);
             assert_eq!(text, format!("x{expected}"));
         }
     }
