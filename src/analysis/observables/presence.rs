@@ -185,7 +185,7 @@ pub(super) fn add_residue_pairs(
 pub(super) struct Correlation {
     /// name of the array in the result files
     pub(super) name: &'static str,
-    /// what the function is
+    /// name of the quantity, for axis and table
     pub(super) quantity: &'static str,
     /// symbol of the function
     pub(super) label: &'static str,
