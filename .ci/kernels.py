@@ -23,9 +23,10 @@ ALLOWED = [
     r"std::time::|clock_gettime",  # time spent in constraints
     # pieces of work of their own, large or rare
     # kernels of their own, called once for a section; where the function that starts one was inlined, `dispatch` is called
-    r"constraint::plan::(ConstraintPlan>::apply|SectionKernel)|backend::refresh::(Refresh>::apply|RefreshKernel)",
+    r"constraint::plan::(ConstraintPlan>::(apply|finish_drift)|SectionKernel|DriftKernel)",
+    r"backend::refresh::(Refresh>::apply|RefreshKernel)",
     r"constraint::shake::worst",  # where a constraint has failed
-    r"constraint::coupled::Coupled>::shake",  # iterates over a whole molecule
+    r"constraint::coupled::Coupled>::(shake|finish_drift)",  # iterates over a whole molecule
     r"term::cmap::CmapTable>::patch",
     r"pme::potential::(shape|tail)",  # exponentials and error functions
     r"pme::influence::reciprocal_rows",  # once for a line of the mesh

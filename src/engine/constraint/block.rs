@@ -390,10 +390,9 @@ impl<const N: usize> ShakeBlock<N> {
     ) -> Result<(), ConstraintFailure> {
         // SAFETY: guaranteed by the caller
         let (old, new) = unsafe {
-            let ([old_center], [new_center]) =
-                (self.center.read(motion.old), self.center.read_shared(&motion.positions));
+            let [old_center] = self.center.read(motion.old);
             let old = map(self.leaves.read(motion.old), |leaf| leaf - old_center);
-            (old, map(self.leaves.read_shared(&motion.positions), |leaf| leaf - new_center))
+            (old, self.bonds(&motion.positions))
         };
         let solution = shake(&self.shape, &old, &new, tolerance);
         self.check(&solution)?;
@@ -422,15 +421,25 @@ impl<const N: usize> ShakeBlock<N> {
     ) -> Result<(), ConstraintFailure> {
         // SAFETY: guaranteed by the caller
         unsafe {
-            let ([center], [center_velocity]) = (self.center.read(positions), self.center.read_shared(velocities));
+            let [center] = self.center.read(positions);
             let bonds = self.leaves.read(positions).map(|leaf| leaf - center);
-            let relative = self.leaves.read_shared(velocities).map(|leaf| leaf - center_velocity);
-            let solution = shake::project(&self.shape, &bonds, &relative);
+            let solution = shake::project(&self.shape, &bonds, &self.bonds(velocities));
             self.check(&solution)?;
             self.center.add(velocities, &[solution.center]);
             self.leaves.add(velocities, &solution.leaves);
         }
         Ok(())
+    }
+
+    /// Reads the differences leaf − center of the vectors of all lanes.
+    ///
+    /// # Safety
+    /// All atoms are in range, and no other thread writes them at the same time.
+    #[inline(always)]
+    unsafe fn bonds(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; N] {
+        // SAFETY: guaranteed by the caller
+        let ([center], leaves) = unsafe { (self.center.read_shared(vectors), self.leaves.read_shared(vectors)) };
+        map(leaves, |leaf| leaf - center)
     }
 
     /// Satisfies the constraints at the end of a drift.
@@ -441,12 +450,7 @@ impl<const N: usize> ShakeBlock<N> {
     pub(super) unsafe fn finish_drift(&self, drift: &Drift<'_>, tolerance: f64) -> Result<(), ConstraintFailure> {
         let half = Lanes::splat(drift.half);
         // SAFETY: guaranteed by the caller
-        let [bonds, velocities] = unsafe {
-            map([drift.positions, drift.velocities], |vectors| {
-                let [center] = self.center.read_shared(vectors);
-                map(self.leaves.read_shared(vectors), |leaf| leaf - center)
-            })
-        };
+        let [bonds, velocities] = unsafe { [self.bonds(drift.positions), self.bonds(drift.velocities)] };
         let [projection, rest] = shake::finish_drift(&self.shape, &bonds, &velocities, half, tolerance);
         self.check(&projection)?;
         self.check(&rest)?;

@@ -254,11 +254,16 @@ impl Search<'_, '_> {
         let [nx, ny] = map(grid.tiles[section].columns, |n| n as i32);
         let images = |span: Span, n: i32| [span[0].div_euclid(n), span[1].div_euclid(n)];
         let (ia, ib) = (images(reach.columns[0], nx), images(reach.columns[1], ny));
+        let others = (zone + 1..grid.zone_starts.len() - 1).any(|other| other & zone == 0);
         for na in ia[0]..=ia[1] {
             for nb in ib[0]..=ib[1] {
                 for nc in reach.depth_images[0]..=reach.depth_images[1] {
+                    let image = [-na, -nb, -nc];
+                    if !is_listed_within(zone, image) && !others {
+                        continue;
+                    }
                     let columns = [clip(reach.columns[0], na, nx), clip(reach.columns[1], nb, ny)];
-                    self.search_image::<S>(cluster, zone, [-na, -nb, -nc], section, columns, coulomb);
+                    self.search_image::<S>(cluster, zone, image, section, columns, coulomb);
                 }
             }
         }
@@ -317,13 +322,7 @@ impl Search<'_, '_> {
         coulomb: bool,
     ) {
         let SearchInput { grid, packed, cell, radius, .. } = self.input;
-        // of the two images of a pair of home atoms, only the image that is at most [0, 0, 0] is listed
-        let inside = zone == 0 && image <= [0; 3];
-        let first = if inside { zone } else { zone + 1 };
-        let others = (first..grid.zone_starts.len() - 1).filter(|other| other & zone == 0);
-        if others.clone().next().is_none() {
-            return;
-        }
+        let inside = is_listed_within(zone, image);
         let home = image == [0; 3] && inside;
         let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
         let block_i = cluster / 2;
@@ -333,7 +332,11 @@ impl Search<'_, '_> {
         let mut listed = 0;
         let bounds = BoundsProbe::<S>::new(&grid.cluster_bounds[cluster], shift, radius, !coulomb);
         let tiles = grid.tiles[section];
-        for other in others {
+        let first = if inside { zone } else { zone + 1 };
+        for other in first..grid.zone_starts.len() - 1 {
+            if other & zone != 0 {
+                continue;
+            }
             for x in columns[0][0]..=columns[0][1] {
                 for y in columns[1][0]..=columns[1][1] {
                     let column = grid.first_column(other, section) + tiles.column(x as usize, y as usize);
@@ -400,7 +403,10 @@ impl Search<'_, '_> {
             return;
         }
         let atoms = &self.input.grid.slot_atom[cluster * CLUSTER..(cluster + 1) * CLUSTER];
-        let with_lj = atoms.iter().fold(0, |n, &a| n + u32::from(a != NO_ATOM && self.input.has_lj[a as usize]));
+        let mut with_lj = 0;
+        for slot in 0..CLUSTER {
+            with_lj += u32::from(atoms[slot] != NO_ATOM && self.input.has_lj[atoms[slot] as usize]);
+        }
         let lj_rows = match with_lj {
             0 => LjRows::None,
             1 | 2 => LjRows::Half,
@@ -427,6 +433,13 @@ impl Search<'_, '_> {
             plain: [plain, plain, end, end, end],
         });
     }
+}
+
+/// Whether pairs within a zone are listed in an image. Only home atoms, zone 0, have pairs among each other, and of the
+/// two images of such a pair only the one that is at most [0, 0, 0] is listed.
+#[inline(always)]
+fn is_listed_within(zone: usize, image: [i32; 3]) -> bool {
+    zone == 0 && image <= [0; 3]
 }
 
 /// Returns the squared distance (nm²) of two slots. `center` is the shifted center of the block of the first slot.
