@@ -30,7 +30,7 @@ ALLOWED = [
     r"term::cmap::CmapTable>::patch",
     r"pme::potential::(shape|tail)",  # exponentials and error functions
     r"pme::influence::reciprocal_rows",  # once for a line of the mesh
-    r"pair::list::Search>::reach",  # once for a cluster
+    r"pair::search::Search>::reach",  # once for a cluster
     r"ensemble::refreshment::Renewal>::acts_on",  # draws a random number
     r"something_went_wrong",  # a failed assertion of bytemuck
 ]

@@ -19,6 +19,7 @@ mod neighbours;
 mod polynomial;
 mod prune;
 mod region;
+mod search;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -28,12 +29,10 @@ pub use density::filled_volume;
 pub use exception::Marks;
 pub use exclusion::SymmetricExclusions;
 pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM, Tiles};
-pub use list::{
-    Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, search_chunk, shift_image,
-    shift_index,
-};
+pub use list::{Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, shift_image, shift_index};
 pub use neighbours::Neighbours;
 pub use polynomial::{FIRST_TERMS, Polynomial};
 pub use prune::{PruneInput, Reach, prune_chunk};
 pub use region::{Region, ZONES};
+pub use search::{SearchInput, SearchScratch, search_chunk};
 pub use table::{RadialFunction, RadialTable};
