@@ -232,4 +232,13 @@ impl Layer {
     pub fn line(label: impl Into<String>, x: &[f64], y: &[f64]) -> Self {
         Layer::Line { label: label.into(), x: x.to_vec(), y: y.to_vec(), error: vec![] }
     }
+
+    /// Creates the mean of a series over `times`; `None` with fewer than two times, or with an error of zero, where the
+    /// line of the mean would hide a constant series.
+    pub fn mean(times: &[f64], value: f64, error: f64) -> Option<Self> {
+        match *times {
+            [first, .., last] if error > 0.0 => Some(Layer::Mean { x: [first, last], value, error }),
+            _ => None,
+        }
+    }
 }

@@ -54,12 +54,10 @@ impl Summary {
 
     /// Returns the layers of a picture of the summarised `values`: the series and, if its error is known, its mean.
     pub fn layers(&self, times: &[f64], values: &[f64]) -> Vec<Layer> {
-        let mut layers = vec![Layer::line("", times, values)];
-        // the line of the mean would hide a series that is constant
-        if let (&[first, .., last], Some(error), true) = (times, self.error, self.range[0] < self.range[1]) {
-            layers.push(Layer::Mean { x: [first, last], value: self.mean, error });
-        }
-        layers
+        // the error of a constant series is zero only to rounding
+        let error = self.error.filter(|_| self.range[0] < self.range[1]);
+        let mean = error.and_then(|error| Layer::mean(times, self.mean, error));
+        [Layer::line("", times, values)].into_iter().chain(mean).collect()
     }
 
     /// Returns the summary as lines of text for the user.

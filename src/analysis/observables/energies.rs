@@ -85,15 +85,13 @@ impl EnergiesOptions {
 fn plot(table: &EnergyTable, averages: &[Equilibrated], suffix: &'static str, title: &str, name: &str) -> Option<Plot> {
     let index = table.quantities().iter().position(|(quantity, _)| quantity == name)?;
     let (unit, times, average) = (&table.quantities()[index].1, table.passed().times, &averages[index]);
-    let mut layers = vec![Layer::line("", &times, &table.values(index))];
-    if let (&[first, .., last], true) = (&times[average.start..], average.error > 0.0) {
-        layers.push(Layer::Mean { x: [first, last], value: average.mean, error: average.error });
-    }
+    let series = Layer::line("", &times, &table.values(index));
+    let mean = Layer::mean(&times[average.start..], average.mean, average.error);
     Some(Plot {
         suffix,
         title: title.to_owned(),
         x: Axis::new("time / ps"),
         y: Axis::new(format!("{} / {}", title.to_lowercase(), unit.replace("/mol", " mol⁻¹"))),
-        layers,
+        layers: [series].into_iter().chain(mean).collect(),
     })
 }
