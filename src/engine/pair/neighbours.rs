@@ -1,8 +1,8 @@
 //! Neighbour search for analysis: finds the points within a distance of a position, in any periodic cell.
 //!
-//! Points are sorted into bins whose opposite faces are at most half the search distance apart. All points within the
-//! search distance of a position are then in the bins around the position; a bin beyond a face of the cell is the image
-//! of a bin inside the cell.
+//! Points are sorted into bins that are half as wide as the search distance, or up to as wide if there are few points.
+//! All points within the search distance of a position are then in the bins around the position; a bin beyond a face of
+//! the cell is the image of a bin inside the cell.
 
 use crate::arrays::from_fn;
 use crate::cell::PeriodicCell;
@@ -11,9 +11,12 @@ use std::ops::Range;
 
 /// Maximum number of bins along an axis, which limits the memory of the grid to 2 MB.
 const MOST_BINS: usize = 64;
-/// Number of bins per search distance. With more bins the visited bins contain less volume beyond the search distance,
-/// but cost more to visit.
+/// Largest number of bins per search distance. With more bins the visited bins contain less volume beyond the search
+/// distance, but cost more to visit.
 const BINS_ALONG: f64 = 2.0;
+/// Largest number of bins per point, unless bins would be wider than the search distance. Points are often dense in a
+/// small part of the cell, as those of a protein in water.
+const BINS_PER_POINT: f64 = 2.0;
 /// Relative margin that keeps rounding from placing a point outside of the bins that are visited.
 const MARGIN: f64 = 1e-9;
 
@@ -42,7 +45,8 @@ impl Neighbours {
         assert!(distance > 0.0, "a distance is positive");
         let space = cell.copied().unwrap_or_else(|| surrounding(points, distance));
         let faces = space.face_distances();
-        let width = distance / BINS_ALONG;
+        let least = (space.volume() / (BINS_PER_POINT * points.len() as f64)).cbrt();
+        let width = least.clamp(distance / BINS_ALONG, distance);
         let bins = faces.map(|face| ((face / width) as usize).clamp(1, MOST_BINS) as i32);
         let reach = [0, 1, 2].map(|d| (distance * (1.0 + MARGIN) * f64::from(bins[d]) / faces[d]).ceil() as i32);
         let mut grid = Neighbours {
@@ -133,17 +137,18 @@ impl Neighbours {
         let center = self.bin(wrapped);
         let [first, last] = [center[0] - self.reach[0], center[0] + self.reach[0]];
         let along = self.bins[0];
+        let copies = first.div_euclid(along)..=last.div_euclid(along);
         for z in center[2] - self.reach[2]..=center[2] + self.reach[2] {
+            let (image_z, z) = (z.div_euclid(self.bins[2]), z.rem_euclid(self.bins[2]));
             for y in center[1] - self.reach[1]..=center[1] + self.reach[1] {
-                let image = [0, y.div_euclid(self.bins[1]), z.div_euclid(self.bins[2])];
-                let start = self.index([0, y.rem_euclid(self.bins[1]), z.rem_euclid(self.bins[2])]);
-                for copy in first.div_euclid(along)..=last.div_euclid(along) {
+                let (image_y, y) = (y.div_euclid(self.bins[1]), y.rem_euclid(self.bins[1]));
+                let start = self.index([0, y, z]);
+                for copy in copies.clone() {
                     let bin = |x: i32| start + (x - copy * along) as usize;
                     let (from, to) = (bin(first.max(copy * along)), bin(last.min(copy * along + along - 1)));
                     let places = self.starts[from] as usize..self.starts[to + 1] as usize;
                     if !places.is_empty() {
-                        let shift =
-                            if self.periodic { self.cell.shift([copy, image[1], image[2]]) } else { Vec3::ZERO };
+                        let shift = if self.periodic { self.cell.shift([copy, image_y, image_z]) } else { Vec3::ZERO };
                         row(places, shift - wrapped);
                     }
                 }

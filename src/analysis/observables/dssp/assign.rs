@@ -225,24 +225,25 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Returns φ and ψ of a residue in degrees; `None` if it has no preceding or no following residue in its chain.
-    fn ramachandran(&self, i: usize) -> Option<[f64; 2]> {
-        let before = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i + 1))?;
-        let own = &self.residues[i];
-        let angle = |[a, b, c, d]: [Vec3; 4]| {
+    /// Whether φ and ψ of a residue are close to those of a polyproline helix; false if the residue has no preceding or
+    /// no following residue in its chain.
+    fn is_polyproline(&self, i: usize) -> bool {
+        let Some(before) = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i + 1)) else { return false };
+        let close = |[a, b, c, d]: [Vec3; 4], angle: f64| {
             let bonds = [a - b, c - b, d - c].map(|bond| displacement(self.cell, bond));
-            Dihedral::new(bonds).angle().to_degrees()
+            (Dihedral::new(bonds).angle().to_degrees() - angle).abs() <= POLYPROLINE_DEVIATION
         };
+        let own = &self.residues[i];
         let (c, n) = (self.residues[before].c, self.residues[i + 1].n);
-        Some([angle([c, own.n, own.ca, own.c]), angle([own.n, own.ca, own.c, n])])
+        close([c, own.n, own.ca, own.c], POLYPROLINE[0]) && close([own.n, own.ca, own.c, n], POLYPROLINE[1])
     }
 
     fn mark_polyproline(&self, classes: &mut [Class]) {
-        let close = |angles: [f64; 2]| (0..2).all(|k| (angles[k] - POLYPROLINE[k]).abs() <= POLYPROLINE_DEVIATION);
-        let is_close: Vec<bool> = (0..classes.len()).map(|i| self.ramachandran(i).is_some_and(close)).collect();
-        for (start, window) in is_close.windows(POLYPROLINE_LENGTH).enumerate() {
-            if window.iter().all(|close| *close) {
-                let loops = classes[start..start + POLYPROLINE_LENGTH].iter_mut();
+        let mut consecutive = 0; // residues up to this one
+        for i in 0..classes.len() {
+            consecutive = if self.is_polyproline(i) { consecutive + 1 } else { 0 };
+            if consecutive >= POLYPROLINE_LENGTH {
+                let loops = classes[i + 1 - POLYPROLINE_LENGTH..=i].iter_mut();
                 loops.filter(|class| **class == Class::Loop).for_each(|class| *class = Class::Polyproline);
             }
         }

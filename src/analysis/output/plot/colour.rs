@@ -11,11 +11,11 @@ pub(super) enum Theme {
     Dark,
 }
 
-/// Number of colours of lines and classes.
-pub(super) const SERIES: usize = 8;
+/// Number of colours of lines.
+pub(super) const SERIES: usize = 9;
 
 /// Colours of lines on white: Okabe and Ito, Color Universal Design (2008), with grey in place of yellow, which is too
-/// pale on white.
+/// pale on white, and with dark blue and brown.
 const ON_WHITE: [[u8; 3]; SERIES] = [
     [0x00, 0x72, 0xb2],
     [0xd5, 0x5e, 0x00],
@@ -25,9 +25,11 @@ const ON_WHITE: [[u8; 3]; SERIES] = [
     [0x56, 0xb4, 0xe9],
     [0x7a, 0x7a, 0x7a],
     [0x33, 0x22, 0x88],
+    [0x8c, 0x4a, 0x2f],
 ];
 
-/// Colours of lines on black, in an order similar to [`ON_WHITE`], with yellow in place of dark blue.
+/// Colours of lines on black, in an order similar to [`ON_WHITE`], with yellow and pale red in place of dark blue and
+/// brown.
 const ON_BLACK: [[u8; 3]; SERIES] = [
     [0x56, 0xb4, 0xe9],
     [0xf0, 0x7a, 0x26],
@@ -37,7 +39,15 @@ const ON_BLACK: [[u8; 3]; SERIES] = [
     [0x2f, 0x86, 0xc4],
     [0xa8, 0xa8, 0xa8],
     [0xf0, 0xe4, 0x42],
+    [0xf4, 0xc3, 0xb0],
 ];
+
+/// Number of colours of classes.
+const CLASSES: usize = SERIES + 3;
+/// Further colours of classes on white: yellow, black and pale red.
+const FURTHER_ON_WHITE: [[u8; 3]; CLASSES - SERIES] = [[0xf0, 0xe4, 0x42], [0x1c, 0x1c, 0x1c], [0xf4, 0xc3, 0xb0]];
+/// Further colours of classes on black: brown, white and violet.
+const FURTHER_ON_BLACK: [[u8; 3]; CLASSES - SERIES] = [[0xa0, 0x59, 0x3a], [0xe8, 0xe8, 0xe8], [0x8a, 0x7b, 0xe0]];
 
 impl Colour {
     /// Returns the red, green and blue of a colour in a theme.
@@ -50,14 +60,6 @@ impl Colour {
             Colour::Series(index) => (if dark { ON_BLACK } else { ON_WHITE })[index % SERIES],
         }
     }
-}
-
-/// Further colours of classes: yellow of Okabe and Ito, brown, black, and pale red.
-const FURTHER: [[u8; 3]; 4] = [[0xf0, 0xe4, 0x42], [0x8c, 0x4a, 0x2f], [0x1c, 0x1c, 0x1c], [0xf4, 0xc3, 0xb0]];
-
-/// Returns the colours of `count` classes, which are the same in both themes. The colours repeat after twelve.
-pub(super) fn classes(count: usize) -> Vec<[u8; 3]> {
-    ON_WHITE.iter().chain(&FURTHER).copied().cycle().take(count).collect()
 }
 
 /// Colour map viridis of Matplotlib, sampled at equal distances.
@@ -91,18 +93,56 @@ const DIVERGING: [[u8; 3]; 9] = [
 /// Number of colours of a map.
 pub(super) const STEPS: usize = 255;
 
-/// Returns the colours of a map, from the lowest value to the highest. If `diverging`, the colours suit values on both
-/// sides of zero.
-pub(super) fn map(diverging: bool) -> Vec<[u8; 3]> {
-    let anchors: &[[u8; 3]] = if diverging { &DIVERGING } else { &VIRIDIS };
-    let colour = |step: usize| {
-        let place = step as f64 / (STEPS - 1) as f64 * (anchors.len() - 1) as f64;
-        let lower = (place as usize).min(anchors.len() - 2);
-        let mixed = |k: usize| {
-            let [from, to] = [anchors[lower][k], anchors[lower + 1][k]].map(f64::from);
-            (from + (to - from) * (place - lower as f64)).round() as u8
-        };
-        [mixed(0), mixed(1), mixed(2)]
+/// Colours of the cells of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Palette {
+    /// colours of values, from the lowest to the highest, which are the same in both themes
+    Sequential,
+    /// colours of values on both sides of zero, which are the same in both themes
+    Diverging,
+    /// colours of classes, which are those of lines with the same indices
+    Classes,
+}
+
+impl Palette {
+    /// Returns the red, green and blue of the colour with an index. The colours of classes repeat.
+    pub(super) fn rgb(self, index: u8, theme: Theme) -> [u8; 3] {
+        let index = usize::from(index);
+        match (self, theme) {
+            (Palette::Sequential, _) => interpolated(&VIRIDIS, index),
+            (Palette::Diverging, _) => interpolated(&DIVERGING, index),
+            (Palette::Classes, Theme::Light) => class(&ON_WHITE, &FURTHER_ON_WHITE, index),
+            (Palette::Classes, Theme::Dark) => class(&ON_BLACK, &FURTHER_ON_BLACK, index),
+        }
+    }
+}
+
+fn class(of_lines: &[[u8; 3]], further: &[[u8; 3]], index: usize) -> [u8; 3] {
+    let index = index % CLASSES;
+    of_lines.get(index).copied().unwrap_or_else(|| further[index - of_lines.len()])
+}
+
+fn interpolated(anchors: &[[u8; 3]], step: usize) -> [u8; 3] {
+    let place = step.min(STEPS - 1) as f64 / (STEPS - 1) as f64 * (anchors.len() - 1) as f64;
+    let lower = (place as usize).min(anchors.len() - 2);
+    let mixed = |k: usize| {
+        let [from, to] = [anchors[lower][k], anchors[lower + 1][k]].map(f64::from);
+        (from + (to - from) * (place - lower as f64)).round() as u8
     };
-    (0..STEPS).map(colour).collect()
+    [mixed(0), mixed(1), mixed(2)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_have_the_colours_of_lines() {
+        for theme in [Theme::Light, Theme::Dark] {
+            let all: Vec<[u8; 3]> = (0..CLASSES as u8).map(|index| Palette::Classes.rgb(index, theme)).collect();
+            let lines: Vec<[u8; 3]> = (0..SERIES).map(|index| Colour::Series(index).rgb(theme)).collect();
+            assert_eq!(all[..SERIES], lines);
+            assert!((1..CLASSES).all(|index| !all[..index].contains(&all[index])), "{theme:?}: {all:x?}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Layout of a picture: title, legend, axes, area of the data, colour bar.
 
-use super::colour::classes;
+use super::colour::Palette;
 use super::font::Font;
 use super::layers::{ColourBar, bar_width, marks, readable};
 use super::scale::{Numbers, Scale, Ticks, extent, ticks, widened};
@@ -418,9 +418,9 @@ impl Side {
                 scene.above.push(turned([scene.width - EDGE, top + 0.5 * height], &label, height, font));
             }
             Side::Names(names) => {
-                for (index, (name, colour)) in names.iter().zip(classes(names.len())).enumerate() {
+                for (index, name) in names.iter().enumerate() {
                     let y = top + ROW * index as f32;
-                    let cells = Cells { columns: 1, rows: 1, indices: vec![0], palette: vec![colour] };
+                    let cells = Cells { columns: 1, rows: 1, indices: vec![index as u8], palette: Palette::Classes };
                     scene.above.push(Mark::Cells { rectangle: [left, y, 18.0, 18.0], cells });
                     let at = [left + 26.0, y + 9.0 + 0.5 * DIGIT_HEIGHT * TICK];
                     scene.above.push(text(at, name, TICK, Anchor::Start));

@@ -1,6 +1,6 @@
 //! Conversion of the layers of a picture into marks.
 
-use super::colour::{STEPS, classes, map};
+use super::colour::{Palette, STEPS};
 use super::scale::{Scale, counted, extent, thinned, widened};
 use super::scene::{Cells, Colour, EMPTY, Mark};
 use crate::analysis::findings::{Layer, Plot};
@@ -60,8 +60,7 @@ pub(super) struct ColourBar {
     pub(super) label: String,
     /// values that the first and the last colour represent
     pub(super) range: [f64; 2],
-    /// colours, from the lowest value to the highest
-    pub(super) palette: Vec<[u8; 3]>,
+    pub(super) palette: Palette,
 }
 
 impl ColourBar {
@@ -73,7 +72,8 @@ impl ColourBar {
         let is_diverging = low < 0.0 && high > 0.0 && low.abs().min(high) > 0.2 * low.abs().max(high);
         let reach = low.abs().max(high);
         let range = if is_diverging { [-reach, reach] } else { range };
-        ColourBar { label: label.to_owned(), range, palette: map(is_diverging) }
+        let palette = if is_diverging { Palette::Diverging } else { Palette::Sequential };
+        ColourBar { label: label.to_owned(), range, palette }
     }
 
     fn index(&self, value: f64) -> u8 {
@@ -87,7 +87,7 @@ impl ColourBar {
     /// Returns the cells of the colour bar, with the largest value at the top.
     pub(super) fn cells(&self) -> Cells {
         let indices = (0..STEPS).rev().map(|index| index as u8).collect();
-        Cells { columns: 1, rows: STEPS, indices, palette: self.palette.clone() }
+        Cells { columns: 1, rows: STEPS, indices, palette: self.palette }
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) fn marks(layer: &Layer, series: usize, x_axis: &Scale, y_axis: &Scale
                     block.iter().filter(|v| v.is_finite()).fold((0.0, 0.0), |(s, n), v| (s + v, n + 1.0));
                 bar.index(sum / count)
             };
-            grid(*columns, values, bar.palette.clone(), average, rectangle(*x, *y, x_axis, y_axis))
+            grid(*columns, values, bar.palette, average, rectangle(*x, *y, x_axis, y_axis))
         }
         Layer::Classes { names, x, y, columns, values } => {
             let count = names.len();
@@ -131,7 +131,7 @@ pub(super) fn marks(layer: &Layer, series: usize, x_axis: &Scale, y_axis: &Scale
                 let best = block.iter().copied().max_by_key(|&class| (frequency(class), std::cmp::Reverse(class)));
                 best.filter(|&class| usize::from(class) < count).unwrap_or(EMPTY)
             };
-            grid(*columns, values, classes(count), most_frequent, rectangle(*x, *y, x_axis, y_axis))
+            grid(*columns, values, Palette::Classes, most_frequent, rectangle(*x, *y, x_axis, y_axis))
         }
     }
 }
@@ -162,7 +162,7 @@ fn rectangle(x: [f64; 2], y: [f64; 2], x_axis: &Scale, y_axis: &Scale) -> [f32; 
 fn grid<T: Copy>(
     columns: usize,
     values: &[T],
-    palette: Vec<[u8; 3]>,
+    palette: Palette,
     index: impl Fn(&[T]) -> u8,
     rectangle: [f32; 4],
 ) -> Vec<Mark> {

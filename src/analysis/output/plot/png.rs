@@ -44,16 +44,15 @@ pub(super) fn bytes(scene: &Scene, theme: Theme, font: &Font) -> Result<Vec<u8>>
     Ok(out)
 }
 
-/// Returns the bytes of a PNG file with one pixel for each cell.
-pub(super) fn cells(cells: &Cells) -> Result<Vec<u8>> {
+/// Returns the bytes of a PNG file with one pixel for each cell, in the colours of a theme.
+pub(super) fn cells(cells: &Cells, theme: Theme) -> Result<Vec<u8>> {
     let mut out = vec![];
     let mut encoder = Encoder::new(&mut out, cells.columns as u32, cells.rows as u32);
     encoder.set_color(ColorType::Indexed);
     encoder.set_depth(BitDepth::Eight);
     // indices without a colour are transparent
-    let mut palette = cells.palette.clone();
-    palette.resize(256, [0; 3]);
-    encoder.set_palette(palette.as_flattened().to_vec());
+    let palette: Vec<u8> = (0..=EMPTY).flat_map(|index| cells.palette.rgb(index, theme)).collect();
+    encoder.set_palette(palette);
     encoder.set_trns((0..=EMPTY).map(|index| if index == EMPTY { 0 } else { 255 }).collect::<Vec<u8>>());
     write(encoder, &cells.indices)?;
     Ok(out)
@@ -144,8 +143,8 @@ impl Painter<'_> {
         let [columns, rows] = [cells.columns as u32, cells.rows as u32];
         let mut image = Pixmap::new(columns, rows).ok_or_else(|| failed("a map has no cells"))?;
         for (pixel, &index) in image.pixels_mut().iter_mut().zip(&cells.indices) {
-            if let Some(&rgb) = cells.palette.get(usize::from(index)).filter(|_| index != EMPTY) {
-                *pixel = color(rgb, 1.0).premultiply().to_color_u8();
+            if index != EMPTY {
+                *pixel = color(cells.palette.rgb(index, self.theme), 1.0).premultiply().to_color_u8();
             }
         }
         let place = Transform::from_scale(width / columns as f32, height / rows as f32)

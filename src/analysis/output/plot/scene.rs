@@ -1,5 +1,7 @@
 //! Drawing of a picture as a list of marks, from which SVG and PNG are made.
 
+use super::colour::Palette;
+
 /// Distance (pixels) by which marks of the data may extend beyond the data area, so that lines along its borders are
 /// drawn at their full width.
 const OVERHANG: f32 = 2.0;
@@ -81,8 +83,7 @@ pub(super) struct Cells {
     pub(super) rows: usize,
     /// index of the colour of each cell in `palette`, or [`EMPTY`]
     pub(super) indices: Vec<u8>,
-    /// colours: red, green, blue. At most 255.
-    pub(super) palette: Vec<[u8; 3]>,
+    pub(super) palette: Palette,
 }
 
 /// Index of a cell without a colour.

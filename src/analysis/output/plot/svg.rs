@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::base64::base64;
-use super::colour::{SERIES, Theme};
+use super::colour::{Palette, SERIES, Theme};
 use super::png;
 use super::scene::{Anchor, Colour, Mark, Scene};
 use crate::error::Result;
@@ -58,7 +58,8 @@ pub(super) fn rules() -> String {
 /// Returns the colours of the dark theme as a style sheet.
 fn dark_rules() -> String {
     let colours = [Colour::Ink, Colour::Grid, Colour::Paper].into_iter().chain((0..SERIES).map(Colour::Series));
-    colours.fold(String::new(), |mut text, colour| {
+    let images = String::from(".on-white{display:none}.on-black{display:inline}");
+    colours.fold(images, |mut text, colour| {
         for attribute in ["fill", "stroke"] {
             let _ = write!(text, ".{attribute}-{}{{{attribute}:{}}}", name(colour), hexadecimal(colour, Theme::Dark));
         }
@@ -115,12 +116,23 @@ fn draw(mark: &Mark, out: &mut String) -> Result<()> {
             });
             writeln!(out, "<g {} fill-opacity=\"{opacity}\">{all}</g>", paint("fill", *colour))
         }
-        Mark::Cells { rectangle: [x, y, width, height], cells } => writeln!(
-            out,
-            "<image x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\" \
-             image-rendering=\"pixelated\" xlink:href=\"data:image/png;base64,{}\"/>",
-            base64(&png::cells(cells)?)
-        ),
+        Mark::Cells { rectangle: [x, y, width, height], cells } => {
+            let themes: &[(Theme, &str)] = match cells.palette {
+                Palette::Sequential | Palette::Diverging => &[(Theme::Light, "")],
+                Palette::Classes => {
+                    &[(Theme::Light, " class=\"on-white\""), (Theme::Dark, " class=\"on-black\" display=\"none\"")]
+                }
+            };
+            for (theme, attributes) in themes {
+                let _ = writeln!(
+                    out,
+                    "<image x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\" \
+                     image-rendering=\"pixelated\"{attributes} xlink:href=\"data:image/png;base64,{}\"/>",
+                    base64(&png::cells(cells, *theme)?)
+                );
+            }
+            Ok(())
+        }
         Mark::Text { at: [x, y], text, size, anchor, turned, colour } => {
             let anchor = match anchor {
                 Anchor::Start => "start",
