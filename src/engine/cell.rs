@@ -124,6 +124,7 @@ impl PeriodicCell {
 
     /// Returns the largest cutoff (nm) for which at most one image of an atom, the minimum image, is within the cutoff:
     /// half of the smallest diagonal element of the reduced cell.
+    #[inline]
     pub fn max_cutoff(&self) -> f64 {
         0.5 * self.rows[0].x.min(self.rows[1].y).min(self.rows[2].z)
     }
@@ -197,8 +198,16 @@ impl PeriodicCell {
     }
 
     /// Returns the shortest periodic image of a displacement (nm), for every cell and every distance.
+    #[inline]
     pub fn minimum_image(&self, d: Vec3) -> Vec3 {
-        d + self.shift(self.nearest_image(d))
+        if self.is_shortest(d) { d } else { d + self.shift(self.nearest_image(d)) }
+    }
+
+    /// Whether a displacement is so short that none of its periodic images is shorter: every lattice vector is at least
+    /// twice as long as [`Self::max_cutoff`].
+    #[inline]
+    fn is_shortest(&self, d: Vec3) -> bool {
+        d.norm_squared() < self.max_cutoff().powi(2)
     }
 
     /// Returns the image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm). Zero
@@ -210,8 +219,7 @@ impl PeriodicCell {
     /// tried.
     pub fn nearest_image(&self, d: Vec3) -> [i32; 3] {
         let square = d.norm_squared();
-        // every lattice vector is at least twice as long as `max_cutoff`
-        if square < self.max_cutoff().powi(2) || !square.is_finite() {
+        if self.is_shortest(d) || !square.is_finite() {
             return [0; 3];
         }
         let [a, b, c] = self.rows;
@@ -284,6 +292,7 @@ fn outward(value: f64) -> impl Iterator<Item = f64> {
 
 /// Returns the shortest periodic image of a displacement (nm), or the displacement unchanged if `cell` is `None`
 /// (vacuum).
+#[inline]
 pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
     cell.map_or(d, |cell| cell.minimum_image(d))
 }

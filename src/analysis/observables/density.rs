@@ -5,11 +5,12 @@ use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::Group;
 use crate::error::{Problem, Result};
+use crate::observe::statistics::Statistics;
 use crate::observe::trajectory::StoredFrame;
 use crate::units::DENSITY;
 
 /// Results: density by position (nm) along the axis, from 0 to the mean length of the cell, or around the center of
-/// mass of a group
+/// mass of a group; its standard error and its deviation over time
 #[derive(Debug, clap::Args)]
 pub(super) struct DensityOptions {
     /// Selection of atoms
@@ -62,8 +63,8 @@ impl Options for DensityOptions {
             axis,
             name,
             unit,
-            sums: vec![0.0; bins],
-            squares: vec![0.0; bins],
+            densities: Statistics::new(vec![("", ""); bins]),
+            bins,
             length: 0.0,
             frames: 0,
         }))
@@ -89,8 +90,10 @@ struct Profile {
     axis: usize,
     name: &'static str,
     unit: &'static str,
-    sums: Vec<f64>,
-    squares: Vec<f64>,
+    /// averages of the density of each slab
+    densities: Statistics,
+    /// number of slabs
+    bins: usize,
     /// sum over frames of the distance between the opposite faces of the cell, nm
     length: f64,
     frames: usize,
@@ -116,7 +119,7 @@ impl Observable for Profile {
             let problem = Problem::new(format!("the frame at {} ps has no cell", frame.time));
             return Err(problem.help("a density profile divides the cell into slabs").into());
         };
-        let bins = self.sums.len();
+        let bins = self.bins;
         let fraction = |r| cell.to_fractional(r).to_array()[self.axis];
         let middle = self.center.as_ref().map(|(group, weights)| {
             let positions = group.positions(frame);
@@ -133,27 +136,21 @@ impl Observable for Profile {
     }
 
     fn add(&mut self, (slabs, length): Self::Sample) -> Result<()> {
-        for ((sum, square), density) in self.sums.iter_mut().zip(&mut self.squares).zip(slabs) {
-            *sum += density;
-            *square += density * density;
-        }
+        self.densities.add(self.frames as f64, &slabs);
         self.length += length;
         self.frames += 1;
         Ok(())
     }
 
     fn finish(&mut self, _: &Passed) -> Result<Findings> {
-        let (bins, frames) = (self.sums.len(), self.frames.max(1) as f64);
-        let length = self.length / frames;
+        let bins = self.bins;
+        let length = self.length / self.frames.max(1) as f64;
         let start = if self.center.is_some() { -0.5 * length } else { 0.0 };
         let positions: Vec<f64> = (0..bins).map(|k| start + (k as f64 + 0.5) * length / bins as f64).collect();
-        let densities: Vec<f64> = self.sums.iter().map(|sum| sum / frames).collect();
-        let deviations: Vec<f64> = self
-            .squares
-            .iter()
-            .zip(&densities)
-            .map(|(square, mean)| (square / frames - mean * mean).max(0.0).sqrt())
-            .collect();
+        let averages = self.densities.averages();
+        let densities: Vec<f64> = averages.iter().map(|slab| slab.mean).collect();
+        let deviations: Vec<f64> = averages.iter().map(|slab| slab.fluctuation).collect();
+        let errors: Vec<f64> = averages.iter().map(|slab| slab.error.unwrap_or(f64::NAN)).collect();
         let mean = densities.iter().sum::<f64>() / bins as f64;
         let words = self.unit.replace("-3", "⁻³");
         Ok(Findings {
@@ -163,15 +160,62 @@ impl Observable for Profile {
                 title: format!("{} density: {}", self.title(), self.group.text),
                 x: Axis::between(format!("{} / nm", ["x", "y", "z"][self.axis]), [start, start + length]),
                 y: Axis::new(format!("density / {words}")),
-                layers: vec![Layer::line("", &positions, &densities)],
+                layers: vec![Layer::Line {
+                    label: String::new(),
+                    x: positions.clone(),
+                    y: densities.clone(),
+                    error: if errors.iter().any(|error| error.is_finite()) { errors.clone() } else { vec![] },
+                }],
             }],
             arrays: vec![
                 Array::new("density", [("position", bins)], densities, self.unit),
+                Array::new("error", [("position", bins)], errors, self.unit),
                 Array::new("deviation", [("position", bins)], deviations, self.unit),
                 Array::new("position", [("position", bins)], positions, "nm"),
             ],
             settings: vec![("select", self.group.text.clone()), ("of", self.name.to_owned())],
             ..Findings::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::system::{AnalysedSystem, Images};
+    use crate::cell::PeriodicCell;
+    use crate::system::{Atom, Name, Topology};
+    use crate::vec3::vec3;
+
+    /// An atom that is in each of two slabs in every other frame has the same mean density in both. Means of blocks of
+    /// two frames do not fluctuate.
+    #[test]
+    fn an_atom_alternates_between_slabs() {
+        let name = Name::new("X");
+        let atom = Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
+        let topology = Topology { atoms: vec![atom], ..Topology::default() };
+        let group = AnalysedSystem::new(&topology, Images::AsStored).group_of("all", vec![0]);
+        let mut profile = Profile {
+            group,
+            weights: vec![1.0],
+            center: None,
+            axis: 2,
+            name: "number",
+            unit: "nm-3",
+            densities: Statistics::new(vec![("", ""); 2]),
+            bins: 2,
+            length: 0.0,
+            frames: 0,
+        };
+        for k in 0..64 {
+            let positions = vec![vec3(0.1, 0.2, 0.5 + f64::from(k % 2))];
+            let cell = Some(PeriodicCell::orthorhombic([1.0, 2.0, 2.0]));
+            let sample = profile.measure(&StoredFrame { cell, positions, ..StoredFrame::default() }).unwrap();
+            profile.add(sample).unwrap();
+        }
+        for slab in profile.densities.averages() {
+            assert!((slab.mean - 0.25).abs() < 1e-12 && (slab.fluctuation - 0.25).abs() < 1e-12, "{slab:?}");
+        }
+        assert_eq!(profile.length, 128.0);
     }
 }

@@ -156,13 +156,30 @@ struct Dielectric {
 }
 
 impl Dielectric {
-    /// Returns the dielectric constant of the first `count` frames. `dipoles` is Σ M (e nm) and `squares` is Σ M² (e²
-    /// nm²) over these frames.
-    fn constant(&self, count: usize, dipoles: Vec3, squares: f64) -> f64 {
-        let (mean, square) = (dipoles * (1.0 / count as f64), squares / count as f64);
+    /// Returns the contribution of a fluctuation ⟨M²⟩ − ⟨M⟩² (e² nm²) to the dielectric constant.
+    fn contribution(&self, fluctuation: f64) -> f64 {
         let volume = self.volume / self.rows.len() as f64;
-        let fluctuation = square - mean.norm_squared();
-        1.0 + 4.0 * PI / 3.0 * COULOMB * fluctuation / (volume * BOLTZMANN * self.temperature)
+        4.0 * PI / 3.0 * COULOMB * fluctuation / (volume * BOLTZMANN * self.temperature)
+    }
+
+    /// Returns the dielectric constant of the frames up to each one.
+    fn running(&self) -> Vec<f64> {
+        let (mut dipoles, mut squares) = (Vec3::ZERO, 0.0);
+        let with = |(index, dipole): (usize, &Vec3)| {
+            dipoles += *dipole;
+            squares += dipole.norm_squared();
+            let count = (index + 1) as f64;
+            1.0 + self.contribution(squares / count - (dipoles * (1.0 / count)).norm_squared())
+        };
+        self.rows.iter().enumerate().map(with).collect()
+    }
+
+    /// Returns the standard error of the dielectric constant of all frames. To first order, the fluctuation is the mean
+    /// of (M − ⟨M⟩)².
+    fn error(&self) -> Option<f64> {
+        let mean = self.rows.iter().copied().sum::<Vec3>() * (1.0 / self.rows.len() as f64);
+        let squares: Vec<f64> = self.rows.iter().map(|dipole| (*dipole - mean).norm_squared()).collect();
+        Summary::of(&squares).error.map(|error| self.contribution(error))
     }
 }
 
@@ -186,22 +203,13 @@ impl Observable for Dielectric {
     }
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
-        let (mut dipoles, mut squares) = (Vec3::ZERO, 0.0);
-        let running: Vec<f64> = self
-            .rows
-            .iter()
-            .enumerate()
-            .map(|(index, dipole)| {
-                dipoles += *dipole;
-                squares += dipole.norm_squared();
-                self.constant(index + 1, dipoles, squares)
-            })
-            .collect();
+        let (running, error) = (self.running(), self.error());
         let value = running.last().copied().unwrap_or(f64::NAN);
+        let uncertainty = error.map_or(String::new(), |error| format!(" ± {error:.2}"));
         let count = running.len();
         Ok(Findings {
-            numbers: vec![Number { name: "dielectric_constant", value, error: None, unit: "" }],
-            summary: vec![format!("constant     {value:.2} at {} K", self.temperature)],
+            numbers: vec![Number { name: "dielectric_constant", value, error, unit: "" }],
+            summary: vec![format!("constant     {value:.2}{uncertainty} at {} K", self.temperature)],
             plots: vec![Plot {
                 suffix: "",
                 title: format!("Dielectric constant of the frames so far: {}", self.charges.group.text),
@@ -215,5 +223,36 @@ impl Observable for Dielectric {
                 ("temperature", format!("{} K", self.temperature)),
             ],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::system::Images;
+    use crate::system::Topology;
+
+    /// Components that are uniform in −1 to 1 have ⟨M²⟩ = 1, and M² has the variance 12/45.
+    #[test]
+    fn independent_dipoles_have_a_known_error() {
+        let mut state = 1u64;
+        let mut uniform = || {
+            // Knuth's linear congruential generator
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        let rows: Vec<Vec3> = (0..8192).map(|_| [uniform(), uniform(), uniform()].into()).collect();
+        let topology = Topology::default();
+        let group = AnalysedSystem::new(&topology, Images::AsStored).group_of("none", vec![]);
+        let charges = Charges { group, charges: vec![], weights: None };
+        let count = rows.len() as f64;
+        let found = Dielectric { charges, temperature: 300.0, volume: 2.0 * count, rows };
+        // 4π/3 e²/(4πε₀ · 2 nm · kT) with 138.935 kJ/mol nm/e² and 2.49434 kJ/mol
+        let scale = 4.0 * PI / 3.0 * 138.935 / (2.0 * 2.49434);
+        let error = (12.0 / 45.0 / count).sqrt();
+        let constant = *found.running().last().unwrap();
+        assert!((constant - 1.0 - scale).abs() < 4.0 * scale * error, "{constant}");
+        let ratio = found.error().unwrap() / (scale * error);
+        assert!((0.75..1.35).contains(&ratio), "{ratio}");
     }
 }

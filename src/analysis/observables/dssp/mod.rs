@@ -49,14 +49,16 @@ struct SecondaryStructure {
     frames: usize,
 }
 
-/// Whether N of a residue is in a ring with CD, as in proline.
-fn is_proline(topology: &Topology, residue: usize) -> bool {
-    let named = |atom: u32, name: &str| {
-        let atom = &topology.atoms[atom as usize];
-        atom.residue as usize == residue && atom.name.as_str() == name
-    };
-    let is_ring = |&[i, j]: &[u32; 2]| (named(i, "N") && named(j, "CD")) || (named(i, "CD") && named(j, "N"));
-    topology.residues[residue].name.as_str() == "PRO" || topology.connectivity.iter().any(is_ring)
+/// Returns for each residue whether its N is in a ring with CD, as in proline.
+fn prolines(topology: &Topology) -> Vec<bool> {
+    let mut prolines: Vec<bool> = topology.residues.iter().map(|residue| residue.name.as_str() == "PRO").collect();
+    for bond in &topology.connectivity {
+        let [i, j] = bond.map(|atom| &topology.atoms[atom as usize]);
+        if i.residue == j.residue && matches!((i.name.as_str(), j.name.as_str()), ("N", "CD") | ("CD", "N")) {
+            prolines[i.residue as usize] = true;
+        }
+    }
+    prolines
 }
 
 impl SecondaryStructure {
@@ -83,7 +85,8 @@ impl SecondaryStructure {
                 .help("select residues of a protein with their atoms N, CA, C and O")
                 .into());
         }
-        let prolines = residues.iter().map(|&residue| is_proline(topology, residue as usize)).collect();
+        let all = prolines(topology);
+        let prolines = residues.iter().map(|&residue| all[residue as usize]).collect();
         Ok(Self { text: group.text, residues, atoms, prolines, classes: vec![], frames: 0 })
     }
 
