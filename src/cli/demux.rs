@@ -44,7 +44,7 @@ impl Sort {
             let (name, records, states) = (&sorted.name, sorted.records, demux.states());
             // writing to a String cannot fail
             let _ = writeln!(text, "written      {name}: {records} records in each of {states} states");
-            if let Some(warning) = sorted.warning() {
+            for warning in sorted.unequal().iter().chain(&sorted.warnings) {
                 let _ = writeln!(text, "warning      {warning}");
             }
         }

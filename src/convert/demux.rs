@@ -27,11 +27,13 @@ pub struct Sorted {
     pub records: usize,
     /// number of frames or rows of each replica
     pub counts: Vec<usize>,
+    /// warnings about the files of the replicas
+    pub warnings: Vec<String>,
 }
 
 impl Sorted {
     /// Returns a warning if some replicas have more records than others. The additional records are left out.
-    pub fn warning(&self) -> Option<String> {
+    pub fn unequal(&self) -> Option<String> {
         let (shortest, longest) = (self.counts.iter().min()?, self.counts.iter().max()?);
         let replica = 1 + self.counts.iter().position(|count| count == shortest)?;
         (shortest < longest).then(|| {
@@ -154,7 +156,8 @@ impl Demux {
             }
         }
         targets.into_iter().try_for_each(|target| target.finish().map(|_| ()))?;
-        Ok(Sorted { name: name.clone(), records, counts })
+        let warnings = sources.iter().flat_map(|source| source.warnings()).collect();
+        Ok(Sorted { name: name.clone(), records, counts, warnings })
     }
 
     fn rows(&self, target: &Path, mut sources: Vec<Lines<BufReader<File>>>) -> Result<Sorted> {
@@ -193,7 +196,7 @@ impl Demux {
         targets.into_iter().try_for_each(Replacement::finish)?;
         let without_header = |count: usize| count.saturating_sub(1);
         let counts = counts.into_iter().map(without_header).collect();
-        Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts })
+        Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts, warnings: vec![] })
     }
 
     /// Returns an error if the step of a record differs from the step of the records with the same index in the other
@@ -229,6 +232,39 @@ mod tests {
     }
 
     #[test]
+    fn cut_trajectories_cause_warnings() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = crate::run::Plan::default().output;
+        output.energies = None;
+        output.trajectories = vec![TrajectoryOptions {
+            file: "t.xtc".into(),
+            every: crate::run::Interval::Steps(1),
+            velocities: false,
+            forces: false,
+            images: false,
+            precision: None,
+            select: None,
+        }];
+        let mut frame = StoredFrame { positions: vec![crate::vec3::vec3(1.0, 2.0, 3.0); 3], ..StoredFrame::default() };
+        for replica in ["replica-1", "replica-2"] {
+            std::fs::create_dir(folder.path().join(replica)).unwrap();
+            let path = folder.path().join(replica).join("t.xtc");
+            let mut target = Target::new(&path, None, 3, None, false, None).unwrap();
+            for step in 0..3 {
+                (frame.step, frame.time) = (step, step as f64);
+                target.write(&frame).unwrap();
+            }
+            target.finish().unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_len(file.metadata().unwrap().len() - 8).unwrap();
+        }
+        let demux = Demux { folder: folder.path().to_owned(), replicas: 2, attempts: vec![], output };
+        let sorted = demux.sort_into(folder.path()).unwrap();
+        let [Sorted { records: 2, warnings, .. }] = &sorted[..] else { panic!("{sorted:?}") };
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+    }
+
+    #[test]
     fn nothing_is_made_for_replicas_that_are_not_there() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("replica-1")).unwrap();
@@ -246,7 +282,7 @@ mod tests {
         let sorted = demux(2).sort_into(folder.path()).unwrap();
         let [Sorted { records: 2, counts, .. }] = &sorted[..] else { panic!("{sorted:?}") };
         assert_eq!(counts, &[2, 4]);
-        let warning = sorted[0].warning().unwrap();
+        let warning = sorted[0].unequal().unwrap();
         assert!(warning.contains("replica-1/energies.csv has 2 records, and other replicas have up to 4"), "{warning}");
         assert_eq!(std::fs::read_to_string(folder.path().join("state-2/energies.csv")).unwrap(), "step\n1\n2\n");
         // the output folder of a state is a symbolic link to another folder

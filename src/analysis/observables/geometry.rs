@@ -8,7 +8,7 @@ use crate::analysis::system::{AnalysedSystem, Group};
 use crate::cell::displacement;
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
-use crate::system::Topology;
+use crate::system::{Molecules, Topology};
 use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
@@ -62,6 +62,9 @@ impl Options for EndToEndOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let group = input.system.group(&self.select)?;
         let molecules = input.system.molecules();
+        if let Some(problem) = unknown_bonds(input.system.topology(), molecules, &group.atoms) {
+            return Err(problem.into());
+        }
         let of_molecule = |a: &u32, b: &u32| molecules.of_atom(*a as usize) == molecules.of_atom(*b as usize);
         let ends = group.atoms.chunk_by(of_molecule).filter(|atoms| atoms.len() > 1).map(|atoms| {
             let point = |atom: u32| Point {
@@ -74,20 +77,26 @@ impl Options for EndToEndOptions {
         });
         let values: Vec<Value> = ends.collect();
         if values.is_empty() {
-            return Err(no_ends(input.system.topology(), &group.atoms).into());
+            let problem = Problem::new("no molecule has two selected atoms");
+            return Err(problem.help("select at least the two ends of a molecule").into());
         }
         Ok(Box::new(Geometry::new("distance", "End-to-end distance", "nm", values)))
     }
 }
 
-/// Returns the problem of a selection that has at most one atom of every molecule.
-fn no_ends(topology: &Topology, atoms: &[u32]) -> Problem {
-    let is_bonded = |bond: &[u32; 2]| bond.iter().any(|atom| atoms.binary_search(atom).is_ok());
-    if atoms.len() < 2 || topology.connectivity.iter().any(is_bonded) {
-        return Problem::new("no molecule has two selected atoms").help("select at least the two ends of a molecule");
-    }
+/// Returns the problem if there are no bonds, or if a selected atom has no bond to the other atoms of its residue, as
+/// in a PDB file that has the bonds of some residues only. The ends of molecules are not known then.
+fn unknown_bonds(topology: &Topology, molecules: &Molecules, atoms: &[u32]) -> Option<Problem> {
+    let is_alone = |&&atom: &&u32| {
+        let residue = topology.atoms[atom as usize].residue as usize;
+        let is_single = molecules.atoms(molecules.of_atom(atom as usize)).len() == 1;
+        is_single && (topology.connectivity.is_empty() || topology.residue_atoms(residue).len() > 1)
+    };
+    let atom = atoms.iter().find(is_alone)?;
+    let message =
+        format!("the bonds of {} are unknown, so that the ends of its molecule are, too", topology.atom_name(*atom));
     let help = "give --topology a file with bonds: AMBER, GROMACS, CHARMM psf, OpenMM, or an H5MD trajectory of md";
-    Problem::new("the bonds of the selected atoms are unknown, so that each atom counts as a molecule").help(help)
+    Some(Problem::new(message).help(help))
 }
 
 /// Group of atoms, and the weights of its center of mass.
@@ -249,7 +258,7 @@ mod tests {
     use super::*;
     use crate::analysis::system::Images;
     use crate::cell::PeriodicCell;
-    use crate::system::{Atom, Name};
+    use crate::system::{Atom, Name, Residue};
     use crate::vec3::vec3;
 
     /// Distance, angle and torsion of four atoms at right angles, one of them stored on the other side of the cell.
@@ -266,6 +275,25 @@ mod tests {
         for (points, expected) in [(2, 0.2), (3, 90.0), (4, 90.0)] {
             let value = &values(&system, &texts[..points], points).unwrap()[0];
             assert!((value.measure(&frame) - expected).abs() < 1e-9, "{points}: {}", value.measure(&frame));
+        }
+    }
+
+    /// Two residues of two atoms, of which the second residue has its bond, or both have, and a sodium ion.
+    #[test]
+    fn bonds_of_some_residues_do_not_give_ends() {
+        let name = Name::new("X");
+        let atom = |residue| Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue };
+        let residue = |first| Residue { name, number: 1, first };
+        let topology = |connectivity: Vec<[u32; 2]>| Topology {
+            atoms: [0, 0, 1, 1, 2].map(atom).to_vec(),
+            residues: [0, 2, 4].map(residue).to_vec(),
+            connectivity,
+            ..Topology::default()
+        };
+        for (bonds, is_known) in [(vec![], false), (vec![[2, 3]], false), (vec![[0, 1], [2, 3]], true)] {
+            let topology = topology(bonds);
+            let molecules = Molecules::from_bonds(5, &topology.connectivity);
+            assert_eq!(unknown_bonds(&topology, &molecules, &[0, 1, 2, 3, 4]).is_none(), is_known);
         }
     }
 }
