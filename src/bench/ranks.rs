@@ -24,15 +24,20 @@ fn step_times(row: &Row) -> StepTimes {
     }
 }
 
+/// Returns a number of threads as text.
+pub fn thread_count(threads: usize) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
+}
+
 /// Returns a table of the forecast speeds on ranks that each compute as fast as the one that was measured. `shares` has
 /// the division among each number of ranks, or the reason why the system cannot be divided.
 pub fn rank_table(row: &Row, shares: &[(usize, Result<RankShare, String>)], network: &Network) -> String {
     let step = step_times(row);
     let Network { latency, bandwidth } = network;
     let mut text = format!(
-        "\n{}: forecast for ranks of {} threads, with messages of {:.2} us and {:.1} GB/s\n",
+        "\n{}: forecast for ranks of {}, with messages of {:.2} us and {:.1} GB/s\n",
         row.name,
-        row.threads,
+        thread_count(row.threads),
         1e6 * latency,
         1e-9 * bandwidth
     );

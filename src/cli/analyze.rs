@@ -57,6 +57,9 @@ struct Common {
     /// Use the positions as stored in the file: do not make molecules whole, and do not choose other periodic images
     #[arg(long, help_heading = WHOLE)]
     as_stored: bool,
+    /// The trajectories are those of separate runs: use all frames of all files, even if their times overlap
+    #[arg(long, help_heading = WHOLE)]
+    separate_runs: bool,
     /// Use every N-th frame, and all rows of an energy table
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = WHOLE)]
     stride: Option<u32>,
@@ -320,7 +323,8 @@ impl Analyze {
         }
         let common = &self.common;
         let paths: Vec<PathBuf> = common.trajectories().map(Path::to_owned).collect();
-        let mut trajectory = Chain::open(&paths)?;
+        let mut trajectory =
+            if common.separate_runs { Chain::open_separate_runs(&paths)? } else { Chain::open(&paths)? };
         topology::check_frames(&trajectory, &paths[0])?;
         let Names { topology, has_bonds } = common.topology(&paths[0], &trajectory)?;
         let images = if common.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
@@ -430,6 +434,7 @@ impl Common {
         either("--threads", &mut self.threads, other.threads)?;
         either("--output-dir", &mut self.output_dir, other.output_dir)?;
         self.as_stored |= other.as_stored;
+        self.separate_runs |= other.separate_runs;
         self.json |= other.json;
         self.no_plots |= other.no_plots;
         self.force |= other.force;

@@ -116,9 +116,12 @@ fn of_files_that_overlap_the_later_frames_are_used() {
         let mut chain = Chain::open(&[a.clone(), e.clone()]).unwrap();
         assert_eq!(steps(&mut chain), (0..8).chain(0..3).collect::<Vec<_>>(), "{extension}");
         assert!(chain.warnings().len() == 1 && chain.warnings()[0].contains("both begin at"), "{:?}", chain.warnings());
-        let error = Chain::open(&[b, a]).err().unwrap();
+        let error = Chain::open(&[b.clone(), a.clone()]).err().unwrap();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("ps, before"), "{error}");
+        let mut chain = Chain::open_separate_runs(&[b, a]).unwrap();
+        assert_eq!(steps(&mut chain), (5..9).chain(0..8).collect::<Vec<_>>(), "{extension}");
+        assert!(chain.warnings().is_empty(), "{:?}", chain.warnings());
     }
     let (out, error) =
         warned(here, &["analyze", "rg", "--select", "all", "--json", "a.xtc", "c.xtc", "--topology", "a.h5md"]);

@@ -66,7 +66,7 @@ def with_gromacs(gmx, folder, length):
             subprocess.run([gmx, "grompp", *files], cwd=folder, check=True, capture_output=True)
             subprocess.run([gmx, "mdrun", "-deffnm", name, "-ntmpi", "1"], cwd=folder, check=True, capture_output=True)
     command = [gmx, "energy", "-f", "slab.edr", "-o", "slab.xvg", "-b", str(SETTLED), "-xvg", "none"]
-    subprocess.run(command, cwd=folder, input=b"Pres-XX Pres-YY Pres-ZZ\n\n", check=True, capture_output=True)
+    subprocess.run(command, cwd=folder, input=b"Pres-XX\nPres-YY\nPres-ZZ\n\n", check=True, capture_output=True)
     return np.loadtxt(folder / "slab.xvg").T[1:]
 
 

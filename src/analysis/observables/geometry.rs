@@ -93,8 +93,12 @@ fn unknown_bonds(topology: &Topology, molecules: &Molecules, atoms: &[u32]) -> O
         is_single && (topology.connectivity.is_empty() || topology.residue_atoms(residue).len() > 1)
     };
     let atom = atoms.iter().find(is_alone)?;
-    let message =
-        format!("the bonds of {} are unknown, so that the ends of its molecule are, too", topology.atom_name(*atom));
+    let message = match topology.connectivity.is_empty() {
+        true => "the bonds of the selected atoms are unknown, so that each atom counts as a molecule".to_owned(),
+        false => {
+            format!("the bonds of {} are unknown, so that each atom counts as a molecule", topology.atom_name(*atom))
+        }
+    };
     let help = "give --topology a file with bonds: AMBER, GROMACS, CHARMM psf, OpenMM, or an H5MD trajectory of md";
     Some(Problem::new(message).help(help))
 }

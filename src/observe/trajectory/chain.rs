@@ -15,8 +15,9 @@ use crate::system::Topology;
 /// of the previous file, as after a crash and a restart from an earlier checkpoint, the frames of the previous file
 /// from this time on are left out, as GROMACS' trjcat does. Files that begin at the same time as the first file are
 /// taken as separate runs, of which all frames are used. [`FrameSource::warnings`] describes both. A file that begins
-/// before the previous file begins is refused. Files whose frames have no times ([`FrameSource::has_times`]) and files
-/// with a single frame are never shortened, because single structures often have no times.
+/// before the previous file begins is refused. [`Chain::open_separate_runs`] uses all frames of all files. Files whose
+/// frames have no times ([`FrameSource::has_times`]) and files with a single frame are never shortened, because single
+/// structures often have no times.
 ///
 /// The topology and the atom names of the chain are those of the first file that has them.
 pub struct Chain {
@@ -58,15 +59,20 @@ impl Chain {
     /// ([`FrameSource::is_crystal`]) are read without the cell. Returns an error if the files have different numbers of
     /// atoms, or if a file begins before the previous file. Files without frames are accepted.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
-        Self::open_with(paths, false)
+        Self::open_with(paths, false, true)
+    }
+
+    /// Opens trajectories of separate runs, as [`Chain::open`] does, whose times may overlap in any way.
+    pub fn open_separate_runs(paths: &[PathBuf]) -> Result<Self> {
+        Self::open_with(paths, false, false)
     }
 
     /// Opens one trajectory, whose frames keep their cell even if it is that of a crystal.
     pub fn open_as_stored(path: &Path) -> Result<Self> {
-        Self::open_with(&[path.to_owned()], true)
+        Self::open_with(&[path.to_owned()], true, true)
     }
 
-    fn open_with(paths: &[PathBuf], keeps_crystals: bool) -> Result<Self> {
+    fn open_with(paths: &[PathBuf], keeps_crystals: bool, is_one_run: bool) -> Result<Self> {
         let mut chain = Self { parts: vec![], notes: vec![], keeps_crystals };
         let mut before: Option<Ends> = None;
         let mut known: Option<(&Path, usize)> = None;
@@ -85,7 +91,7 @@ impl Chain {
             }
             chain.notes.extend(source.cut_off());
             let mut part = Part { path: path.to_owned(), source, used: 0..frames, start: 0, seen: None, back: None };
-            if frames > 0 && paths.len() > 1 {
+            if frames > 0 && paths.len() > 1 && is_one_run {
                 let times = [part.time(0)?, part.time(frames - 1)?];
                 let [is_series, is_timed] = [frames > 1, part.source.has_times() && times[0] != times[1]];
                 let origin = before.as_ref().map_or(times[0], |before| before.origin);
@@ -132,8 +138,7 @@ impl Chain {
         }
         if begin < first && !is_same(first, begin) {
             let message = format!("this file begins at {begin} ps, before {name}, which begins at {first} ps");
-            let help =
-                "give the trajectories in the order of time; analyse those of different runs one after the other";
+            let help = "give the trajectories in the order of time, or those of different runs with --separate-runs";
             return Err(Problem::new(message).in_file(&next.path).help(help).into());
         }
         let kept = previous.frames_before(begin)?;
