@@ -25,12 +25,17 @@ fn docs() -> PathBuf {
 
 /// All pages of the guide, also those in folders.
 fn pages() -> Vec<PathBuf> {
-    let (mut found, mut folders) = (vec![], vec![docs()]);
+    with_ending(docs(), "md")
+}
+
+/// All files in a folder and its subfolders whose names end with a dot and `ending`, sorted.
+fn with_ending(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (vec![], vec![folder]);
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
+            } else if path.extension().is_some_and(|extension| extension == ending) {
                 found.push(path);
             }
         }

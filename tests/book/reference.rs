@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use md::config::{KeyEntry, key_entries};
 
-use crate::{docs, md, page};
+use crate::{docs, md, page, pages, with_ending};
 
 /// Compares a page of the guide with its generated text, or writes it.
 fn assert_page(name: &str, text: &str) {
@@ -34,6 +34,29 @@ fn keys_are_those_of_the_program() {
         let _ = writeln!(text, "- example: `{example}`");
     }
     assert_page("keys.md", &text);
+}
+
+/// A path in the sources or in the guide whose beginning is a table of the input file is a key: with the table
+/// `forces.list`, `forces.list.tolerance` must exist.
+#[test]
+fn keys_in_messages_and_pages_exist() {
+    let keys: Vec<_> = key_entries().into_iter().map(|entry| entry.path).collect();
+    let is_table = |path: &str| {
+        path.contains('.') && keys.iter().any(|key| key.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+    };
+    let mut files = pages();
+    files.extend(with_ending(docs().with_file_name("src"), "rs"));
+    let mut found = 0;
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for word in text.split(|c: char| !c.is_ascii_alphanumeric() && !"._".contains(c)) {
+            let word = word.trim_matches('.');
+            let Some((table, _)) = word.rsplit_once('.').filter(|(table, _)| is_table(table)) else { continue };
+            assert!(keys.iter().any(|key| *key == word), "{}: {table} has no key {word}", file.display());
+            found += 1;
+        }
+    }
+    assert!(found > 100, "{found}");
 }
 
 #[test]

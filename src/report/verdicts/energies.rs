@@ -39,7 +39,7 @@ fn drift(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
         is_good,
         format!("{} kT per ns and degree of freedom", with_error(value, error)),
         format!("at most {DRIFT} kT per ns and degree of freedom, or {ERRORS} errors"),
-        "Shorten the time step, constrain bonds to hydrogen, or tighten forces.list.drift_tolerance and \
+        "Shorten the time step, constrain bonds to hydrogen, or tighten forces.list.tolerance and \
          forces.constraint_tolerance.",
     ))
 }
