@@ -49,8 +49,10 @@ fn keys_in_messages_and_pages_exist() {
     let mut found = 0;
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
-        for word in text.split(|c: char| !c.is_ascii_alphanumeric() && !"._".contains(c)) {
-            let word = word.trim_matches('.');
+        // a word before a parenthesis is the call of a method
+        let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && !"._".contains(c));
+        for word in words.filter(|word| !word.ends_with('(')) {
+            let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
             let Some((table, _)) = word.rsplit_once('.').filter(|(table, _)| is_table(table)) else { continue };
             assert!(keys.iter().any(|key| *key == word), "{}: {table} has no key {word}", file.display());
             found += 1;
