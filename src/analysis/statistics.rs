@@ -11,6 +11,11 @@ pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (square / (count * (count - 1.0))).sqrt())
 }
 
+/// Returns a standard error as the end of a number in a text, with this many decimals; nothing if the error is unknown.
+pub(super) fn plus_minus(error: Option<f64>, decimals: usize) -> String {
+    error.map_or(String::new(), |error| format!(" ± {error:.decimals$}"))
+}
+
 /// Mean, fluctuation and range of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
@@ -63,7 +68,7 @@ impl Summary {
     /// Returns the summary as lines of text for the user.
     pub fn lines(&self, unit: &str) -> Vec<String> {
         let Summary { mean, deviation, error, range: [least, largest] } = self;
-        let error = error.map_or(String::new(), |error| format!(" ± {error:.5}"));
+        let error = plus_minus(*error, 5);
         vec![
             format!("mean         {mean:.5}{error} {unit}, standard deviation {deviation:.5} {unit}"),
             format!("range        {least:.5} to {largest:.5} {unit}"),

@@ -27,7 +27,7 @@ pub use drift::{Drift, drift};
 pub use fft::{FftRow, measure_fft};
 pub use gemm::{GemmRow, measure_gemm};
 pub use phases::{PhaseRow, StepReport};
-pub use ranks::{rank_table, thread_count};
+pub use ranks::rank_table;
 pub use replicate::replicate;
 pub use roofline::{Bandwidth, Roofline};
 pub use row::{Range, Row, default_steps};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::Row;
 use crate::backend::RankShare;
-use crate::observe::progress::three_digits;
+use crate::observe::progress::{counted, three_digits};
 use crate::run::{Forecast, Network, StepTimes};
 
 /// Returns the times of a step that was measured on one rank.
@@ -24,11 +24,6 @@ fn step_times(row: &Row) -> StepTimes {
     }
 }
 
-/// Returns a number of threads as text.
-pub fn thread_count(threads: usize) -> String {
-    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
-}
-
 /// Returns a table of the forecast speeds on ranks that each compute as fast as the one that was measured. `shares` has
 /// the division among each number of ranks, or the reason why the system cannot be divided.
 pub fn rank_table(row: &Row, shares: &[(usize, Result<RankShare, String>)], network: &Network) -> String {
@@ -37,7 +32,7 @@ pub fn rank_table(row: &Row, shares: &[(usize, Result<RankShare, String>)], netw
     let mut text = format!(
         "\n{}: forecast for ranks of {}, with messages of {:.2} us and {:.1} GB/s\n",
         row.name,
-        thread_count(row.threads),
+        counted(row.threads, "thread"),
         1e6 * latency,
         1e-9 * bandwidth
     );

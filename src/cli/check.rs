@@ -12,6 +12,7 @@ use super::launch::{on_ranks, same_input};
 use super::replicas::{self, Replicas};
 use crate::config::{Config, read_text};
 use crate::error::Result;
+use crate::observe::progress::counted;
 use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
@@ -47,8 +48,8 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let memory = estimate::memory(&system, &state, threads) / 1e6;
     match &division {
         Some(share) => {
-            let (ranks, plural) = (share.ranks, if threads == 1 { "" } else { "s" });
-            let domains = format!("{share}, one on each of {ranks} ranks with {threads} thread{plural}");
+            let threads = counted(threads, "thread");
+            let domains = format!("{share}, one on each of {} ranks with {threads}", share.ranks);
             let _ = writeln!(text, "domains      {domains}\nmemory       at most about {memory:.0} MB on each rank");
         }
         None => {

@@ -1,8 +1,7 @@
 //! Estimates of the memory and the run time of a simulation.
 
 use crate::backend::RankShare;
-use crate::bench::thread_count;
-use crate::observe::progress::{duration, three_digits};
+use crate::observe::progress::{counted, duration, three_digits};
 use crate::run::{Forecast, Network, Plan, Precision, StageKind, StepTimes};
 use crate::simd::Level;
 use crate::system::{State, System};
@@ -147,7 +146,7 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, processors: Proc
     let timestep = plan.dynamics().next_back().map(|(_, stage)| stage.timestep);
     let speed = timestep.map(|dt| format!(", {} ns/day", three_digits(dt * 1e-3 * 86_400.0 / step)));
     let ranks = share.map_or(String::new(), |share| format!("{} ranks of ", share.ranks));
-    let threads = thread_count(threads);
+    let threads = counted(threads, "thread");
     let machine = match plan.run.precision {
         Precision::Mixed => format!("{ranks}{threads} with {}", level.name()),
         Precision::Double => format!("{threads} in double precision"),

@@ -12,7 +12,7 @@ use super::launch::same_files;
 use crate::config::{Config, Ensemble, Override, Replica};
 use crate::error::{Error, Problem, Result};
 use crate::observe::lock::OutputLock;
-use crate::observe::progress::{duration, three_digits};
+use crate::observe::progress::{counted, duration, three_digits};
 use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
 use crate::ranks::Ranks;
 use crate::run::{
@@ -125,7 +125,7 @@ impl<'a> Replicas<'a> {
         let (held, whose) = match (ensemble.is_exchange(), all.div_ceil(ranks)) {
             (false, _) => (spread.at_once, "the replicas that run at the same time".to_owned()),
             (true, _) if ranks == 1 => (all, "all".to_owned()),
-            (true, most) => (most, format!("{most} replica{}", if most == 1 { "" } else { "s" })),
+            (true, most) => (most, counted(most, "replica")),
         };
         let bytes = estimate::PROGRAM + memory.iter().take(held).sum::<f64>();
         let on_each = if ranks > 1 { " on each rank" } else { "" };

@@ -129,6 +129,11 @@ fn details(status: &Status) -> String {
     text
 }
 
+/// Formats a number of things with the noun in singular or plural: 1 thread, 2 threads.
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Formats a number with three significant digits and no exponent: 0.123, 4.56, 78.9, 1234.
 pub fn three_digits(value: f64) -> String {
     let decimals = match value.abs() {

@@ -187,8 +187,7 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// An atom that is in each of two slabs in every other frame has the same mean density in both. Means of blocks of
-    /// two frames do not fluctuate.
+    /// An atom that is in each of two slabs in every other frame has the same mean density in both.
     #[test]
     fn an_atom_alternates_between_slabs() {
         let name = Name::new("X");

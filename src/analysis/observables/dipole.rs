@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::statistics::Summary;
+use crate::analysis::statistics::{Summary, plus_minus};
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
@@ -205,7 +205,7 @@ impl Observable for Dielectric {
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
         let (running, error) = (self.running(), self.error());
         let value = running.last().copied().unwrap_or(f64::NAN);
-        let uncertainty = error.map_or(String::new(), |error| format!(" ± {error:.2}"));
+        let uncertainty = plus_minus(error, 2);
         let count = running.len();
         Ok(Findings {
             numbers: vec![Number { name: "dielectric_constant", value, error, unit: "" }],

@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::statistics::Summary;
+use crate::analysis::statistics::{Summary, plus_minus};
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
@@ -257,7 +257,7 @@ impl Observable for Membrane {
         }
         let mut summary = vec![format!("lipids       {}", self.lipids.len())];
         for (name, summary_of, unit) in [("area", &area, "nm²"), ("thickness", &thickness, "nm")] {
-            let error = summary_of.error.map_or(String::new(), |error| format!(" ± {error:.5}"));
+            let error = plus_minus(summary_of.error, 5);
             summary.push(format!("{name:<13}{:.5}{error} {unit}", summary_of.mean));
         }
         let chains = self.chains.len();

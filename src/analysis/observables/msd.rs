@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::statistics::standard_error;
+use crate::analysis::statistics::{plus_minus, standard_error};
 use crate::analysis::system::Group;
 use crate::cell::PeriodicCell;
 use crate::compute::Autocorrelation;
@@ -213,7 +213,7 @@ impl Observable for SquaredDisplacement {
                 of_parts.iter().filter_map(|part| Some(self.slope(&lags, part)?.0 / (2.0 * dimensions))).collect();
             let error = standard_error(&slopes).map(|error| error * DIFFUSION);
             findings.numbers.push(Number { name: "diffusion", value, error, unit: "1e-5 cm2/s" });
-            let error = error.map_or(String::new(), |error| format!(" ± {error:.4}"));
+            let error = plus_minus(error, 4);
             findings
                 .summary
                 .push(format!("diffusion    {value:.4}{error} · 10⁻⁵ cm²/s, fit from {from:.3} to {to:.3} ps"));

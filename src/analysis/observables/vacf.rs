@@ -8,7 +8,7 @@ use super::msd::DIFFUSION;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::statistics::standard_error;
+use crate::analysis::statistics::{plus_minus, standard_error};
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::compute::Autocorrelation;
 use crate::error::{Problem, Result};
@@ -284,7 +284,7 @@ impl Observable for VelocityCorrelation {
             let error = error_of(of_parts.iter().map(|part| last(coefficients(part))).collect());
             let value = DIFFUSION * running[count - 1];
             findings.numbers.push(Number { name: "diffusion", value, error, unit: "1e-5 cm2/s" });
-            let error = error.map_or(String::new(), |error| format!(" ± {error:.4}"));
+            let error = plus_minus(error, 4);
             findings
                 .summary
                 .push(format!("diffusion    {value:.4}{error} · 10⁻⁵ cm²/s, up to {:.3} ps", lags[count - 1]));

@@ -1,6 +1,7 @@
 //! Distribution of replicas over MPI ranks and slots. A slot runs one replica at a time.
 
 use crate::error::{Error, Problem, Result};
+use crate::observe::progress::counted;
 use crate::ranks::Ranks;
 use crate::run::engine::REPRODUCIBLE_PARTS;
 use crate::run::engine::rank_processors::{ProcessorSet, ProcessorShare};
@@ -130,15 +131,13 @@ impl ReplicaPlacement {
     /// Describes the distribution of replicas over ranks and slots, for the log.
     pub fn describe(&self) -> String {
         let ReplicaPlacement { ranks, ranks_per_replica, at_once, threads, .. } = self;
-        let plural = if *threads == 1 { "" } else { "s" };
+        let threads = counted(*threads, "thread");
         match ranks {
             _ if *ranks_per_replica > 1 => {
-                format!(
-                    "{ranks} at once, each on a group of {ranks_per_replica} ranks with {threads} thread{plural} each"
-                )
+                format!("{ranks} at once, each on a group of {ranks_per_replica} ranks with {threads} each")
             }
-            1 => format!("{at_once} at once with {threads} thread{plural} each"),
-            _ => format!("{at_once} at once on each of {ranks} ranks with {threads} thread{plural} each"),
+            1 => format!("{at_once} at once with {threads} each"),
+            _ => format!("{at_once} at once on each of {ranks} ranks with {threads} each"),
         }
     }
 
