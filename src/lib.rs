@@ -8,13 +8,14 @@
 //!
 //! A lower layer never imports a higher layer. The test `tests/tidy` reads the `use` lines and fails if a layer breaks
 //! this rule. In the table below, which lists the layers from the lowest to the highest, the modules up to [`context`]
-//! are the package `md-engine` in `src/engine`, except `xtc`, which is the package `md-xtc` in `src/xtc`. The modules
-//! from `structure` to `pipeline` are the package `md-build` in `src/build`. All other modules are in the package `md`.
+//! are the package `md-engine` in `src/engine`, except `fft` (package `md-fft` in `src/fft`) and `xtc` (`md-xtc` in
+//! `src/xtc`). The modules from `structure` to `pipeline` are the package `md-build` in `src/build`. All
+//! other modules are in the package `md`.
 //!
 //! | modules | purpose |
 //! |---|---|
 //! | `arrays` [`units`] [`error`] [`memory`] [`team`] [`ranks`] | arrays for code that must be inlined, units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency, processes that compute together |
-//! | [`vec3`] [`cell`] [`rng`] [`superpose`] `xtc` | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), optimal superposition, packed frames of XTC |
+//! | [`vec3`] [`cell`] [`rng`] [`superpose`] `fft` `xtc` | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), optimal superposition, plans of Fourier transforms of a line, packed frames of XTC |
 //! | [`simd`] | vectors of 16 lanes of `f32`, with one source for every instruction set |
 //! | [`term`] | formulas of single interactions, each once in Rust (and once in `kernels/term.cuh`), generic over the number type |
 //! | [`system`] [`image`] | the simulated system: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; periodic images of molecules and of references |

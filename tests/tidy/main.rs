@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// list.
 const LAYERS: [&[&str]; 21] = [
     &["arrays", "units", "error", "memory", "team", "ranks"],
-    &["vec3", "cell", "rng", "superpose", "xtc"],
+    &["vec3", "cell", "rng", "superpose", "fft", "xtc"],
     &["simd"],
     &["term"],
     &["system", "image"],
@@ -260,7 +260,7 @@ fn lower_layers_do_not_use_higher_ones() {
 }
 
 /// Packages, by the folder of their sources.
-const PACKAGES: [&str; 4] = ["src/build", "src/engine", "src/xtc", "src"];
+const PACKAGES: [&str; 5] = ["src/build", "src/engine", "src/fft", "src/xtc", "src"];
 
 #[test]
 fn files_do_not_use_each_other_in_circles() {

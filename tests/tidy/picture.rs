@@ -53,7 +53,7 @@ fn drawn() -> String {
     let base = height - 18;
     svg += &format!(
         "  <text class=\"note\" x=\"10\" y=\"{base}\">A module uses only modules of its own row and of the rows below. Blue: \
-         the packages md-engine, md-xtc and md-build.</text>\n</svg>\n"
+         the packages md-engine, md-fft, md-xtc and md-build.</text>\n</svg>\n"
     );
     svg
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::num_complex::Complex;
+use md_fft::{ComplexToReal, RealToComplex, plan_real};
+use num_complex::Complex;
 
 /// Plan for autocorrelations of series of up to a given length.
 ///
@@ -35,8 +35,7 @@ impl Autocorrelation {
     /// Plans series of up to `length` values.
     pub fn new(length: usize) -> Self {
         let size = (2 * length).next_power_of_two().max(2);
-        let mut planner = RealFftPlanner::new();
-        let (forward, inverse) = (planner.plan_fft_forward(size), planner.plan_fft_inverse(size));
+        let (forward, inverse) = plan_real(size);
         let work = forward.get_scratch_len().max(inverse.get_scratch_len());
         Autocorrelation {
             length,

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use md_fft::{ComplexToReal, Fft, RealToComplex, plan_complex, plan_real};
 use num_complex::Complex;
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftPlanner};
 
 /// Number types that can be transformed: `f32` and `f64`. Lines of both types are transformed in `f64`, so that
 /// `rustfft` is compiled only once.
@@ -80,11 +79,8 @@ impl Fft3 {
         assert!(size.iter().all(|&n| n > 0), "a grid has points in every direction");
         let [nx, ny, nz] = size;
         let mz = nz / 2 + 1;
-        let mut real = RealFftPlanner::new();
-        let (real_to_complex, complex_to_real) = (real.plan_fft_forward(nz), real.plan_fft_inverse(nz));
-        let mut complex = FftPlanner::new();
-        let [along_x, along_y] =
-            [nx, ny].map(|length| [complex.plan_fft_forward(length), complex.plan_fft_inverse(length)]);
+        let (real_to_complex, complex_to_real) = plan_real(nz);
+        let [along_x, along_y] = [nx, ny].map(plan_complex);
 
         let slabs = nx.div_ceil(PORTIONS_PER_THREAD * rayon::current_num_threads());
         let work = along_x.iter().chain(&along_y).map(|fft| fft.get_inplace_scratch_len());

@@ -90,6 +90,19 @@ impl Entry {
         self.plain[3] as usize..self.plain[4] as usize
     }
 
+    /// Returns the ranges of the blocks in [`ListChunk::plain`] that have Lennard-Jones interactions only: with both
+    /// i-vectors, and with one of them.
+    #[inline(always)]
+    pub fn uncharged(&self) -> (Range<usize>, [Range<usize>; 2]) {
+        match (self.coulomb, self.lj_rows) {
+            (true, LjRows::All) => (self.far(), [0..0, 0..0]),
+            (true, _) => (0..0, [self.far(), 0..0]),
+            (false, LjRows::All) => (self.both(), [self.single(0), self.single(1)]),
+            (false, LjRows::Half) => (0..0, [self.row(0), 0..0]),
+            (false, LjRows::None) => (0..0, [0..0, 0..0]),
+        }
+    }
+
     /// Returns the number of SIMD vectors of sixteen pairs in the j-blocks without a mask.
     pub fn vectors(&self) -> usize {
         2 * self.both().len() + self.single(0).len() + self.single(1).len() + self.lj_rows.vectors() * self.far().len()

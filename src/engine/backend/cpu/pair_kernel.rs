@@ -74,65 +74,57 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                     );
                     apply(&near, f, &mut rows.force, forces);
                 }
-                if !entry.coulomb {
-                    without_charges::<S, RULE, END, ENERGY>(&fixed, &mut rows, entry, chunk, forces, &mut sums);
-                    finish::<S, ENERGY>(rows, entry, &sums, forces, output);
-                    continue;
-                }
-                // with energies one instantiation serves all i-atoms, since atoms without Lennard-Jones interactions
-                // have zero parameters
-                macro_rules! both_rows {
-                    ($lj:literal) => {{
-                        let both = &chunk.plain[entry.both()];
-                        unmasked::<S, RULE, SPLIT, END, ENERGY, 2, $lj>(&fixed, &mut rows, both, forces, &mut sums)
-                    }};
-                }
-                match entry.lj_rows {
-                    _ if !S::TABLES => {}
-                    LjRows::Half if !ENERGY => both_rows!(1),
-                    LjRows::None if !ENERGY => both_rows!(0),
-                    _ => both_rows!(2),
-                }
-                for half in 0..2 {
-                    single::<S, RULE, SPLIT, END, ENERGY>(
+                if entry.coulomb {
+                    charged::<S, RULE, SPLIT, END, ENERGY>(
                         &fixed,
                         &mut rows,
-                        half,
                         entry,
                         chunk,
                         forces,
-                        (&mut sums, &mut scratch),
+                        &mut sums,
+                        &mut scratch,
                     );
                 }
-                let far_blocks = &chunk.plain[entry.far()];
-                if SPLIT && !far_blocks.is_empty() {
-                    if entry.lj_rows == LjRows::All {
-                        far::<S, RULE, END, ENERGY, 2>(&fixed, &mut rows, far_blocks, forces, &mut sums);
-                    } else {
-                        let mut row = rows.row(0);
-                        far::<S, RULE, END, ENERGY, 1>(&fixed, &mut row, far_blocks, forces, &mut sums);
-                        rows.add_forces(0, &row);
-                    }
+                if SPLIT || !entry.coulomb {
+                    uncharged::<S, RULE, END, ENERGY>(&fixed, &mut rows, entry, chunk, forces, &mut sums);
                 }
-                finish::<S, ENERGY>(rows, entry, &sums, forces, output);
+                rows.finish(entry, forces, output);
+                if ENERGY {
+                    output.lj += f64::from(sums.lj.sum());
+                    output.coulomb += f64::from(sums.coulomb.sum());
+                }
             }
         }
     }
 }
 
-/// Adds the forces and energies of a list entry to the output.
+/// Processes the blocks without a mask that have Coulomb interactions.
 #[inline(always)]
-fn finish<S: Simd, const ENERGY: bool>(
-    rows: Rows<S, 2>,
+fn charged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
+    fixed: &Fixed<'_, S>,
+    rows: &mut Rows<S, 2>,
     entry: &Entry,
-    sums: &Sums<S>,
+    chunk: &ListChunk,
     forces: &mut [[f32; 24]],
-    output: &mut PairOutput,
+    sums: &mut Sums<S>,
+    scratch: &mut [Staged<S>; BATCH],
 ) {
-    rows.finish(entry, forces, output);
-    if ENERGY {
-        output.lj += f64::from(sums.lj.sum());
-        output.coulomb += f64::from(sums.coulomb.sum());
+    // with energies one instantiation serves all i-atoms, since atoms without Lennard-Jones interactions
+    // have zero parameters
+    macro_rules! both_rows {
+        ($lj:literal) => {{
+            let both = &chunk.plain[entry.both()];
+            unmasked::<S, RULE, SPLIT, END, ENERGY, 2, $lj>(fixed, rows, both, forces, sums)
+        }};
+    }
+    match entry.lj_rows {
+        _ if !S::TABLES => {}
+        LjRows::Half if !ENERGY => both_rows!(1),
+        LjRows::None if !ENERGY => both_rows!(0),
+        _ => both_rows!(2),
+    }
+    for half in 0..2 {
+        single::<S, RULE, SPLIT, END, ENERGY>(fixed, rows, half, entry, chunk, forces, (sums, scratch));
     }
 }
 
@@ -317,9 +309,10 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
     row.add(&total);
 }
 
-/// Processes the blocks without a mask in a list entry that has no Coulomb interactions.
+/// Processes the blocks without a mask that have Lennard-Jones interactions only: the blocks beyond the Coulomb cutoff,
+/// or all blocks of an entry without charges.
 #[inline(always)]
-fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
+fn uncharged<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
     rows: &mut Rows<S, 2>,
     entry: &Entry,
@@ -327,19 +320,25 @@ fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     forces: &mut [[f32; 24]],
     sums: &mut Sums<S>,
 ) {
-    let both = entry.lj_rows == LjRows::All;
-    if both {
-        far::<S, RULE, END, ENERGY, 2>(fixed, rows, &chunk.plain[entry.both()], forces, sums);
-    }
-    for half in 0..entry.lj_rows.vectors() {
-        let mut row = rows.row(half);
-        let blocks = if both { entry.single(half) } else { entry.row(half) };
-        far::<S, RULE, END, ENERGY, 1>(fixed, &mut row, &chunk.plain[blocks], forces, sums);
-        rows.add_forces(half, &row);
+    let (both, single) = entry.uncharged();
+    far::<S, RULE, END, ENERGY, 2>(fixed, rows, &chunk.plain[both], forces, sums);
+    for half in 0..2 {
+        let blocks = &chunk.plain[single[half].clone()];
+        if blocks.is_empty() {
+            continue;
+        }
+        // constant indices of the row, as in `single`
+        let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
+        far::<S, RULE, END, ENERGY, 1>(fixed, &mut row, blocks, forces, sums);
+        if half == 0 {
+            rows.add_forces(0, &row);
+        } else {
+            rows.add_forces(1, &row);
+        }
     }
 }
 
-/// Processes blocks that are beyond the Coulomb cutoff but within the Lennard-Jones cutoff.
+/// Processes blocks of [`uncharged`].
 #[inline(always)]
 fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usize>(
     fixed: &Fixed<'_, S>,

@@ -402,7 +402,10 @@ pub(super) fn declarations() -> String {
     );
     macro_rules! constants {
         ($c:literal: $($name:ident)*) => {
-            $(let _ = writeln!(text, concat!("constexpr ", $c, " ", stringify!($name), " = ", $c, "({:?});"), $name);)*
+            let constants: &[(&str, &dyn std::fmt::Debug)] = &[$((stringify!($name), &$name)),*];
+            for (name, value) in constants {
+                let _ = writeln!(text, concat!("constexpr ", $c, " {} = ", $c, "({:?});"), name, value);
+            }
         };
     }
     constants!("u32": WARP HALF NO_ATOM CHUNK_GROUPS SLOT_BITS SHIFTS CENTRAL_SHIFT GRID_BITS SEARCH_WARPS);
@@ -427,36 +430,36 @@ pub(super) fn declarations() -> String {
     text += &BondedLists::table();
     text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
     for structure in [
-        Refreshment::declaration(),
-        Lattice::declaration(),
-        Status::declaration(),
-        Counts::declaration(),
-        Rescaling::declaration(),
-        Relaxation::declaration(),
-        BoxScaling::declaration(),
-        VolumeMove::declaration(),
-        Smooth::declaration(),
-        LjSwitch::declaration(),
-        BondedLists::declaration(),
-        CmapTerm::declaration(),
-        Pair14Term::declaration(),
-        ExcludedTerm::declaration(),
-        RestrainedAtom::declaration(),
-        RestraintSet::declaration(),
-        RestraintWork::declaration(),
-        ComputedOnHost::declaration(),
-        SettleWater::declaration(),
-        ShakeCluster::declaration(),
-        CoupledCluster::declaration(),
-        CoupledConstraint::declaration(),
-        CoupledAtom::declaration(),
-        VirtualSite::declaration(),
-        Divisor::declaration(),
-        Axis::declaration(),
-        Transforms::declaration(),
-        Arguments::declaration(),
+        Refreshment::STRUCTURE,
+        Lattice::STRUCTURE,
+        Status::STRUCTURE,
+        Counts::STRUCTURE,
+        Rescaling::STRUCTURE,
+        Relaxation::STRUCTURE,
+        BoxScaling::STRUCTURE,
+        VolumeMove::STRUCTURE,
+        Smooth::STRUCTURE,
+        LjSwitch::STRUCTURE,
+        BondedLists::STRUCTURE,
+        CmapTerm::STRUCTURE,
+        Pair14Term::STRUCTURE,
+        ExcludedTerm::STRUCTURE,
+        RestrainedAtom::STRUCTURE,
+        RestraintSet::STRUCTURE,
+        RestraintWork::STRUCTURE,
+        ComputedOnHost::STRUCTURE,
+        SettleWater::STRUCTURE,
+        ShakeCluster::STRUCTURE,
+        CoupledCluster::STRUCTURE,
+        CoupledConstraint::STRUCTURE,
+        CoupledAtom::STRUCTURE,
+        VirtualSite::STRUCTURE,
+        Divisor::STRUCTURE,
+        Axis::STRUCTURE,
+        Transforms::STRUCTURE,
+        Arguments::STRUCTURE,
     ] {
-        text += &structure;
+        text += &structure.declaration();
     }
     text
 }

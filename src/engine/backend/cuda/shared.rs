@@ -2,6 +2,7 @@
 
 use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
+use std::fmt::Write;
 use std::marker::PhantomData;
 
 /// Type of the elements of arrays on the device.
@@ -83,7 +84,43 @@ macro_rules! members {
 }
 members!(u32, i64, f32, f64);
 
-/// Defines a structure in Rust and declares it in C.
+/// A structure as it is declared in C.
+pub(super) struct Structure {
+    pub(super) name: &'static str,
+    /// bytes
+    pub(super) size: usize,
+    pub(super) fields: &'static [Field],
+}
+
+/// A field of a [`Structure`].
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    /// bytes from the start of the structure
+    pub(super) offset: usize,
+    /// declares a field of this type, see [`Member::declare`]
+    pub(super) declare: fn(&str) -> String,
+}
+
+impl Structure {
+    /// Returns the declaration in C, with an assertion for the size and each offset.
+    pub(super) fn declaration(&self) -> String {
+        let Structure { name, size, fields } = self;
+        let mut text = format!("struct {name} {{\n");
+        for Field { name, declare, .. } in *fields {
+            let _ = writeln!(text, "    {};", declare(name));
+        }
+        let _ = writeln!(text, "}};\nstatic_assert(sizeof({name}) == {size}, \"{name}\");");
+        // the device compiler has no `offsetof`, but it uses the same structure layout as the host compiler
+        text += "#ifndef __CUDACC__\n";
+        for Field { name: field, offset, .. } in *fields {
+            let condition = format!("__builtin_offsetof({name}, {field}) == {offset}");
+            let _ = writeln!(text, "static_assert({condition}, \"{name}.{field}\");");
+        }
+        text + "#endif\n"
+    }
+}
+
+/// Defines a structure in Rust and the constant `STRUCTURE`, which declares it in C.
 macro_rules! shared {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
@@ -94,19 +131,18 @@ macro_rules! shared {
         }
 
         impl $name {
-            pub(in crate::backend::cuda) fn declaration() -> String {
-                let name = stringify!($name);
-                let mut text = format!("struct {name} {{\n");
-                $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*
-                text += &format!("}};\nstatic_assert(sizeof({name}) == {}, \"{name}\");\n", size_of::<Self>());
-                // the device compiler has no `offsetof`, but it uses the same structure layout as the host compiler
-                text += "#ifndef __CUDACC__\n";
-                $(text += &format!(
-                    "static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"{name}.{field}\");\n",
-                    field = stringify!($field), offset = std::mem::offset_of!(Self, $field)
-                );)*
-                text + "#endif\n"
-            }
+            pub(in crate::backend::cuda) const STRUCTURE: $crate::backend::cuda::shared::Structure = {
+                use $crate::backend::cuda::shared::{Field, Structure};
+                Structure {
+                    name: stringify!($name),
+                    size: size_of::<Self>(),
+                    fields: &[$(Field {
+                        name: stringify!($field),
+                        offset: std::mem::offset_of!(Self, $field),
+                        declare: <$type as Member>::declare,
+                    }),*],
+                }
+            };
         }
 
         impl Element for $name {
