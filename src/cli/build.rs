@@ -85,7 +85,8 @@ pub(super) struct Build {
     output: PathBuf,
     #[arg(long, value_name = "NAME|FILE", default_value = "amber14", value_delimiter = ',', help = field_help())]
     forcefield: Vec<String>,
-    /// Topology with the parameters of a ligand (prmtop, top, psf); parameter files of a psf follow after commas
+    /// File with the parameters of a ligand (prmtop, top, itp, psf, or a str or rtf with the residue); further files of
+    /// a CHARMM force field follow after commas
     #[arg(long = "ligand", value_name = "FILE[,FILE]")]
     ligands: Vec<String>,
     #[arg(long, value_name = "MODEL", default_value = "tip3p", help = water_help())]

@@ -200,7 +200,12 @@ impl Convert {
         self.refuse(&of_frames, "applies only to trajectories and structures, and this conversion writes a topology")?;
         let OfTopology { coordinates, parameters, define, include } = &self.of_topology;
         let include = include.iter().cloned().chain(gromacs_folders()).collect();
-        let options = TopologyOptions { include, define: define.clone(), parameters: parameters.clone(), atoms: None };
+        let options = TopologyOptions {
+            include,
+            define: define.clone(),
+            parameters: parameters.clone(),
+            ..TopologyOptions::default()
+        };
         let description = read_topology_with(&self.input, &options)?;
         let (atoms, angle) = (description.topology.atoms.len(), description.cell_hint.angle_degrees);
         let read = |path: &PathBuf| read_coordinates(path, Some(atoms), angle);

@@ -16,17 +16,17 @@ use md::vec3::{Vec3, vec3};
 const TOLERANCE: f64 = 1e-7;
 
 /// Folder of the system that `tests/systems/build/charmm.py` writes.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/charmm")
 }
 
-const PARAMETERS: [&str; 3] = ["charmm.rtf", "charmm.prm", "charmm.str"];
+pub(crate) const PARAMETERS: [&str; 3] = ["charmm.rtf", "charmm.prm", "charmm.str"];
 
 pub(crate) fn options(folder: &Path, files: &[&str]) -> TopologyOptions {
     TopologyOptions { parameters: files.iter().map(|file| folder.join(file)).collect(), ..TopologyOptions::default() }
 }
 
-fn read(name: &str) -> Description {
+pub(crate) fn read(name: &str) -> Description {
     let folder = folder();
     read_topology_with(&folder.join(name), &options(&folder, &PARAMETERS)).unwrap_or_else(|error| panic!("{error}"))
 }

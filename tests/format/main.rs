@@ -4,6 +4,7 @@
 
 mod broken;
 mod charmm;
+mod charmm_residues;
 mod cut;
 #[path = "../damage/mod.rs"]
 mod damage;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use md_engine::error::{Problem, Result};
+use md_engine::format::Factors14;
 use md_engine::system::{
     self, Angle, Bond, BondedTerms, ChainLabel, Cmap, Constraint, Construction, Description, Exclusions,
     HarmonicImproper, Name, RyckaertBellemans, Topology, Torsion, VirtualSite,
@@ -183,8 +184,8 @@ impl Typed<'_> {
         let (charges, lennard_jones) = (&self.field.charges, &self.field.lennard_jones);
         let absent =
             || Problem::new("the force field has no NonbondedForce").help("add a force-field file with charges");
-        let [coulomb, usual_lj] = charges.scales14.ok_or_else(absent)?;
-        let factors = [coulomb, lennard_jones.scale14.unwrap_or(usual_lj)];
+        let Factors14 { coulomb, lennard_jones: of_lj } = self.field.factors14().ok_or_else(absent)?;
+        let factors = [coulomb, of_lj];
         let subject = |atom: usize| (self.kinds[atom], self.atoms[atom].parameters);
         let label = |atom: usize| self.label(atom);
         let found = interactions::find(self.atoms.len(), subject, label, charges, lennard_jones)?;

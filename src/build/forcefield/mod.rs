@@ -67,6 +67,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use md_engine::error::{Problem, Result};
+use md_engine::format::Factors14;
 use md_engine::format::xml::{Document, Node};
 use md_engine::system::Description;
 
@@ -160,6 +161,12 @@ impl ForceField {
                 Err(problem.help("use a force field without it, such as AMBER's or CHARMM36"))
             }
         }
+    }
+
+    /// Returns the factors of 1-4 interactions; `None` if no file has charges.
+    fn factors14(&self) -> Option<Factors14> {
+        let [coulomb, usual] = self.charges.scales14?;
+        Some(Factors14 { coulomb, lennard_jones: self.lennard_jones.scale14.unwrap_or(usual) })
     }
 
     /// Makes the energy terms of a structure, which must have all hydrogens, bonds and virtual sites.

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use md_engine::error::{Problem, Result};
-use md_engine::format::{TopologyOptions, read_topology_with};
+use md_engine::format::{Molecules, TopologyOptions, read_topology_with};
 use md_engine::system::{BondedTerms, CombinationRule, Description, Topology};
 
 use super::atom_types::Pattern;
@@ -45,7 +45,8 @@ impl ForceField {
     /// Fails if the topology has no such molecule, or if a molecule has terms that are not supported: virtual sites,
     /// constraints, correction maps, or Lennard-Jones parameters that the rule of Lorentz and Berthelot does not give.
     pub fn add_molecules(&mut self, files: &MoleculeFiles, wanted: &BTreeSet<String>) -> Result<Vec<String>> {
-        let options = TopologyOptions { parameters: files.parameters.clone(), ..TopologyOptions::default() };
+        let molecules = self.factors14().map(|factors14| Molecules { factors14, residues: wanted.clone() });
+        let options = TopologyOptions { parameters: files.parameters.clone(), molecules, ..Default::default() };
         let description = read_topology_with(&files.topology, &options)?;
         let in_file = |problem: Problem| problem.in_file(&files.topology);
         let mut names: Vec<String> = vec![];

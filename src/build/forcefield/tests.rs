@@ -150,6 +150,31 @@ fn molecules_of_topologies_have_the_terms_of_their_files() {
 }
 
 #[test]
+fn molecule_types_alone_have_the_scaled_pairs_of_the_force_field() {
+    let golden = Golden::load("ligand");
+    let text = std::fs::read_to_string(&paths(&["cresol.top"])[0]).expect("a file of the tests");
+    let (_, types) = text.split_once("[ atomtypes ]").expect("atom types");
+    let (types, _) = types.split_once("[ system ]").expect("a system");
+    let (mut heading, mut lines) = (String::new(), vec!["[ atomtypes ]".to_owned()]);
+    for line in types.lines() {
+        if line.starts_with('[') {
+            line.clone_into(&mut heading);
+        }
+        // rows of pairs end after the function type, so that their parameters are those of the atom types
+        let is_pair = heading == "[ pairs ]" && !line.starts_with('[');
+        let words = line.split_whitespace().take(if is_pair { 3 } else { usize::MAX });
+        lines.push(words.collect::<Vec<&str>>().join(" "));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let topology = folder.path().join("cresol.itp");
+    std::fs::write(&topology, lines.join("\n")).expect("a file");
+    let mut field = ForceField::read(&["amber14/protein.ff14SB.xml"]).expect("a force field of md");
+    let files = MoleculeFiles { topology, parameters: vec![] };
+    field.add_molecules(&files, &BTreeSet::from(["PCR".to_owned()])).unwrap_or_else(|error| panic!("{error}"));
+    golden.compare(&golden.list("references")[0], &field, "cresol.itp");
+}
+
+#[test]
 fn molecules_of_topologies_come_before_templates_and_keep_the_names_of_their_atoms() {
     let golden = Golden::load("ligand");
     // a template of the force field matches the residue as well, with other charges

@@ -39,7 +39,7 @@ pub use gromacs::{AtomRestraint, RestraintShape, write_gro};
 pub use known::{read_coordinates, read_models, read_position_restraints, read_topology, read_topology_with};
 pub use mmcif::{Value, Word, Words, is_mmcif, write_mmcif};
 pub use names::{Names, read_names, take_names};
-pub use options::TopologyOptions;
+pub use options::{Factors14, Molecules, TopologyOptions};
 pub use order::check_order;
 pub use pdb::{write_pdb, write_pdb_of};
 pub use restart::write_rst7;

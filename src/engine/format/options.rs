@@ -1,11 +1,12 @@
 //! Options for reading a topology.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::error::Problem;
 
 /// Options for reading a topology: further files, macros, and the number of atoms.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyOptions {
     /// folders that are searched for included files after the folder of the topology (GROMACS)
     pub include: Vec<PathBuf>,
@@ -17,6 +18,29 @@ pub struct TopologyOptions {
     /// If the total number of atoms of all copies differs from the number of atoms in the coordinates, the topology
     /// is refused before the copies are made
     pub atoms: Option<usize>,
+    /// molecules to read from a file that describes molecules but no system (GROMACS `.itp`, residues of
+    /// CHARMM); `None` if the file must describe a system
+    pub molecules: Option<Molecules>,
+}
+
+/// Molecules of a file that describes no system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Molecules {
+    /// factors of 1-4 interactions of the force field to which the molecules belong. A GROMACS topology without `[
+    /// defaults ]` has these factors and the rule of Lorentz and Berthelot. A GROMACS topology without `[ molecules ]`
+    /// has one molecule of each type
+    pub factors14: Factors14,
+    /// names of the residues that are read from a residue topology of CHARMM
+    pub residues: BTreeSet<String>,
+}
+
+/// Factors by which 1-4 interactions are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factors14 {
+    /// factor of the Coulomb energy
+    pub coulomb: f64,
+    /// factor of the Lennard-Jones energy
+    pub lennard_jones: f64,
 }
 
 impl TopologyOptions {

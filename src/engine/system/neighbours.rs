@@ -21,6 +21,11 @@ impl Neighbours {
         Neighbours { bonded, reached_in: vec![0; atoms], searches: 0 }
     }
 
+    /// Returns the atoms that are bonded to `atom`.
+    pub(crate) fn of(&self, atom: u32) -> &[u32] {
+        &self.bonded[atom as usize]
+    }
+
     /// Atoms that are 1, 2, … `most` bonds away from `atom`, one list for each number of bonds.
     pub(crate) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
         let center = [atom];

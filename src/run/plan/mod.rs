@@ -129,7 +129,7 @@ impl SystemFiles {
     /// Returns the options with which the topology is read; the number of atoms, which is also an option, is not set.
     pub fn topology_options(&self) -> TopologyOptions {
         let SystemFiles { include, define, parameters, .. } = self.clone();
-        TopologyOptions { include, define, parameters, atoms: None }
+        TopologyOptions { include, define, parameters, ..TopologyOptions::default() }
     }
 }
 

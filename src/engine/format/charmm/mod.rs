@@ -1,5 +1,5 @@
 //! CHARMM systems: a PSF file ([`psf`]) with the parameter files of its force field ([`sections`]), and coordinates
-//! as CHARMM cards ([`card`]).
+//! as CHARMM cards ([`card`]). Residues of a force field are read as molecules of their own ([`residues`]).
 //!
 //! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb + Σ ε
 //! [(R/r)¹² − 2 (R/r)⁶], with bonds b, angles θ, Urey–Bradley distances s, torsions φ and impropers ψ. R = Rᵢ/2 +
@@ -16,6 +16,7 @@ mod lone_pairs;
 mod nonbonded;
 mod parameters;
 mod psf;
+mod residues;
 mod rows;
 mod sections;
 mod stream;
@@ -33,6 +34,7 @@ use parameters::{Parameters, Type};
 use psf::{Psf, PsfAtom};
 
 pub(super) use card::{is_card, read_card};
+pub(super) use residues::is_residues;
 
 /// Result of a parsing step; the error is a [`Problem`] with file and line.
 type Parsed<T> = std::result::Result<T, Problem>;
@@ -46,19 +48,36 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
             .help("list the parameter files of its force field: system.parameters = [\"par_all36m_prot.prm\", …]"));
     }
     let psf = psf::read(path, bytes)?;
-    let parameters = sections::read(&options.parameters)?;
-    let types = types(path, &psf, &parameters)?;
+    describe(path, psf, &sections::read(&options.parameters)?)
+}
+
+/// Reads the residues of a residue topology that `options` name, each as a molecule of its own. The file may also have
+/// parameters, which come after those of the other files.
+pub(super) fn read_residues(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    let Some(molecules) = &options.molecules else {
+        let problem = Problem::new("residues of CHARMM are parts of a system").in_file(path);
+        return Err(problem.help("give the PSF file of the system, and this file in system.parameters"));
+    };
+    let files = options.parameters.iter().map(|file| file.as_path()).chain([path]);
+    let parameters = sections::read(&files.collect::<Vec<&Path>>())?;
+    let psf = residues::read(path, bytes, &molecules.residues, &parameters)?;
+    describe(path, psf, &parameters)
+}
+
+/// Returns the topology and the parameters of what a file at `path` contains.
+fn describe(path: &Path, psf: Psf, parameters: &Parameters) -> Parsed<Description> {
+    let types = types(path, &psf, parameters)?;
     // an error without a file name is about parameters that the PSF file needs, so the name of the PSF file is added
     let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
-    let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
+    let (nonbonded, lj_types) = nonbonded::read(&types, parameters).map_err(located)?;
     let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);
     let (atoms, residues) = atoms(&psf, named);
     let mut topology = Topology { title: psf.title.clone(), charmm: true, atoms, residues, ..Topology::default() };
     topology.chain_labels = chain_labels(&psf, &topology.residues);
     topology.virtual_sites.clone_from(&psf.sites);
     topology.connectivity = psf.bonds.iter().copied().filter(|&pair| !topology.is_water_brace(pair)).collect();
-    terms::add(&psf, &types, &parameters, &mut topology).map_err(located)?;
-    nonbonded::add_pairs(&types, &parameters, &mut topology).map_err(located)?;
+    terms::add(&psf, &types, parameters, &mut topology).map_err(located)?;
+    nonbonded::add_pairs(&types, parameters, &mut topology).map_err(located)?;
     Ok(Description { topology, nonbonded, ..Description::default() })
 }
 

@@ -63,6 +63,8 @@ pub(super) struct Parameters {
     pub(super) names: Names,
     /// atom types by the numbers of their `MASS` lines
     pub(super) numbers: Table<i32, Type>,
+    /// masses in amu
+    pub(super) masses: Table<Type, f64>,
     /// force constant k (kcal/mol/Å²) and equilibrium length b₀ (Å) of the bond k (b − b₀)²
     pub(super) bonds: Table<[Type; 2], [f64; 2]>,
     pub(super) angles: Table<[Type; 3], AngleParameters>,

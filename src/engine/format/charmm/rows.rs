@@ -39,15 +39,16 @@ impl<'a> Reader<'a> {
         std::array::from_fn(|k| self.parameters.names.number(&words[k]))
     }
 
-    /// Reads a line `MASS number name mass [element]`, which gives the number of an atom type. PSF files of CHARMM
-    /// format contain the number instead of the type name. Masses are taken from the PSF file.
+    /// Reads a line `MASS number name mass [element]` of an atom type. PSF files of CHARMM format contain the number
+    /// instead of the type name, and masses of their own.
     pub(super) fn mass(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[4, 5], "MASS, a number, a type and its mass")?;
         let problem = || row.problem(format!("expected a whole number, found {}", number::quoted(words[1].as_bytes())));
         let number = number::integer(words[1].as_bytes()).ok_or_else(problem)?;
-        row.real(3)?;
+        let mass = Entry::new(row.real(3)?, self.number, row);
         let [named] = self.types(&words[2..]);
+        self.parameters.masses.insert(named, mass, row, || format!("the mass of {}", words[2]));
         // CHARMM itself chooses the number of a type that is given as −1
         if number > 0 {
             let entry = Entry::new(named, self.number, row);

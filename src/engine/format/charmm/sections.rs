@@ -37,7 +37,7 @@ const WITH_OPTIONS: [Section; 3] = [Section::Nonbonded, Section::HydrogenBonds, 
 
 impl Section {
     /// Returns the section that begins with a line; `None` if the line is no heading.
-    fn begins(line: &Line) -> Option<Self> {
+    pub(super) fn begins(line: &Line) -> Option<Self> {
         let section = match line.first().get(..4).unwrap_or_else(|| line.first()) {
             "ATOM" => Section::Atoms,
             "BOND" => Section::Bonds,

@@ -12,6 +12,7 @@ use super::function::{function, same_state};
 use super::leap_order::LeapOrder;
 use crate::error::Problem;
 use crate::format::number;
+use crate::format::options::Factors14;
 use crate::system::LennardJones;
 
 /// Combination rule of the force field. The rule also determines whether Lennard-Jones parameters in the file are C6
@@ -78,6 +79,8 @@ pub(super) struct AtomType {
 #[derive(Default)]
 pub(super) struct ForceField {
     defaults: Option<Defaults>,
+    /// whether a line of `[ defaults ]` has been read
+    has_defaults: bool,
     pub(super) types: Vec<AtomType>,
     by_name: HashMap<String, u32>,
     bonded_names: HashMap<String, u32>,
@@ -125,7 +128,7 @@ impl ForceField {
     }
 
     fn read_defaults(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
-        if self.defaults.is_some() {
+        if std::mem::replace(&mut self.has_defaults, true) {
             let help = "a topology has one force field; remove an #include";
             return Err(Problem::new("a second line of [ defaults ]").help(help));
         }
@@ -149,6 +152,14 @@ impl ForceField {
         }
         self.defaults = Some(Defaults { rule, generate_pairs, fudge_lj, fudge_coulomb });
         fields.end()
+    }
+
+    /// Returns the force field of a file that describes molecules for another topology.
+    pub(super) fn of_molecules(factors: Factors14) -> Self {
+        let rule = CombinationRule::LorentzBerthelot;
+        let Factors14 { coulomb: fudge_coulomb, lennard_jones: fudge_lj } = factors;
+        let defaults = Defaults { rule, generate_pairs: true, fudge_lj, fudge_coulomb };
+        ForceField { defaults: Some(defaults), ..ForceField::default() }
     }
 
     fn defaults(&self) -> Parsed<Defaults> {

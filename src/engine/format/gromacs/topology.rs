@@ -20,8 +20,13 @@ const CHARMM: &str = "_FF_CHARMM";
 
 /// Reads the topology at a path, and the files that it includes.
 pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
-    let mut reader = Reader { held: options.atoms, ..Reader::default() };
+    let molecules = options.molecules.as_ref();
+    let force_field = molecules.map(|found| ForceField::of_molecules(found.factors14)).unwrap_or_default();
+    let mut reader = Reader { held: options.atoms, force_field, ..Reader::default() };
     let macros = preprocessor::read(path, bytes, options, &mut |line| reader.line(line))?;
+    if molecules.is_some() && reader.molecules.is_empty() {
+        reader.molecules = (0..reader.types.len()).map(|index| (index, 1)).collect();
+    }
     let between = reader.between.map(Intermolecular::into_terms).unwrap_or_default();
     let whole = expand(&reader.force_field, &reader.types, &reader.molecules, between, options.atoms);
     let (mut topology, nonbonded) = whole.map_err(|problem| problem.in_file(path))?;
