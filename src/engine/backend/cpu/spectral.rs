@@ -9,8 +9,8 @@
 //!    then multiplies the spectrum by the influence function, and inverts both transforms.
 //! 3. For every pair of x-planes, the third pass inverts the transform along y, and fills the padding of the potential.
 //!
-//! Each of the three passes reads one array and writes another, so that the lines of a task stay in the cache of its
-//! core.
+//! Each of the three passes reads one array and writes a different array, so that the lines of a task stay in the cache
+//! of its core.
 
 use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
