@@ -18,13 +18,13 @@ use crate::units::COULOMB;
 pub(super) struct MeshError {
     /// error of the force between pairs of charges, (kJ/mol/nm)² nm³/e⁴
     pub(super) pair: f64,
-    /// error due to the self-force, (kJ/mol/nm)²/e⁴
+    /// error due to the force of the mesh charge of an atom on the same atom, (kJ/mol/nm)²/e⁴
     pub(super) own: f64,
 }
 
-/// Number of points of the box along each axis. The number is odd so that no wave vector lies on the boundary of the
-/// Brillouin zone, where S = 0 for odd spline orders. With α·spacing ≥ 0.1 the Gaussian spans at least one wave
-/// vector and the sums approximate integrals to a few per cent.
+/// Number of points, along each axis, of the box for which the error sums are computed. The number is odd so that no
+/// wave vector lies on the boundary of the Brillouin zone, where S = 0 for odd spline orders. With α·spacing ≥ 0.1 the
+/// Gaussian spans at least one wave vector and the sums approximate integrals to a few per cent.
 const BOX: i32 = 25;
 /// Number of aliases on each side of a wave number. The contribution of the first neglected alias is smaller than the
 /// contribution of the last counted alias by a factor of (3/4)^(2·order).

@@ -209,7 +209,7 @@ impl ErrorModel {
         ((pairs + self.fourth * mesh.own) / self.atoms.max(1.0)).sqrt()
     }
 
-    /// Returns the cheapest of [`ErrorModel::choices`].
+    /// Returns the cheapest of the parameters in [`ErrorModel::choices`].
     pub fn parameters(&self, force_error: f64) -> Result<PmeParameters, Problem> {
         Ok(self.cheapest(self.choices(force_error)?))
     }
@@ -281,8 +281,8 @@ pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> 
 
 /// Number of atoms in the sample of [`sample_force_rms`]. The RMS of 3 · 512 components is accurate to some per cent.
 const SAMPLE: usize = 512;
-/// Fractional part of the golden ratio. The fractional parts of its multiples fill the unit interval evenly and do
-/// not correlate with the number of atoms in a molecule.
+/// Fractional part of the golden ratio. The fractional parts of the multiples of the golden ratio fill the unit
+/// interval evenly and do not correlate with the number of atoms in a molecule.
 const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
 /// Returns the RMS electrostatic force (kJ/mol/nm) on a sample of atoms that is spread evenly over the system. The
@@ -323,7 +323,7 @@ mod tests {
         let alpha = alpha_for_tolerance(0.9, 1e-5);
         let left: f64 = Special::erfc(alpha * 0.9);
         assert!((left / 1e-5 - 1.0).abs() < 1e-12);
-        // GROMACS prints this value, a width of 0.288146 nm, for a cutoff of 0.9 nm and a tolerance of 1e-5
+        // GROMACS prints a width 1/α of 0.288146 nm for a cutoff of 0.9 nm and a tolerance of 1e-5
         assert!((1.0 / alpha - 0.288146).abs() < 1e-6, "{}", 1.0 / alpha);
     }
 
