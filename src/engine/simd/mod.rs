@@ -100,8 +100,8 @@ impl Level {
 pub trait Simd: Copy + 'static {
     /// level that the type represents
     const LEVEL: Level;
-    /// Whether [`Float::look_up`] reads tables from registers, which makes it faster than a polynomial of degree 10.
-    /// Tables in registers need 32 registers of sixteen lanes each.
+    /// Whether [`Float::look_up`] reads tables from registers, which makes a look-up faster than a polynomial of degree
+    /// 10. Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
     /// Whether the level is needed on few processors only. For such a level only the most general variants of a kernel
     /// are compiled, which shortens the build.
@@ -194,7 +194,7 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns 1/√self with a relative error of at most 3.6·10⁻⁷ if self and 4·self are normal numbers. The last bits
     /// differ between levels.
     fn recip_sqrt_fast(self) -> Self;
-    /// Returns self, all lanes of which must be equal. The compiler may then do arithmetic on the result once for all
+    /// Returns self; all lanes of self must be equal. The compiler may then do arithmetic on the result once for all
     /// registers.
     #[inline(always)]
     fn uniform(self) -> Self {
