@@ -25,7 +25,7 @@ fn check() -> Result<()> {
 /// Arguments of the BLAS function gemm for C ← α A B + β C.
 ///
 /// BLAS stores matrices column by column, so it reads a row-major matrix as the transpose of that matrix. BLAS
-/// therefore computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: its first matrix is B, its second matrix is A.
+/// therefore computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: the first matrix of the BLAS call is B, and the second matrix is A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     /// whether BLAS transposes its first matrix, and whether it transposes its second matrix
@@ -89,7 +89,7 @@ impl Blas {
             return Ok(());
         }
         self.stream.context().bind_to_thread().map_err(failed("the context cannot be bound"))?;
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe { real::multiply(self.handle, call, factors, arrays) }.map_err(library_failed("the product"))
     }
 }

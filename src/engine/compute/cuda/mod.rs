@@ -1,7 +1,7 @@
 //! The compute core on a GPU: cuFFT and cuBLAS behind the same interface as on the CPU.
 //!
 //! The libraries are loaded at run time on first use. If a library is missing, the error names it. On machines with a
-//! GPU a test compares transforms and products with those of the CPU. On other machines tests check how row-major
+//! GPU a test compares transforms and products with the results of the CPU. On other machines tests check how row-major
 //! products are mapped to the column-major products of BLAS.
 
 mod array;
@@ -138,7 +138,7 @@ impl Core for CudaCore {
         real: &mut CudaArray<T>,
     ) -> Result<()> {
         assert_eq!([real.length(), complex.length()], fft.lengths(), "grids of the planned size");
-        // SAFETY: as in `forward`
+        // SAFETY: the reason is the same as in `forward`
         unsafe { fft.inverse(complex.address(), real.address()) }
     }
 
