@@ -59,7 +59,7 @@ pub struct Home<'a> {
 }
 
 impl Home<'_> {
-    /// Returns the index among the home atoms of an atom of the whole system; `None` for an atom of another process.
+    /// Returns the index among the home atoms of an atom of the whole system, or `None` for an atom of another process.
     pub fn index(&self, atom: u32) -> Option<u32> {
         self.numbers.get(atom as usize).copied().filter(|&number| (number as usize) < self.atoms.len())
     }

@@ -92,7 +92,8 @@ impl Evaluation {
 /// Reciprocal-space forces that are kept apart from the other forces ([`LongRange::Apart`]); empty otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Impulse {
-    /// weight of the reciprocal-space forces in the step; zero if no such forces act apart from the other forces
+    /// weight of the reciprocal-space forces in the step; zero if no reciprocal-space forces act apart from the other
+    /// forces
     pub weight: f64,
     /// reciprocal-space forces alone, without the weight, kJ/mol/nm; part of [`Evaluation::forces`]
     pub forces: Vec<Vec3>,
@@ -121,9 +122,9 @@ pub struct Leapfrog {
     pub kinetic: bool,
     /// a call of [`Backend::scale_box`] or [`Backend::change_velocities`] follows this step
     pub coupled: bool,
-    /// [`Backend::scale_box`] or [`Backend::change_velocities`] was called after the previous step. This step adds
-    /// the remaining work of the scaling or velocity change, with the present forces. After [`Backend::scale_box`]
-    /// the present forces must have been evaluated with their virial
+    /// [`Backend::scale_box`] or [`Backend::change_velocities`] was called after the previous step. The step adds the
+    /// remaining work of the scaling or velocity change, with the present forces. After [`Backend::scale_box`] the
+    /// present forces must have been evaluated with their virial
     pub pending_work: bool,
     /// velocities are refreshed in this stage, so the impulses of reciprocal-space forces add to the work of the
     /// thermostat ([`crate::ensemble::multiple_time_steps`])
@@ -146,8 +147,8 @@ pub struct Kinetic {
     pub of_groups: PerGroup<f64>,
 }
 
-/// The two pair lists. A restart needs the positions at which each list was built, so that it can rebuild identical
-/// lists.
+/// The two pair lists. A restart needs the positions at which each list was built, so that the restart can rebuild
+/// identical lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ListLevel {
     /// outer list, built by the last search
@@ -179,8 +180,8 @@ pub trait Backend: Send {
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
     /// Returns whether the pair lists of the schedule `lists` have expired, that is whether atoms have moved so far
     /// that a pair may be missing. An asynchronous device checks the lists only at some steps, and always if
-    /// `must_know` is true. The device makes no step with expired lists: it builds new lists at the step where the old
-    /// lists expired, and replays the steps requested since then.
+    /// `must_know` is true. The device makes no step with expired lists: the device builds new lists at the step where
+    /// the old lists expired, and replays the steps requested since that step.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
     /// Returns the number of outer lists built so far.
     fn searches(&self) -> u64;
@@ -222,8 +223,8 @@ pub trait Backend: Send {
     fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic>;
     /// Scales the box and the centers of the constraint groups by factors that follow from the volume and from the
     /// pressure of the centers at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
-    /// barostat's work is added now, and the remaining part in the next [`Backend::integrate`]. The forces must have
-    /// been evaluated with their virial.
+    /// barostat's work is added by this function, and the remaining part by the next [`Backend::integrate`]. The forces
+    /// must have been evaluated with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
     /// Makes a Monte Carlo volume move ([`crate::ensemble::volume_trial`]) and evaluates `workload`, which must request
     /// energies, at the accepted positions. The function prunes the inner list so that the list holds the pairs within

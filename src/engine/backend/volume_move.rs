@@ -9,8 +9,8 @@ use crate::pair::ListSchedule;
 use crate::system::TrialMoves;
 use crate::vec3::Vec3;
 
-/// Share of the outer list's buffer that a volume move may use. The rest of the buffer is left for the motion of
-/// atoms.
+/// Share of the outer list's buffer that a volume move may use. The rest of the outer list's buffer is left for the
+/// motion of atoms.
 const BUFFER_SHARE: f64 = 0.25;
 
 /// Operations of a backend that make up a Monte Carlo volume move.
@@ -26,7 +26,7 @@ pub(super) trait VolumeMoves: Backend {
     /// molecule moves rigidly with its center. Returns the largest distance (nm) of any atom between the position after
     /// the move and the old position scaled by `factors`.
     fn stretch(&mut self, factors: Vec3) -> Result<f64>;
-    /// Prunes the inner list at the present positions, so that it has all pairs within `radius` (nm).
+    /// Prunes the inner list at the present positions, so that the list has all pairs within `radius` (nm).
     fn prune_within(&mut self, radius: f64) -> Result<()>;
     /// Sets aside the present state and its evaluation, and continues with the positions that
     /// [`VolumeMoves::stretch`] computed, in `cell`.

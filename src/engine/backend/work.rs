@@ -182,7 +182,7 @@ impl StepCounts<'_> {
     }
 
     /// Returns the work of testing the distances of every listed cluster pair, in searches and prunings. The count is a
-    /// lower bound, because a search also tests blocks that it then does not list.
+    /// lower bound, because a search also tests blocks that are not listed afterwards.
     fn search(&self) -> Work {
         let PairCounts { slots, outer_slots, .. } = self.pairs;
         let tests = (self.searches + self.prunes) * outer_slots as f64;

@@ -29,7 +29,7 @@ pub struct LinesMut<'a> {
     pub stride: usize,
 }
 
-/// Complex numbers, with real parts in one array and imaginary parts in another.
+/// Complex numbers, with real parts in one array and imaginary parts in a second array.
 #[derive(Clone, Debug, Default)]
 pub struct Split {
     /// real parts

@@ -173,8 +173,8 @@ fn first_eight(nine: &[f64; 9]) -> &[f64; 8] {
     nine.first_chunk().expect("eight of nine numbers")
 }
 
-/// Adds nine numbers to `to`. The first eight are added as [`Lanes`], because the compiler does not translate a loop
-/// over nine numbers to vector instructions.
+/// Adds nine numbers to `to`. The first eight numbers are added as [`Lanes`], because the compiler does not translate a
+/// loop over nine numbers to vector instructions.
 #[inline(always)]
 fn add_nine(to: &mut [f64; 9], eight: Lanes, last: f64) {
     let first: &mut [f64; 8] = to.first_chunk_mut().expect("eight of nine numbers");

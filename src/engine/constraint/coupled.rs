@@ -5,8 +5,8 @@
 //! and the sum is over the inverse masses w of the atoms that both constraints share. The sign is + if both bonds begin
 //! or both end at the shared atom, and − otherwise. A is symmetric and positive definite, and is sparse, because its
 //! elements are zero for constraints that share no atom. A is factored once per step, in an elimination order that is
-//! found once per run. In this order the factors of a chain have no fill-in, and the factors of a ring have one
-//! additional element per bond. The cost is linear in the number of bonds. For every topology the solver either
+//! found once per run. In the elimination order the factors of a chain have no fill-in, and the factors of a ring have
+//! one additional element per bond. The cost is linear in the number of bonds. For every topology the solver either
 //! satisfies all constraints within the tolerance or returns an error. Cf. V. Kräutler, W. F. van Gunsteren, P. H.
 //! Hünenberger, J. Comput. Chem. 22, 501 (2001), doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 

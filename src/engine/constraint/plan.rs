@@ -16,7 +16,8 @@ use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
 /// Minimum number of atoms of a section. The work for a section takes about 10 µs, and the data of a section fit into
-/// the second-level cache. The number is a multiple of the atoms in eight waters, with three or with four sites each.
+/// the second-level cache. The number of atoms is a multiple of the number of atoms in eight waters with three or four
+/// sites each.
 const SECTION: usize = 1152;
 
 /// All constraints of a system, sorted into blocks that share no atom. Blocks are sorted into sections of consecutive
@@ -167,7 +168,7 @@ impl ConstraintPlan {
 
     /// Corrects the positions and velocities of the atoms in a section.
     ///
-    /// Returns the sum Σ r⊗(m Δx) in amu nm² if `virial` is true, and otherwise zero. This sum divided by dt² is the
+    /// Returns the sum Σ r⊗(m Δx) in amu nm² if `virial` is true, and otherwise zero. The sum divided by dt² is the
     /// virial Σ r⊗F of the constraint forces F = m Δx/dt² at the start of the step. If the caller adds the results of
     /// the sections in order, the sum is the same bit for bit on any number of threads. SETTLE is exact; other
     /// constraints are satisfied within the relative tolerance.
@@ -254,8 +255,8 @@ impl ConstraintPlan {
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
-    /// Moves `positions` (nm) until they satisfy all constraints, with all threads. The corrections are along the
-    /// constrained distances at the positions `reference` (nm).
+    /// Moves `positions` (nm) until the positions satisfy all constraints, with all threads. The corrections are along
+    /// the constrained distances at the positions `reference` (nm).
     pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
         self.apply_all(&mut motion, false, &mut vec![]).map(|_| ())

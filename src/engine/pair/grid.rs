@@ -19,8 +19,8 @@ pub const NO_ATOM: u32 = u32::MAX;
 /// Block centers are multiples of this length (nm), so that differences between centers of up to 16 µm are exact in
 /// `f32`.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
-/// Side of a column in units of (1/density)^(1/3). The value lies between the values for cubic clusters (4^(1/3)) and
-/// cubic blocks (8^(1/3)). With this value lists of water have the fewest SIMD vectors of pairs.
+/// Side of a column in units of (1/density)^(1/3). The side of a column lies between the sides of cubic clusters
+/// (4^(1/3)) and cubic blocks (8^(1/3)). With the side 1.9, lists of water have the fewest SIMD vectors of pairs.
 const COLUMN_SIDE: f64 = 1.9;
 /// Approximate number of columns along the side of a tile.
 const TILE: usize = 16;

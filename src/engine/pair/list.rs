@@ -30,7 +30,8 @@ pub fn shift_image(index: usize) -> [i32; 3] {
     [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
 }
 
-/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Such atoms come first in a cluster.
+/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Atoms with Lennard-Jones interactions come first in a
+/// cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LjRows {
     /// no row has Lennard-Jones interactions

@@ -27,9 +27,9 @@ const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {
     /// Finds a splitting for every spline order and for every grid that is about as fine as the grid of `base`. α is
-    /// the largest value that keeps the reciprocal error within the limit, and the cutoff is the shortest that keeps
-    /// the direct error within the limit. The limits of both errors are in `allowed`. Splittings with a cutoff outside
-    /// the range `cutoffs` (nm) are dropped.
+    /// the largest value that keeps the reciprocal error within the limit, and the cutoff is the shortest cutoff that
+    /// keeps the direct error within the limit. The limits of both errors are in `allowed`. Splittings with a cutoff
+    /// outside the range `cutoffs` (nm) are dropped.
     pub fn splittings(
         &self,
         base: &PmeParameters,

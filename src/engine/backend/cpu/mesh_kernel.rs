@@ -1,4 +1,5 @@
-//! Kernels that spread charges onto the mesh and gather forces from it, sixteen slots (two blocks) at a time.
+//! Kernels that spread charges onto the mesh and gather forces from the mesh, sixteen slots (two blocks of eight atoms)
+//! at a time.
 
 use super::mesh_grid::Padded;
 use crate::arrays::{from_fn, map};
@@ -14,7 +15,7 @@ use std::ops::Range;
 pub(super) struct MeshAtoms<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    /// offsets of the atoms from the centers of their blocks, as in the pair kernel
+    /// offsets of the atoms from the centers of their blocks, nm
     pub packed: &'a [[f32; 24]],
     pub charges: &'a [[f32; 8]],
     pub padded: Padded,

@@ -38,15 +38,15 @@ const IMAGE_REACH: f64 = 1.0;
 /// limit.
 const CLOSEST: f32 = 0.01;
 
-/// Largest error of force polynomials relative to 1/r³. This error is as large as the error of the tables, and is far
-/// below the limit of 2·10⁻⁵ for the total error.
+/// Largest error of force polynomials relative to 1/r³. The error of force polynomials is as large as the error of the
+/// tables, and is far below the limit of 2·10⁻⁵ for the total error.
 const FORCE_TOLERANCE: f64 = 5e-6;
 /// Largest error of energy polynomials relative to 1/r, also for excluded pairs. Many excluded pairs have the same
 /// distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
 const ENERGY_TOLERANCE: f64 = 5e-7;
 
-/// Maximum number of list chunks in a search task, for load balance. This number does not affect the contents of the
-/// chunks.
+/// Maximum number of list chunks in a search task, for load balance. The number of chunks in a task does not affect the
+/// contents of the chunks.
 const CHUNKS: usize = 64;
 /// Number of blocks in one task of packing and of force reduction.
 const BLOCKS: usize = 64;

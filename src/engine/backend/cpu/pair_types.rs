@@ -17,7 +17,7 @@ use crate::system::{CombinationRule, System};
 
 /// Estimated time of sixteen pairs in a block with exceptions, relative to sixteen pairs that follow the combination
 /// rule. In a block with exceptions the kernel computes both vectors of i-atoms, one after the other, with a gather
-/// instruction for each.
+/// instruction for each vector.
 const EXCEPTION_COST: f64 = 3.0;
 
 /// In a [`Marks`] mask, the bits from this index on stand for exceptions to the combination rule. Bit 0 stands for r⁻⁴

@@ -16,7 +16,8 @@ pub(in crate::backend) fn largest_mesh_part(mesh: &PmeParameters, ranks: usize) 
 }
 
 /// Returns the mean number of bytes that a rank sends in an evaluation of PME on `ranks` ranks, if the atoms of a rank
-/// have charges on `touched` planes along x. Some of these planes are among the planes that the rank itself transforms.
+/// have charges on `touched` planes along x. Some of the `touched` planes are among the planes that the rank itself
+/// transforms.
 pub(in crate::backend) fn mesh_bytes_of_rank(mesh: &PmeParameters, touched: f64, ranks: usize) -> f64 {
     let (padded, [nx, ny, nz], count) = (Padded::new(mesh), mesh.grid, ranks as f64);
     let lent = (touched - nx as f64 / count).max(0.0);

@@ -287,7 +287,7 @@ impl Spectral {
 }
 
 /// Returns the charges of plane x. If only one thread buffer has charges on this plane, the plane of this buffer is
-/// returned. Otherwise the sum over all buffers is computed in `sum` and returned.
+/// returned. If several buffers have charges on this plane, the sum over all buffers is computed in `sum` and returned.
 fn charges<'a>(
     thread_buffers: &'a [SpreadBuffer],
     x: usize,

@@ -73,14 +73,15 @@ pub(super) struct Division {
 
 impl Division {
     /// Divides a cell into one domain per rank. The division minimises the volume of the halos of thickness `halo`
-    /// (nm), and with it the communication, unless another division clearly has less work for the busiest rank. `atoms`
-    /// has the numbers of atoms in equal intervals of each lattice vector. Returns an error if the cell is too small.
+    /// (nm), and therefore the communication, unless another division clearly has less work for the busiest rank.
+    /// `atoms` has the numbers of atoms in equal intervals of each lattice vector. Returns an error if the cell is too
+    /// small.
     pub(super) fn new(cell: &PeriodicCell, atoms: &AtomsAlong, ranks: usize, halo: f64) -> Result<Self, Problem> {
         let widths = cell.face_distances();
         let fits =
             |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] / counts[k] as f64 >= WIDTH_MARGIN * halo);
-        // of divisions with equal volumes the one with the most domains along x is chosen, because the mesh is
-        // divided along x
+        // of several divisions with equal volumes, the division with the most domains along x is chosen, because the
+        // mesh is divided along x
         let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
         let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
         let all = all.filter(|[x, y]| ranks.is_multiple_of(x * y)).map(|[x, y]| [x, y, ranks / (x * y)]);
@@ -258,8 +259,8 @@ pub(super) fn count_along(points: impl Iterator<Item = Vec3>) -> AtomsAlong {
 
 /// Returns the work in each interval of a lattice vector, of which pairs are the part [`PAIRS`]. A pair is computed in
 /// the domain of its lower atom. If atoms fill the planes across the vector evenly, the number of partners of an atom
-/// that are higher by d is proportional to the number of atoms at this height times the area π (r² − d²) of the cutoff
-/// sphere of radius r at this height.
+/// at a height d above the atom is proportional to the product of the number of atoms at this height and the area π (r²
+/// − d²) of the cross section of the cutoff sphere of radius r.
 pub(super) fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
     let intervals = atoms.len();
     let reach = radius * intervals as f64;

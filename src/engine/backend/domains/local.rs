@@ -24,7 +24,7 @@ pub(super) struct Local {
     pub(super) region: Region,
 }
 
-/// Groups that migrate from one rank to another.
+/// Constraint groups that migrate from one rank to another rank.
 #[derive(Default, Serialize, Deserialize)]
 struct Migrants {
     groups: Vec<u32>,
@@ -33,7 +33,7 @@ struct Migrants {
     others: Vec<Vec<Vec3>>,
 }
 
-/// Groups of this rank that another rank needs in its halo.
+/// Constraint groups of this rank that another rank needs in its halo.
 #[derive(Serialize, Deserialize)]
 struct HaloGroups {
     /// number of groups in each zone

@@ -11,7 +11,8 @@ use rayon::prelude::*;
 
 impl<F: ForceField> Host<F> {
     /// Adds the reciprocal-space forces to the sum of all other forces. In the forces that move the atoms, the
-    /// reciprocal-space forces are multiplied by `weight`; in the reported forces they are not.
+    /// reciprocal-space forces are multiplied by `weight`. In the reported forces, the reciprocal-space forces have the
+    /// weight one.
     pub(super) fn add_impulse(&mut self, weight: f64, virial: bool) {
         let Impulse { forces, acting, weight: of_impulse } = &mut self.evaluation.impulse;
         let by_sites = self.atoms.sites.spread(&self.team, &self.positions, forces);

@@ -16,8 +16,8 @@ use std::collections::HashMap;
 /// Scratch memory of volume moves.
 #[derive(Default)]
 pub(super) struct TrialScratch {
-    /// positions and evaluation that are not the present ones: in the scaled cell before the cells are exchanged, and
-    /// in the original cell afterwards
+    /// positions and evaluation that are set aside: of the scaled cell before [`VolumeMoves::enter`], and of the
+    /// original cell afterwards
     pub(super) positions: Vec<Vec3>,
     pub(super) evaluation: Evaluation,
     /// restraint samples before the move

@@ -112,8 +112,8 @@ mod tests {
     /// Number of rows of the array before the tested matrix, and also after it.
     const BESIDE: usize = 2;
 
-    /// Product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first matrix is m ×
-    /// k, the second k × n.
+    /// Product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first matrix is m × k,
+    /// and the second matrix is k × n.
     fn blas(call: &Call, first: &[f64], second: &[f64], result: &mut [f64]) {
         let ([m, n, k], [a, b, c]) = (call.size.map(|n| n as usize), call.leading.map(|n| n as usize));
         let [stored_rows_a, stored_rows_b] = [[m, k], [k, n]];

@@ -56,9 +56,9 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
         return Err(Error::Device(found));
     }
     let context = CudaContext::new(number as usize).map_err(failed("the CUDA context of the GPU cannot be created"))?;
-    // With event tracking the first stream would wait for the whole device. This wait fails while another thread
-    // captures a CUDA graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and this program
-    // has no such values
+    // With event tracking the first stream would wait for the whole device. Waiting for the whole device fails while
+    // another thread captures a CUDA graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and
+    // this program has no such values
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }

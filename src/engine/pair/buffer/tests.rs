@@ -329,16 +329,16 @@ fn statistics(samples: &[f64]) -> (f64, f64) {
 }
 
 /// Returns the factor by which the estimate may exceed the measured error. The estimate counts pairs in a shell at
-/// radius + σ, and lets the atoms of a pair move only along the line between them. Displacements by σ in the two other
-/// directions increase the distance by σ²/r. The relative decrease of the missed energy with the buffer b, J₀/J₁, is at
-/// most (2 + b/σ)/σ.
+/// radius + σ, and lets the atoms of a pair move only along the line between the two atoms. Displacements by σ in the
+/// two other directions increase the distance by σ²/r. The relative decrease of the missed energy with the buffer b,
+/// J₀/J₁, is at most (2 + b/σ)/σ.
 fn excess(radius: f64, sigma: f64) -> f64 {
     (1.0 + sigma / radius).powi(2) * ((radius - CUTOFF + 2.0 * sigma) / CUTOFF).exp()
 }
 
-/// Factor for lists of clusters, to be multiplied by [`excess`]. The estimate uses a straight line for the fraction
-/// of missing pairs, fitted to measurements up to half a block beyond the radius. This line is too high close to the
-/// radius.
+/// Factor for lists of clusters, to be multiplied by [`excess`]. The estimate uses a straight line for the fraction of
+/// missing pairs, fitted to measurements up to half a block beyond the radius. The straight line is too high close to
+/// the radius.
 const GROUP_EXCESS: f64 = 1.15;
 
 /// Distance at which the switch of the tests begins, nm.
