@@ -73,8 +73,9 @@ impl Lines<'_> {
 
     /// Loads a register of the element at the index `at` of the arrays.
     ///
-    /// # Safety `at` is less than the length of both arrays. The caller checks the indices once for many elements,
-    /// because a check of each element costs as much as the arithmetic.
+    /// # Safety
+    /// `at` is less than the length of both arrays. The caller checks the indices once for many elements, because a
+    /// check of each element costs as much as the arithmetic.
     #[inline(always)]
     unsafe fn get<F: Float>(&self, at: usize, register: usize) -> Complex<F::Register> {
         // SAFETY: the caller guarantees the safety conditions

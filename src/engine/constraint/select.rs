@@ -24,7 +24,7 @@ pub enum ConstraintKind {
     None,
     /// bonds with a hydrogen are constrained
     HBonds,
-    /// all bonds
+    /// all bonds are constrained
     AllBonds,
     /// all bonds and the angles H-X-H and H-O-X are constrained, as in GROMACS; an angle is constrained by a constraint
     /// between its outer atoms

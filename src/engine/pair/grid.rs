@@ -1,4 +1,4 @@
-//! Spatial sorting: assigns each atom to a slot of a block, and computes the position of each block.
+//! Spatial sorting: each atom is assigned to a slot of a block, and the position of each block is computed.
 
 use super::region::Region;
 use crate::arrays::map;

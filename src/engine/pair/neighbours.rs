@@ -1,4 +1,4 @@
-//! Neighbour search for analysis: finds the points within a distance of a position, in any periodic cell.
+//! Neighbour search for analysis: search for the points within a distance of a position, in any periodic cell.
 //!
 //! Points are sorted into bins that are half as wide as the search distance, or up to as wide as the search distance if
 //! there are few points. All points within the search distance of a position are then in the bins around the position;
@@ -40,7 +40,7 @@ impl Neighbours {
     ///
     /// # Panics
     ///
-    /// If `distance` is not positive.
+    /// Panics if `distance` is not positive.
     pub fn new(cell: Option<&PeriodicCell>, points: &[Vec3], distance: f64) -> Self {
         assert!(distance > 0.0, "a distance is positive");
         let space = cell.copied().unwrap_or_else(|| surrounding(points, distance));

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn ewald_functions_are_met_without_their_singular_part() {
-        // erfc(α·cutoff) from 4·10⁻⁴ to 2·10⁻¹⁰, from very inaccurate to very accurate Ewald sums
+        // the values of erfc(α·cutoff) are 4·10⁻⁴ to 2·10⁻¹⁰, for very inaccurate to very accurate Ewald sums
         for strength in [2.5, 3.12, 3.5, 4.0, 4.5] {
             let alpha = strength / CUTOFF;
             let direct = |r2: f64| ewald_direct(1.0, r2, 1.0 / r2.sqrt(), alpha);

@@ -30,7 +30,7 @@ pub struct SearchInput<'a> {
     pub far_exclusions: &'a [[u32; 2]],
     /// distance (nm) beyond which a listed excluded pair is not the nearest image, and gets no Ewald correction
     pub exclusion_reach: f64,
-    /// list radius in nm; infinite for all pairs
+    /// list radius in nm; infinite if all pairs are listed
     pub radius: f64,
 }
 
@@ -113,7 +113,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Searches the blocks of a section; if `coulomb` is false, only blocks with Lennard-Jones interactions.
+    /// Searches the blocks of a section; if `coulomb` is false, only blocks with Lennard-Jones interactions are
+    /// searched.
     #[inline(always)]
     fn search_section<S: Simd>(&mut self, cluster: usize, zone: usize, section: usize, coulomb: bool) {
         let grid = self.input.grid;

@@ -100,8 +100,8 @@ impl Level {
 pub trait Simd: Copy + 'static {
     /// level that the type represents
     const LEVEL: Level;
-    /// Whether [`Float::look_up`] reads tables from registers, which makes a look-up faster than a polynomial of degree
-    /// 10. Tables in registers need 32 registers of sixteen lanes each.
+    /// Whether [`Float::look_up`] reads tables from registers, which makes a look-up faster than the evaluation of a
+    /// polynomial of degree 10. Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
     /// Whether the level is needed on few processors only. For such a level only the most general variants of a kernel
     /// are compiled, which shortens the build.

@@ -119,7 +119,7 @@ fn component(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
 struct Weights([[[f32; LANES]; 4]; 2]);
 
 impl Weights {
-    /// Initial value before the first use.
+    /// Weights of zero, as the initial value before the first use.
     const NONE: Self = Weights([[[0.0; LANES]; 4]; 2]);
 
     #[inline(always)]
@@ -181,7 +181,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Initial value before the first use.
+    /// A batch of zeros, as the initial value before the first use.
     const NONE: Self = Batch { index: [0; LANES], weights: [Weights::NONE; 3], charge: [0.0; LANES] };
 }
 

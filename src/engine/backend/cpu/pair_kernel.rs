@@ -339,7 +339,7 @@ fn uncharged<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     }
 }
 
-/// Processes blocks of [`uncharged`].
+/// Processes a range of the blocks of [`uncharged`].
 #[inline(always)]
 fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usize>(
     fixed: &Fixed<'_, S>,

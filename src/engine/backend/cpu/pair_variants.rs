@@ -1,4 +1,4 @@
-//! Chooses the variant of the pair kernel that is compiled for the settings of a system.
+//! Choice of the variant of the pair kernel that is compiled for the settings of a system.
 
 use super::pair_input::{PairInput, PairOutput};
 use super::pair_kernel::PairKernel;

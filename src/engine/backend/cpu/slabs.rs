@@ -29,7 +29,7 @@ pub(in crate::backend) fn mesh_bytes_of_rank(mesh: &PmeParameters, touched: f64,
     planes + 2.0 * spectrum as f64 * (count - 1.0) / (count * count)
 }
 
-/// Ranges of planes of each rank.
+/// Division of the mesh planes among ranks, and buffers for exchanges between the passes.
 pub(super) struct Slabs {
     pub(super) ranks: Ranks,
     /// number of planes along x (n_x) and along k_y (n_y/2 + 1)

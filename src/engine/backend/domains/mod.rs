@@ -1,10 +1,11 @@
 //! Domain decomposition: several ranks share the atoms of one system. The home atoms of a rank are in its part of the
 //! cell.
 //!
-//! On rank 0 the type [`Domains`] is a [`super::Backend`] for all ranks. `Domains` sends each call to the other ranks,
-//! which wait for calls in [`Serving`]. All ranks execute the call together, each with a [`Host`] around its own
-//! [`Domain`]. In every step positions are sent to the lower neighbours, and forces are sent back ([`halo`]). Atoms
-//! migrate between ranks when pair lists are built ([`local`]). Sums over ranks are computed only on request.
+//! On rank 0 the type [`Domains`] implements [`super::Backend`] and represents all ranks. `Domains` sends each call to
+//! the other ranks, which wait for calls in [`Serving`]. All ranks execute the call together, each with a [`Host`]
+//! around its own [`Domain`]. In every step positions are sent to the lower neighbours, and forces are sent back
+//! ([`halo`]). Atoms migrate between ranks when pair lists are built ([`local`]). Sums over ranks are computed only on
+//! request.
 
 mod division;
 mod field;

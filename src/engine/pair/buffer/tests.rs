@@ -305,7 +305,7 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
             if r < CUTOFF {
                 let hydrogens = usize::from(i % 3 > 0) + usize::from(j % 3 > 0);
                 let energy_lj = if hydrogens == 0 { lj(r) - at_cutoff.0 } else { 0.0 };
-                // the virial r F
+                // virial r F of the pair
                 let virial = if hydrogens == 0 { r * r * lj_pair(r).0 } else { 0.0 };
                 let energy_coulomb = CHARGES[i % 3] * CHARGES[j % 3] * (coulomb(r) - at_cutoff.1);
                 let missing = [true, !listed[0][i][j], !listed[1][i][j], !listed[2][i][j]];
