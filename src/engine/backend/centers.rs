@@ -11,7 +11,8 @@ pub(super) struct GroupSums {
     pub(super) after: Vec3,
     /// ½ Σ M V(t−½dt) V(t+½dt) for forces at time t, with the mass M and the velocity V of each group center, kJ/mol
     pub(super) cross: Vec3,
-    /// Σ (r−R) F over the atoms of each group, with position r and force F of an atom
+    /// Σ (r−R) F over the atoms of all groups, with the position r and the force F of an atom and the center of mass R
+    /// of its group, kJ/mol
     pub(super) internal_virial: Vec3,
 }
 

@@ -1,7 +1,7 @@
 //! Constructors of boxed backends, for programs that choose the backend at run time.
 //!
-//! Rust compiles the methods of a generic type in every package that instantiates it. These functions instantiate
-//! [`Host`] and [`Cuda`], so both are compiled in this package only.
+//! Rust compiles the methods of a generic type in every package that instantiates the type. The constructors of this
+//! module instantiate [`Host`] and [`Cuda`], so both types are compiled in this package only.
 
 use super::cuda::{Cuda, Emulated, Gpu, Programs};
 use super::{Backend, Cpu, CpuOptions, Host, Reference};

@@ -11,11 +11,11 @@ use crate::term::LjSwitch;
 /// −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids, §2.8).
 ///
 /// A potential shift also raises the energy of every pair inside the cutoff. The correction subtracts this shift for
-/// 4πr_c³N/(3V) − 1 neighbours of each atom (−1 because an atom is not its own neighbour), so the totals are 2E₆ +
-/// N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
+/// 4πr_c³N/(3V) − 1 neighbours of each atom (−1 because an atom is not its own neighbour), so with the shift the
+/// corrections of the r⁻⁶ and r⁻¹² terms are 2E₆ + N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
 ///
-/// The r⁻⁴ term of 12-6-4 ions has the tail E₄ = −2πN²⟨c4⟩/(V r_c). With a potential shift its correction is
-/// 4/3 E₄ + N⟨c4⟩/(2r_c⁴). The trace of its virial is 4E₄.
+/// The r⁻⁴ term of 12-6-4 ions has the tail E₄ = −2πN²⟨c4⟩/(V r_c). With a potential shift the correction of the r⁻⁴
+/// term is 4/3 E₄ + N⟨c4⟩/(2r_c⁴). The trace of the virial of the r⁻⁴ correction is 4E₄.
 ///
 /// The virial W of the correction is the virial of the forces that the cutoff removes: tr W = 6E₆ + 12E₁₂, with or
 /// without a shift. With a potential shift tr W equals −3V dE/dV, where E is the energy of the correction.
@@ -26,11 +26,11 @@ use crate::term::LjSwitch;
 /// With a switch, the energy is continuous at the cutoff, and the trace of the virial W is −3V dE/dV.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DispersionTail {
-    /// energy times volume, without `constant`, kJ/mol nm³
+    /// volume-dependent part of the energy (all but `constant`) times the volume, kJ/mol nm³
     energy: f64,
     /// each diagonal element of the virial times volume, kJ/mol nm³
     virial: f64,
-    /// energy that does not depend on the volume, kJ/mol
+    /// part of the energy that does not depend on the volume, kJ/mol
     constant: f64,
 }
 
@@ -73,9 +73,8 @@ impl DispersionTail {
     }
 }
 
-/// Returns the energy that a switch removes from r⁻ᵅ/α up to the cutoff, for α = 6 and 12. The first array is the
-/// integral ∫ ΔV r² dr (nm³⁻ᵅ) of the energy difference ΔV, the second is the constant ΔV (nm⁻ᵅ) below the switching
-/// distance.
+/// Returns, for α = 6 and 12, the integral ∫ ΔV r² dr (nm³⁻ᵅ) up to the cutoff, and the constant ΔV (nm⁻ᵅ) below the
+/// switching distance `from`. ΔV is the energy that a switch removes from r⁻ᵅ/α.
 fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
     let missing = |r: f64| {
         let [sixth, twelfth] = switch.radial(r * r, 1.0 / r).energy;
@@ -99,8 +98,8 @@ fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
 /// integral is 10⁻¹¹ for a switch over half the cutoff.
 const INTERVALS: u32 = 1000;
 
-/// Returns sums of c4, c6 and c12: first over ordered pairs of atoms (self pairs included), then over self pairs
-/// alone.
+/// Returns the sums of c4, c6 and c12 over all ordered pairs of atoms (self pairs included), and the sums over the self
+/// pairs alone.
 fn sums(system: &System) -> ([f64; 3], [f64; 3]) {
     let mut count = vec![0.0; system.nonbonded.types];
     for atom in &system.topology.atoms {

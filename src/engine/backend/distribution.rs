@@ -6,7 +6,7 @@ use crate::system::{Molecules, System};
 use crate::vec3::Vec3;
 
 /// The part of a system that this process holds: all atoms by default, or the home atoms of one rank. The backend
-/// `Host` sums over the atoms of all processes with these functions, which all processes call together.
+/// `Host` sums over the atoms of all processes with the functions of this trait, which all processes call together.
 pub trait Distribution {
     /// Moves atoms to their new home processes, before a new outer list is built. The arrays in `others` have one
     /// vector for each home atom, or are empty, and move with the atoms. If the home atoms of this process may have
@@ -23,7 +23,8 @@ pub trait Distribution {
     fn home(&self) -> Option<Home<'_>> {
         None
     }
-    /// Returns whether this process adds the energies of terms that all processes evaluate. Exactly one process does.
+    /// Returns whether this process adds the energies of terms that all processes evaluate; true in exactly one
+    /// process.
     fn counts_shared_energies(&self) -> bool {
         true
     }
@@ -49,15 +50,16 @@ pub struct Home<'a> {
     pub groups: &'a [u32],
     /// molecules of the whole system
     pub molecules: &'a Molecules,
-    /// molecules of several constraint groups, which several processes may share, in ascending order
+    /// molecules that consist of several constraint groups, and whose atoms may be at home in different processes; in
+    /// ascending order
     pub shared: &'a [u32],
-    /// index in this process of each atom of the whole system, which is at least the number of home atoms for all other
-    /// atoms; empty before atoms are distributed
+    /// index in this process of each atom of the whole system: less than the number of home atoms for a home atom, and
+    /// at least this number for any other atom; empty before atoms are distributed
     pub numbers: &'a [u32],
 }
 
 impl Home<'_> {
-    /// Returns the index among the home atoms of an atom of the whole system; `None` for an atom of another process.
+    /// Returns the index among the home atoms of an atom of the whole system, or `None` for an atom of another process.
     pub fn index(&self, atom: u32) -> Option<u32> {
         self.numbers.get(atom as usize).copied().filter(|&number| (number as usize) < self.atoms.len())
     }

@@ -11,11 +11,11 @@ macro_rules! define_energies {
             $($(#[$doc])* pub $energy: f64,)*
             /// energy of the correction maps (CMAP) of pairs of torsions
             pub cmap: f64,
-            /// user-defined forces ([`ExternalForce`](super::ExternalForce))
+            /// energy of user-defined forces ([`ExternalForce`](super::ExternalForce))
             pub external: f64,
-            /// position restraints ([`crate::restraint`])
+            /// energy of position restraints ([`crate::restraint`])
             pub position_restraint: f64,
-            /// restraints of collective variables ([`crate::restraint`])
+            /// energy of restraints on collective variables ([`crate::restraint`])
             pub restraint: f64,
             /// Lennard-Jones: pairs + 1-4 + dispersion correction or LJ-PME mesh
             pub lj: f64,

@@ -15,8 +15,8 @@ pub struct External {
 /// A force outside the force field: an applied field, a wall, a bias, or a force from another program.
 ///
 /// The force acts at every force evaluation (dynamics, minimisation and single points), after the force field and
-/// before constraints. Its energy is [`Energies::external`](super::Energies::external). A closure with the arguments of
-/// [`ExternalForce::apply`] also implements this trait:
+/// before constraints. The energy of the force is [`Energies::external`](super::Energies::external). A closure with the
+/// arguments of [`ExternalForce::apply`] also implements this trait:
 ///
 /// ```
 /// use md_engine::backend::External;

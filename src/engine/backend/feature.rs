@@ -114,8 +114,9 @@ impl Platform {
         !self.lacks.contains(&feature)
     }
 
-    /// Returns a message if the platform does not support one of the features. Each feature comes with the name of
-    /// its user; the message names the first unsupported feature and the user.
+    /// Returns an error message if the platform does not support one of the features in `used`. Each element of `used`
+    /// is the name of the part of the input that uses a feature, and the feature. The message contains the first
+    /// unsupported feature and the name of the part that uses the feature.
     pub fn refusal<S: std::fmt::Display>(self, used: impl IntoIterator<Item = (S, Feature)>) -> Option<String> {
         let (user, feature) = used.into_iter().find(|&(_, feature)| !self.supports(feature))?;
         Some(format!("{user} uses {}, which {} does not support", feature.name(), self.name))

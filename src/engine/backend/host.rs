@@ -58,8 +58,8 @@ struct Atoms {
     sites: SitePlan,
     /// constraint groups (atoms connected by constraints)
     groups: Molecules,
-    /// molecules, or the parts of molecules at home; a Monte Carlo volume move scales the centers of mass of whole
-    /// molecules
+    /// molecules, or the parts of molecules that are at home in this process; a Monte Carlo volume move scales the
+    /// centers of mass of whole molecules
     molecules: Molecules,
     /// parts of molecules whose other parts may be at home in other processes; `None` before the first volume move
     shared: Option<SharedMolecules>,
@@ -117,10 +117,11 @@ pub struct Host<F> {
     timestep: f64,
     /// kinetic energy of the present velocities, which includes changes by the barostat after the last step, kJ/mol
     kinetic_after: f64,
-    /// results of the last step, one per section of the constraints
+    /// results of the last step, one per section of the constraint plan (a range of consecutive atoms; no constraint
+    /// connects two sections)
     step_results: Vec<StepResult>,
-    /// temperature groups of the home atoms, and temperature groups of the whole system; `None` if all atoms share one
-    /// heat bath
+    /// temperature groups of the home atoms, followed by the temperature groups of the whole system; `None` if all
+    /// atoms share one heat bath
     temperature_groups: Option<Arc<TemperatureGroups>>,
     all_temperature_groups: Option<Arc<TemperatureGroups>>,
     centers: Centers,
@@ -174,14 +175,14 @@ impl<F: ForceField> Host<F> {
         &self.field
     }
 
-    /// Returns the force field for changes.
+    /// Returns a mutable reference to the force field.
     pub(super) fn field_mut(&mut self) -> &mut F {
         &mut self.field
     }
 
-    /// Integrates a leapfrog step with constraints, section by section of the atoms. The data of a section stay in
-    /// cache from the velocity update (kick) through the constraints to an optional velocity refreshment. Returns the
-    /// virial of the constraint forces times the square of the time step, amu nm².
+    /// Integrates a leapfrog step with constraints for one section of the atoms after another. The data of a section
+    /// stay in cache from the velocity update (kick) through the constraints to an optional velocity refreshment.
+    /// Returns the virial of the constraint forces times the square of the time step, amu nm².
     fn leapfrog(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Mat3> {
         std::mem::swap(&mut self.old, &mut self.positions);
         let timestep = step.timestep;

@@ -18,7 +18,7 @@ pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
 }
 
 /// Leapfrog step of one section of the atoms, with forces F and masses m: v(t+½dt) = v(t−½dt) + F dt/m and x(t+dt) =
-/// x(t) + v(t+½dt) dt. Constraints follow.
+/// x(t) + v(t+½dt) dt. Afterwards the constraints are applied.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) plan: &'a ConstraintPlan,
@@ -34,7 +34,7 @@ pub(super) struct Section<'a> {
 /// The result of a step for one section.
 #[derive(Clone)]
 pub(super) struct StepResult {
-    /// kinetic energy half a step before, then half a step after the time of the forces, kJ/mol
+    /// kinetic energies half a step before and half a step after the time of the forces, kJ/mol
     pub(super) before: f64,
     pub(super) after: f64,
     /// kinetic energy of the velocities that a thermostat renewed in the middle of the step, kJ/mol
@@ -81,7 +81,8 @@ impl Kernel for LeapfrogKernel<'_> {
         let atoms = plan.atoms(section);
         let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
         let before = {
-            // SAFETY: sections share no atom, one thread handles each section, and these slices end with this block
+            // SAFETY: sections share no atom, one thread handles each section, and these slices are dropped at the end
+            // of this block
             let (positions, velocities) =
                 unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let (old, inverse_masses) = (&motion.old[atoms.clone()], &inverse_masses[atoms.clone()]);

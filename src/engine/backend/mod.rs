@@ -92,7 +92,8 @@ impl Evaluation {
 /// Reciprocal-space forces that are kept apart from the other forces ([`LongRange::Apart`]); empty otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Impulse {
-    /// weight of the reciprocal-space forces in the step; zero if no such forces act apart from the other forces
+    /// weight of the reciprocal-space forces in the step; zero if no reciprocal-space forces act apart from the other
+    /// forces
     pub weight: f64,
     /// reciprocal-space forces alone, without the weight, kJ/mol/nm; part of [`Evaluation::forces`]
     pub forces: Vec<Vec3>,
@@ -121,16 +122,17 @@ pub struct Leapfrog {
     pub kinetic: bool,
     /// a call of [`Backend::scale_box`] or [`Backend::change_velocities`] follows this step
     pub coupled: bool,
-    /// [`Backend::scale_box`] or [`Backend::change_velocities`] was called after the previous step. This step adds
-    /// the remaining work of the scaling or velocity change, with the present forces. After [`Backend::scale_box`]
-    /// the present forces must have been evaluated with their virial
+    /// [`Backend::scale_box`] or [`Backend::change_velocities`] was called after the previous step. The step adds the
+    /// remaining work of the scaling or velocity change, with the present forces. After [`Backend::scale_box`] the
+    /// present forces must have been evaluated with their virial
     pub pending_work: bool,
-    /// velocities are refreshed in this stage, so impulses add to the work of the thermostat
-    /// ([`crate::ensemble::multiple_time_steps`])
+    /// velocities are refreshed in this stage, so the impulses of reciprocal-space forces add to the work of the
+    /// thermostat ([`crate::ensemble::multiple_time_steps`])
     pub refreshed: bool,
 }
 
-/// Kinetic energies of a step, kJ/mol. The kinetic energy at the time of the forces is the mean of both half steps.
+/// Kinetic energies of a step, kJ/mol. The kinetic energy at the time of the forces is the mean of `before` and
+/// `after`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinetic {
     /// kinetic energy half a step before the time of the forces
@@ -145,8 +147,8 @@ pub struct Kinetic {
     pub of_groups: PerGroup<f64>,
 }
 
-/// The two pair lists. A restart needs the positions at which each list was built, so that it can rebuild identical
-/// lists.
+/// The two pair lists. A restart needs the positions at which each list was built, so that the restart can rebuild
+/// identical lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ListLevel {
     /// outer list, built by the last search
@@ -157,7 +159,8 @@ pub enum ListLevel {
 
 /// The primitive operations of a device for one system. A backend holds the state during a run; [`Backend::upload`] and
 /// [`Backend::download`] exchange the state in topology order. A device may work asynchronously. The device finishes
-/// all pending work before it returns a result, and reports errors no later than that.
+/// all pending work before it returns a result. An error of the pending work is returned by the call that requests the
+/// result, or by an earlier call.
 pub trait Backend: Send {
     /// Returns a description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
@@ -165,8 +168,8 @@ pub trait Backend: Send {
     fn upload(&mut self, state: &State) -> Result<()>;
     /// Copies positions, velocities, cell and the accumulated work of couplings into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
-    /// Returns the cell and the positions before the last step. The cell is the latest that the host knows. After a
-    /// failed step the cell and the positions are the last valid ones.
+    /// Returns the cell and the positions before the last step. The cell is the last cell that the host has read from
+    /// the device. After a failed step the function returns the last valid cell and the last valid positions.
     fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]);
     /// Returns the present cell.
     fn cell(&self) -> Result<Option<PeriodicCell>>;
@@ -175,10 +178,10 @@ pub trait Backend: Send {
     /// Prunes the outer list to the inner list, at the positions that atoms would reach by free flight during
     /// `lookahead` (ps).
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
-    /// Returns whether `lists` have expired, that is whether atoms have moved so far that a pair may be missing. An
-    /// asynchronous device checks only at some steps, and always if `must_know` is true. The device makes no step with
-    /// expired lists: it builds new lists at the step where the old lists expired, and replays the steps requested
-    /// since then.
+    /// Returns whether the pair lists of the schedule `lists` have expired, that is whether atoms have moved so far
+    /// that a pair may be missing. An asynchronous device checks the lists only at some steps, and always if
+    /// `must_know` is true. The device makes no step with expired lists: the device builds new lists at the step where
+    /// the old lists expired, and replays the steps requested since that step.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
     /// Returns the number of outer lists built so far.
     fn searches(&self) -> u64;
@@ -191,7 +194,8 @@ pub trait Backend: Send {
         Err(unsupported(Feature::ExternalForces))
     }
     /// Sets the restraints of a stage. The restraints act in every later call of [`Backend::forces`]. The stage starts
-    /// anew, or continues after `progress`. A backend returns an error for restraints that it does not support.
+    /// from its beginning if `progress` is empty, and otherwise continues from the state `progress`. A backend returns
+    /// an error for restraints that it does not support.
     fn restrain(&mut self, restraints: &Restraints, _progress: &[RestraintProgress]) -> Result<()> {
         if restraints.is_empty() {
             return Ok(());
@@ -203,14 +207,14 @@ pub trait Backend: Send {
     fn restraining(&self) -> Option<&Restraining> {
         None
     }
-    /// Returns the state of the restraints for a checkpoint. Pending work is finished first.
+    /// Returns the state of the restraints for a checkpoint. The device finishes pending work first.
     fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
         Ok(self.restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec()))
     }
     /// Returns the result of the last [`Backend::forces`]. Forces and virial are valid only if energies were requested.
     fn evaluation(&self) -> &Evaluation;
     /// Returns the reciprocal-space forces on `atoms` in the last [`Backend::forces`], kJ/mol/nm. Returns `None` if the
-    /// backend does not keep these forces apart.
+    /// backend does not keep reciprocal-space forces apart from the other forces.
     fn reciprocal_forces(&self, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
@@ -219,12 +223,13 @@ pub trait Backend: Send {
     fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic>;
     /// Scales the box and the centers of the constraint groups by factors that follow from the volume and from the
     /// pressure of the centers at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
-    /// barostat's work is added now, and the remaining part in the next [`Backend::integrate`]. The forces must have
-    /// been evaluated with their virial.
+    /// barostat's work is added by this function, and the remaining part by the next [`Backend::integrate`]. The forces
+    /// must have been evaluated with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
-    /// Makes a Monte Carlo volume move ([`crate::ensemble::volume_trial`]) and evaluates `workload`, which must
-    /// request energies, at the accepted positions. The function prunes the inner list so that it holds the pairs of
-    /// both volumes; afterwards the caller must prune again. A backend without volume moves returns an error.
+    /// Makes a Monte Carlo volume move ([`crate::ensemble::volume_trial`]) and evaluates `workload`, which must request
+    /// energies, at the accepted positions. The function prunes the inner list so that the list holds the pairs within
+    /// the cutoff at both volumes. Afterwards the caller must prune the list again. A backend without volume moves
+    /// returns an error.
     fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
         Err(unsupported(Feature::Barostat(BarostatKind::MonteCarlo)))
     }
@@ -242,7 +247,7 @@ pub trait Backend: Send {
     fn coupling(&self) -> Result<Coupling>;
     /// Removes the motion of the center of mass. Without a cell, also removes the rotation.
     fn remove_com_motion(&mut self) -> Result<()>;
-    /// Returns the seconds spent so far in each phase. Pending work is finished first.
+    /// Returns the seconds spent so far in each phase. The device finishes pending work first.
     fn phases(&self) -> Result<Phases>;
     /// Returns the sizes of the present pair lists.
     fn pair_counts(&self) -> Result<PairCounts>;
@@ -254,7 +259,8 @@ pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
     problem.help("set run.device = \"cpu\"").into()
 }
 
-/// Computes forces on the CPU for positions in topology order. [`Host`] integrates with these forces.
+/// Computes forces on the CPU for positions in topology order. [`Host`] integrates the equations of motion with these
+/// forces.
 pub trait ForceField: Distribution + Send {
     /// Returns a description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
@@ -264,8 +270,8 @@ pub trait ForceField: Distribution + Send {
     fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64);
     /// Informs the force field that the cell has changed slightly since the lists were built.
     fn cell_changed(&mut self, cell: Option<&PeriodicCell>);
-    /// Computes forces and the other quantities of `workload`. If reciprocal-space forces are kept apart, these forces
-    /// are stored in [`Impulse::forces`].
+    /// Computes forces and the other quantities of `workload`. If reciprocal-space forces are kept apart from the other
+    /// forces, they are stored in [`Impulse::forces`].
     fn evaluate(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -274,7 +280,7 @@ pub trait ForceField: Distribution + Send {
         out: &mut Evaluation,
     ) -> Result<()>;
     /// Returns the reciprocal-space forces on `atoms` in the last [`ForceField::evaluate`], kJ/mol/nm. Returns `None`
-    /// if these forces are not kept apart.
+    /// if reciprocal-space forces are not kept apart from the other forces.
     fn reciprocal_forces(&self, _cell: Option<&PeriodicCell>, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }

@@ -10,8 +10,8 @@ use crate::term::{
 /// Lennard-Jones potential of a pair within the cutoff.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LjPotential {
-    /// unmodified potential, or potential shift: the potential at `inverse_r2` is subtracted. `inverse_r2` is 1/r²
-    /// (nm⁻²) at the cutoff, or zero without a shift
+    /// unmodified potential or shifted potential: the value of the potential at 1/r² = `inverse_r2` is subtracted.
+    /// `inverse_r2` is 1/r² (nm⁻²) at the cutoff, or zero without a shift
     Shifted {
         inverse_r2: f64,
     },
@@ -44,8 +44,8 @@ impl LjPotential {
     }
 }
 
-/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff. The value of the term at `inverse_r2` is subtracted;
-/// `inverse_r2` is 1/r² (nm⁻²) at the cutoff, or zero without a shift.
+/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff. The value of the term at 1/r² = `inverse_r2` is
+/// subtracted; `inverse_r2` is 1/r² (nm⁻²) at the cutoff, or zero without a shift.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InducedDipole {
     inverse_r2: f64,

@@ -13,8 +13,8 @@ use crate::system::Molecules;
 use crate::vec3::vec3;
 
 /// Partial refreshment of velocities: v' = α v + √(1−α²) √(kT/m) R and x(t+dt) += ½ dt (v' − v), with the fraction α of
-/// a velocity that is kept, the temperature T, the mass m and normal random numbers R. The constraints of the second
-/// half of the drift follow ([`Drift`]).
+/// a velocity that is kept, the temperature T, the mass m and normal random numbers R. Afterwards the constraints are
+/// applied to the second half of the drift ([`Drift`]).
 #[derive(Clone, Copy)]
 pub(super) struct Refresh<'a> {
     pub(super) plan: &'a ConstraintPlan,
@@ -45,7 +45,8 @@ impl Refresh<'_> {
         let key = self.refreshment.key;
         let atoms = plan.atoms(section);
         {
-            // SAFETY: sections share no atom, one thread handles each section, and these slices end with this block
+            // SAFETY: sections share no atom, one thread handles each section, and these slices are dropped at the end
+            // of this block
             let (positions, velocities) = unsafe { (positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let mut done = 0;
             while done < positions.len() {
@@ -91,7 +92,7 @@ impl Refresh<'_> {
     }
 
     /// Returns two factors for each of the `count` atoms from `first` on: α − 1 and the standard deviation of the
-    /// noise. Both are zero for an atom that is not refreshed.
+    /// noise. Both factors are zero for an atom that is not refreshed.
     #[inline(always)]
     fn factors(&self, first: usize, count: usize) -> [[f64; NORMALS]; 2] {
         let renewals = self.refreshment.renewals.as_slice();

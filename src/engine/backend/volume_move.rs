@@ -9,29 +9,30 @@ use crate::pair::ListSchedule;
 use crate::system::TrialMoves;
 use crate::vec3::Vec3;
 
-/// Share of the outer list's buffer that a volume move may use. The rest of the buffer is left for the motion of
-/// atoms.
+/// Share of the outer list's buffer that a volume move may use. The rest of the outer list's buffer is left for the
+/// motion of atoms.
 const BUFFER_SHARE: f64 = 0.25;
 
-/// Operations of a backend that a Monte Carlo volume move consists of.
+/// Operations of a backend that make up a Monte Carlo volume move.
 pub(super) trait VolumeMoves: Backend {
-    /// Returns the statistics and sizes of the moves of each extent of the cell.
+    /// Returns, for each extent of the cell that moves change, the acceptance statistics and the maximum change of the
+    /// moves.
     fn trial_moves(&mut self) -> &mut [TrialMoves; 3];
     /// Returns the number of molecules.
     fn molecules(&self) -> usize;
     /// Returns the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff.
     fn cutoff(&self) -> f64;
     /// Computes the positions after a move in which the centers of mass of molecules are scaled by `factors` and each
-    /// molecule moves rigidly with its center. Returns the largest distance (nm) between such a position and the
-    /// position that the atom would have if it were scaled itself.
+    /// molecule moves rigidly with its center. Returns the largest distance (nm) of any atom between the position after
+    /// the move and the old position scaled by `factors`.
     fn stretch(&mut self, factors: Vec3) -> Result<f64>;
-    /// Prunes the inner list at the present positions, so that it has all pairs within `radius` (nm).
+    /// Prunes the inner list at the present positions, so that the list has all pairs within `radius` (nm).
     fn prune_within(&mut self, radius: f64) -> Result<()>;
     /// Sets aside the present state and its evaluation, and continues with the positions that
     /// [`VolumeMoves::stretch`] computed, in `cell`.
     fn enter(&mut self, cell: PeriodicCell) -> Result<()>;
-    /// Restores, bit for bit, the state and the evaluation that [`VolumeMoves::enter`] set aside. The cell of this
-    /// state is `cell`.
+    /// Restores, bit for bit, the state and the evaluation that [`VolumeMoves::enter`] set aside. `cell` is the cell of
+    /// the restored state.
     fn leave(&mut self, cell: PeriodicCell) -> Result<()>;
     /// Evaluates `workload`, which requests energies, in the scaled cell, and returns the potential energy (kJ/mol).
     /// The energy may be infinite or NaN if atoms overlap.
@@ -40,7 +41,7 @@ pub(super) trait VolumeMoves: Backend {
         Ok(self.evaluation().energies.potential())
     }
     /// Returns Σ v·ΔF (kJ/mol/ps), where ΔF is the difference between the present force on an atom and the force that
-    /// was set aside.
+    /// [`VolumeMoves::enter`] set aside.
     fn power_of_change(&mut self) -> Result<f64>;
     /// Adds `work` (kJ/mol) to the work of the barostat.
     fn add_barostat_work(&mut self, work: f64) -> Result<()>;

@@ -40,7 +40,7 @@ pub struct PairCounts {
     pub busiest_slots: u64,
 }
 
-/// Number of atom pairs in a cluster pair of four and eight atoms.
+/// Number of atom pairs in a cluster pair: a cluster of four atoms and a block of eight atoms.
 const CLUSTER_PAIR: u64 = 32;
 
 impl PairCounts {
@@ -52,7 +52,7 @@ impl PairCounts {
             let [both, first, second, far] =
                 [entry.both(), entry.single(0), entry.single(1), entry.far()].map(|range| range.len() as u64);
             counts.slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * entry.vectors() as u64;
-            // for masked cluster pairs, Lennard-Jones is computed in both rows
+            // for masked cluster pairs, the kernel computes Lennard-Jones interactions of all four i-atoms
             let vectors = match entry.lj_rows {
                 LjRows::All => 2 * (both + far) + first + second,
                 LjRows::Half => both + first + far,
@@ -118,16 +118,17 @@ pub struct StepCounts<'a> {
     pub meshes: f64,
 }
 
-/// Operations per pair: 1.5 for the offset (computed once for two rows), 8 for difference and r², 1 for the maximum,
-/// 1 for the charges, 1 + 8 for the table, 1 for the product, 6 for the force on atom i and 3 for the force on atom j
-/// (summed over rows and halves before it is stored).
+/// Operations per pair of the pair kernel: 1.5 for the offset of atom j from the center of the i-atoms (computed once
+/// for two vectors of i-atoms), 8 for difference and r², 1 for the maximum, 1 for the charges, 1 + 8 for the table, 1
+/// for the product, 6 for the force on atom i and 3 for the force on atom j (summed over i-atoms before the sum is
+/// stored).
 const PAIR_FLOPS: f64 = 30.5;
 /// Additional operations of a pair with Lennard-Jones: 4 for 1/r², 2 for mixing, 4 for powers, 5 for the force. The
-/// count is for Lorentz–Berthelot; other combination rules differ by at most 3.
+/// count is for the Lorentz–Berthelot rule; the counts of other combination rules differ by at most 3.
 const LENNARD_JONES_FLOPS: f64 = 15.0;
-/// Additional operations of a pair with a Lennard-Jones switch: 4 for 1/r, 3 for r and its distance from the
-/// switching distance, 10 for two polynomials and their sums. The count is for the force switch; the potential switch
-/// differs by at most 3.
+/// Additional operations of a pair with a Lennard-Jones switch: 4 for 1/r, 3 for r and its distance from the switching
+/// distance, 10 for two polynomials and their sums. The count is for the force switch; the count of the potential
+/// switch differs by at most 3.
 const SWITCH_FLOPS: f64 = 17.0;
 /// Operations of the distance test of a pair: offset, difference and r².
 const TEST_FLOPS: f64 = 9.5;
@@ -136,12 +137,12 @@ const TEST_FLOPS: f64 = 9.5;
 const GRID_POSITION_FLOPS: f64 = 24.0;
 /// Operations of leapfrog per atom: 8 for each of two kinetic energies, 7 for the velocity, 6 for the position.
 const LEAPFROG_FLOPS: f64 = 29.0;
-/// Operations of SETTLE for one rigid water, including the update of its nine positions and velocities.
+/// Operations of SETTLE for one rigid water, including the update of its nine coordinates and nine velocity components.
 const SETTLE_FLOPS: f64 = 320.0;
 /// Operations per constraint of a SHAKE cluster: three iterations and the update.
 const DISTANCE_FLOPS: f64 = 150.0;
-/// Operations of a term that is absent from the table of bonded terms. The number includes the displacements (12
-/// operations for each nearest image) and the sums of forces.
+/// Operations of a CMAP term and of a 1-4 pair, which are absent from the table of bonded terms. Both numbers include
+/// the displacements (12 operations for each nearest image) and the sums of forces.
 const CMAP_FLOPS: f64 = 400.0;
 const PAIR14_FLOPS: f64 = 40.0;
 /// Bytes of a position or velocity in f64, and of a force in f32.
@@ -181,7 +182,7 @@ impl StepCounts<'_> {
     }
 
     /// Returns the work of testing the distances of every listed cluster pair, in searches and prunings. The count is a
-    /// lower bound, because a search also tests blocks that it does not list.
+    /// lower bound, because a search also tests blocks that are not listed afterwards.
     fn search(&self) -> Work {
         let PairCounts { slots, outer_slots, .. } = self.pairs;
         let tests = (self.searches + self.prunes) * outer_slots as f64;
@@ -223,9 +224,9 @@ impl StepCounts<'_> {
                 flops: spread * charged,
                 bytes: (VECTOR + 8.0) * charged + (16.0 * self.parts as f64 + 4.0) * points,
             },
-            // a real transform takes 5/2 N log₂ N operations, the influence function two per complex point; there are
-            // three passes, each of which reads and writes four bytes per point, and the second pass also reads the
-            // influence function
+            // a real transform takes 5/2 N log₂ N operations, and the influence function takes two operations per
+            // complex point; each of three passes reads and writes four bytes per point, and the second pass also reads
+            // the influence function
             Work { flops: 5.0 * points * points.log2() + 2.0 * complex, bytes: 24.0 * points + 4.0 * complex },
             // the potential is copied with padding before it is read; mesh forces are added to the pair forces
             Work { flops: gather * charged, bytes: (VECTOR + 8.0 + 2.0 * FORCE) * charged + 12.0 * points },
@@ -310,9 +311,9 @@ mod tests {
         let mut list = PairList::default();
         list.chunks.push(chunk);
         let counts = PairCounts::new(&list, &list);
-        // the pair kernel computes eight cluster pairs and four halves; it computes Lennard-Jones for both masked
-        // pairs, for two full pairs and a half in the first entry, and for the first row of three pairs and of one in
-        // the second entry
+        // the pair kernel computes eight cluster pairs with all i-atoms, and four with two of the four i-atoms;
+        // Lennard-Jones interactions are computed for both masked pairs, for two full pairs and a half in the first
+        // entry, and for half of each of four pairs in the second entry
         let slots = 8 * 32 + 4 * 16;
         let lj_slots = 4 * 32 + 16 + 4 * 16;
         let expected = PairCounts { slots, lj_slots, entries: 3, outer_slots: slots, busiest_slots: slots };
@@ -321,8 +322,8 @@ mod tests {
 
     #[test]
     fn a_cubic_spline_takes_32_operations() {
-        // order 2 takes 1 operation for 1 − f; order 3 takes 2 + 6 + 3 and order 4 takes 2 + 12 + 3; three differences
-        // yield the slopes, of which the fourth is a change of sign
+        // order 2 takes 1 operation for 1 − f; order 3 takes 2 + 6 + 3 operations, and order 4 takes 2 + 12 + 3; three
+        // differences yield three slopes, and the fourth slope is only a change of sign
         assert_eq!(spline_flops(4), 32.0);
     }
 }

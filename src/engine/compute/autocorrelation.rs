@@ -7,8 +7,8 @@ use num_complex::Complex;
 
 /// Plan for autocorrelations of series of up to a given length.
 ///
-/// A series is padded with zeros to twice its length, transformed, and the inverse transform of the squared spectrum is
-/// Σ_t x(t) x(t+k) (the Wiener–Khinchin theorem), with O(n log n) operations for all lags k.
+/// A series is padded with zeros to twice its length and transformed. The inverse transform of the squared magnitude of
+/// the spectrum is Σ_t x(t) x(t+k) (the Wiener–Khinchin theorem), with O(n log n) operations for all lags k.
 pub struct Autocorrelation {
     length: usize,
     forward: Arc<dyn RealToComplex<f64>>,
@@ -32,7 +32,7 @@ impl Clone for Autocorrelation {
 }
 
 impl Autocorrelation {
-    /// Plans series of up to `length` values.
+    /// Plans autocorrelations of series of up to `length` values.
     pub fn new(length: usize) -> Self {
         let size = (2 * length).next_power_of_two().max(2);
         let (forward, inverse) = plan_real(size);

@@ -13,9 +13,9 @@ use std::ops::Range;
 pub unsafe trait Number: Copy + Default + Send + Sync + 'static {}
 // SAFETY: every bit pattern is a float; a complex number is two floats without padding
 unsafe impl Number for f32 {}
-// SAFETY: as for `f32`
+// SAFETY: the reason is the same as for `f32`
 unsafe impl Number for f64 {}
-// SAFETY: as for `f32`
+// SAFETY: the reason is the same as for `f32`
 unsafe impl<T: Real> Number for Complex<T> {}
 
 /// Precision of a floating-point type.
@@ -29,7 +29,7 @@ pub enum Precision {
 
 /// Real number types for transforms and products: `f32` and `f64`.
 pub trait Real: FftReal + GemmReal + Number {
-    /// Precision of the type. It selects the library function for the type.
+    /// Precision of the type. The precision selects the library function for the type.
     const PRECISION: Precision;
 }
 impl Real for f32 {

@@ -39,11 +39,11 @@ const PORTIONS_PER_THREAD: usize = 4;
 
 /// A plan for Fourier transforms of one size, with its work space.
 ///
-/// Real data are indexed `(x · n_y + y) · n_z + z`. Complex data are indexed `(x · n_y + y) · m_z + z` with m_z =
-/// n_z/2 + 1. The other half of the spectrum is not stored, since F(−k) = F(k)*. The forward transform is F(k) = Σ
-/// f(r) e^{−2πi k·r/n}. The inverse is not normalised: a forward and an inverse transform together multiply by n_x
-/// n_y n_z. Any size works; transforms are fast for sizes that are products of small primes. Lines are transformed in
-/// parallel on the current rayon pool. Results do not depend on the number of threads.
+/// Real data are indexed `(x · n_y + y) · n_z + z`. Complex data are indexed `(x · n_y + y) · m_z + z`, with m_z =
+/// n_z/2 + 1. Elements of the spectrum with z ≥ m_z are not stored, since F(−k) = F(k)*. The forward transform is F(k)
+/// = Σ f(r) e^{−2πi k·r/n}. The inverse transform is not normalised: a forward and an inverse transform together
+/// multiply by n_x n_y n_z. Any size works; transforms are fast for sizes that are products of small primes. Lines are
+/// transformed in parallel on the current rayon pool. Results do not depend on the number of threads.
 pub struct Fft3 {
     size: [usize; 3],
     real_to_complex: Arc<dyn RealToComplex<f64>>,

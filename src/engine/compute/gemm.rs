@@ -1,9 +1,9 @@
 //! Products of dense matrices.
 //!
 //! The `matrixmultiply` crate, a dependency of nalgebra, does the arithmetic with AVX-512, AVX2 or portable code,
-//! chosen at run time. It reaches nine tenths of the speed of the fastest pure-Rust crates on large square matrices,
-//! and their full speed on the shapes of trajectory analysis. The rows of the result are distributed over the threads
-//! of the current rayon pool.
+//! chosen at run time. `matrixmultiply` reaches nine tenths of the speed of the fastest pure-Rust crates on large
+//! square matrices, and the full speed of these crates on the matrix shapes of trajectory analysis. The rows of the
+//! result are distributed over the threads of the current rayon pool.
 
 use rayon::prelude::*;
 

@@ -2,7 +2,7 @@
 //!
 //! Data never move between lanes, so the caller must transpose the data first. Real and imaginary parts are in separate
 //! arrays. The transform uses Stockham's ordering: every stage processes one factor of the length, reads one array and
-//! writes another, and the result is in natural order.
+//! writes a different array, and the result is in natural order.
 
 use crate::memory;
 use crate::simd::{Aligned16, Arithmetic, Float, Kernel, Level, Simd, dispatch};
@@ -29,7 +29,7 @@ pub struct LinesMut<'a> {
     pub stride: usize,
 }
 
-/// Complex numbers, with real parts in one array and imaginary parts in another.
+/// Complex numbers, with real parts in one array and imaginary parts in a second array.
 #[derive(Clone, Debug, Default)]
 pub struct Split {
     /// real parts
@@ -74,11 +74,11 @@ impl Lines<'_> {
     /// Loads a register of the element at the index `at` of the arrays.
     ///
     /// # Safety
-    /// `at` is less than the length of both arrays. The caller checks this once for many elements, because a check of
-    /// each element costs as much as the arithmetic.
+    /// `at` is less than the length of both arrays. The caller checks the indices once for many elements, because a
+    /// check of each element costs as much as the arithmetic.
     #[inline(always)]
     unsafe fn get<F: Float>(&self, at: usize, register: usize) -> Complex<F::Register> {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         let [re, im] = unsafe { [&self.re.get_unchecked(at).0, &self.im.get_unchecked(at).0] };
         Complex { re: F::load_register(re, register), im: F::load_register(im, register) }
     }
@@ -102,7 +102,7 @@ impl LinesMut<'_> {
     /// `at` is less than the length of both arrays, as for [`Lines::get`].
     #[inline(always)]
     unsafe fn put<F: Float>(&mut self, at: usize, register: usize, value: Complex<F::Register>) {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         let [re, im] = unsafe { [&mut self.re.get_unchecked_mut(at).0, &mut self.im.get_unchecked_mut(at).0] };
         F::store_register(value.re, re, register);
         F::store_register(value.im, im, register);
@@ -191,7 +191,7 @@ fn next_radix(rest: usize) -> usize {
 }
 
 impl LineFft {
-    /// Plans transforms of lines of `length` ≥ 1.
+    /// Plans transforms of lines of `length` ≥ 1 elements.
     pub fn new(length: usize) -> Self {
         let (mut stages, mut twiddles, mut roots) = (vec![], vec![], vec![]);
         let (mut rest, mut stride) = (length, 1);
@@ -318,17 +318,17 @@ impl LineFft {
                 let (input, output) = ((q + stride * p) * from.stride, (q + stride * radix * p) * to.stride);
                 for register in 0..S::F::REGISTERS {
                     for j in 0..radix {
-                        // SAFETY: as in `stage`
+                        // SAFETY: the indices are in range for the same reason as in `stage`
                         let mut sum = unsafe { from.get::<S::F>(input, register) };
                         for k in 1..radix {
-                            // SAFETY: as in `stage`
+                            // SAFETY: the indices are in range for the same reason as in `stage`
                             let element = unsafe { from.get::<S::F>(input + read * k, register) };
                             sum = sum.plus(element.times(&roots[j * k % radix]));
                         }
                         if p > 0 && j > 0 {
                             sum = sum.times(&self.twiddles(stage, p)[j - 1]);
                         }
-                        // SAFETY: as in `stage`
+                        // SAFETY: the indices are in range for the same reason as in `stage`
                         unsafe { to.put::<S::F>(output + write * j, register, sum) };
                     }
                 }
@@ -464,8 +464,8 @@ mod tests {
 
     #[test]
     fn forward_is_the_definition_and_inverse_undoes_it() {
-        // every transform in registers alone and combined with others, primes without such a transform, and lengths
-        // with three stages
+        // the lengths include every radix with a transform in registers, alone and combined with other radices, primes
+        // without such a transform, and lengths with three stages
         for length in (1..=40).chain([54, 64, 72, 77, 81, 96, 100, 108, 143]) {
             for level in Level::available() {
                 let [back, spectrum] = round(level, length, 3);

@@ -30,7 +30,7 @@ impl<const K: usize> Atoms<K> {
     /// All atoms are in range of `vectors`.
     #[inline(always)]
     unsafe fn read(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; K] {
-        // SAFETY: all atoms are in range, guaranteed by the caller
+        // SAFETY: the caller guarantees that all atoms are in range
         map(self.of, |atoms| gather(|lane| unsafe { *vectors.get_unchecked(atoms[lane] as usize) }))
     }
 
@@ -40,7 +40,7 @@ impl<const K: usize> Atoms<K> {
     /// All atoms are in range, and no other thread writes them at the same time.
     #[inline(always)]
     unsafe fn read_shared(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; K] {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         map(self.of, |atoms| gather(|lane| unsafe { vectors.get(atoms[lane]) }))
     }
 
@@ -52,7 +52,7 @@ impl<const K: usize> Atoms<K> {
     unsafe fn add(&self, vectors: &SharedVectors<'_>, changes: &[Vec3<Lanes>; K]) {
         for k in 0..K {
             for l in 0..self.used.min(LANES) {
-                // SAFETY: guaranteed by the caller
+                // SAFETY: the caller guarantees the safety conditions
                 unsafe { vectors.add(self.of[k][l], lane(changes[k], l)) };
             }
         }
@@ -64,7 +64,7 @@ impl<const K: usize> Atoms<K> {
     /// The conditions of [`Self::add`] hold.
     #[inline(always)]
     unsafe fn correct(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; K]) {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe {
             self.add(&motion.positions, changes);
             if let Some((velocities, rate)) = &motion.velocities {
@@ -109,7 +109,7 @@ impl Atoms<3> {
     /// The conditions of [`Self::read`] hold.
     #[inline(always)]
     unsafe fn read_rows<S: Simd>(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; 3] {
-        // SAFETY: all atoms are in range, guaranteed by the caller
+        // SAFETY: the caller guarantees that all atoms are in range
         Self::columns::<S>(from_fn(|lane| nine(unsafe { vectors.get_unchecked(self.row(lane)) })))
     }
 
@@ -119,7 +119,7 @@ impl Atoms<3> {
     /// All atoms are in range, and no other thread accesses them at the same time.
     #[inline(always)]
     unsafe fn read_shared_rows<S: Simd>(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; 3] {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         Self::columns::<S>(from_fn(|lane| nine(unsafe { vectors.read_slice(self.row(lane)) })))
     }
 
@@ -138,7 +138,7 @@ impl Atoms<3> {
     unsafe fn add_rows(&self, vectors: &SharedVectors<'_>, rows: &[(Lanes, f64); LANES]) {
         for lane in 0..self.used {
             let (row, last) = rows[lane];
-            // SAFETY: guaranteed by the caller; each slice is dropped before the next one is made
+            // SAFETY: the caller guarantees the safety conditions; each slice is dropped before the next slice is made
             add_nine(nine_mut(unsafe { vectors.slice(self.row(lane)) }), row, last);
         }
     }
@@ -150,7 +150,7 @@ impl Atoms<3> {
     #[inline(always)]
     unsafe fn correct_rows<S: Simd>(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; 3]) {
         let rows = Self::rows::<S>(changes);
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe {
             self.add_rows(&motion.positions, &rows);
             if let Some((velocities, rate)) = &motion.velocities {
@@ -173,8 +173,8 @@ fn first_eight(nine: &[f64; 9]) -> &[f64; 8] {
     nine.first_chunk().expect("eight of nine numbers")
 }
 
-/// Adds nine numbers to `to`. The first eight are added as [`Lanes`], because the compiler does not translate a loop
-/// over nine numbers to vector instructions.
+/// Adds nine numbers to `to`. The first eight numbers are added as [`Lanes`], because the compiler does not translate a
+/// loop over nine numbers to vector instructions.
 #[inline(always)]
 fn add_nine(to: &mut [f64; 9], eight: Lanes, last: f64) {
     let first: &mut [f64; 8] = to.first_chunk_mut().expect("eight of nine numbers");
@@ -240,7 +240,7 @@ impl SettleBlock {
         virial: Option<&mut LaneVirial>,
     ) -> Result<(), ConstraintFailure> {
         let (atoms, positions) = (&self.atoms, &motion.positions);
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         let (old, new) = unsafe {
             match self.rows {
                 true => (atoms.read_rows::<S>(motion.old), atoms.read_shared_rows::<S>(positions)),
@@ -255,7 +255,7 @@ impl SettleBlock {
                 virial.add(old[k] - old[0], changes[k] * mass);
             }
         }
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe {
             match self.rows {
                 true => atoms.correct_rows::<S>(motion, &changes),
@@ -274,7 +274,7 @@ impl SettleBlock {
         positions: &[Vec3],
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe {
             let changes = settle::project(&self.shape, self.atoms.read(positions), self.atoms.read_shared(velocities));
             self.check(&changes)?;
@@ -290,7 +290,7 @@ impl SettleBlock {
     #[inline(always)]
     pub(super) unsafe fn finish_drift<S: Simd>(&self, drift: &Drift<'_>) -> Result<(), ConstraintFailure> {
         let (atoms, half) = (&self.atoms, Lanes::splat(drift.half));
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         let (positions, velocities) = unsafe {
             match self.rows {
                 true => (atoms.read_shared_rows::<S>(drift.positions), atoms.read_shared_rows::<S>(drift.velocities)),
@@ -310,7 +310,7 @@ impl SettleBlock {
             displacements[k] += projection[k] * half;
         }
         self.check(&displacements)?;
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe {
             match self.rows {
                 true => {
@@ -326,8 +326,8 @@ impl SettleBlock {
         Ok(())
     }
 
-    /// Returns an error if the changes in some lane are not numbers. All three components of the change of the oxygen
-    /// are then NaN or infinite.
+    /// Returns an error if the changes in some lane are not numbers. In such a lane all three components of the change
+    /// of the oxygen are NaN or infinite.
     #[inline(always)]
     fn check(&self, changes: &[Vec3<Lanes>; 3]) -> Result<(), ConstraintFailure> {
         let oxygen = changes[0].x;
@@ -388,7 +388,7 @@ impl<const N: usize> ShakeBlock<N> {
         tolerance: f64,
         virial: Option<&mut LaneVirial>,
     ) -> Result<(), ConstraintFailure> {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         let (old, new) = unsafe {
             let [old_center] = self.center.read(motion.old);
             let old = map(self.leaves.read(motion.old), |leaf| leaf - old_center);
@@ -402,7 +402,7 @@ impl<const N: usize> ShakeBlock<N> {
                 virial.add(old[i], solution.leaves[i] * (mask / self.shape.inverse_leaf_mass[i]));
             }
         }
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe {
             self.center.correct(motion, &[solution.center]);
             self.leaves.correct(motion, &solution.leaves);
@@ -419,7 +419,7 @@ impl<const N: usize> ShakeBlock<N> {
         positions: &[Vec3],
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe {
             let [center] = self.center.read(positions);
             let bonds = self.leaves.read(positions).map(|leaf| leaf - center);
@@ -437,7 +437,7 @@ impl<const N: usize> ShakeBlock<N> {
     /// All atoms are in range, and no other thread writes them at the same time.
     #[inline(always)]
     unsafe fn bonds(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; N] {
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         let ([center], leaves) = unsafe { (self.center.read_shared(vectors), self.leaves.read_shared(vectors)) };
         map(leaves, |leaf| leaf - center)
     }
@@ -449,7 +449,7 @@ impl<const N: usize> ShakeBlock<N> {
     #[inline(always)]
     pub(super) unsafe fn finish_drift(&self, drift: &Drift<'_>, tolerance: f64) -> Result<(), ConstraintFailure> {
         let half = Lanes::splat(drift.half);
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         let [bonds, velocities] = unsafe { [self.bonds(drift.positions), self.bonds(drift.velocities)] };
         let [projection, rest] = shake::finish_drift(&self.shape, &bonds, &velocities, half, tolerance);
         self.check(&projection)?;
@@ -458,7 +458,7 @@ impl<const N: usize> ShakeBlock<N> {
         for i in 0..N {
             leaves[i] += projection.leaves[i] * half;
         }
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe {
             self.center.add(drift.velocities, &[projection.center]);
             self.leaves.add(drift.velocities, &projection.leaves);

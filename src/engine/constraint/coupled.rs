@@ -5,8 +5,8 @@
 //! and the sum is over the inverse masses w of the atoms that both constraints share. The sign is + if both bonds begin
 //! or both end at the shared atom, and − otherwise. A is symmetric and positive definite, and is sparse, because its
 //! elements are zero for constraints that share no atom. A is factored once per step, in an elimination order that is
-//! found once per run. In this order the factors of a chain have no fill-in, and the factors of a ring have one
-//! additional element per bond. The cost is linear in the number of bonds. For every topology the solver either
+//! found once per run. In the elimination order the factors of a chain have no fill-in, and the factors of a ring have
+//! one additional element per bond. The cost is linear in the number of bonds. For every topology the solver either
 //! satisfies all constraints within the tolerance or returns an error. Cf. V. Kräutler, W. F. van Gunsteren, P. H.
 //! Hünenberger, J. Comput. Chem. 22, 501 (2001), doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
@@ -19,7 +19,7 @@ use crate::system::Constraint;
 use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 
-/// Maximum number of iterations. It is an error if a cluster has not converged after this number of iterations. Each
+/// Maximum number of iterations. A cluster that has not converged after this number of iterations is an error. Each
 /// iteration reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
 const MAX_ITERATIONS: usize = 100;
 
@@ -79,7 +79,7 @@ impl Coupled {
     /// The atoms of this cluster are in range of all arrays, and no other thread accesses them at the same time.
     pub(super) unsafe fn shake(&self, motion: &Motion<'_>, tolerance: f64) -> Result<Mat3, ConstraintFailure> {
         let mut scratch = self.prepare(|atom| motion.old[atom as usize]);
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe { self.iterate(&mut scratch, &motion.positions, motion.velocities.as_ref(), tolerance) }?;
         let outer = |(&bond, &multiplier): (&Vec3, &f64)| Mat3::outer(bond, bond).scaled(multiplier);
         Ok(scratch.bonds.iter().zip(&scratch.multipliers).map(outer).fold(Mat3::ZERO, |a, b| a + b))
@@ -91,7 +91,7 @@ impl Coupled {
     /// The conditions of [`Self::shake`] hold.
     pub(super) unsafe fn finish_drift(&self, drift: &Drift<'_>, tolerance: f64) -> Result<(), ConstraintFailure> {
         let &Drift { positions, velocities, half } = drift;
-        // SAFETY: atoms of this cluster, guaranteed by the caller
+        // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
         unsafe {
             let mut scratch = self.prepare(|atom| positions.get(atom) - velocities.get(atom) * half);
             self.solve_projection(&mut scratch, velocities)?;
@@ -105,7 +105,7 @@ impl Coupled {
     }
 
     /// Newton's method with the bonds and the factored matrix of `scratch`. Adds the corrections to `positions`, and
-    /// multiplied by the rate 1/dt (1/ps) to velocities.
+    /// adds the corrections multiplied by the rate 1/dt (1/ps) to velocities.
     ///
     /// # Safety
     /// The conditions of [`Self::shake`] hold.
@@ -123,12 +123,12 @@ impl Coupled {
         for iteration in 0..MAX_ITERATIONS {
             let mut worst = (0.0, 0);
             for (k, c) in self.constraints.iter().enumerate() {
-                // SAFETY: atoms of this cluster, guaranteed by the caller
+                // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
                 let bond = unsafe { positions.get(c.atoms[1]) - positions.get(c.atoms[0]) };
                 let square = c.length * c.length;
                 scratch.change[k] = 0.5 * (square - bond.norm_squared());
                 let error = scratch.change[k].abs() / square;
-                // NaN counts as larger than any number, so that a NaN error is kept as the worst one
+                // NaN counts as larger than any number, so that a NaN error is kept as the worst error
                 if error.is_nan() || error > worst.0 {
                     worst = (error, k);
                 }
@@ -146,7 +146,7 @@ impl Coupled {
             for k in 0..self.constraints.len() {
                 scratch.multipliers[k] += scratch.change[k];
                 let force = scratch.bonds[k] * scratch.change[k];
-                // SAFETY: atoms of this cluster, guaranteed by the caller
+                // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
                 unsafe {
                     self.push(k, force, positions);
                     if let Some((velocities, rate)) = velocities {
@@ -168,10 +168,10 @@ impl Coupled {
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
         let mut scratch = self.prepare(|atom| positions[atom as usize]);
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe { self.solve_projection(&mut scratch, velocities) }?;
         for k in 0..self.constraints.len() {
-            // SAFETY: atoms of this cluster, guaranteed by the caller
+            // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
             unsafe { self.push(k, scratch.bonds[k] * scratch.change[k], velocities) };
         }
         Ok(())
@@ -188,7 +188,7 @@ impl Coupled {
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
         for (k, c) in self.constraints.iter().enumerate() {
-            // SAFETY: atoms of this cluster, guaranteed by the caller
+            // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
             let velocity = unsafe { velocities.get(c.atoms[1]) - velocities.get(c.atoms[0]) };
             scratch.change[k] = -scratch.bonds[k].dot(velocity);
         }
@@ -217,15 +217,15 @@ impl Coupled {
         guard
     }
 
-    /// Adds the displacements caused by constraint `k`. Its two atoms are pushed apart along `force`, each in
-    /// proportion to its inverse mass.
+    /// Adds the displacements caused by constraint `k`. The two atoms of the constraint are pushed apart along `force`,
+    /// each in proportion to its inverse mass.
     ///
     /// # Safety
     /// The conditions of [`Self::shake`] hold.
     unsafe fn push(&self, k: usize, force: Vec3, vectors: &SharedVectors<'_>) {
         let [i, j] = self.constraints[k].atoms;
         let [wi, wj] = self.inverse_mass[k];
-        // SAFETY: atoms of this cluster, guaranteed by the caller
+        // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
         unsafe {
             vectors.add(i, -force * wi);
             vectors.add(j, force * wj);
@@ -233,7 +233,7 @@ impl Coupled {
     }
 }
 
-/// Indices of the constraints that share an atom with each constraint.
+/// For each constraint, the indices of the other constraints that share an atom with this constraint.
 fn neighbors(constraints: &[Constraint]) -> Vec<BTreeSet<u32>> {
     let mut at_atom: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (k, c) in constraints.iter().enumerate() {
@@ -250,7 +250,8 @@ fn neighbors(constraints: &[Constraint]) -> Vec<BTreeSet<u32>> {
     neighbors
 }
 
-/// Coupling of two constraints: ± the inverse mass (1/amu) of the atom that both share, or 0 without a shared atom.
+/// Coupling of two constraints: ± the inverse mass (1/amu) of the atom that both constraints share, or 0 without a
+/// shared atom.
 fn shared_mass(a: &Constraint, b: &Constraint, inverse_mass: impl Fn(u32) -> f64) -> f64 {
     let mut sum = 0.0;
     for (end_a, atom) in a.atoms.into_iter().enumerate() {

@@ -6,7 +6,8 @@ use crate::system::Topology;
 /// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
 
-/// Sets the mass of every hydrogen to `target` (amu) and subtracts the difference from the heavy atom bonded to it.
+/// Sets the mass of every hydrogen to `target` (amu) and subtracts the difference from the mass of the heavy atom to
+/// which the hydrogen is bonded.
 ///
 /// The total mass and the equilibrium averages of all functions of positions stay the same. Only the dynamics change.
 /// Rigid waters and hydrogens without a heavy partner are not changed, as in OpenMM.

@@ -1,9 +1,9 @@
 //! Vectors of eight `f64`, the width at which constraints are solved on every instruction set.
 //!
-//! The type has only operations with a result that IEEE 754 defines exactly (no fused multiply-add, no approximate
-//! roots). Results are therefore the same bit for bit, whether the compiler translates the loops to one AVX-512
-//! register, to two AVX2 registers, or to four SSE2 registers. All functions are `#[inline(always)]`, so that they
-//! are compiled with the `#[target_feature]` of their caller.
+//! [`Lanes`] has only operations whose result IEEE 754 defines exactly (no fused multiply-add, no approximate roots).
+//! Results are therefore the same bit for bit, whether the compiler translates the loops to one AVX-512 register, to
+//! two AVX2 registers, or to four SSE2 registers. All functions are `#[inline(always)]`, so that they are compiled with
+//! the `#[target_feature]` of their caller.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 

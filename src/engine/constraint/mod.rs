@@ -1,7 +1,7 @@
 //! Constraints: SETTLE for rigid waters, SHAKE for hydrogens, and a sparse solver for coupled constraints.
 //!
-//! [`derive()`] selects the constraints. A [`ConstraintPlan`] sorts them into independent blocks that share no atom.
-//! [`ConstraintPlan::apply`] solves the constraints of a section after the unconstrained update of a step.
+//! [`derive()`] selects the constraints. A [`ConstraintPlan`] sorts the constraints into independent blocks that share
+//! no atom. [`ConstraintPlan::apply`] solves the constraints of a section after the unconstrained update of a step.
 //! [`ConstraintPlan::project`] removes velocity components along constraints. A plan for unit masses removes force
 //! components along constraints.
 //!
@@ -45,14 +45,16 @@ pub struct Motion<'a> {
     pub velocities: Option<(SharedVectors<'a>, f64)>,
 }
 
-/// A drift x(t) → x(t+dt) in whose middle velocities were changed from v to w, which need not satisfy the constraints.
+/// A drift x(t) → x(t+dt) in whose middle velocities were changed from v to w. The velocities w need not satisfy the
+/// constraints.
 ///
 /// The unconstrained end of the drift is x(t+dt) = ½ (x₀ + x₁) + ½ dt w, where x₀ and x₁ = x₀ + v dt are the ends of
 /// the drift with the old velocities, and satisfy the constraints. In the middle of the drift the velocity v is
-/// perpendicular to all mean bonds ½ (r₀ + r₁), because (r₁ − r₀)·(r₁ + r₀) = r₁² − r₀² = 0. The new velocity has to be
-/// perpendicular to them too: the components of w along the mean bonds are removed, from the positions as well. Then
-/// positions are displaced along the mean bonds until the constraints are satisfied. For a free rotor, w then has the
-/// distribution of velocities in the tangent plane exactly, and w and the new end belong to a drift of leapfrog.
+/// perpendicular to all mean bonds ½ (r₀ + r₁), because (r₁ − r₀)·(r₁ + r₀) = r₁² − r₀² = 0. The new velocity w must
+/// also be perpendicular to the mean bonds: the components of w along the mean bonds are removed, and positions are
+/// changed by ½ dt times the change of w. Then positions are displaced along the mean bonds until the constraints are
+/// satisfied. For a free rotor, w then has the distribution of velocities in the tangent plane exactly, and w and the
+/// new end of the drift belong to a drift of the leapfrog integrator.
 #[derive(Clone, Copy, Debug)]
 pub struct Drift<'a> {
     /// positions at the unconstrained end of the drift (nm), corrected in place

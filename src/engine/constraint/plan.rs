@@ -15,8 +15,9 @@ use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
-/// Minimum number of atoms of a section. The work for a section takes about 10 µs, and its data fit into the
-/// second-level cache. The number is a multiple of the atoms in eight waters, with three or with four sites each.
+/// Minimum number of atoms of a section. The work for a section takes about 10 µs, and the data of a section fit into
+/// the second-level cache. The number of atoms is a multiple of the number of atoms in eight waters with three or four
+/// sites each.
 const SECTION: usize = 1152;
 
 /// All constraints of a system, sorted into blocks that share no atom. Blocks are sorted into sections of consecutive
@@ -46,8 +47,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Sorts constraints by solver. Returns an error for the same input as [`ConstraintPlan::new`], except that it
-    /// accepts waters whose sides form no triangle.
+    /// Sorts constraints by solver. Returns an error for the same input as [`ConstraintPlan::new`], except that waters
+    /// whose sides form no triangle are accepted.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         let (settles, clusters) = independent(constraints, masses)?;
         let mut groups = Groups { settles, ..Groups::default() };
@@ -63,8 +64,8 @@ impl Groups {
     }
 }
 
-/// A section of consecutive atoms, with blocks of all their constraints. Coupled clusters have one block each, and
-/// waters and SHAKE clusters are in blocks of eight.
+/// A section of consecutive atoms, with the blocks of all constraints of these atoms. Coupled clusters have one block
+/// each, and waters and SHAKE clusters are in blocks of eight.
 #[derive(Clone, Debug, Default)]
 struct Section {
     atoms: Range<usize>,
@@ -167,10 +168,10 @@ impl ConstraintPlan {
 
     /// Corrects the positions and velocities of the atoms in a section.
     ///
-    /// Returns Σ r⊗(m Δx) in amu nm² if `virial`, otherwise zero. This sum divided by dt² is the virial Σ r⊗F of the
-    /// constraint forces F = m Δx/dt² at the start of the step. If the caller adds the results of the sections in
-    /// order, the sum is the same bit for bit on any number of threads. SETTLE is exact; other constraints are
-    /// satisfied within the relative tolerance.
+    /// Returns the sum Σ r⊗(m Δx) in amu nm² if `virial` is true, and otherwise zero. The sum divided by dt² is the
+    /// virial Σ r⊗F of the constraint forces F = m Δx/dt² at the start of the step. If the caller adds the results of
+    /// the sections in order, the sum is the same bit for bit on any number of threads. SETTLE is exact; other
+    /// constraints are satisfied within the relative tolerance.
     ///
     /// # Safety
     /// No other thread accesses the atoms of the section at the same time.
@@ -254,8 +255,8 @@ impl ConstraintPlan {
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
-    /// Moves `positions` (nm) until they satisfy all constraints, with all threads. The corrections are along the
-    /// constrained distances at the positions `reference` (nm).
+    /// Moves `positions` (nm) until the positions satisfy all constraints, with all threads. The corrections are along
+    /// the constrained distances at the positions `reference` (nm).
     pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
         self.apply_all(&mut motion, false, &mut vec![]).map(|_| ())
@@ -293,7 +294,7 @@ impl Kernel for SectionKernel<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
-        // SAFETY: guaranteed by the caller that made the kernel
+        // SAFETY: the code that made the kernel guarantees the safety conditions
         unsafe { self.plan.correct::<S>(self.section, self.motion, self.virial) }
     }
 }
@@ -472,8 +473,8 @@ fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<C
     Ok(distances.chunk_by(same).map(<[_]>::to_vec).collect())
 }
 
-/// The atom common to all constraints of a cluster of at most four. For a single constraint it is the heavier atom.
-/// `None` if there is no common atom.
+/// The atom common to all constraints of a cluster of at most four constraints. The common atom of a single constraint
+/// is the heavier atom. The result is `None` if there is no common atom.
 fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
     let [i, j] = cluster[0].atoms;
     let common = |atom: &u32| cluster.iter().all(|c| c.atoms.contains(atom));

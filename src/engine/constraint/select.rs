@@ -24,13 +24,14 @@ pub enum ConstraintKind {
     None,
     /// bonds with a hydrogen are constrained
     HBonds,
-    /// all bonds
+    /// all bonds are constrained
     AllBonds,
-    /// all bonds and the angles H-X-H and H-O-X, as in GROMACS; an angle is a constraint between its outer atoms
+    /// all bonds and the angles H-X-H and H-O-X are constrained, as in GROMACS; an angle is constrained by a constraint
+    /// between its outer atoms
     HAngles,
 }
 
-/// Selects constraints: those that are part of the topology, and the bonds or angles that `kind` names.
+/// Selects constraints: the constraints in the topology, and the bonds or angles that `kind` names.
 ///
 /// With `rigid_water` every water becomes a [`Settle`], whatever `kind` is, and the bonds of waters are not added to
 /// the other constraints. Without `rigid_water` only waters whose three sides are constrained in the topology become

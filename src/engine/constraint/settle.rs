@@ -21,7 +21,7 @@ pub struct SettleShape {
     hydrogen_mass: f64,
     /// oxygen mass, amu
     oxygen_mass: f64,
-    /// mass of one hydrogen as a fraction of the molecule
+    /// mass of one hydrogen as a fraction of the mass of the molecule
     hydrogen_fraction: f64,
     /// hydrogen mass / oxygen mass
     mass_ratio: f64,
@@ -34,8 +34,8 @@ pub struct SettleShape {
 }
 
 impl SettleShape {
-    /// Makes a shape from masses (amu) and sides (nm). `None` if a mass or a side is not positive or not finite, or
-    /// if the sides do not form a triangle.
+    /// Makes a shape from masses (amu) and sides (nm). The result is `None` if a mass or a side is not positive or not
+    /// finite, or if the sides do not form a triangle.
     pub fn new([oxygen_mass, hydrogen_mass]: [f64; 2], oh: f64, hh: f64) -> Option<Self> {
         let positive = [oxygen_mass, hydrogen_mass, oh, hh].iter().all(|&v| v > 0.0 && v.is_finite());
         let height = (oh * oh - 0.25 * hh * hh).sqrt();
@@ -123,8 +123,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
 /// not be a rigid triangle. The result is NaN or infinite in lanes whose triangle is flat.
 ///
 /// Each side d from atom i to atom j has a multiplier μ, which changes the velocities of its atoms by −μ d/mᵢ and +μ
-/// d/mⱼ. The three conditions d·(vⱼ − vᵢ) = 0 are a symmetric system of linear equations for the multipliers. It is
-/// solved by elimination, with masses in units of the hydrogen mass.
+/// d/mⱼ. The three conditions d·(vⱼ − vᵢ) = 0 are a symmetric system of linear equations for the multipliers. The
+/// system is solved by elimination, with masses in units of the hydrogen mass.
 #[inline(always)]
 pub(super) fn project(
     shape: &SettleShape,

@@ -4,10 +4,10 @@
 //! are the Lagrange multipliers λ with |s_i + Σ_j (w_c + δ_ij w_i) λ_j d_j| = L_i. L_i are the constraint lengths. d_i
 //! and s_i are the bond vectors (leaf − center) at the start of the step and after the unconstrained update. w_c and
 //! w_i are the inverse masses of the center and of leaf i. Newton's method with the matrix A_ij = d_i·d_j (w_c + δ_ij
-//! w_i) is iterated until all constraints are satisfied. This is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C.
+//! w_i) is iterated until all constraints are satisfied. The iteration is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C.
 //! Berendsen, J. Comput. Phys. 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5) in matrix form. A is computed from the
-//! bond vectors at the start of the step and is the same in all iterations. It is therefore symmetric, and is factored
-//! only once. Each iteration reduces the error by a factor of about the angle (rad) by which a bond rotates in a step:
+//! bond vectors at the start of the step and is the same in all iterations. A is therefore symmetric, and is factored
+//! only once. Each iteration multiplies the error by about the angle (rad) by which a bond rotates in a step, which is
 //! 0.05 at 2 fs.
 
 use super::lanes::{LANES, Lanes};
@@ -16,7 +16,7 @@ use crate::vec3::Vec3;
 /// Maximum number of leaves of a SHAKE cluster: the four hydrogens of methane and ammonium.
 pub(super) const MAX_LEAVES: usize = 4;
 
-/// Maximum number of iterations. It is an error if a SHAKE cluster has not converged after this number of iterations.
+/// Maximum number of iterations. A SHAKE cluster that has not converged after this number of iterations is an error.
 /// Each iteration reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
 const MAX_ITERATIONS: usize = 50;
 
@@ -134,7 +134,7 @@ pub(super) fn shake<const N: usize>(
     iterate(shape, &Factored::new(shape, old), old, new, tolerance)
 }
 
-/// Newton's method with the matrix A, `factored`, of the bond vectors `old`.
+/// Newton's method with the factored matrix A (`factored`) of the bond vectors `old`.
 #[inline(always)]
 fn iterate<const N: usize>(
     shape: &ShakeShape<N>,
@@ -183,7 +183,7 @@ pub(super) fn project<const N: usize>(
     projected(shape, &Factored::new(shape, bonds), bonds, velocities)
 }
 
-/// Computes the changes of [`project`] with the matrix A, `factored`, of the bond vectors.
+/// Computes the changes of [`project`] with the factored matrix A (`factored`) of the bond vectors.
 #[inline(always)]
 fn projected<const N: usize>(
     shape: &ShakeShape<N>,

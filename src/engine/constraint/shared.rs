@@ -8,7 +8,8 @@ use crate::vec3::Vec3;
 /// A mutable slice of vectors whose elements are accessed by index, without borrowing the whole slice.
 ///
 /// Reading and writing are `unsafe`: the caller must guarantee that the index is in range and that no other thread
-/// accesses the element at the same time. [`super::ConstraintPlan`] guarantees this, since its blocks share no atom.
+/// accesses the element at the same time. [`super::ConstraintPlan`] guarantees exclusive access, since the blocks of a
+/// plan share no atom.
 ///
 /// The type is not `Clone`, so that an exclusive borrow of the handle gives exclusive access to its elements.
 ///
@@ -26,7 +27,7 @@ pub struct SharedVectors<'a> {
 // SAFETY: elements are plain data, and every access is an `unsafe` call whose caller guarantees exclusive use of the
 // element.
 unsafe impl Send for SharedVectors<'_> {}
-// SAFETY: as for `Send`.
+// SAFETY: the reason is the same as for `Send`.
 unsafe impl Sync for SharedVectors<'_> {}
 
 impl<'a> SharedVectors<'a> {
@@ -52,7 +53,7 @@ impl<'a> SharedVectors<'a> {
     #[inline(always)]
     pub unsafe fn get(&self, index: u32) -> Vec3 {
         debug_assert!((index as usize) < self.length);
-        // SAFETY: in range and not aliased, guaranteed by the caller
+        // SAFETY: the caller guarantees that the accessed elements are in range and not aliased
         unsafe { *self.start.add(index as usize) }
     }
 
@@ -64,7 +65,7 @@ impl<'a> SharedVectors<'a> {
     #[allow(clippy::mut_from_ref, reason = "exclusive by the contract, as for a cell")]
     pub unsafe fn slice(&self, range: Range<usize>) -> &mut [Vec3] {
         debug_assert!(range.start <= range.end && range.end <= self.length);
-        // SAFETY: in range and not aliased, guaranteed by the caller
+        // SAFETY: the caller guarantees that the accessed elements are in range and not aliased
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 
@@ -75,7 +76,7 @@ impl<'a> SharedVectors<'a> {
     #[inline(always)]
     pub unsafe fn read_slice(&self, range: Range<usize>) -> &[Vec3] {
         debug_assert!(range.start <= range.end && range.end <= self.length);
-        // SAFETY: in range and not written, guaranteed by the caller
+        // SAFETY: the caller guarantees that the elements are in range and not written
         unsafe { std::slice::from_raw_parts(self.start.add(range.start), range.len()) }
     }
 
@@ -86,7 +87,7 @@ impl<'a> SharedVectors<'a> {
     #[inline(always)]
     pub unsafe fn add(&self, index: u32, change: Vec3) {
         debug_assert!((index as usize) < self.length);
-        // SAFETY: in range and not aliased, guaranteed by the caller
+        // SAFETY: the caller guarantees that the accessed elements are in range and not aliased
         unsafe { *self.start.add(index as usize) += change }
     }
 }

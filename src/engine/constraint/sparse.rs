@@ -5,16 +5,16 @@
 
 use std::collections::BTreeSet;
 
-/// Sparsity pattern: the positions of the nonzero elements, and the element to which each product of the
-/// factorisation is added.
+/// Sparsity pattern: the positions of the nonzero elements, and the element from which each product of the
+/// factorisation is subtracted.
 #[derive(Debug)]
 pub(super) struct Pattern {
     /// start of each column in `rows`
     starts: Vec<u32>,
     /// row of each element, ascending within a column
     rows: Vec<u32>,
-    /// index of the element at (row of p, row of q), from which the product of p and q is subtracted, for each pair
-    /// p > q of elements of each column
+    /// for each pair p > q of elements of a column, the index of the element in the row of p, and in the column with
+    /// the number of the row of q, from which the product of p and q is subtracted
     targets: Vec<u32>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Values {
     pub(super) entries: Vec<f64>,
 }
 
-/// Finds an elimination order by minimum degree. Between rows of equal degree the one with the smaller number comes
+/// Finds an elimination order by minimum degree. Of several rows of equal degree the row with the smallest number comes
 /// first. Returns the elimination order and the sparsity pattern of L in this order.
 ///
 /// `neighbors[k]` holds the rows coupled to row k, without k itself.

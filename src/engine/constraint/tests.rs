@@ -16,7 +16,7 @@ const TIGHT: f64 = 1e-13;
 /// Maximum difference (nm) between the results of two solvers that iterate to [`TIGHT`], which is the tolerance times
 /// the bond length and a small condition number.
 const SAME_POSITION: f64 = 1e-12;
-/// Inverse time step of 2 fs, 1/ps.
+/// Inverse of a time step of 2 fs, 1/ps.
 const RATE: f64 = 500.0;
 
 const OH: f64 = 0.095_72;
@@ -188,7 +188,7 @@ fn neither_order_nor_instruction_set_changes_a_bit() {
             velocities: Some((SharedVectors::new(&mut rates), RATE)),
         };
         for section in (0..plan.sections()).rev() {
-            // SAFETY: one thread, each section once
+            // SAFETY: one thread makes all calls, one call for each section
             unsafe { plan.apply(level, section, &motion, false) }.unwrap();
         }
         assert!(all == parts && velocities == rates, "{level:?}");
@@ -212,7 +212,7 @@ fn drifted(scene: &Scene, level: Level, change: impl Fn(usize) -> Vec3) -> [Vec<
         half,
     };
     for section in 0..plan.sections() {
-        // SAFETY: one thread, each section once
+        // SAFETY: one thread makes all calls, one call for each section
         unsafe { plan.finish_drift(level, section, &drift) }.unwrap();
     }
     [positions, velocities]
@@ -264,8 +264,8 @@ fn sections_cover_all_atoms_and_no_constraint_crosses_them() {
     }
 }
 
-/// Waters whose atoms are far apart in the order of the file, as in a file sorted by element. All these waters are in
-/// one section.
+/// Waters whose atoms are far apart in the order of the file, as in a file sorted by element. All scattered waters are
+/// in one section.
 #[test]
 fn scattered_molecules_share_a_section() {
     let mut stream = Stream::new(6, Purpose::Test, 0, 0);
@@ -298,7 +298,7 @@ fn all_solvers_find_the_same_positions() {
     let scene = Scene::mixed();
     let mut by_kind = scene.moved();
     scene.plan().satisfy(&scene.old, &mut by_kind).unwrap();
-    // SETTLE compared with the sparse solver, for which a water is three constraints
+    // SETTLE is compared with the sparse solver, for which a water is three constraints
     let mut coupled =
         Scene { masses: scene.masses.clone(), old: scene.old.clone(), constraints: scene.constraints.clone() };
     for water in coupled.constraints.settles.drain(..) {
@@ -312,7 +312,7 @@ fn all_solvers_find_the_same_positions() {
     for (a, b) in by_kind.iter().zip(&by_sparse) {
         assert!((*a - *b).norm() < SAME_POSITION);
     }
-    // SHAKE clusters compared with the sparse solver, which is called directly since a plan would recognise SHAKE
+    // SHAKE clusters are compared with the sparse solver, which is called directly since a plan would recognise SHAKE
     // clusters
     for leaves in 1..=4 {
         let mut stream = Stream::new(9, Purpose::Test, 0, leaves as u32);
@@ -323,7 +323,7 @@ fn all_solvers_find_the_same_positions() {
         let cluster = coupled::Coupled::new(&one.constraints.bonds, |atom| 1.0 / one.masses[atom as usize]);
         let mut by_cluster = one.moved();
         let motion = Motion { old: &one.old, positions: SharedVectors::new(&mut by_cluster), velocities: None };
-        // SAFETY: a single thread, and the atoms belong to the scene
+        // SAFETY: only one thread runs, and the atoms belong to the scene
         unsafe { cluster.shake(&motion, TIGHT) }.unwrap();
         for (a, b) in by_shake.iter().zip(&by_cluster) {
             assert!((*a - *b).norm() < SAME_POSITION);
@@ -384,8 +384,8 @@ fn free_flight_keeps_momenta_and_energy() {
     assert!(drift < 1e-9, "{drift}");
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let (early, late) = (mean(&energies[1000..6000]), mean(&energies[15_000..]));
-    // bonds rotate by up to 0.05 rad per step, which changes single values by a relative 1e-3; means over 10 ps agree
-    // better
+    // bonds rotate by up to 0.05 rad per step, which changes single values of the kinetic energy by a relative 1e-3;
+    // means over 10 ps agree better
     println!("K {start} -> {early} -> {late}, angular momentum off by {drift:.1e}");
     assert!((late / early - 1.0).abs() < 1e-4 && (early / start - 1.0).abs() < 1e-2);
 }

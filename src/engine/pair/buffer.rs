@@ -1,4 +1,5 @@
-//! The Verlet buffer: distance beyond the cutoff that a pair list must cover, since atoms move during its lifetime.
+//! The Verlet buffer: distance beyond the cutoff that a pair list must cover, because atoms move during the lifetime of
+//! the list.
 //!
 //! A pair that is outside the list radius when the list is built can come within the cutoff before the list is
 //! rebuilt. The list then misses this pair. If distances change by y ~ N(0, σ²), the mean energy error with the
@@ -13,34 +14,37 @@
 //! the list radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
-//! mean pressure is too high if some of these pairs are missed. This holds even without energy drift. A missed pair at
-//! the distance r = r_cut − u lacks the virial r F = −r V′, so that
+//! mean pressure is too high if some of these pairs are missed. The pressure error occurs even without energy drift. A
+//! missed pair at the distance r = r_cut − u lacks the virial r F = −r V′, so that
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3Ω) with the volume Ω, summed over Lennard-Jones pairs.
 //!
-//! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first remaining term is
-//! that of V‴. The sum in ⟨ΔV⟩ becomes |−V‴ J₃|, and the sum in ⟨ΔP⟩ becomes |−r_cut V‴ J₂|. With typical lists, missed
-//! pairs are at most 0.05 nm inside the cutoff. Up to this depth all terms together are 0.92 of the V‴ term for a force
-//! switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of the V‴ term for force and potential switches over 0.1 to 0.4 nm.
+//! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first remaining term is the
+//! V‴ term. The sum in ⟨ΔV⟩ becomes |−V‴ J₃|, and the sum in ⟨ΔP⟩ becomes |−r_cut V‴ J₂|. With typical lists, missed
+//! pairs are at most 0.05 nm inside the cutoff. Up to 0.05 nm inside the cutoff all terms together are 0.92 times the
+//! V‴ term for a force switch from 1.0 to 1.2 nm, and 0.5 to 1.06 times the V‴ term for force and potential switches
+//! over 0.1 to 0.4 nm.
 //!
 //! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
 //! cancel in neutral molecules: for water the estimate is twice the measured error, and would be thirty times this
 //! error with charges (`validation/lists`). The mean error over the list lifetime T follows from Simpson's rule, ⅔
-//! ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. The rule is exact for tⁿ up to n = 3. The buffer causes
-//! higher powers, for which the rule exceeds the mean. A list with lookahead f misses as many pairs at time t as a list
-//! without it at |t − f|. Hence T − f ≥ f replaces T. The outer and the inner list each get half of the tolerated
-//! pressure error.
+//! ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. Simpson's rule is exact for errors that grow as tⁿ up
+//! to n = 3. With a buffer the errors grow as higher powers of t, for which Simpson's rule exceeds the mean. A list
+//! with lookahead f misses as many pairs at time t as a list without lookahead misses at time |t − f|. For a list with
+//! lookahead, T − f ≥ f therefore replaces T. The outer and the inner list each get half of the tolerated pressure
+//! error.
 //!
-//! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list, which is the
-//! lookahead f after the pruning. The inner list then misses as many pairs that leave the cutoff in the first half of
+//! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list, at the time f (the
+//! lookahead) after the pruning. The inner list then misses as many pairs that leave the cutoff in the first half of
 //! its lifetime as pairs that enter the cutoff in the second half. By time reversal the energy errors of the two halves
-//! are opposite. The actual drift is a small part of the estimate, which ignores this cancellation. The cancellation
-//! requires ballistic motion, which limits the lifetime of inner lists. The virial errors of both halves do not cancel.
-//! The energy errors of the outer list do not cancel either, so that the outer list gets only the part [`OUTER_BUDGET`]
-//! of the tolerated drift.
+//! of the lifetime are opposite. The actual drift is a small part of the estimate, which ignores the cancellation of
+//! the two halves. The cancellation requires ballistic motion, which limits the lifetime of inner lists. The virial
+//! errors of the two halves of the lifetime do not cancel. The energy errors of the outer list do not cancel either, so
+//! that the outer list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
 //!
 //! The density ρ = N/Ω refers to the volume Ω that the N atoms fill ([`super::filled_volume`]), not to the cell: a slab
-//! in vacuum has as many missed pairs as the same volume of bulk liquid. The pressure is the pressure inside the slab.
+//! in vacuum has as many missed pairs as the same volume of bulk liquid. The pressure error is the error of the
+//! pressure inside the slab.
 
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
@@ -90,14 +94,15 @@ impl ListSchedule {
     }
 }
 
-/// Candidate lifetimes of the outer list, then of the inner list, in steps.
+/// Candidate lifetimes, in steps: `REBUILD` for the outer list and `PRUNE` for the inner list.
 const REBUILD: [u32; 7] = [10, 20, 25, 40, 50, 80, 100];
 const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 
-/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by
-/// this angle in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a
-/// lifetime of 16 fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the drift is
-/// −0.015, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh Lennard-Jones forces.
+/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by this
+/// angle in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a lifetime of 16
+/// fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the drift is −0.015 kT/ns per
+/// degree of freedom, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh missed Lennard-Jones
+/// forces.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of a single list without pruning.
 const CONVENTIONAL_LIFETIME: u32 = 20;
@@ -106,8 +111,9 @@ const CONVENTIONAL_LIFETIME: u32 = 20;
 #[derive(Clone, Copy)]
 struct ErrorBudget {
     drift: f64,
-    /// budget for the drift due to Lennard-Jones interactions alone. These interactions all attract at the cutoff, so
-    /// that the estimate equals the error. The estimate for charges adds magnitudes of errors that nearly cancel
+    /// budget for the drift due to Lennard-Jones interactions alone. All Lennard-Jones interactions attract at the
+    /// cutoff, so that their estimated drift equals their actual drift. The estimate for charges adds magnitudes of
+    /// errors that nearly cancel
     lj: f64,
     pressure: f64,
 }
@@ -202,7 +208,7 @@ impl<'a> BufferEstimate<'a> {
         BufferEstimate { settings, coulomb_slopes: coulomb_slopes(&settings), ..self.clone() }
     }
 
-    /// Returns the same estimate for lists of single j-atoms against i-blocks of 32, as on a GPU.
+    /// Returns the same estimate for lists of single j-atoms against i-blocks of 32 atoms, as on a GPU.
     pub fn of_single_atoms(self) -> Self {
         BufferEstimate { corrections: [SINGLE; 2], costs: GPU, ..self }
     }
@@ -237,8 +243,8 @@ impl<'a> BufferEstimate<'a> {
     /// Returns the mean energy errors per atom and time (kJ/mol/ps) due to Lennard-Jones and due to Coulomb
     /// interactions, for a list with this radius (nm) after `time` (ps). `missing(x)` is the fraction of pairs at a
     /// distance x (nm) beyond the radius that the list lacks. The mean of x over missed pairs, weighted with their
-    /// energy error, is ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n. Here V⁽ⁿ⁾ is the first derivative of V that is not
-    /// zero at the cutoff.
+    /// energy error, is ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n, where n is the order of the first derivative of V
+    /// that is not zero at the cutoff.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
         for (pairs, shell, [_, j1, j2, j3, j4]) in self.displacement_moments(radius, time) {
@@ -329,7 +335,8 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// Returns schedules with errors within the tolerance, the cheapest by [`BufferEstimate::cycles`] first. The order
-    /// is the same in every run. `rebuild` (steps) is the lifetime of the outer list, `largest` (nm) limits its radius.
+    /// is the same in every run. `rebuild` (steps) is the lifetime of the outer list, and `largest` (nm) limits the
+    /// radius of the outer list.
     pub fn schedules(&self, tolerance: ListErrors, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
         let mut radii = BTreeMap::new();
         let mut found = vec![];
@@ -354,7 +361,8 @@ impl<'a> BufferEstimate<'a> {
         found
     }
 
-    /// Returns the schedule with the radii needed for these list lifetimes (in steps) to stay within the tolerance.
+    /// Returns the schedule with list lifetimes of `rebuild` and `prune` steps, and with the radii that keep the errors
+    /// within the tolerance.
     pub fn with_lifetimes(&self, tolerance: ListErrors, rebuild: u32, prune: u32) -> ListSchedule {
         let inner = self.inner_radius(tolerance, prune);
         self.schedule(rebuild, prune, [self.outer_radius(tolerance, rebuild).max(inner), inner])

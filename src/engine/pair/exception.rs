@@ -1,5 +1,5 @@
-//! Pairs of Lennard-Jones types with explicit parameters (NBFIX), which do not follow the combination rule: finds the
-//! clusters and blocks that may contain such a pair.
+//! Search for clusters and blocks that may contain a pair of Lennard-Jones types with explicit parameters (NBFIX),
+//! which does not follow the combination rule.
 
 use std::ops::BitOr;
 

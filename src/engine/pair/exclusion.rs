@@ -2,7 +2,7 @@
 
 use crate::system::Exclusions;
 
-/// Excluded partners of every atom, in both directions.
+/// Excluded partners of every atom; each excluded pair is stored for both of its atoms.
 #[derive(Clone, Debug, Default)]
 pub struct SymmetricExclusions {
     starts: Vec<u32>,

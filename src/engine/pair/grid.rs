@@ -1,4 +1,4 @@
-//! Spatial sorting: assigns each atom to a slot of a block, and computes the position of each block.
+//! Spatial sorting: each atom is assigned to a slot of a block, and the position of each block is computed.
 
 use super::region::Region;
 use crate::arrays::map;
@@ -19,8 +19,8 @@ pub const NO_ATOM: u32 = u32::MAX;
 /// Block centers are multiples of this length (nm), so that differences between centers of up to 16 µm are exact in
 /// `f32`.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
-/// Side of a column in units of (1/density)^(1/3). The value lies between the values for cubic clusters (4^(1/3)) and
-/// cubic blocks (8^(1/3)). With this value lists of water have the fewest SIMD vectors of pairs.
+/// Side of a column in units of (1/density)^(1/3). The side of a column lies between the sides of cubic clusters
+/// (4^(1/3)) and cubic blocks (8^(1/3)). With the side 1.9, lists of water have the fewest SIMD vectors of pairs.
 const COLUMN_SIDE: f64 = 1.9;
 /// Approximate number of columns along the side of a tile.
 const TILE: usize = 16;
@@ -62,10 +62,11 @@ impl Bounds {
 }
 
 /// Bounds of [`LANES`] consecutive blocks: the lowest x, y and z of each block, then the highest x, y and z. In an
-/// empty block the lowest is above the highest.
+/// empty block the lowest coordinate is above the highest coordinate.
 pub(super) type BoundsOfBlocks = [Aligned16; 6];
 
-/// Order of the columns: tile after tile, so that data of neighbouring columns are still in cache.
+/// Order of the columns: tile (rectangle of columns) after tile, so that data of neighbouring columns are still in
+/// cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tiles {
     /// number of columns along the first and the second lattice vector
@@ -110,17 +111,19 @@ pub struct Grid {
     pub atom_slot: Vec<u32>,
     /// lattice image from which each atom is taken: wrapped position = position − shift(image)
     pub images: Vec<[i32; 3]>,
-    /// center of each block, multiples of [`CENTRE_QUANTUM`], nm
+    /// center of each block (nm), whose coordinates are multiples of [`CENTRE_QUANTUM`]
     pub centers: Vec<[f32; 3]>,
-    /// bounds of each i-cluster (wrapped coordinates); in an empty cluster the lowest is above the highest
+    /// bounds of each i-cluster (wrapped coordinates); in an empty cluster the lowest coordinate is above the highest
+    /// coordinate
     pub cluster_bounds: Vec<Bounds>,
     /// bounds of all blocks
     pub(super) block_bounds: Vec<BoundsOfBlocks>,
-    /// whether blocks have Lennard-Jones interactions, with the bits of [`LANES`] consecutive blocks in each element
+    /// bit masks of [`LANES`] consecutive blocks each: the bit of a block is set if the block has Lennard-Jones
+    /// interactions
     pub(super) lj_blocks: Vec<u16>,
     /// origin of each slot in unwrapped coordinates: packed offset = position − origin
     origins: Vec<Vec3>,
-    /// column of each atom, and its depth in the column
+    /// column of each atom, and depth of the atom in the column
     keys: Vec<(u32, u32)>,
     /// sort key of the atom in each slot, from its depth in the column and its atom number, column after column
     sorted: Vec<u64>,
@@ -179,10 +182,10 @@ impl Grid {
         (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
     }
 
-    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. Within a cluster, atoms with `first[atom]`
-    /// come first: the atoms with Lennard-Jones interactions. Atoms with `apart[atom]` go to the second section, which
-    /// stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms is divided into columns,
-    /// and there are no periodic images.
+    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. Atoms with `first[atom]`, which have
+    /// Lennard-Jones interactions, come first within a cluster. Atoms with `apart[atom]` go to the second section,
+    /// which stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms is divided into
+    /// columns, and there are no periodic images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
@@ -328,8 +331,8 @@ impl Grid {
         origins.collect_into_vec(&mut self.origins);
     }
 
-    /// Computes the offsets (nm) of the slots of a block from its center, as eight x, eight y and eight z, rounded from
-    /// `f64` differences. `to` is aligned as in [`AlignedArrays`](crate::simd::AlignedArrays).
+    /// Computes the offsets (nm) of the slots of a block from the center of the block, as eight x, eight y and eight z,
+    /// rounded from `f64` differences. `to` is aligned as in [`AlignedArrays`](crate::simd::AlignedArrays).
     #[inline(always)]
     pub fn pack_block(&self, block: usize, positions: &[Vec3], to: &mut [f32; 24]) {
         let mut offsets = [[0.0; BLOCK]; 3];

@@ -1,8 +1,9 @@
 //! Cluster-pair lists.
 //!
 //! A list entry is an i-cluster with the j-blocks near it. Every unordered pair of atoms within the list radius is in
-//! exactly one entry, whose i-cluster is in the block that is first by zone, image and number. In a domain only pairs
-//! of zones without a common bit are listed ([`super::region`]). The entries of consecutive blocks form a chunk.
+//! exactly one entry. The i-cluster of this entry is in the block of the pair that comes first in the order of zone,
+//! image and block number. In a domain, a pair of atoms is listed only if their zone numbers have no common bit
+//! ([`super::region`]). The entries of consecutive blocks form a chunk.
 
 use super::grid::Grid;
 use std::ops::Range;
@@ -14,7 +15,8 @@ pub const SHIFTS: usize = 125;
 /// Number of blocks whose entries form one chunk.
 pub(super) const CHUNK_BLOCKS: usize = 16;
 
-/// Returns the index of a lattice shift (na, nb, nc), each −2 … 2; the center is `SHIFTS / 2`.
+/// Returns the index of the lattice shift (na, nb, nc), where na, nb and nc are −2 … 2. The index of (0, 0, 0) is
+/// `SHIFTS / 2`.
 #[inline(always)]
 pub fn shift_index(image: [i32; 3]) -> usize {
     let side = 2 * REACH + 1;
@@ -28,7 +30,8 @@ pub fn shift_image(index: usize) -> [i32; 3] {
     [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
 }
 
-/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Such atoms come first in a cluster.
+/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Atoms with Lennard-Jones interactions come first in a
+/// cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LjRows {
     /// no row has Lennard-Jones interactions
@@ -60,8 +63,9 @@ pub struct Entry {
     pub coulomb: bool,
     /// range of the masked j-blocks in [`ListChunk::masked`]
     pub masked: [u32; 2],
-    /// bounds of four ranges in [`ListChunk::plain`]: blocks within the radius of only the first vector of i-atoms,
-    /// of both vectors, of only the second vector; blocks within the Lennard-Jones but not the Coulomb radius
+    /// bounds of four ranges in [`ListChunk::plain`]: blocks within the radius of only the first vector of two i-atoms;
+    /// blocks within the radius of both vectors; blocks within the radius of only the second vector; blocks beyond the
+    /// Coulomb radius but within the Lennard-Jones radius
     pub plain: [u32; 5],
 }
 
@@ -72,13 +76,15 @@ impl Entry {
         self.plain[1] as usize..self.plain[2] as usize
     }
 
-    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of only the i-vector `half`.
+    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of only one vector of i-atoms, which
+    /// has the index `half`.
     #[inline(always)]
     pub fn single(&self, half: usize) -> Range<usize> {
         self.plain[2 * half] as usize..self.plain[2 * half + 1] as usize
     }
 
-    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of the i-vector `half` or of both.
+    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of the vector of i-atoms with index
+    /// `half`, whether or not they are within the radius of the other vector.
     #[inline(always)]
     pub fn row(&self, half: usize) -> Range<usize> {
         self.plain[half] as usize..self.plain[half + 2] as usize
@@ -90,8 +96,8 @@ impl Entry {
         self.plain[3] as usize..self.plain[4] as usize
     }
 
-    /// Returns the ranges of the blocks in [`ListChunk::plain`] that have Lennard-Jones interactions only: with both
-    /// i-vectors, and with one of them.
+    /// Returns the ranges of the blocks in [`ListChunk::plain`] that have Lennard-Jones interactions only: one range of
+    /// blocks for both vectors of i-atoms, and one range for each vector alone.
     #[inline(always)]
     pub fn uncharged(&self) -> (Range<usize>, [Range<usize>; 2]) {
         match (self.coulomb, self.lj_rows) {
@@ -119,7 +125,7 @@ pub struct MaskedPair {
     pub interacting: u32,
     /// bit mask of the excluded pairs, which need the Ewald correction
     pub excluded: u32,
-    /// whether a pair may be an exception from the Lennard-Jones combination rule
+    /// whether a pair may be an exception to the Lennard-Jones combination rule
     pub excepted: bool,
 }
 

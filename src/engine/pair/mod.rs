@@ -1,12 +1,12 @@
 //! Pair interactions: spatial sorting, cluster-pair lists, pruning, buffers, and radial tables.
 //!
-//! Atoms are sorted into columns along the third lattice vector and cut into blocks of eight slots. The two halves of
-//! a block are i-clusters of four. A list entry is an i-cluster with the j-blocks near it. Each of these cluster
-//! pairs has 4 × 8 atom pairs, which a kernel computes in two steps of sixteen lanes (the layout of GROMACS' 2×MM
-//! kernels: Páll & Hess 2013, 10.1016/j.cpc.2013.06.003). Kernels get positions as `f32` offsets from the center of
-//! their block, so that rounding does not grow with the cell. Uncharged atoms may be sorted into a second section of
-//! columns, for example the oxygens of four-site water. Clusters of the second section are paired only with blocks
-//! that have Lennard-Jones interactions, and kernels compute no Coulomb interactions for these clusters. Start
+//! Atoms are sorted into columns along the third lattice vector and cut into blocks of eight slots. The two halves of a
+//! block are i-clusters of four slots. A list entry is an i-cluster with the j-blocks near it. A cluster pair (an
+//! i-cluster and a j-block) has 4 × 8 atom pairs, which a kernel computes in two steps of sixteen lanes (the layout of
+//! GROMACS' 2×MM kernels: Páll & Hess 2013, 10.1016/j.cpc.2013.06.003). Kernels get positions as `f32` offsets from the
+//! center of their block, so that rounding does not grow with the cell. Uncharged atoms may be sorted into a second
+//! section of columns, for example the oxygens of four-site water. Clusters of the second section are paired only with
+//! blocks that have Lennard-Jones interactions, and kernels compute no Coulomb interactions for these clusters. Start
 //! reading at [`Grid`], then [`PairList`].
 
 mod buffer;

@@ -1,8 +1,8 @@
-//! Neighbour search for analysis: finds the points within a distance of a position, in any periodic cell.
+//! Neighbour search for analysis: search for the points within a distance of a position, in any periodic cell.
 //!
-//! Points are sorted into bins that are half as wide as the search distance, or up to as wide if there are few points.
-//! All points within the search distance of a position are then in the bins around the position; a bin beyond a face of
-//! the cell is the image of a bin inside the cell.
+//! Points are sorted into bins that are half as wide as the search distance, or up to as wide as the search distance if
+//! there are few points. All points within the search distance of a position are then in the bins around the position;
+//! a bin beyond a face of the cell is the image of a bin inside the cell.
 
 use crate::arrays::from_fn;
 use crate::cell::PeriodicCell;
@@ -15,7 +15,7 @@ const MOST_BINS: usize = 64;
 /// distance, but cost more to visit.
 const BINS_ALONG: f64 = 2.0;
 /// Largest number of bins per point, unless bins would be wider than the search distance. Points are often dense in a
-/// small part of the cell, as those of a protein in water.
+/// small part of the cell, for example the atoms of a protein in water.
 const BINS_PER_POINT: f64 = 2.0;
 /// Relative margin that keeps rounding from placing a point outside of the bins that are visited.
 const MARGIN: f64 = 1e-9;
@@ -31,7 +31,7 @@ pub struct Neighbours {
     starts: Vec<u32>,
     /// index of each point, in the order of the bins, which are consecutive along the first lattice vector
     points: Vec<u32>,
-    /// positions (nm) of the points in the cell, in the same order: x, y, z
+    /// coordinates x, y and z (nm) of the points, wrapped into the cell, in the order of `points`
     positions: [Vec<f64>; 3],
 }
 
@@ -40,7 +40,7 @@ impl Neighbours {
     ///
     /// # Panics
     ///
-    /// If `distance` is not positive.
+    /// Panics if `distance` is not positive.
     pub fn new(cell: Option<&PeriodicCell>, points: &[Vec3], distance: f64) -> Self {
         assert!(distance > 0.0, "a distance is positive");
         let space = cell.copied().unwrap_or_else(|| surrounding(points, distance));
@@ -116,8 +116,9 @@ impl Neighbours {
     }
 
     /// Calls `found` for ranges of points that together include all points within the distance, with the indices of the
-    /// points and the squares (nm²) of their distances from `position`. As for [`Neighbours::visit`], an image may
-    /// count as a point. The squares are in `scratch` until the next call.
+    /// points and the squares (nm²) of their distances from `position`. If the distance is longer than half of the
+    /// cell, images of a point count as further points, as for [`Neighbours::visit`]. The squares are in `scratch`
+    /// until the next call.
     #[inline]
     pub fn squares(&self, position: Vec3, scratch: &mut Vec<f64>, mut found: impl FnMut(&[u32], &[f64])) {
         let [x, y, z] = &self.positions;

@@ -1,10 +1,10 @@
 //! A smooth radial function as one polynomial in r², for SIMD levels that cannot hold tables in registers.
 //!
 //! A Coulomb function minus its singular part, 1/r or 1/r³, is an entire function of r². A polynomial of degree 10 to
-//! 18 approximates it over the whole range. In powers of u = center − r², with the center at 0.6 cutoff², the terms
-//! do not cancel: for r² above the center all terms have the same sign, because the function and the magnitudes of
-//! all its derivatives decrease; for r² below the center rounding errors are small relative to the singular part 1/r
-//! or 1/r³.
+//! 18 approximates this entire function over the whole range. In powers of u = center − r², with the center at 0.6
+//! cutoff², the terms do not cancel: for r² above the center all terms have the same sign, because the function and the
+//! magnitudes of all its derivatives decrease; for r² below the center rounding errors are small relative to the
+//! singular part 1/r or 1/r³.
 
 use super::table::interpolate;
 use std::f64::consts::PI;
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn ewald_functions_are_met_without_their_singular_part() {
-        // erfc(α·cutoff) from 4·10⁻⁴ to 2·10⁻¹⁰, from very inaccurate to very accurate Ewald sums
+        // the values of erfc(α·cutoff) are 4·10⁻⁴ to 2·10⁻¹⁰, for very inaccurate to very accurate Ewald sums
         for strength in [2.5, 3.12, 3.5, 4.0, 4.5] {
             let alpha = strength / CUTOFF;
             let direct = |r2: f64| ewald_direct(1.0, r2, 1.0 / r2.sqrt(), alpha);

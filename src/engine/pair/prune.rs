@@ -147,7 +147,7 @@ pub struct PruneInput<'a> {
     pub packed: &'a [[f32; 24]],
     /// periodic cell; `None` without periodic images
     pub cell: Option<&'a PeriodicCell>,
-    /// bit mask of each block: the atoms with Lennard-Jones interactions
+    /// bit mask of each block: the bit of an atom is set if the atom has Lennard-Jones interactions
     pub lj_lanes: &'a [u8],
     /// distances within which pairs are kept
     pub reach: Reach,
@@ -155,7 +155,7 @@ pub struct PruneInput<'a> {
 
 /// Prunes a chunk: copies the blocks of `outer` that are now within the radii to `inner`, sorted into the ranges of
 /// [`Entry::plain`]. Masked blocks with excluded pairs are always copied, because excluded pairs must be corrected at
-/// any distance; such blocks are few. Blocks with a close pair become masked.
+/// any distance; such blocks are few. Blocks with a close pair become masked blocks.
 pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
     if input.reach.coulomb < input.reach.lj {
         dispatch(level, Prune::<true> { input, outer, inner });
@@ -200,7 +200,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
                     masked.push(*pair);
                 }
             }
-            // the mask has one byte for each atom of the cluster
+            // the mask of a vector of two i-atoms has one byte for each of these atoms
             let lj_rows = lj_lanes[cluster / 2] >> (cluster % 2 * CLUSTER);
             let lj_rows = map([0, 1], |half| {
                 (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
@@ -277,8 +277,8 @@ fn sort_blocks<S: Simd, const FAR: bool>(
     let (mut bounds, mut end) = ([start as u32; 5], 0);
     for class in 0..4 {
         let count = counts[class];
-        // the first range is already in place; the other ranges move down in whole groups, whose last elements lie
-        // before the next range
+        // the first range is already in place; the other ranges move down in whole groups of sixteen blocks, and the
+        // last group of a range never overwrites the start of the next range
         let groups = if class > 0 { count.div_ceil(LANES) } else { 0 };
         for group in 0..groups {
             let from = found[class * capacity + group * LANES..].first_chunk::<LANES>().copied();

@@ -21,25 +21,28 @@ pub struct SearchInput<'a> {
     pub cell: Option<&'a PeriodicCell>,
     /// excluded pairs
     pub exclusions: &'a SymmetricExclusions,
-    /// whether each atom has Lennard-Jones interactions
+    /// for each atom, whether the atom has Lennard-Jones interactions
     pub has_lj: &'a [bool],
-    /// exceptions from the Lennard-Jones combination rule, for each cluster; empty if all pairs follow the rule
+    /// bit masks of each cluster for exceptions to the Lennard-Jones combination rule; empty if all pairs follow the
+    /// rule
     pub marks: &'a [Marks],
     /// excluded pairs [i, j], i < j, ascending, that are too far apart to be corrected in the kernels
     pub far_exclusions: &'a [[u32; 2]],
     /// distance (nm) beyond which a listed excluded pair is not the nearest image, and gets no Ewald correction
     pub exclusion_reach: f64,
-    /// list radius in nm; infinite for all pairs
+    /// list radius in nm; infinite if all pairs are listed
     pub radius: f64,
 }
 
 /// Scratch memory of one searching thread.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScratch {
-    /// stamp of each block, and its index in the current list entry, valid only with the current stamp
+    /// stamp of each block, and index of the block in the current list entry; the index is valid only if the stamp is
+    /// the current stamp
     index_of: Vec<(u32, u32)>,
     stamp: u32,
-    /// blocks with bounds within the radius, later those with an atom pair within the radius; with padding at the end
+    /// blocks whose bounds are within the radius, later only the blocks with an atom pair within the radius; padded at
+    /// the end
     near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
@@ -110,7 +113,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Searches the blocks of a section; if `coulomb` is false, only blocks with Lennard-Jones interactions.
+    /// Searches the blocks of a section; if `coulomb` is false, only blocks with Lennard-Jones interactions are
+    /// searched.
     #[inline(always)]
     fn search_section<S: Simd>(&mut self, cluster: usize, zone: usize, section: usize, coulomb: bool) {
         let grid = self.input.grid;
@@ -153,7 +157,7 @@ impl Search<'_, '_> {
             }
         }
         for k in 0..3 {
-            // bounds are rounded to f32, so that the margin is increased by a fraction of 10⁻⁶ of the cell
+            // because bounds are rounded to f32, the margin is increased by 10⁻⁶ of the cell
             let margin = radius / faces[k] + 1e-6;
             low[k] -= margin;
             high[k] += margin;
@@ -299,8 +303,9 @@ impl Search<'_, '_> {
     }
 }
 
-/// Whether pairs within a zone are listed in an image. Only home atoms, zone 0, have pairs among each other, and of the
-/// two images of such a pair only the one that is at most [0, 0, 0] is listed.
+/// Returns whether pairs of atoms of the same zone are listed in an image. Only home atoms (zone 0) have pairs among
+/// each other. A pair of home atoms occurs in two opposite images, and only the image that is at most [0, 0, 0] is
+/// listed.
 #[inline(always)]
 fn is_listed_within(zone: usize, image: [i32; 3]) -> bool {
     zone == 0 && image <= [0; 3]

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// Tolerance of distances, nm. A distance is computed in `f32` from offsets within blocks and from block centers. The
 /// result has a few rounding errors of coordinates up to 10 nm, of 5·10⁻⁷ nm each.
 const ROUNDING: f64 = 5e-6;
-/// Atoms per nm³: water, and a gas in which most blocks are nearly empty.
+/// Densities (atoms per nm³) of water, and of a gas in which most blocks are nearly empty.
 const DENSITIES: [f64; 2] = [100.0, 4.0];
 
 /// Shapes of the cells of the tests; `Vacuum` has no cell.
@@ -291,7 +291,7 @@ fn check_case(case: &Case, level: Level, seed: u64) {
     }
 }
 
-/// Makes some pairs of atoms exceptions from the combination rule.
+/// Makes some pairs of atoms exceptions to the combination rule.
 fn mark(atom: u32) -> Marks {
     Marks { keys: u32::from(atom % 50 == 7), partners: u32::from(atom % 5 == 1) }
 }

@@ -12,11 +12,11 @@ use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
 /// Returns the electrostatic energy (kJ/mol) and forces (kJ/mol/nm) of point charges (e) in a periodic cell with
-/// conducting surroundings, including every pair. `tolerance` is the relative size of the largest omitted terms.
+/// conducting surroundings. No pair is excluded. `tolerance` is the relative size of the largest omitted terms.
 ///
 /// The direct sum runs over minimum images up to the cell's largest cutoff r_c, so α = x/r_c with exp(−x²) =
-/// `tolerance`. The reciprocal sum runs over |m| < α x/π. The cost for N charges grows as N² + N · (number of wave
-/// vectors).
+/// `tolerance`. The reciprocal sum runs over wave vectors m with |m| < α x/π. The cost for N charges grows as N² + N ·
+/// (number of wave vectors).
 pub fn ewald(cell: &PeriodicCell, positions: &[Vec3], charges: &[f64], tolerance: f64) -> (f64, Vec<Vec3>) {
     let x = (-tolerance.ln()).sqrt();
     let cutoff = cell.max_cutoff();
@@ -57,7 +57,7 @@ fn reciprocal(
     forces: &mut [Vec3],
 ) -> f64 {
     let (rows, volume) = (reciprocal_rows(cell), cell.volume());
-    // |k_a| = |m·a| ≤ |m||a|
+    // bounds of the integers k_a, k_b, k_c of a wave vector m: |k_a| = |m·a| ≤ |m||a|
     let [ka, kb, kc] = cell.rows().map(|row| (longest * row.norm()).floor() as i64);
     let waves: Vec<Vec3> = (0..=ka)
         .flat_map(|a| (-kb..=kb).flat_map(move |b| (-kc..=kc).map(move |c| [a, b, c])))

@@ -9,12 +9,12 @@ use crate::system::PmeParameters;
 use crate::vec3::Vec3;
 
 /// Threshold below which the squared modulus of the transform of the spline counts as zero. For odd orders the modulus
-/// is zero at the wave number K/2 of a grid with an even number K of points. The mean of the values at the two
-/// neighbouring wave numbers is used instead, as in other programs. The contribution of this wave number is negligible
-/// because of the Gaussian factor.
+/// is zero at the wave number K/2 of a grid with an even number K of points. A modulus of zero is replaced by the mean
+/// of the moduli at the two neighbouring wave numbers, as in other programs. The contribution of the wave number K/2 is
+/// negligible because of the Gaussian factor.
 const VANISHING_MODULUS: f64 = 1e-7;
 
-/// The factors of the influence function that depend on α, grid and order, but not on the cell.
+/// Factors of the influence function that depend on α, grid and order, but not on the cell.
 #[derive(Clone, Debug)]
 pub struct Influence {
     grid: [usize; 3],

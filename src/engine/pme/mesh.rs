@@ -10,21 +10,21 @@ use crate::units::COULOMB;
 /// For charges at r₁ and r₂ the mesh gives the potential Σ_m Ĝ(m) Σ_{n,n′} (u_n u_n′/S²) e^{2πi[(m+nK)·r₂ −
 /// (m+n′K)·r₁]}. Ĝ is the reciprocal-space Ewald factor, and K is the number of grid points. u_n is the transform of
 /// the spline at the n-th alias of m, which is sinc(m/K + n) to the power of the spline order. S = Σ u_n is the
-/// denominator of the interpolation. The exact potential has only the term n = n′ = 0 with weight 1. The mean square
-/// of the force error over both positions, with sources weighted by their structure factor, is a sum over m of
-/// products of one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm & Holm. The sum per volume depends
-/// only on α and the grid spacings, so it is computed for a box of [`BOX`] points along each axis. The self-force
-/// comes from the terms of the potential with n − n′ = ±1, and its error is stored separately.
+/// denominator of the interpolation. The exact potential has only the term n = n′ = 0 with weight 1. The mean square of
+/// the force error over both positions, with sources weighted by their structure factor, is a sum over m of products of
+/// one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm & Holm. The sum per volume depends only on α and
+/// the grid spacings, so the sum is computed for a box of [`BOX`] points along each axis. The self-force comes from the
+/// terms of the potential with n − n′ = ±1, and its error is stored separately.
 pub(super) struct MeshError {
     /// error of the force between pairs of charges, (kJ/mol/nm)² nm³/e⁴
     pub(super) pair: f64,
-    /// error due to the self-force, (kJ/mol/nm)²/e⁴
+    /// error due to the force of the mesh charge of an atom on the same atom, (kJ/mol/nm)²/e⁴
     pub(super) own: f64,
 }
 
-/// Number of points of the box along each axis. The number is odd so that no wave vector lies on the boundary of the
-/// Brillouin zone, where S = 0 for odd spline orders. With α·spacing ≥ 0.1 the Gaussian spans at least one wave
-/// vector and the sums approximate integrals to a few per cent.
+/// Number of points, along each axis, of the box for which the error sums are computed. The number is odd so that no
+/// wave vector lies on the boundary of the Brillouin zone, where S = 0 for odd spline orders. With α·spacing ≥ 0.1 the
+/// Gaussian spans at least one wave vector and the sums approximate integrals to a few per cent.
 const BOX: i32 = 25;
 /// Number of aliases on each side of a wave number. The contribution of the first neglected alias is smaller than the
 /// contribution of the last counted alias by a factor of (3/4)^(2·order).

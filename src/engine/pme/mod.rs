@@ -2,9 +2,9 @@
 //! backends.
 //!
 //! `spline` contains the B-splines, and `influence` contains the influence function. `parameters` chooses α, grid and
-//! order for a given force error. `mesh` and `structure` predict the error. `splitting` finds parameters that give
-//! the same error with other cutoffs. [`ReferencePme`] is PME in double precision; [`ewald`] is the plain Ewald sum
-//! to which it converges. [`MeshPotential`] is the interaction that the mesh sums: Coulomb, or r⁻⁶ for LJ-PME. Wave
+//! order for a given force error. `mesh` and `structure` predict the error. `splitting` finds parameters that give the
+//! same error with other cutoffs. [`ReferencePme`] is PME in double precision; [`ewald`] is the plain Ewald sum, to
+//! which PME converges. [`MeshPotential`] is the interaction that the mesh sums: Coulomb, or r⁻⁶ for LJ-PME. Wave
 //! vectors are m = k_a a* + k_b b* + k_c c* in 1/nm, without 2π. Energies include Coulomb's constant.
 
 pub mod ewald;

@@ -11,12 +11,12 @@ use crate::term::{ReactionField, Special, reaction_field};
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
-/// Value of erfc(αr) at the cutoff, which determines α if only a grid spacing is given. This value is the ratio of
-/// the direct-space potential erfc(αr)/r to 1/r, like `ewald-rtol` of GROMACS.
+/// Value of erfc(αr) at the cutoff, which determines α if only a grid spacing is given. The value is the ratio of the
+/// direct-space potential erfc(αr)/r to 1/r at the cutoff, like `ewald-rtol` of GROMACS.
 pub const SPACING_TOLERANCE: f64 = 1e-5;
 
 /// Value of g(βr) at the cutoff (see [`beta_for_tolerance`]), which determines β of LJ-PME if only a grid spacing is
-/// given. This value is the ratio of the direct-space potential to r⁻⁶. This value may be larger than
+/// given. The value is the ratio of the direct-space potential to r⁻⁶ at the cutoff. The value may be larger than
 /// [`SPACING_TOLERANCE`], because the dispersion attraction is weak at the cutoff. 10⁻³ is the default of
 /// `ewald-rtol-lj` in GROMACS.
 pub const LJ_SPACING_TOLERANCE: f64 = 1e-3;
@@ -141,8 +141,8 @@ const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
 /// Base-2 logarithm of the largest number of grid points that fits into the cache.
 const CACHED_POINTS: f64 = 17.0;
 
-/// Returns the estimated clock cycles of one PME evaluation, summed over threads. This is the cost model for the choice
-/// of order and grid.
+/// Returns the estimated clock cycles of one PME evaluation, summed over threads. The function is the cost model for
+/// the choice of order and grid.
 pub fn cycles(atoms: f64, parameters: &PmeParameters) -> f64 {
     let points = parameters.grid.iter().product::<usize>() as f64;
     let cycles_per_point = CYCLES_PER_POINT[0] + CYCLES_PER_POINT[1] * (points.log2() - CACHED_POINTS).max(0.0);
@@ -209,7 +209,7 @@ impl ErrorModel {
         ((pairs + self.fourth * mesh.own) / self.atoms.max(1.0)).sqrt()
     }
 
-    /// Returns the cheapest of [`ErrorModel::choices`].
+    /// Returns the cheapest of the parameters in [`ErrorModel::choices`].
     pub fn parameters(&self, force_error: f64) -> Result<PmeParameters, Problem> {
         Ok(self.cheapest(self.choices(force_error)?))
     }
@@ -262,10 +262,10 @@ pub fn allowed(force_error: f64) -> ErrorEstimate {
 
 /// Fraction of the allowed error for the direct sum. The mesh error acts nearly like a slightly different smooth
 /// potential, and so conserves energy. The error of the direct sum comes from the truncation of the force at the
-/// cutoff. Pairs that the pair lists miss heat the system in proportion to the truncated force. With pair lists
-/// without lookahead, DHFR with a cutoff of 0.9 nm and a time step of 2 fs drifted by 0.049 kT/ns per degree of
-/// freedom if the direct error was 0.096 kJ/mol/nm, and by 0.020 if it was 0.041 kJ/mol/nm. The
-/// fraction of a twentieth limits the error of the direct sum to 0.024 kJ/mol/nm if the total error has its default
+/// cutoff. Pairs that the pair lists miss heat the system in proportion to the truncated force. With pair lists without
+/// lookahead, DHFR with a cutoff of 0.9 nm and a time step of 2 fs drifted by 0.049 kT/ns per degree of freedom if the
+/// direct error was 0.096 kJ/mol/nm, and by 0.020 kT/ns per degree of freedom if the direct error was 0.041 kJ/mol/nm.
+/// The fraction of a twentieth limits the error of the direct sum to 0.024 kJ/mol/nm if the total error has its default
 /// value, and makes the PME grid only a few per cent finer.
 const DIRECT_FRACTION: f64 = 0.05;
 
@@ -281,8 +281,8 @@ pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> 
 
 /// Number of atoms in the sample of [`sample_force_rms`]. The RMS of 3 · 512 components is accurate to some per cent.
 const SAMPLE: usize = 512;
-/// Fractional part of the golden ratio. The fractional parts of its multiples fill the unit interval evenly and do
-/// not correlate with the number of atoms in a molecule.
+/// Fractional part of the golden ratio. The fractional parts of the multiples of the golden ratio fill the unit
+/// interval evenly and do not correlate with the number of atoms in a molecule.
 const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
 /// Returns the RMS electrostatic force (kJ/mol/nm) on a sample of atoms that is spread evenly over the system. The
@@ -323,7 +323,7 @@ mod tests {
         let alpha = alpha_for_tolerance(0.9, 1e-5);
         let left: f64 = Special::erfc(alpha * 0.9);
         assert!((left / 1e-5 - 1.0).abs() < 1e-12);
-        // GROMACS prints this value, a width of 0.288146 nm, for a cutoff of 0.9 nm and a tolerance of 1e-5
+        // GROMACS prints a width 1/α of 0.288146 nm for a cutoff of 0.9 nm and a tolerance of 1e-5
         assert!((1.0 / alpha - 0.288146).abs() < 1e-6, "{}", 1.0 / alpha);
     }
 

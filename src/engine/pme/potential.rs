@@ -28,7 +28,7 @@ impl MeshPotential {
     /// Returns the Fourier transform T of the interaction at the squared wave number m² = `squared` (1/nm²). `gaussian`
     /// is the value of [`gaussian`] at the same m². In the formulas b = π|m|/α.
     ///
-    /// Coulomb: T = (C/π) exp(−b²)/m². T is zero at m = 0; the energy of this term is
+    /// Coulomb: T = (C/π) exp(−b²)/m². T is zero at m = 0; the energy of the term m = 0 is
     /// [`MeshPotential::plasma_energy`]. Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] =
     /// −π^{3/2} α³/3 t(b).
     #[inline(always)]

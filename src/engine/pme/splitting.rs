@@ -1,5 +1,5 @@
-//! PME tuning: finds other splittings of the Coulomb sum between direct and reciprocal space with the same error. A
-//! splitting has a finer grid with a shorter cutoff, or a coarser grid with a longer cutoff.
+//! PME tuning: search for other splittings of the Coulomb sum between direct and reciprocal space with the same error.
+//! Each of these splittings has a finer grid with a shorter cutoff, or a coarser grid with a longer cutoff.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -17,8 +17,8 @@ pub struct Splitting {
     pub parameters: PmeParameters,
 }
 
-/// Range of the ratio of grid points along each edge to the grid points of the initial grid. Together the three ratios
-/// allow an eighth to three times as many grid points.
+/// Range of the ratio of the number of grid points along an edge to the number along this edge in the initial grid.
+/// Together the three ratios allow an eighth to three times as many grid points.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
 /// Number of steps in the range [`FINENESS`], enough to include every good size of a grid of a hundred points.
 const STEPS: u32 = 48;
@@ -26,10 +26,10 @@ const STEPS: u32 = 48;
 const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {
-    /// Finds a splitting for every spline order and for every grid about as fine as that of `base`. α is the largest
-    /// value that keeps the reciprocal error within the limit, and the cutoff is the shortest that keeps the direct
-    /// error within the limit. The limits of both errors are in `allowed`. Splittings with a cutoff outside the range
-    /// `cutoffs` (nm) are dropped.
+    /// Finds a splitting for every spline order and for every grid that is about as fine as the grid of `base`. α is
+    /// the largest value that keeps the reciprocal error within the limit, and the cutoff is the shortest cutoff that
+    /// keeps the direct error within the limit. The limits of both errors are in `allowed`. Splittings with a cutoff
+    /// outside the range `cutoffs` (nm) are dropped.
     pub fn splittings(
         &self,
         base: &PmeParameters,

@@ -7,10 +7,10 @@ use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// Runs intrinsics. The callers of these intrinsics are reached only through `dispatch`, which has checked that the
-/// processor supports them. Memory is accessed through references to arrays of the exact length.
+/// processor supports the intrinsics. Memory is accessed through references to arrays of the exact length.
 macro_rules! op {
     ($e:expr) => {
-        // SAFETY: see the documentation of this macro
+        // SAFETY: the documentation of this macro states the reason
         unsafe { $e }
     };
 }
@@ -301,7 +301,7 @@ impl Float for F256 {
         op!({
             let index = map(self.0, |v| {
                 let bin = _mm256_srli_epi32::<21>(_mm256_castps_si256(v));
-                _mm256_and_si256(bin, _mm256_set1_epi32(31)) // keeps every index inside the table of 32 floats
+                _mm256_and_si256(bin, _mm256_set1_epi32(31)) // the mask keeps every index inside the table of 32 floats
             });
             from_fn(|k| F256(map(index, |i| _mm256_i32gather_ps::<4>(tables.0[k].as_ptr(), i))))
         })
@@ -432,7 +432,7 @@ fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
 fn sums8(v: &[F256]) -> __m256 {
     op!({
         let (a, b, c, d) = (sums4(v[0], v[4]), sums4(v[1], v[5]), sums4(v[2], v[6]), sums4(v[3], v[7]));
-        // reduces four vectors from 4 to 2 lanes
+        // four vectors are reduced from 4 to 2 lanes
         let first = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xee>(a, b));
         let last = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(c, d), _mm256_shuffle_ps::<0xee>(c, d));
         _mm256_add_ps(_mm256_shuffle_ps::<0x88>(first, last), _mm256_shuffle_ps::<0xdd>(first, last))
@@ -479,7 +479,7 @@ fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
                 _mm256_blendv_ps(of_16(index, row, 0), of_16(index, row, 2), bit)
             }
             _ => {
-                // keeps every index inside the row
+                // every index is kept inside the row
                 let index = _mm256_and_si256(index, _mm256_set1_epi32(16 * R as i32 - 1));
                 _mm256_i32gather_ps::<4>(row.as_ptr().cast(), index)
             }
@@ -492,7 +492,7 @@ fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
 fn of_pairs(index: __m256, row: &[[f32; 2]]) -> [__m256; 2] {
     assert!(!row.is_empty());
     op!({
-        // keeps every index inside the row
+        // every index is kept inside the row
         let index = _mm256_min_epu32(_mm256_castps_si256(index), _mm256_set1_epi32(row.len() as i32 - 1));
         let first = row.as_ptr().cast::<f32>();
         [_mm256_i32gather_ps::<8>(first, index), _mm256_i32gather_ps::<8>(first.add(1), index)]

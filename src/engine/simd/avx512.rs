@@ -6,10 +6,10 @@ use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// Runs intrinsics. The callers of these intrinsics are reached only through `dispatch`, which has checked that the
-/// processor supports them. Memory is accessed through references to arrays of the exact length.
+/// processor supports the intrinsics. Memory is accessed through references to arrays of the exact length.
 macro_rules! op {
     ($e:expr) => {
-        // SAFETY: see the documentation of this macro
+        // SAFETY: the documentation of this macro states the reason
         unsafe { $e }
     };
 }
@@ -318,8 +318,8 @@ impl Float for F512 {
     fn sums16(v: &[Self; 16]) -> Self {
         op!({
             let add = |a: __m512, b: __m512| _mm512_add_ps(a, b);
-            // reduces pairs of vectors from 16 to 8 lanes, then groups of four vectors from 8 to 4 lanes, so that
-            // each quarter of a register belongs to one vector
+            // pairs of vectors are reduced from 16 to 8 lanes, and then groups of four vectors from 8 to 4 lanes, so
+            // that each quarter of a register belongs to one vector
             let halves =
                 |a: Self, b: Self| add(_mm512_shuffle_f32x4::<0x44>(a.0, b.0), _mm512_shuffle_f32x4::<0xee>(a.0, b.0));
             let quarters =
@@ -371,7 +371,7 @@ impl Float for F512 {
     }
     #[inline(always)]
     fn transpose16(v: [Self; 16]) -> [Self; 16] {
-        // transposes within groups of four lanes, then transposes the groups
+        // the matrix is transposed within groups of four lanes, and then the groups are transposed
         let mut quads = v;
         for g in 0..4 {
             let four = Self::transpose4([v[4 * g], v[4 * g + 1], v[4 * g + 2], v[4 * g + 3]]);
@@ -415,7 +415,7 @@ fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -
 fn eight_pairs(index: __m256i, row: &[[f32; 2]]) -> __m512 {
     assert!(!row.is_empty());
     op!({
-        // keeps every index inside the row
+        // every index is kept inside the row
         let index = _mm256_min_epu32(index, _mm256_set1_epi32(row.len() as i32 - 1));
         _mm512_castpd_ps(_mm512_i32gather_pd::<8>(index, row.as_ptr().cast()))
     })

@@ -17,7 +17,7 @@
 //! - Horizontal sums are trait operations that add lanes in one fixed tree order.
 //!
 //! The results of [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] differ between levels in the last bits. On the
-//! portable level every multiply-add also differs, because it is rounded twice.
+//! portable level every multiply-add also differs, because the product and the sum are rounded separately.
 
 mod aligned;
 #[cfg(target_arch = "x86_64")]
@@ -100,8 +100,8 @@ impl Level {
 pub trait Simd: Copy + 'static {
     /// level that the type represents
     const LEVEL: Level;
-    /// Whether [`Float::look_up`] reads tables from registers, which makes it faster than a polynomial of degree 10.
-    /// Tables in registers need 32 registers of sixteen lanes each.
+    /// Whether [`Float::look_up`] reads tables from registers, which makes a look-up faster than the evaluation of a
+    /// polynomial of degree 10. Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
     /// Whether the level is needed on few processors only. For such a level only the most general variants of a kernel
     /// are compiled, which shortens the build.
@@ -194,7 +194,7 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns 1/√self with a relative error of at most 3.6·10⁻⁷ if self and 4·self are normal numbers. The last bits
     /// differ between levels.
     fn recip_sqrt_fast(self) -> Self;
-    /// Returns self, all lanes of which must be equal. The compiler may then do arithmetic on the result once for all
+    /// Returns self; all lanes of self must be equal. The compiler may then do arithmetic on the result once for all
     /// registers.
     #[inline(always)]
     fn uniform(self) -> Self {
@@ -208,8 +208,8 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns elements of two rows of 16 R floats, R = 1, 2 or 4. The bits of self are the indices, integers below
     /// 16 R. Lanes 0–7 of the result come from the first row, and lanes 8–15 come from the second row.
     fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self;
-    /// Returns the first and the second elements of pairs in two rows of any length. The bits of self are the indices,
-    /// as for [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
+    /// Returns the first and the second elements of pairs in two rows of any length. The bits of self are the indices
+    /// into the rows, as for [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
     /// Returns the exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits
     /// cleared).

@@ -5,9 +5,9 @@
 //! have Coulomb interactions. If each block holds one kind of site, pair lists contain only interacting pairs, and
 //! the kernel computes only one of the two interactions for each block.
 
-/// Threshold for separate blocks: separate blocks are used if they save more than this fraction of all pairs. Separate
-/// blocks also have a cost: the spatial grid needs more columns, so that a few per cent more of the slots for atoms are
-/// empty.
+/// Threshold for separate blocks: separate blocks are used if they save the computation of more than this fraction of
+/// all pairs. Separate blocks also have a cost: the spatial grid needs more columns, so that a few per cent more of the
+/// slots for atoms are empty.
 const IDLE_PAIRS: f64 = 0.05;
 
 /// Returns, for each atom, whether the atom has no charge and therefore belongs to a separate block. The result is

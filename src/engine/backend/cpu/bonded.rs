@@ -41,7 +41,7 @@ fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], stren
     terms.chunks(LANES).map(batch).collect()
 }
 
-/// Bonded terms of one kind, either in `f32` batches or as `f64` terms; the other vector is empty.
+/// Bonded terms of one kind, either in `f32` batches or as `f64` terms; one of the two vectors is empty.
 struct Terms<const N: usize, const P: usize> {
     exact: Vec<([u32; N], [f64; P])>,
     batches: Vec<Batch<N, P>>,
@@ -261,7 +261,7 @@ impl<'a> BondedKernel<'a> {
         displacement_within_cutoff(self.cell, self.position(i) - self.position(j))
     }
 
-    /// Returns the displacements (nm) between consecutive atoms of a chain of four.
+    /// Returns the displacements (nm) between consecutive atoms of a chain of four atoms.
     #[inline(always)]
     fn chain(&self, atoms: &[u32]) -> [Vec3; 3] {
         let mut displacements = [Vec3::ZERO; 3];

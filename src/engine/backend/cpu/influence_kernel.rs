@@ -9,7 +9,7 @@ use crate::vec3::{Mat3, Vec3};
 
 /// Sixteen wave vectors, which differ in k_x and share k_y.
 struct Waves {
-    /// reciprocal lattice vector a* (1/nm), and the sixteen k_x, which are zero beyond the grid
+    /// reciprocal lattice vector a* (1/nm), and the sixteen integers k_x, which are zero beyond the grid
     along_x: (Vec3, [f64; LANES]),
     /// k_y b*, 1/nm
     along_y: Vec3,

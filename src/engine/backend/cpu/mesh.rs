@@ -146,7 +146,7 @@ impl Mesh {
     }
 
     /// Sends the charges of this rank on each plane to the rank that transforms the plane, and adds the received
-    /// charges. Collective.
+    /// charges. All ranks call this function together.
     fn send_charges(&mut self) {
         let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
         let (rank, count, points) = (ranks.rank(), ranks.count(), self.padded.size[0]);
@@ -182,7 +182,8 @@ impl Mesh {
         }
     }
 
-    /// Sends the potential on the planes of this rank to the ranks that have charges on these planes. Collective.
+    /// Sends the potential on the planes of this rank to the ranks that have charges on these planes. All ranks call
+    /// this function together.
     fn send_potential(&mut self) {
         let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
         let (rank, count) = (ranks.rank(), ranks.count());

@@ -9,7 +9,7 @@ use crate::system::PmeParameters;
 pub(super) struct Padded {
     /// number of grid points of the periodic mesh along x, y and z
     pub size: [usize; 3],
-    /// number of grid points that a spline may extend beyond the last point of each direction
+    /// number of grid points by which a spline may extend beyond the last point along each direction
     pub over: usize,
     /// number of floats from one z-row to the next, a multiple of the vector length
     pub row: usize,
@@ -38,9 +38,9 @@ impl Padded {
 pub(super) struct SpreadBuffer {
     /// private charge mesh
     pub grid: Vec<Aligned16>,
-    /// whether this thread has spread charges onto each x-plane
+    /// for each x-plane, whether this thread has spread charges onto the plane
     pub touched: Vec<bool>,
-    /// whether the spline of any atom begins at each x-plane
+    /// for each x-plane, whether the spline of any atom begins at the plane
     pub begins: Vec<bool>,
 }
 

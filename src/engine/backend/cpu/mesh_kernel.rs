@@ -1,4 +1,5 @@
-//! Kernels that spread charges onto the mesh and gather forces from it, sixteen slots (two blocks) at a time.
+//! Kernels that spread charges onto the mesh and gather forces from the mesh, sixteen slots (two blocks of eight atoms)
+//! at a time.
 
 use super::mesh_grid::Padded;
 use crate::arrays::{from_fn, map};
@@ -14,7 +15,7 @@ use std::ops::Range;
 pub(super) struct MeshAtoms<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    /// offsets of the atoms from the centers of their blocks, as in the pair kernel
+    /// offsets of the atoms from the centers of their blocks, nm
     pub packed: &'a [[f32; 24]],
     pub charges: &'a [[f32; 8]],
     pub padded: Padded,
@@ -118,7 +119,7 @@ fn component(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
 struct Weights([[[f32; LANES]; 4]; 2]);
 
 impl Weights {
-    /// Initial value before the first use.
+    /// Weights of zero, as the initial value before the first use.
     const NONE: Self = Weights([[[0.0; LANES]; 4]; 2]);
 
     #[inline(always)]
@@ -180,7 +181,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Initial value before the first use.
+    /// A batch of zeros, as the initial value before the first use.
     const NONE: Self = Batch { index: [0; LANES], weights: [Weights::NONE; 3], charge: [0.0; LANES] };
 }
 

@@ -133,8 +133,8 @@ impl Cpu {
         self.nonbonded.select(settings.electrostatics, terms, region, ranks.is_first());
     }
 
-    /// Makes this force field one of several ranks that compute together. Reciprocal space then includes the atoms of
-    /// all ranks. Only the first rank counts the energy terms that do not depend on atoms.
+    /// Returns this force field as the part of one rank in a computation on several ranks. Reciprocal space then
+    /// includes the atoms of all ranks. Only the first rank counts the energy terms that do not depend on atoms.
     pub(super) fn among(mut self, ranks: &Ranks) -> Self {
         if !ranks.is_first() {
             self.tail = DispersionTail::default();

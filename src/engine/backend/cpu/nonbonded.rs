@@ -31,22 +31,22 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Distance, as a fraction of the cutoff, below which an image of an excluded pair is the nearest image, which is the
-/// excluded one. All other images of the pair are further apart, because the cell is at least two cutoffs wide.
+/// Distance, as a fraction of the cutoff, below which an image of an excluded pair is the nearest image, to which the
+/// exclusion applies. All other images of the pair are further apart, because the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
 /// Lower limit of distances in systems without a cutoff, nm. The distance of overlapping atoms is clamped to this
 /// limit.
 const CLOSEST: f32 = 0.01;
 
-/// Largest error of force polynomials relative to 1/r³. This error is as large as the error of the tables, and is far
-/// below the limit of 2·10⁻⁵ for the total error.
+/// Largest error of force polynomials relative to 1/r³. The error of force polynomials is as large as the error of the
+/// tables, and is far below the limit of 2·10⁻⁵ for the total error.
 const FORCE_TOLERANCE: f64 = 5e-6;
 /// Largest error of energy polynomials relative to 1/r, also for excluded pairs. Many excluded pairs have the same
 /// distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
 const ENERGY_TOLERANCE: f64 = 5e-7;
 
-/// Maximum number of list chunks in a search task, for load balance. This number does not affect the contents of the
-/// chunks.
+/// Maximum number of list chunks in a search task, for load balance. The number of chunks in a task does not affect the
+/// contents of the chunks.
 const CHUNKS: usize = 64;
 /// Number of blocks in one task of packing and of force reduction.
 const BLOCKS: usize = 64;
@@ -55,7 +55,7 @@ const BLOCKS: usize = 64;
 #[derive(Default)]
 struct ThreadBuffer {
     forces: AlignedArrays<24>,
-    /// whether this partition adds forces to each block
+    /// for each block, whether this partition adds forces to the block
     touched: Vec<bool>,
     chunks: Range<usize>,
     output: PairOutput,
@@ -71,9 +71,9 @@ pub(super) struct Nonbonded {
     /// index of the Lennard-Jones type of each atom in the types of the system
     lj_types: Vec<u32>,
     has_lj: Vec<bool>,
-    /// whether each Lennard-Jones type interacts with at least one type
+    /// for each Lennard-Jones type, whether the type interacts with at least one type
     interacting_types: Vec<bool>,
-    /// whether each atom has no charge, if atoms without charge have separate blocks; otherwise empty
+    /// for each atom, whether the atom has no charge; empty if atoms without charge have no separate blocks
     apart_atoms: Vec<bool>,
     exclusions: SymmetricExclusions,
     excluded_pairs: Vec<[u32; 2]>,
@@ -100,8 +100,8 @@ pub(super) struct Nonbonded {
     pub slot_root_c6: AlignedArrays<8>,
     slot_lj: AlignedArrays<16>,
     slot_types: AlignedArrays<8>,
-    /// bit masks of each cluster for pairs that may not follow the combination rule; empty if all pairs of types
-    /// follow the rule
+    /// bit masks of each cluster, which identify cluster pairs that may not follow the combination rule; empty if all
+    /// pairs of types follow the rule
     cluster_marks: Vec<Marks>,
     /// bit mask of each block: one bit per atom, set if the atom has Lennard-Jones interactions
     lj_lanes: Vec<u8>,

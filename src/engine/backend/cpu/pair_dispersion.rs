@@ -8,8 +8,8 @@ use crate::pair::{RadialFunction, RadialTable};
 use crate::simd::{Arithmetic, Simd};
 use crate::system::System;
 
-/// Largest error of the polynomial relative to the largest value of the function. This largest value is far smaller
-/// than the force of a pair in contact.
+/// Largest error of the polynomial relative to the largest value of the function. The largest value of the function is
+/// far smaller than the force of a pair in contact.
 const TOLERANCE: f64 = 5e-7;
 
 /// LJ-PME parameters of one system.

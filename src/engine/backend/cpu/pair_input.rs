@@ -56,7 +56,8 @@ pub(super) struct PairInput<'a> {
     pub dispersion_tables: Option<&'a DispersionTables>,
 }
 
-/// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) from one work partition of the list.
+/// Energies (kJ/mol), and for each lattice shift the sum of the forces on i-atoms (kJ/mol/nm), from one work partition
+/// of the list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairOutput {
     pub lj: f64,

@@ -152,7 +152,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     if blocks.is_empty() {
         return;
     }
-    // a constant index of the row; an index known only at run time would force the vectors into memory
+    // the index of the row is a constant; an index known only at run time would force the vectors into memory
     let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
     let lj = ENERGY || half < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
@@ -171,9 +171,9 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
 /// Squared distances between i-atoms and a block, and the part of the force that depends on distances only.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// squared distances, nm², clamped to the smallest r² of forces except in unmasked blocks on levels with tables
+    /// squared distances, nm², at least the smallest r² of forces, except in unmasked blocks on levels with tables
     r2: [S::F; N],
-    /// squared distances before clamping, nm²
+    /// squared distances before the lower limit is applied, nm²
     true_r2: [S::F; N],
     /// polynomial part of the Coulomb force, see [`Radial::regular`]
     regular: [S::F; N],
@@ -208,9 +208,9 @@ impl<S: Simd> Sums<S> {
 /// Mask of a block in which all pairs interact.
 const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0, excepted: false };
 
-/// Processes blocks in which all pairs interact. `LJ` of the `N` vectors of i-atoms have Lennard-Jones interactions.
-/// The loop uses software pipelining: the distances of the next block are computed along with the forces of this block,
-/// because each of the two dependency chains is longer than the out-of-order window of a processor.
+/// Processes blocks in which all pairs interact. The first `LJ` of the `N` vectors of i-atoms have Lennard-Jones
+/// interactions. The loop uses software pipelining: the distances of the next block are computed along with the forces
+/// of this block, because each of the two dependency chains is longer than the out-of-order window of a processor.
 #[inline(always)]
 fn unmasked<
     S: Simd,
@@ -240,7 +240,8 @@ fn unmasked<
     rows.add(&total);
 }
 
-/// Blocks per batch of [`staged`]. Most ranges are one or two batches, and the results (5 kB) stay in the L1 cache.
+/// Blocks per batch of [`staged`]. Most ranges of blocks take one or two batches, and the intermediate results (5 kB)
+/// stay in the L1 cache.
 const BATCH: usize = 16;
 
 /// Intermediate results of [`staged`] for one block.
@@ -327,7 +328,7 @@ fn uncharged<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
         if blocks.is_empty() {
             continue;
         }
-        // constant indices of the row, as in `single`
+        // the index of the row is a constant, as in `single`
         let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
         far::<S, RULE, END, ENERGY, 1>(fixed, &mut row, blocks, forces, sums);
         if half == 0 {
@@ -338,7 +339,7 @@ fn uncharged<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     }
 }
 
-/// Processes blocks of [`uncharged`].
+/// Processes a range of the blocks of [`uncharged`].
 #[inline(always)]
 fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usize>(
     fixed: &Fixed<'_, S>,
@@ -374,8 +375,8 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
     rows.add(&total);
 }
 
-/// Returns forces over distance between i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors of i-atoms have
-/// Lennard-Jones interactions.
+/// Returns forces over distance between i-atoms and a block, kJ/mol/nm². The first `LJ` of the `N` vectors of i-atoms
+/// have Lennard-Jones interactions.
 #[inline(always)]
 fn radial_forces<
     S: Simd,
@@ -484,7 +485,8 @@ unsafe fn root_c6<S: Simd, const END: u8>(input: &PairInput<'_>, block: usize) -
     S::F::load_twice(unsafe { input.dispersion.get_unchecked(block) })
 }
 
-/// Returns Σ shift ⊗ force over lattice shifts: the part of the virial that wrapped positions do not contain.
+/// Returns Σ shift ⊗ force over lattice shifts: the part of the virial that Σ r⊗F over wrapped positions r does not
+/// contain.
 pub(super) fn shift_virial(cell: Option<&PeriodicCell>, shift_forces: &[Vec3; SHIFTS]) -> crate::vec3::Mat3 {
     let mut virial = crate::vec3::Mat3::ZERO;
     if let Some(cell) = cell {

@@ -50,7 +50,7 @@ pub(super) struct LjTerms<S: Simd> {
 }
 
 impl<S: Simd> LjTerms<S> {
-    /// Computes the terms of two i-atoms (parameters `i`, types `types`) with eight j-atoms each.
+    /// Computes the Lennard-Jones terms of two i-atoms (parameters `i`, types `types`) with eight j-atoms each.
     #[inline(always)]
     pub(super) fn new<const RULE: u8, const END: u8>(
         fixed: &Fixed<'_, S>,
@@ -108,8 +108,8 @@ impl<S: Simd> LjTerms<S> {
         self.energy -= four_c4 * (S::F::splat(0.25) * (inverse4 - S::F::splat(input.c4_shift)));
     }
 
-    /// Computes the terms from σ and 48 ε, without a switch. The force over distance is 48 ε (s¹² − ½ s⁶)/r² with s =
-    /// σ/r.
+    /// Computes the Lennard-Jones terms from σ and 48 ε, without a switch. The force over distance is 48 ε (s¹² − ½
+    /// s⁶)/r² with s = σ/r.
     #[inline(always)]
     fn of_sigma(input: &PairInput<'_>, inverse2: S::F, sigma: S::F, epsilon48: S::F) -> Self {
         let sigma2 = sigma * sigma;
@@ -123,7 +123,7 @@ impl<S: Simd> LjTerms<S> {
 }
 
 /// Returns `power6` and its square, minus the same powers at the cutoff. `power6` is a sixth power of an inverse
-/// distance, and `at_cutoff` is its value at the cutoff, or zero without a potential shift.
+/// distance, and `at_cutoff` is the value of `power6` at the cutoff, or zero without a potential shift.
 #[inline(always)]
 fn above_cutoff<S: Simd>(power6: S::F, at_cutoff: S::F) -> [S::F; 2] {
     [power6 - at_cutoff, power6 * power6 - at_cutoff * at_cutoff]

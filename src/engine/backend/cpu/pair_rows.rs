@@ -10,8 +10,8 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets of the i-atoms from `center`, including the remainder of the lattice shift after rounding to the quantum
-    /// of block centers
+    /// offsets of the i-atoms from `center`, including the remainder of the lattice shift after rounding to a multiple
+    /// of `CENTRE_QUANTUM`
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
@@ -19,7 +19,7 @@ pub(super) struct Rows<S: Simd, const N: usize> {
     /// √c6 of the i-atoms; zeros without LJ-PME
     pub(super) root_c6: [S::F; N],
     pub(super) force: [[S::F; N]; 3],
-    /// block center plus lattice shift, rounded to a multiple of the quantum of centers
+    /// block center plus the lattice shift rounded to a multiple of `CENTRE_QUANTUM`
     pub(super) center: [S::F; 3],
 }
 
@@ -73,7 +73,7 @@ fn eight_mut<const N: usize>(values: &mut [f32; N], k: usize) -> &mut [f32; 8] {
     }
 }
 
-/// Loads the four i-atoms (rows) of a cluster from a block's array as two vectors, and adds `extra`.
+/// Loads one value of each of the four i-atoms of a cluster as two vectors, and adds `extra` to each value.
 #[inline(always)]
 fn two_rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
     [S::F::two(values[0] + extra, values[1] + extra), S::F::two(values[2] + extra, values[3] + extra)]
@@ -164,9 +164,9 @@ impl<S: Simd, const N: usize> Rows<S, N> {
     }
 }
 
-/// Adds f · d (force over distance times displacement) to the forces on the i-atoms, and subtracts it from the forces
-/// on the j-atoms. A SIMD level with two registers per vector is limited by the number of operations in flight, so it
-/// uses multiply-adds throughout, which need the fewest operations.
+/// Adds the pair forces f · d (force over distance times displacement) to the forces on the i-atoms, and subtracts the
+/// pair forces from the forces on the j-atoms. A SIMD level with two registers per vector is limited by the number of
+/// operations in flight, so such a level uses multiply-adds throughout, which need the fewest operations.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -197,7 +197,7 @@ pub(super) fn apply<S: Simd, const N: usize>(
     }
 }
 
-/// Splits a lattice shift into a multiple of the quantum of block centers (exact in f32) and the rest.
+/// Splits a lattice shift into a multiple of `CENTRE_QUANTUM`, which is exact in f32, and the rest.
 #[inline(always)]
 fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
     let coarse = shift.map(|v| (v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM);

@@ -7,18 +7,18 @@ pub(in crate::backend) const GEOMETRIC: u8 = 0;
 pub(in crate::backend) const LORENTZ_BERTHELOT: u8 = 1;
 /// No combination rule: Lennard-Jones parameters come from a table of pairs of types.
 pub(in crate::backend) const TYPE_TABLE: u8 = 2;
-/// Lennard-Jones parameters as in [`TYPE_TABLE`], for systems without a cutoff: the Coulomb term is computed as 1/r
-/// instead of from a table.
+/// Rule for systems without a cutoff: Lennard-Jones parameters come from a table of pairs of types, and the Coulomb
+/// term is computed as 1/r instead of from a table.
 pub(super) const UNLIMITED: u8 = 3;
-/// Lennard-Jones parameters as in [`TYPE_TABLE`], in rows of 16 types that fit in registers.
+/// No combination rule: Lennard-Jones parameters come from rows of a table of at most 16 types, which fit in registers.
 pub(super) const ROWS_OF_16: u8 = 4;
-/// Lennard-Jones parameters as in [`TYPE_TABLE`], in rows of 32 types that fit in registers.
+/// No combination rule: Lennard-Jones parameters come from rows of a table of at most 32 types, which fit in registers.
 pub(super) const ROWS_OF_32: u8 = 5;
-/// Lennard-Jones parameters as in [`TYPE_TABLE`], in rows of 64 types that fit in registers.
+/// No combination rule: Lennard-Jones parameters come from rows of a table of at most 64 types, which fit in registers.
 pub(super) const ROWS_OF_64: u8 = 6;
 
 /// Truncation of Lennard-Jones interactions at the cutoff, with or without a potential shift. Blocks that are marked
-/// for exceptions from the combination rule may also have r⁻⁴ terms.
+/// for exceptions to the combination rule may also have r⁻⁴ terms.
 pub(super) const TRUNCATED: u8 = 0;
 /// Force switch of the Lennard-Jones interactions.
 pub(super) const FORCE_SWITCH: u8 = 1;

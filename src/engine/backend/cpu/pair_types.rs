@@ -6,8 +6,8 @@
 //! ([`Float::pick`](crate::simd::Float::pick)). An exception is a pair of types whose parameters deviate from the
 //! combination rule. If a rule holds except for some pairs of types, the kernel uses the table only for clusters and
 //! blocks that may contain such a pair. Bit masks ([`Marks`]) identify these clusters and blocks. Pairs of types with
-//! an r⁻⁴ term (12-6-4 ions) are treated in the same way, for every rule. The choice between a rule and a table
-//! depends only on the counts of types and on constant cost estimates, so it is the same on every machine.
+//! an r⁻⁴ term (12-6-4 ions) are treated in the same way, for every rule. The choice between a rule and a table depends
+//! only on the counts of types and on constant cost estimates, so the choice is the same on every machine.
 
 use super::pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
 use super::pair_variants::{end_of, rules};
@@ -17,10 +17,11 @@ use crate::system::{CombinationRule, System};
 
 /// Estimated time of sixteen pairs in a block with exceptions, relative to sixteen pairs that follow the combination
 /// rule. In a block with exceptions the kernel computes both vectors of i-atoms, one after the other, with a gather
-/// instruction for each.
+/// instruction for each vector.
 const EXCEPTION_COST: f64 = 3.0;
 
-/// First bit of a [`Marks`] mask that stands for exceptions from the combination rule. Bit 0 stands for r⁻⁴ terms.
+/// In a [`Marks`] mask, the bits from this index on stand for exceptions to the combination rule. Bit 0 stands for r⁻⁴
+/// terms.
 const FIRST_BIT: u32 = 1;
 
 /// Lennard-Jones parameters and the rule by which the kernel combines them.
@@ -40,8 +41,8 @@ pub(super) struct PairTypes {
     pub(super) c4: Vec<[f32; 2]>,
     /// a row of 6 c6 and a row of 12 c12 for each kernel type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
-    /// bit masks of each kernel type for the types with which it forms an exception or has an r⁻⁴ term; empty if
-    /// there is no such pair of types
+    /// bit masks of each kernel type for the types with which the kernel type forms an exception or has an r⁻⁴ term;
+    /// empty if there is no such pair of types
     pub(super) marks: Vec<Marks>,
 }
 
@@ -145,7 +146,7 @@ fn table(kept: &[u32], pair: impl Fn(u32, u32) -> [f32; 2]) -> Vec<[f32; 2]> {
     (0..=empty).flat_map(|a| (0..=empty).map(move |b| (a, b))).map(|(a, b)| entry(a, b)).collect()
 }
 
-/// Returns one row per coefficient for each type, padded to `length`.
+/// Returns, for each type, a row of 6 c6 and a row of 12 c12, each padded to `length` elements.
 fn padded_rows(table: &[[f32; 2]], count: usize, length: usize) -> Vec<Aligned16> {
     let value =
         |i: usize, coefficient: usize, j: usize| if j < count { table[i * count + j][coefficient] } else { 0.0 };
@@ -167,8 +168,8 @@ fn exception_fraction(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
     1.0 - (-pairs * (CLUSTER * BLOCK) as f64).exp()
 }
 
-/// Adds exceptions to the bit masks `marks`. One bit stands for one type and all types with which it forms
-/// exceptions. Types with the most exceptions get their bits first. Returns `None` if there are not enough bits.
+/// Adds exceptions to the bit masks `marks`. One bit stands for one type and for all types that form exceptions with
+/// this type. Types with the most exceptions get their bits first. Returns `None` if there are not enough bits.
 fn mark(
     marks: &mut Vec<Marks>,
     exceptions: &[[u32; 2]],

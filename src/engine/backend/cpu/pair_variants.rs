@@ -1,4 +1,4 @@
-//! Chooses the variant of the pair kernel that is compiled for the settings of a system.
+//! Choice of the variant of the pair kernel that is compiled for the settings of a system.
 
 use super::pair_input::{PairInput, PairOutput};
 use super::pair_kernel::PairKernel;
@@ -36,8 +36,8 @@ pub(super) fn end_of(settings: &ForceSettings) -> u8 {
 }
 
 /// Returns the combination rules for which kernels are compiled with the given treatment at the cutoff. Rules that few
-/// systems would use are not compiled; their systems use rows of a table instead, which keeps the program small and the
-/// build short.
+/// systems would use are not compiled, which keeps the program small and the build short; systems with such a rule use
+/// rows of a table instead.
 pub(super) fn rules(end: u8) -> &'static [u8] {
     match end {
         TRUNCATED => &[GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
@@ -47,8 +47,8 @@ pub(super) fn rules(end: u8) -> &'static [u8] {
 }
 
 /// Runs the kernel over a range of chunks of a list and adds the results to `forces` and the output. There is one
-/// instantiation of the kernel for each rule, each pair of cutoffs (equal or different), each treatment at the
-/// cutoff, and each kind of output.
+/// instantiation of the kernel for each rule, each pair of cutoffs (equal or different), each treatment at the cutoff,
+/// and each kind of output; variants that are seldom used share instantiations.
 pub(super) fn run(
     level: Level,
     Variant { rule, end, split, energy }: Variant,

@@ -9,25 +9,27 @@ use crate::simd::{Aligned16, LANES};
 use crate::system::PmeParameters;
 use std::ops::Range;
 
-/// Returns the part of the planes along x that the busiest of `ranks` ranks transforms.
+/// Returns the fraction of the planes along x that the busiest of `ranks` ranks transforms.
 pub(in crate::backend) fn largest_mesh_part(mesh: &PmeParameters, ranks: usize) -> f64 {
     let pairs = mesh.grid[0].div_ceil(2);
     pairs.div_ceil(ranks) as f64 / pairs as f64
 }
 
-/// Returns the number of bytes that each of `ranks` ranks sends in an evaluation, a mean, if its atoms have charges on
-/// `touched` planes along x. Some of these planes are among those that the rank itself transforms.
+/// Returns the mean number of bytes that a rank sends in an evaluation of PME on `ranks` ranks, if the atoms of a rank
+/// have charges on `touched` planes along x. Some of the `touched` planes are among the planes that the rank itself
+/// transforms.
 pub(in crate::backend) fn mesh_bytes_of_rank(mesh: &PmeParameters, touched: f64, ranks: usize) -> f64 {
     let (padded, [nx, ny, nz], count) = (Padded::new(mesh), mesh.grid, ranks as f64);
     let lent = (touched - nx as f64 / count).max(0.0);
-    // charges to the ranks that transform the planes, and the potential back; a mark for each plane
+    // charges are sent to the ranks that transform the planes, and the potential is sent back; one mark is sent for
+    // each plane
     let planes = 2.0 * lent * (padded.plane * size_of::<f32>()) as f64 + (nx * (ranks - 1)) as f64;
     // the complex spectrum `[x][k_y][z]` is transposed twice
     let spectrum = nx * (ny / 2 + 1) * nz.div_ceil(LANES) * 2 * size_of::<Aligned16>();
     planes + 2.0 * spectrum as f64 * (count - 1.0) / (count * count)
 }
 
-/// Ranges of planes of each rank.
+/// Division of the mesh planes among ranks, and buffers for exchanges between the passes.
 pub(super) struct Slabs {
     pub(super) ranks: Ranks,
     /// number of planes along x (n_x) and along k_y (n_y/2 + 1)
@@ -58,7 +60,7 @@ impl Slabs {
     }
 
     /// Redistributes the spectrum `[x][k_y]`, with `vectors` vectors per element, after the first pass. This rank
-    /// receives all x for its range of k_y. Collective.
+    /// receives all x for its range of k_y. All ranks call this function together.
     pub(super) fn turn_to_y(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[1], self.own());
         self.exchange(
@@ -70,7 +72,7 @@ impl Slabs {
     }
 
     /// Redistributes the spectrum `[k_y][x]`, with `vectors` vectors per element, after the second pass. This rank
-    /// receives all k_y for its range of x. Collective.
+    /// receives all k_y for its range of x. All ranks call this function together.
     pub(super) fn turn_to_x(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[0], self.own());
         self.exchange(
@@ -81,8 +83,8 @@ impl Slabs {
         );
     }
 
-    /// Sends a block (rows and columns) of an array to each other rank, and stores the received blocks in the same
-    /// array.
+    /// Sends a block (a range of rows and a range of columns) of an array to each other rank, and stores the received
+    /// blocks in the same array.
     fn exchange(
         &mut self,
         Split { re, im }: &mut Split,

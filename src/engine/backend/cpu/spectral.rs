@@ -9,8 +9,8 @@
 //!    then multiplies the spectrum by the influence function, and inverts both transforms.
 //! 3. For every pair of x-planes, the third pass inverts the transform along y, and fills the padding of the potential.
 //!
-//! Each of the three passes reads one array and writes another, so that the lines of a task stay in the cache of its
-//! core.
+//! Each of the three passes reads one array and writes a different array, so that the lines of a task stay in the cache
+//! of its core.
 
 use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
@@ -287,7 +287,7 @@ impl Spectral {
 }
 
 /// Returns the charges of plane x. If only one thread buffer has charges on this plane, the plane of this buffer is
-/// returned. Otherwise the sum over all buffers is computed in `sum` and returned.
+/// returned. If several buffers have charges on this plane, the sum over all buffers is computed in `sum` and returned.
 fn charges<'a>(
     thread_buffers: &'a [SpreadBuffer],
     x: usize,

@@ -8,7 +8,7 @@ use crate::vec3::Vec3;
 
 /// Minimum ratio of the width of a domain to the width of the halo. The margin allows a barostat to shrink the cell.
 const WIDTH_MARGIN: f64 = 1.05;
-/// Estimated work of a halo atom, which is sent, received and sorted, relative to that of a home atom.
+/// Estimated work of a halo atom, which is sent, received and sorted, relative to the work of a home atom.
 const HALO_ATOM: f64 = 0.25;
 /// Ratio of the loads of two divisions above which the division with the smaller load is chosen.
 const CLEARLY: f64 = 1.3;
@@ -29,8 +29,8 @@ pub(super) struct Divisible {
 }
 
 impl Divisible {
-    /// Measures a system with outer lists of radius `radius` (nm), for `ranks` ranks. Returns an error
-    /// without a cell or without a cutoff.
+    /// Determines the cell, the numbers of atoms and the halo of a system with outer lists of radius `radius` (nm).
+    /// Returns an error, which names the number `ranks`, without a cell or without a cutoff.
     pub(super) fn of(
         system: &System,
         groups: &Molecules,
@@ -64,7 +64,7 @@ impl Divisible {
 }
 
 /// Division into domains, separated by planes parallel to the faces of the cell. Along each lattice vector the planes
-/// divide the work equally, as far as the halo lets a domain become narrow.
+/// divide the work equally, unless a domain would become narrower than the halo.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Division {
     /// planes along each lattice vector, as fractions of the vector: 0, the planes between domains, and 1
@@ -73,14 +73,15 @@ pub(super) struct Division {
 
 impl Division {
     /// Divides a cell into one domain per rank. The division minimises the volume of the halos of thickness `halo`
-    /// (nm), and with it the communication, unless another division clearly has less work for the busiest rank. `atoms`
-    /// is as for [`Self::balance`]. Returns an error if the cell is too small.
+    /// (nm), and therefore the communication, unless another division clearly has less work for the busiest rank.
+    /// `atoms` has the numbers of atoms in equal intervals of each lattice vector. Returns an error if the cell is too
+    /// small.
     pub(super) fn new(cell: &PeriodicCell, atoms: &AtomsAlong, ranks: usize, halo: f64) -> Result<Self, Problem> {
         let widths = cell.face_distances();
         let fits =
             |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] / counts[k] as f64 >= WIDTH_MARGIN * halo);
-        // of divisions with equal volumes the one with the most domains along x is chosen, because the mesh is
-        // divided along x
+        // of several divisions with equal volumes, the division with the most domains along x is chosen, because the
+        // mesh is divided along x
         let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
         let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
         let all = all.filter(|[x, y]| ranks.is_multiple_of(x * y)).map(|[x, y]| [x, y, ranks / (x * y)]);
@@ -105,8 +106,9 @@ impl Division {
         best.map(|best| all.swap_remove(best).1).ok_or_else(|| Self::refusal(cell, ranks, halo))
     }
 
-    /// Returns the work of the busiest rank as a fraction of that of one rank, estimated from the atoms in its domain
-    /// and in its halo. `halos` is the thickness of the halo along each lattice vector, as a fraction of the vector.
+    /// Returns the work of the busiest rank as a fraction of the work of a single rank that computes the whole system,
+    /// estimated from the atoms in its domain and in its halo. `halos` is the thickness of the halo along each lattice
+    /// vector, as a fraction of the vector.
     fn load(&self, atoms: &AtomsAlong, halos: [f64; 3]) -> f64 {
         let largest = |k: usize, halo: f64| {
             let between = |ends: &[f64]| share(&atoms[k], ends[0], ends[1] + halo);
@@ -118,9 +120,9 @@ impl Division {
         home + HALO_ATOM * (all - home)
     }
 
-    /// Moves the planes along each lattice vector so that the work between them is equal. `atoms` has the numbers of
-    /// atoms in equal intervals of each vector. `radius` is the list radius and `least` the least width of a domain,
-    /// both as fractions of the vectors.
+    /// Moves the planes along each lattice vector so that the work between neighbouring planes is equal. `atoms` has
+    /// the numbers of atoms in equal intervals of each vector. `radius` is the list radius and `least` the least width
+    /// of a domain, both as fractions of the vectors.
     pub(super) fn balance(&mut self, atoms: &AtomsAlong, radius: [f64; 3], least: [f64; 3]) {
         for (k, planes) in self.planes.iter_mut().enumerate() {
             let count = planes.len() - 1;
@@ -257,8 +259,8 @@ pub(super) fn count_along(points: impl Iterator<Item = Vec3>) -> AtomsAlong {
 
 /// Returns the work in each interval of a lattice vector, of which pairs are the part [`PAIRS`]. A pair is computed in
 /// the domain of its lower atom. If atoms fill the planes across the vector evenly, the number of partners of an atom
-/// that are higher by d is proportional to the number of atoms at this height times the area π (r² − d²) of the cutoff
-/// sphere of radius r at this height.
+/// at a height d above the atom is proportional to the product of the number of atoms at this height and the area π (r²
+/// − d²) of the cross section of the cutoff sphere of radius r.
 pub(super) fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
     let intervals = atoms.len();
     let reach = radius * intervals as f64;
@@ -279,7 +281,7 @@ pub(super) fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the fraction of the atoms between two fractions of a lattice vector; the upper one may be above 1.
+/// Returns the fraction of the atoms between the fractions `low` and `high` of a lattice vector; `high` may exceed 1.
 /// `counts` has the numbers of atoms in equal intervals.
 pub(super) fn share(counts: &[f64], low: f64, high: f64) -> f64 {
     let all: f64 = counts.iter().sum();
@@ -301,7 +303,7 @@ mod tests {
     use super::*;
     use crate::vec3::vec3;
 
-    /// Numbers of atoms that fill a part of the cell evenly. The part begins at the origin.
+    /// Numbers of atoms that fill a part of the cell evenly. The filled part begins at the origin.
     fn evenly(part: [f64; 3]) -> AtomsAlong {
         let side = 40;
         let at = move |n: usize, k: usize| (n / [1, side, side * side][k] % side) as f64 / side as f64 * part[k];
@@ -312,7 +314,7 @@ mod tests {
     fn a_slab_is_divided_into_equal_domains() {
         let cell = PeriodicCell::orthorhombic([8.0, 8.0, 24.0]);
         let counts = |atoms: &AtomsAlong| Division::new(&cell, atoms, 4, 1.5).unwrap().counts();
-        // an even cell of this shape is cut along z; a thin slab has no room for four domains along z
+        // a cell of this shape with uniform density is cut along z; a thin slab has no room for four domains along z
         assert_eq!(counts(&evenly([1.0; 3])), [1, 1, 4]);
         assert_eq!(counts(&evenly([1.0, 1.0, 0.15])), [2, 1, 2]);
         // a small slab of water, 3.1 nm in all directions
@@ -343,7 +345,8 @@ mod tests {
         let mut atoms = [[1.0; INTERVALS]; 3];
         atoms[2] = [0.0; INTERVALS];
         (atoms[2][0], atoms[2][1], atoms[2][INTERVALS - 1]) = (4.0, 4.0, 1.0);
-        // atoms reach only their own interval, so that the numbers of pairs are as 4² to 4² to 1²
+        // each atom has partners only in its own interval, so that the numbers of pairs in the three intervals with
+        // atoms are in the ratio 4² : 4² : 1²
         division.balance(&atoms, [width; 3], [0.0; 3]);
         let work = [16.0, 16.0, 1.0].map(|pairs: f64| PAIRS * pairs / 33.0 + (1.0 - PAIRS) * pairs.sqrt() / 9.0);
         let expected = [1.0 / 3.0 / work[0], 1.0 + (2.0 / 3.0 - work[0]) / work[1]];
@@ -367,7 +370,8 @@ mod tests {
         assert_eq!(counts(8).unwrap(), [1, 2, 4]);
         let refusal = counts(7 * 13).unwrap_err().to_string();
         assert!(refusal.contains("at most 3 x 4 x 7 domains"), "{refusal}");
-        // 84 domains fit; 91 is no product of numbers up to 3, 4 and 7, and 84 is the largest product below
+        // at most 3, 4 and 7 domains fit along the three directions; 91 is not a product of three such numbers, and 84
+        // is the largest such product below 91
         assert!(refusal.contains("start fewer ranks (84, 72, 63)"), "{refusal}");
     }
 

@@ -13,8 +13,8 @@ use crate::ranks::{Purpose, Ranks};
 use crate::system::{ImpulseCycle, Molecules, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// A rank's part of the system and of the forces. Positions and forces in the methods of [`ForceField`] belong to
-/// the home atoms. All functions are collective.
+/// A rank's part of the system and of the forces. Positions and forces in the methods of [`ForceField`] belong to the
+/// home atoms. All methods are collective: all ranks call them together.
 pub(in crate::backend) struct Domain {
     ranks: Ranks,
     system: System,
@@ -120,7 +120,8 @@ impl Domain {
         }
     }
 
-    /// Collects the vectors of all atoms on the first rank; `all` stays empty on the other ranks. Collective.
+    /// Collects the vectors of all atoms on the first rank; `all` stays empty on the other ranks. All ranks call this
+    /// function together.
     pub(super) fn collect(&self, own: &[Vec3], all: &mut Vec<Vec3>) {
         let ranks = self.ranks.for_purpose(Purpose::Output);
         let numbers = ranks.collect_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
@@ -134,9 +135,9 @@ impl Domain {
         }
     }
 
-    /// Returns the division with its planes moved so that all domains have equal work, and the distance (nm) from a
-    /// domain within which its halo contains groups. `positions` are those of the home atoms. The planes depend only on
-    /// the positions of all atoms, so that a continued run has the same domains. Collective.
+    /// Returns the division with its planes moved so that all domains have equal work, and the thickness (nm) of the
+    /// halo. `positions` are the positions of the home atoms. The planes depend only on the positions of all atoms, so
+    /// that a continued run has the same domains. All ranks call this function together.
     fn balance(&self, ranks: &Ranks, cell: &PeriodicCell, positions: &[Vec3]) -> Result<(Division, f64)> {
         let mut division = self.division.clone().expect("a system is divided before its atoms migrate");
         let ground = DivisionContext { ranks, division: &division, cell, groups: &self.groups };

@@ -25,7 +25,8 @@ pub(super) struct Halo {
 }
 
 impl Halo {
-    /// Receives the positions of halo atoms and stores them behind the positions of the home atoms. Collective.
+    /// Receives the positions of halo atoms and stores them behind the positions of the home atoms. All ranks call this
+    /// function together.
     pub(super) fn fetch(&self, ranks: &Ranks, positions: &mut [Vec3], buffer: &mut Vec<Vec3>) {
         let ranks = ranks.for_purpose(Purpose::HaloPositions);
         for Stage { below, above, send, receive } in &self.stages {
@@ -36,8 +37,9 @@ impl Halo {
         }
     }
 
-    /// Sends the forces on halo atoms to their home ranks and adds the forces received to the forces on the home
-    /// atoms. Directions are in reverse order. Collective.
+    /// Sends the forces on halo atoms to their home ranks and adds the forces received to the forces on the home atoms.
+    /// The directions are handled in the reverse order of the exchange of positions. All ranks call this function
+    /// together.
     pub(super) fn return_forces(&self, ranks: &Ranks, forces: &mut [Vec3], buffer: &mut Vec<Vec3>) {
         let ranks = ranks.for_purpose(Purpose::HaloForces);
         for Stage { below, above, send, receive } in self.stages.iter().rev() {

@@ -24,7 +24,7 @@ pub(super) struct Local {
     pub(super) region: Region,
 }
 
-/// Groups that migrate from one rank to another.
+/// Constraint groups that migrate from one rank to another rank.
 #[derive(Default, Serialize, Deserialize)]
 struct Migrants {
     groups: Vec<u32>,
@@ -33,7 +33,7 @@ struct Migrants {
     others: Vec<Vec<Vec3>>,
 }
 
-/// Groups of this rank that another rank needs in its halo.
+/// Constraint groups of this rank that another rank needs in its halo.
 #[derive(Serialize, Deserialize)]
 struct HaloGroups {
     /// number of groups in each zone
@@ -88,7 +88,7 @@ impl DivisionContext<'_> {
     }
 
     /// Sends groups to their new home ranks, with their positions and with their vectors in the arrays `others`, each
-    /// of which may be empty. Collective.
+    /// of which may be empty. All ranks call this function together.
     pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, others: &mut [&mut Vec<Vec3>]) {
         let nobody = || Migrants { others: vec![vec![]; others.len()], ..Migrants::default() };
         let mut leaving: Vec<Migrants> = (0..self.ranks.count()).map(|_| nobody()).collect();
@@ -127,8 +127,8 @@ impl DivisionContext<'_> {
     }
 
     /// Adds all groups that are less than `reach` (nm) beyond the upper faces of the domain to the home groups, and
-    /// their positions to `positions`. Collective. Directions are handled one after another; groups received along
-    /// one direction are passed on along the next.
+    /// their positions to `positions`. All ranks call this function together. Directions are handled one after another;
+    /// groups that are received along one direction are passed on along the next direction.
     pub(super) fn add_halo(&self, home: Vec<u32>, reach: f64, positions: &mut Vec<Vec3>) -> (Local, Halo) {
         let (rank, faces) = (self.ranks.rank(), self.cell.face_distances());
         let divided = self.division.divided();
@@ -146,8 +146,8 @@ impl DivisionContext<'_> {
             let thickness = reach / faces[direction];
             region.high[direction] = ends[direction] + thickness;
             let [below, above] = self.division.neighbours(rank, direction);
-            // the rank below needs these groups beyond the upper face of its domain; if the cell boundary lies
-            // between the two domains, it needs their next image
+            // the rank below needs these groups, which are beyond the upper face of its domain; if the cell boundary
+            // lies between the two domains, the rank below needs the next image of these groups
             let shift = i32::from(self.division.coordinates(rank)[direction] == 0);
             let mut loan =
                 HaloGroups { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };

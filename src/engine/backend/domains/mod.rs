@@ -1,10 +1,11 @@
 //! Domain decomposition: several ranks share the atoms of one system. The home atoms of a rank are in its part of the
 //! cell.
 //!
-//! To its callers rank 0 is a [`super::Backend`], [`Domains`]. `Domains` sends each call to the other ranks, which wait
-//! for calls in [`Serving`]. All ranks execute the call together, each with a [`Host`] around its own [`Domain`]. In
-//! every step positions are sent to the lower neighbours, and forces are sent back ([`halo`]). Atoms migrate between
-//! ranks when pair lists are built ([`local`]). Sums over ranks are computed only on request.
+//! On rank 0 the type [`Domains`] implements [`super::Backend`] and represents all ranks. `Domains` sends each call to
+//! the other ranks, which wait for calls in [`Serving`]. All ranks execute the call together, each with a [`Host`]
+//! around its own [`Domain`]. In every step positions are sent to the lower neighbours, and forces are sent back
+//! ([`halo`]). Atoms migrate between ranks when pair lists are built ([`local`]). Sums over ranks are computed only on
+//! request.
 
 mod division;
 mod field;
@@ -58,7 +59,7 @@ enum Order {
     ChangeVelocities(VelocityChange),
     RemoveMotion,
     PairCounts,
-    /// gather what each rank has sent
+    /// gather the counts of messages and bytes that each rank has sent
     Traffic,
     /// drop the system on every rank
     End,
@@ -102,8 +103,8 @@ impl Serving {
         ranks.send_to_others(&Order::Quit);
     }
 
-    /// Returns what each rank has sent so far, except for the messages of this function itself. The other ranks must be
-    /// in [`Serving::serve`]. Returns an empty list for a single rank.
+    /// Returns the counts of messages and bytes that each rank has sent so far, except for the messages of this
+    /// function itself. The other ranks must be in [`Serving::serve`]. Returns an empty list for a single rank.
     pub fn traffic(ranks: &Ranks) -> Vec<Traffic> {
         if ranks.count() == 1 {
             return vec![];
@@ -112,7 +113,7 @@ impl Serving {
         ranks.gather(&ranks.sent())
     }
 
-    /// Creates a host for a system, initially without home atoms. Collective.
+    /// Creates a host for a system, initially without home atoms. All ranks call this function together.
     fn host(&self, system: System, schedule: ListSchedule) -> Result<Host<Domain>> {
         let Serving { ranks, parts, level, team } = self;
         let nothing = System {
@@ -191,8 +192,8 @@ fn list_positions(host: &Host<Domain>, list: ListLevel, state: &mut State) -> Re
     Ok(())
 }
 
-/// Stores the energies and the virial of the last evaluation on each rank and, if energies are requested, the forces
-/// on all atoms on the first rank. Collective.
+/// Stores the energies and the virial of the last evaluation on each rank and, if energies are requested, the forces on
+/// all atoms on the first rank. All ranks call this function together.
 fn collect_evaluation(host: &Host<Domain>, workload: Workload, out: &mut Evaluation) {
     let Evaluation { forces, energies, virial, .. } = host.evaluation();
     (out.energies, out.virial) = (*energies, *virial);
@@ -203,7 +204,7 @@ fn collect_evaluation(host: &Host<Domain>, workload: Workload, out: &mut Evaluat
 
 /// The system of all ranks, as a backend on the first rank.
 pub struct Domains {
-    /// all ranks, for orders to the others
+    /// all ranks, for sending commands to the other ranks
     ranks: Ranks,
     host: Host<Domain>,
     evaluation: Evaluation,

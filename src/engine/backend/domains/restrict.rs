@@ -21,7 +21,8 @@ impl Numbers {
         local.iter().zip(0..).for_each(|(&atom, number)| self.0[atom as usize] = number);
     }
 
-    /// Returns the local index of each atom; larger than all local indices for an atom that is not on this rank.
+    /// Returns the local index of each atom; for an atom that is not on this rank, the value is larger than all local
+    /// indices.
     pub(super) fn as_slice(&self) -> &[u32] {
         &self.0
     }
@@ -59,7 +60,7 @@ pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> Syst
 
 /// Selects the terms between local atoms that this rank, and no other rank, computes. A term is selected if all of its
 /// atoms are local and nearest images of each other, and if, along each divided direction, at least one of its atoms is
-/// in the domain and not beyond the upper face of the domain.
+/// not beyond the upper face of the domain.
 pub(super) fn select_terms(
     system: &System,
     numbers: &Numbers,

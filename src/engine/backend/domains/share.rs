@@ -1,4 +1,5 @@
-//! Forecast of what the ranks compute and send in a step, from the numbers of atoms along the lattice vectors.
+//! Forecast of the work of the ranks and of their messages in a step, from the numbers of atoms along the lattice
+//! vectors.
 
 use super::division::{AtomsAlong, Divisible, Division, share, work_along};
 use crate::backend::cpu::{largest_mesh_part, mesh_bytes_of_rank};
@@ -17,13 +18,13 @@ pub struct RankShare {
     division: Division,
     /// work of the busiest rank in proportion to atoms and pairs, as a fraction of the work of one rank alone
     pub work: f64,
-    /// number of atoms of which a rank receives positions, a mean over ranks
+    /// number of atoms whose positions a rank receives, as a mean over ranks
     pub halo_atoms: f64,
     /// number of atoms of the system
     pub atoms: usize,
-    /// part of the PME mesh that the busiest rank transforms; 0 without a mesh
+    /// fraction of the PME mesh that the busiest rank transforms; 0 without a mesh
     pub mesh: f64,
-    /// bytes that a rank sends in an evaluation of PME, a mean over ranks
+    /// number of bytes that a rank sends in an evaluation of PME, as a mean over ranks
     pub mesh_bytes: f64,
     /// number of messages that a rank sends in an evaluation of PME
     pub mesh_messages: usize,
@@ -40,7 +41,7 @@ impl RankShare {
         let halos = widths.map(|width| halo / width);
         let atoms = system.topology.atoms.len();
         let meshes: Vec<PmeParameters> = system.settings.meshes().collect();
-        // atoms of a group may be outside the domain of its first atom
+        // an atom may be outside the domain that contains the center of its group
         let overhang = (halo - radius) / widths[0];
         let bytes = |mesh: &PmeParameters| mesh_bytes_of_rank(mesh, touched(mesh, &division, overhang), ranks);
         Ok(RankShare {
@@ -50,14 +51,15 @@ impl RankShare {
             atoms,
             mesh: meshes.iter().map(|mesh| largest_mesh_part(mesh, ranks)).fold(0.0, f64::max),
             mesh_bytes: meshes.iter().map(bytes).sum(),
-            // to each other rank: marks and charges of planes, two transposes, planes of the potential
+            // messages to each other rank: marks of planes, charges of planes, two transposes, and planes of the
+            // potential
             mesh_messages: meshes.len() * 5 * (ranks - 1),
             division,
         })
     }
 
-    /// Returns the bytes of the positions of halo atoms, which are sent before each force evaluation, and of the forces
-    /// on them, which are sent back.
+    /// Returns the bytes of the positions of halo atoms, which are sent before each force evaluation. The forces on
+    /// halo atoms, which are sent back, take as many bytes.
     pub fn halo_bytes(&self) -> f64 {
         VECTOR * self.halo_atoms
     }
@@ -89,7 +91,7 @@ fn work(division: &Division, along: &AtomsAlong, radius: [f64; 3]) -> f64 {
         .product()
 }
 
-/// Returns the number of halo atoms of a rank as a fraction of all atoms, a mean over ranks.
+/// Returns the mean number of halo atoms of a rank, as a fraction of all atoms.
 fn halo_fraction(division: &Division, along: &AtomsAlong, halos: [f64; 3]) -> f64 {
     let mean = |k: usize, halo: f64| {
         let planes = division.planes(k);
@@ -104,8 +106,8 @@ fn halo_fraction(division: &Division, along: &AtomsAlong, halos: [f64; 3]) -> f6
     all - home
 }
 
-/// Returns the number of planes along x on which a rank has charges, a mean over ranks. `overhang` is the distance by
-/// which atoms may be outside their domain, as a fraction of the first lattice vector.
+/// Returns the mean number of mesh planes along x on which a rank has charges. `overhang` is the distance by which
+/// atoms may be outside their domain, as a fraction of the first lattice vector.
 fn touched(mesh: &PmeParameters, division: &Division, overhang: f64) -> f64 {
     let (points, planes) = (mesh.grid[0] as f64, division.planes(0));
     let touched = |ends: &[f64]| ((ends[1] - ends[0] + overhang) * points + mesh.order as f64).min(points);

@@ -14,7 +14,7 @@ const FORCES: f64 = 2e-5;
 /// Tolerance of energies and virials, relative to the sum of the absolute values of their terms.
 const SUMS: f64 = 2e-6;
 
-/// Compares forces, energies and virial of a sample on `count` ranks with the expected ones. Returns the number of
+/// Compares forces, energies and virial of a sample on `count` ranks with the expected values. Returns the number of
 /// pairs of the busiest rank, relative to the mean.
 fn compare(name: &str, sample: &Sample, count: usize) -> f64 {
     let Sample { system, state } = sample;

@@ -10,8 +10,9 @@ use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 
 impl<F: ForceField> Host<F> {
-    /// Adds the reciprocal-space forces to the sum of all other forces: multiplied by `weight` in the forces that move
-    /// the atoms, and not multiplied in the forces that are reported.
+    /// Adds the reciprocal-space forces to the sum of all other forces. In the forces that move the atoms, the
+    /// reciprocal-space forces are multiplied by `weight`. In the reported forces, the reciprocal-space forces have the
+    /// weight one.
     pub(super) fn add_impulse(&mut self, weight: f64, virial: bool) {
         let Impulse { forces, acting, weight: of_impulse } = &mut self.evaluation.impulse;
         let by_sites = self.atoms.sites.spread(&self.team, &self.positions, forces);
@@ -28,8 +29,8 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Updates the impulse cycle before a step. If the reciprocal-space forces act as an impulse in this step, the
-    /// function adds the rest of the work of the thermostat that renewed velocities since the last impulse. If
-    /// velocities are `refreshed` in this stage, a new cycle then begins.
+    /// function adds the rest of the work that the thermostat has done on velocities since the last impulse. If
+    /// velocities are `refreshed` in this stage, a new impulse cycle then begins.
     pub(super) fn follow_impulses(&mut self, refreshed: bool) {
         let (impulse, cycle) = (&self.evaluation.impulse, &mut self.cycle);
         if impulse.weight == 0.0 {

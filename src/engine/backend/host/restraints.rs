@@ -14,7 +14,8 @@ use crate::vec3::Vec3;
 pub(super) struct CollectiveAtoms {
     /// indices of the atoms in the whole system, in ascending order
     atoms: Vec<u32>,
-    /// index in `atoms` and index among the home atoms, of each of `atoms` that is a home atom
+    /// for each element of `atoms` that is a home atom of this process: its index in `atoms`, and its index among the
+    /// home atoms
     home: Vec<[u32; 2]>,
     /// positions of `atoms`, nm
     known: Vec<Vec3>,
@@ -24,8 +25,8 @@ pub(super) struct CollectiveAtoms {
 }
 
 impl CollectiveAtoms {
-    /// Collects the atoms of the collective variables of new restraints. No atom counts as a home atom until
-    /// [`Self::take_home`].
+    /// Collects the atoms of the collective variables of new restraints. No atom counts as a home atom before
+    /// [`Self::take_home`] is called.
     pub(super) fn of(restraints: &Restraining) -> Self {
         let atoms = restraints.collective_atoms();
         let length = atoms.last().map_or(0, |&last| last as usize + 1);
@@ -38,13 +39,14 @@ impl CollectiveAtoms {
         }
     }
 
-    /// Finds which of the atoms are home atoms of this process.
+    /// Finds which atoms of the collective variables are home atoms of this process.
     fn take_home(&mut self, home: Home<'_>) {
         let places = (0..).zip(&self.atoms).filter_map(|(place, &atom)| Some([place, home.index(atom)?]));
         self.home = places.collect();
     }
 
-    /// Collects the positions of all atoms from the `home` positions of all processes.
+    /// Collects the positions of all atoms of the collective variables. `home` are the positions of the home atoms of
+    /// this process.
     fn collect(&mut self, field: &impl Distribution, home: &[Vec3]) {
         self.known.fill(Vec3::ZERO);
         self.home.iter().for_each(|&[place, index]| self.known[place as usize] = home[index as usize]);
@@ -53,7 +55,7 @@ impl CollectiveAtoms {
         self.atoms.iter().for_each(|&atom| self.forces[atom as usize] = Vec3::ZERO);
     }
 
-    /// Adds the forces on the home atoms to `forces`.
+    /// Adds the restraint forces on the home atoms to `forces`.
     fn add_to(&self, forces: &mut [Vec3]) {
         for &[place, index] in &self.home {
             forces[index as usize] += self.forces[self.atoms[place as usize] as usize];

@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Scratch memory of velocity rescaling.
 #[derive(Default)]
 pub(super) struct RescalingScratch {
-    /// velocities that a thermostat scaled, before the next step
+    /// velocities after their scaling by a thermostat, before the next step
     pub(super) scaled: Vec<Vec3>,
     /// partial sums over the atoms of temperature groups
     parts: Vec<[f64; 2]>,
@@ -46,8 +46,8 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// Multiplies the velocities of each temperature group by the factor of the group, and adds the part of the work
-    /// that does not need the next step. `kinetic` is the kinetic energy of each group in kJ/mol.
+    /// Multiplies the velocities of each temperature group by the factor of the group, and adds the part of the
+    /// thermostat's work that does not need the next step. `kinetic` is the kinetic energy of each group in kJ/mol.
     fn multiply(&mut self, kinetic: &[f64], factors: &[f64]) {
         let work: f64 = kinetic.iter().zip(factors).map(|(&kinetic, &factor)| scaling_work(kinetic, factor)).sum();
         self.coupling.thermostat_work += work;
@@ -70,8 +70,8 @@ impl<F: ForceField> Host<F> {
         sums.into_iter().map(|[kinetic, _]| kinetic).collect()
     }
 
-    /// Sums two quantities over the atoms of each temperature group, always in the same order. `parts` is scratch
-    /// memory.
+    /// Sums two quantities over the atoms of each temperature group; the order of summation is always the same. `parts`
+    /// is scratch memory.
     fn sum_by_group(&self, parts: &mut Vec<[f64; 2]>, of: impl Fn(usize) -> [f64; 2] + Sync) -> PerGroup<[f64; 2]> {
         let (atoms, groups) = (self.atoms.masses.len(), self.temperature_groups.as_deref());
         let count = groups.map_or(1, |groups| groups.degrees_of_freedom().len());

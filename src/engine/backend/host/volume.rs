@@ -16,7 +16,8 @@ use std::collections::HashMap;
 /// Scratch memory of volume moves.
 #[derive(Default)]
 pub(super) struct TrialScratch {
-    /// positions and evaluation that are set aside: first for the scaled cell, then for the original cell
+    /// positions and evaluation that are set aside: of the scaled cell before [`VolumeMoves::enter`], and of the
+    /// original cell afterwards
     pub(super) positions: Vec<Vec3>,
     pub(super) evaluation: Evaluation,
     /// restraint samples before the move
@@ -39,17 +40,17 @@ impl TrialScratch {
 
 /// Parts of molecules whose other parts may be at home in other processes.
 pub(super) struct SharedMolecules {
-    /// index among the parts at home, and index of the molecule among the molecules that several processes may share,
-    /// of each part of a shared molecule
+    /// for each part of a shared molecule at home in this process: its index among all parts at home, and the index of
+    /// its molecule among the molecules that several processes may share
     places: Vec<[u32; 2]>,
-    /// Σ m r (amu nm) and Σ m (amu) over the atoms, with mass m and position r, of each molecule that several processes
-    /// may share
+    /// Σ m r (amu nm) and Σ m (amu) over the atoms, with mass m and position r, for each molecule that several
+    /// processes may share
     sums: Vec<[f64; 4]>,
 }
 
 impl SharedMolecules {
-    /// Returns the parts of molecules among the home atoms, and which of them are shared. A molecule that is a single
-    /// constraint group is never shared.
+    /// Returns the parts of molecules among the home atoms, and the list of the parts that belong to shared molecules.
+    /// A molecule that is a single constraint group is never shared.
     pub(super) fn parts_at(Home { atoms, molecules, shared, .. }: Home<'_>) -> (Molecules, Self) {
         let mut first = HashMap::new();
         let link = |(index, &atom): (u32, &u32)| {
@@ -66,7 +67,8 @@ impl SharedMolecules {
         (parts, SharedMolecules { places, sums: vec![[0.0; 4]; shared.len()] })
     }
 
-    /// Replaces the centers of mass of parts by the centers of mass of the whole molecules. Collective.
+    /// Replaces the centers of mass of parts of molecules by the centers of mass of the whole molecules. All processes
+    /// call this function together.
     fn complete(
         &mut self,
         field: &impl Distribution,
@@ -142,7 +144,8 @@ impl<F: ForceField> VolumeMoves for Host<F> {
     }
 
     fn prune_within(&mut self, radius: f64) -> Result<()> {
-        // without a cutoff the list holds all pairs, and the difference of the two infinite distances is NaN
+        // without a cutoff the list holds all pairs; the difference of the infinite `radius` and the infinite cutoff is
+        // NaN, which `max` turns into zero
         self.field.prune(self.cell.as_ref(), &self.positions, (radius - self.cutoff).max(0.0));
         Ok(())
     }

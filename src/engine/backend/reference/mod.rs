@@ -1,7 +1,8 @@
 //! Reference backend: double precision, plain loops over [`crate::term`], written for clarity rather than speed.
 //!
-//! Tests compare the fast backends with the reference backend, and `precision = "double"` selects it for a run. Results
-//! do not depend on the number of threads: parallel work is divided into fixed chunks, whose sums are added in order.
+//! Tests compare the fast backends with the reference backend, and `precision = "double"` selects the reference backend
+//! for a run. Results do not depend on the number of threads: parallel work is divided into fixed chunks, whose sums
+//! are added in order.
 
 mod bonded;
 mod neighbours;

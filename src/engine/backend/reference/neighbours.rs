@@ -94,8 +94,8 @@ impl Boxes {
         true
     }
 
-    /// Calls `consider(j, r_i − r_j)` for every atom j in the boxes around the box of atom i. The image of atom j is
-    /// the image of that box.
+    /// Calls `consider(j, r_i − r_j)` for every atom j in the 27 boxes in and around the box of atom i. The image of
+    /// atom j is the periodic image that lies in such a box.
     #[inline(always)]
     fn around(&self, cell: &PeriodicCell, i: usize, mut consider: impl FnMut(usize, Vec3)) {
         for neighbour in 0..27 {

@@ -14,8 +14,8 @@ use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 
 /// Rounding error of distances in fast backends, nm. Fast backends compute distances in `f32` from offsets of a few nm,
-/// which are accurate to about 10⁻⁶ nm. A pair whose distance differs by less than this from a list radius or a cutoff
-/// may count as inside or outside.
+/// which are accurate to about 10⁻⁶ nm. A pair whose distance differs by less than this error from a list radius or a
+/// cutoff may count as inside or outside.
 const ROUNDING: f64 = 1e-5;
 
 /// Distance, as a fraction of the cutoff, below which a list contains every pair throughout its lifetime.
@@ -39,7 +39,7 @@ pub struct ListsMade<'a> {
 impl ListsMade<'_> {
     /// Returns whether these lists may miss the pair i, j, which is now within `cutoff` (nm), the cutoff of one of its
     /// interactions. A list misses a pair that was beyond the outer radius at the search, or beyond the inner radius at
-    /// the pruning. `longest` (nm) is the longer cutoff, from which the list radii are measured.
+    /// the pruning. `longest` (nm) is the longer of the two cutoffs, to which the list radii refer.
     fn may_lack(&self, [i, j]: [usize; 2], cutoff: f64, longest: f64) -> bool {
         let apart = |then: &State| displacement(then.cell.as_ref(), then.positions[i] - then.positions[j]).norm();
         let ListSchedule { outer, inner, .. } = *self.schedule;
@@ -98,7 +98,7 @@ pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_
     sampled
 }
 
-/// Computes the result of [`sample`], but leaves forces on virtual sites unspread.
+/// Computes the result of [`sample`], but does not move the forces on virtual sites to their parent atoms.
 fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let (topology, cell) = (&system.topology, state.cell.as_ref());
     let geometry = Geometry { cell, positions: &state.positions };

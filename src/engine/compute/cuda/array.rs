@@ -7,7 +7,7 @@ use cudarc::driver::{CudaStream, result};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// An array on a GPU. All operations on it belong to one stream.
+/// An array on a GPU. All operations on an array belong to one stream.
 pub struct CudaArray<T> {
     stream: Arc<CudaStream>,
     address: u64,

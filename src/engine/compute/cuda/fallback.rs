@@ -58,14 +58,14 @@ impl DeviceFft {
     /// this GPU is bound.
     pub(crate) unsafe fn forward(&self, real: u64, complex: u64) -> Result<()> {
         match self {
-            // SAFETY: guaranteed by the caller
+            // SAFETY: the caller guarantees the safety conditions
             DeviceFft::Cuda(fft) => unsafe { fft.forward(real, complex) },
             DeviceFft::Host(host) => {
                 let host = &mut *host.borrow_mut();
-                // SAFETY: guaranteed by the caller
+                // SAFETY: the caller guarantees the safety conditions
                 unsafe { copy_from(&host.stream, real, &mut host.real) }?;
                 host.fft.forward(&mut host.real, &mut host.complex);
-                // SAFETY: guaranteed by the caller
+                // SAFETY: the caller guarantees the safety conditions
                 unsafe { copy_to(&host.stream, &host.complex, complex) }
             }
         }
@@ -77,14 +77,14 @@ impl DeviceFft {
     /// The conditions of [`Self::forward`] hold.
     pub(crate) unsafe fn inverse(&self, complex: u64, real: u64) -> Result<()> {
         match self {
-            // SAFETY: guaranteed by the caller
+            // SAFETY: the caller guarantees the safety conditions
             DeviceFft::Cuda(fft) => unsafe { fft.inverse(complex, real) },
             DeviceFft::Host(host) => {
                 let host = &mut *host.borrow_mut();
-                // SAFETY: guaranteed by the caller
+                // SAFETY: the caller guarantees the safety conditions
                 unsafe { copy_from(&host.stream, complex, &mut host.complex) }?;
                 host.fft.inverse(&mut host.complex, &mut host.real);
-                // SAFETY: guaranteed by the caller
+                // SAFETY: the caller guarantees the safety conditions
                 unsafe { copy_to(&host.stream, &host.real, real) }
             }
         }
@@ -96,7 +96,7 @@ impl DeviceFft {
 /// # Safety
 /// The array at `address` has at least the length of `values`, and the context is bound.
 unsafe fn copy_from<T>(stream: &CudaStream, address: u64, values: &mut [T]) -> Result<()> {
-    // SAFETY: guaranteed by the caller; `values` lives until the copy is done
+    // SAFETY: the caller guarantees the safety conditions; `values` lives until the copy is done
     unsafe { result::memcpy_dtoh_async(values, address, stream.cu_stream()) }
         .map_err(failed("copying from the GPU failed"))?;
     stream.synchronize().map_err(failed("the computation on the GPU failed"))
@@ -107,7 +107,7 @@ unsafe fn copy_from<T>(stream: &CudaStream, address: u64, values: &mut [T]) -> R
 /// # Safety
 /// The conditions of [`copy_from`] hold.
 unsafe fn copy_to<T>(stream: &CudaStream, values: &[T], address: u64) -> Result<()> {
-    // SAFETY: guaranteed by the caller; `values` lives until the copy is done
+    // SAFETY: the caller guarantees the safety conditions; `values` lives until the copy is done
     unsafe { result::memcpy_htod_async(address, values, stream.cu_stream()) }
         .map_err(failed("copying to the GPU failed"))?;
     // a GPU that reads host memory directly may still read `values` after `memcpy_htod_async` has returned

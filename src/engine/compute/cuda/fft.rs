@@ -85,7 +85,7 @@ impl<T: Real> CudaFft<T> {
     pub(crate) unsafe fn forward(&self, real: u64, complex: u64) -> Result<()> {
         let [plan, _] = &self.plans;
         plan.bind()?;
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe { real::forward::<T>(plan.handle, real, complex) }.map_err(library_failed("the transform"))
     }
 
@@ -96,7 +96,7 @@ impl<T: Real> CudaFft<T> {
     pub(crate) unsafe fn inverse(&self, complex: u64, real: u64) -> Result<()> {
         let [_, plan] = &self.plans;
         plan.bind()?;
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe { real::inverse::<T>(plan.handle, complex, real) }.map_err(library_failed("the transform"))
     }
 }

@@ -25,7 +25,7 @@ fn check() -> Result<()> {
 /// Arguments of the BLAS function gemm for C ← α A B + β C.
 ///
 /// BLAS stores matrices column by column, so it reads a row-major matrix as the transpose of that matrix. BLAS
-/// therefore computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: its first matrix is B, its second matrix is A.
+/// therefore computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: the first matrix of the BLAS call is B, and the second matrix is A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     /// whether BLAS transposes its first matrix, and whether it transposes its second matrix
@@ -89,7 +89,7 @@ impl Blas {
             return Ok(());
         }
         self.stream.context().bind_to_thread().map_err(failed("the context cannot be bound"))?;
-        // SAFETY: guaranteed by the caller
+        // SAFETY: the caller guarantees the safety conditions
         unsafe { real::multiply(self.handle, call, factors, arrays) }.map_err(library_failed("the product"))
     }
 }
@@ -112,8 +112,8 @@ mod tests {
     /// Number of rows of the array before the tested matrix, and also after it.
     const BESIDE: usize = 2;
 
-    /// Product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first matrix is m ×
-    /// k, the second k × n.
+    /// Product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first matrix is m × k,
+    /// and the second matrix is k × n.
     fn blas(call: &Call, first: &[f64], second: &[f64], result: &mut [f64]) {
         let ([m, n, k], [a, b, c]) = (call.size.map(|n| n as usize), call.leading.map(|n| n as usize));
         let [stored_rows_a, stored_rows_b] = [[m, k], [k, n]];

@@ -1,7 +1,7 @@
 //! The compute core on a GPU: cuFFT and cuBLAS behind the same interface as on the CPU.
 //!
 //! The libraries are loaded at run time on first use. If a library is missing, the error names it. On machines with a
-//! GPU a test compares transforms and products with those of the CPU. On other machines tests check how row-major
+//! GPU a test compares transforms and products with the results of the CPU. On other machines tests check how row-major
 //! products are mapped to the column-major products of BLAS.
 
 mod array;
@@ -56,9 +56,9 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
         return Err(Error::Device(found));
     }
     let context = CudaContext::new(number as usize).map_err(failed("the CUDA context of the GPU cannot be created"))?;
-    // With event tracking the first stream would wait for the whole device. This wait fails while another thread
-    // captures a CUDA graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and this program
-    // has no such values
+    // With event tracking the first stream would wait for the whole device. Waiting for the whole device fails while
+    // another thread captures a CUDA graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and
+    // this program has no such values
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }
@@ -138,7 +138,7 @@ impl Core for CudaCore {
         real: &mut CudaArray<T>,
     ) -> Result<()> {
         assert_eq!([real.length(), complex.length()], fft.lengths(), "grids of the planned size");
-        // SAFETY: as in `forward`
+        // SAFETY: the reason is the same as in `forward`
         unsafe { fft.inverse(complex.address(), real.address()) }
     }
 

@@ -1,4 +1,4 @@
-//! Functions of cuFFT and cuBLAS for each number type. Addresses are device addresses.
+//! Functions of cuFFT and cuBLAS for each number type. All addresses of arrays are addresses in the memory of the GPU.
 
 use super::gemm::Call;
 use crate::compute::{Precision, Real};
@@ -23,7 +23,7 @@ pub(super) unsafe fn forward<T: Real>(
     real: u64,
     complex: u64,
 ) -> Result<(), cufft::CufftError> {
-    // SAFETY: guaranteed by the caller
+    // SAFETY: the caller guarantees the safety conditions
     unsafe {
         match T::PRECISION {
             Precision::Single => cufft::exec_r2c(plan, real as *mut _, complex as *mut _),
@@ -41,7 +41,7 @@ pub(super) unsafe fn inverse<T: Real>(
     complex: u64,
     real: u64,
 ) -> Result<(), cufft::CufftError> {
-    // SAFETY: guaranteed by the caller
+    // SAFETY: the caller guarantees the safety conditions
     unsafe {
         match T::PRECISION {
             Precision::Single => cufft::exec_c2r(plan, complex as *mut _, real as *mut _),
@@ -69,8 +69,8 @@ pub(super) unsafe fn multiply<T: Real>(
         ($real:ty, $function:path) => {{
             let (a, b, c) = (a as *const $real, b as *const $real, c as *mut $real);
             let (alpha, beta) = (alpha.cast::<$real>(), beta.cast::<$real>());
-            // SAFETY: guaranteed by the caller; the number type matches `T::PRECISION`, and the library reads the
-            // factors before it returns
+            // SAFETY: the caller guarantees the safety conditions; the number type matches `T::PRECISION`, and the
+            // library reads the factors before it returns
             unsafe { $function(handle, first, second, m, n, k, alpha, b, b_leading, a, a_leading, beta, c, c_leading) }
         }};
     }

@@ -22,12 +22,12 @@ pub(super) struct Costs {
 /// Costs on a CPU, measured on Zen 4 with AVX-512; `far` was measured on DHFR. `switched` is the ratio of instructions
 /// with AVX2, 1.22 for the force switch and 1.33 for the potential switch.
 pub(super) const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, reach: 0.25, cycles: 2.8 };
-/// Costs for lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the
+/// Costs for lists of single j-atoms against i-blocks of 32 atoms, as on a GPU. **Estimates, never measured**, from the
 /// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
 /// - `cycles`: a lane needs 53 instructions (cycles) for a pair, or 57 if some pairs of the tile do not interact;
-/// - `prune`: a distance test takes 8 instructions per slot (the forces of a pair take 57); copying and two launches
-///   take as long;
+/// - `prune`: a distance test takes 8 instructions per slot (the forces of a pair take 57); copying and two kernel
+///   launches take as long as the distance tests;
 /// - `search`: distances of three times as many slots, bounding boxes and exclusions take 60 instructions. A dozen
 ///   kernel launches and the transfer of the list length to the host take 100 µs, three times the time of the pairs;
 /// - `far`: the kernel computes both interactions in one branch, so that slots beyond the Coulomb cutoff are not

@@ -18,7 +18,8 @@ pub(super) struct Class {
     pub motion: Motion,
 }
 
-/// Free flight of a point of the given mass, or of a rigid group with rotation about its center.
+/// Motion of an atom: free flight of a point mass, or free flight of a rigid group together with rotation about the
+/// center of the group.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Motion {
     /// translating mass, amu: the mass of the group for atoms with constraints
@@ -48,8 +49,7 @@ impl Motion {
     }
 }
 
-/// Sums of interaction parameters over all pairs of atoms of which one has the first and the other has the second of
-/// two motions.
+/// Sums of interaction parameters over all pairs of an atom with the first motion and an atom with the second motion.
 #[derive(Clone)]
 pub(super) struct Pairs {
     pub motions: [Motion; 2],
@@ -128,7 +128,8 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
                     atoms.iter().zip(weights).map(|(&atom, weight)| weight * weight / mass(atom)).sum::<f64>();
                 (Motion { translating: 1.0 / inverse, rotating: None }, 1.0 / inverse)
             }
-            // every other virtual site moves like the lightest of the atoms from which it is constructed
+            // a virtual site that is no weighted average moves like the lightest of the atoms from which the site is
+            // constructed
             None => {
                 let lightest = construction.atoms().iter().min_by(|&&a, &&b| mass(a).total_cmp(&mass(b)));
                 lightest.map_or((motions[site], 0.0), |&atom| (motions[atom as usize], mass(atom)))

@@ -81,7 +81,7 @@ fn off_and_model_differ_for_single_atoms_too() {
 
 /// Lennard-Jones parameters of TIP3P oxygens: c6 in kJ/mol nm⁶, c12 in kJ/mol nm¹².
 const OXYGENS: (f64, f64) = (2.49e-3, 2.435e-6);
-/// Charges of TIP3P: O, H, H in e.
+/// Charges (e) of the atoms O, H and H of TIP3P.
 const CHARGES: [f64; 3] = [-0.834, 0.417, 0.417];
 /// Geometry of TIP3P water: O–H distance in nm, and half of the H–O–H angle in rad.
 const WATER: (f64, f64) = (0.0957, 0.912);
@@ -183,8 +183,8 @@ const GPU_BLOCK: usize = 32;
 const LOOK_BEYOND: f64 = 0.3;
 
 /// Marks the atom pairs that the list of a GPU holds. For a pair of blocks, one block lists those atoms of the other
-/// block that are within the radius of any of its own atoms. The first block does so if the block numbers differ by
-/// an odd number, otherwise the second block does (`lists` in `kernels/list.cu`).
+/// block that are within the radius of any of its own atoms. The listing block is the first block of the pair if the
+/// block numbers differ by an odd number, and otherwise the second block (`lists` in `kernels/list.cu`).
 fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64, listed: &mut [Vec<bool>]) {
     let state = State { cell: Some(*cell), positions: positions.to_vec(), ..State::default() };
     // the order of atoms does not depend on the Lennard-Jones modifier, so the sort uses a potential shift for every
@@ -305,7 +305,7 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
             if r < CUTOFF {
                 let hydrogens = usize::from(i % 3 > 0) + usize::from(j % 3 > 0);
                 let energy_lj = if hydrogens == 0 { lj(r) - at_cutoff.0 } else { 0.0 };
-                // the virial r F
+                // virial r F of the pair
                 let virial = if hydrogens == 0 { r * r * lj_pair(r).0 } else { 0.0 };
                 let energy_coulomb = CHARGES[i % 3] * CHARGES[j % 3] * (coulomb(r) - at_cutoff.1);
                 let missing = [true, !listed[0][i][j], !listed[1][i][j], !listed[2][i][j]];
@@ -320,7 +320,7 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
     sums
 }
 
-/// Returns the mean and the standard error.
+/// Returns the mean of samples and the standard error of the mean.
 fn statistics(samples: &[f64]) -> (f64, f64) {
     let n = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / n;
@@ -329,22 +329,22 @@ fn statistics(samples: &[f64]) -> (f64, f64) {
 }
 
 /// Returns the factor by which the estimate may exceed the measured error. The estimate counts pairs in a shell at
-/// radius + σ, and lets the atoms of a pair move only along the line between them. Displacements by σ in the two other
-/// directions increase the distance by σ²/r. The relative decrease of the missed energy with the buffer b, J₀/J₁, is at
-/// most (2 + b/σ)/σ.
+/// radius + σ, and lets the atoms of a pair move only along the line between the two atoms. Displacements by σ in the
+/// two other directions increase the distance by σ²/r. The relative decrease of the missed energy with the buffer b,
+/// J₀/J₁, is at most (2 + b/σ)/σ.
 fn excess(radius: f64, sigma: f64) -> f64 {
     (1.0 + sigma / radius).powi(2) * ((radius - CUTOFF + 2.0 * sigma) / CUTOFF).exp()
 }
 
-/// Factor for lists of clusters, to be multiplied by [`excess`]. The estimate uses a straight line for the fraction
-/// of missing pairs, fitted to measurements up to half a block beyond the radius. This line is too high close to the
-/// radius.
+/// Factor for lists of clusters, to be multiplied by [`excess`]. The estimate uses a straight line for the fraction of
+/// missing pairs, fitted to measurements up to half a block beyond the radius. The straight line is too high close to
+/// the radius.
 const GROUP_EXCESS: f64 = 1.15;
 
 /// Distance at which the switch of the tests begins, nm.
 const SWITCH: f64 = 0.7;
 /// Factor for switched interactions, to be multiplied by [`excess`]. The estimate neglects the next order of the
-/// expansion, which is at most a fifth for oxygens that move by 0.02 nm.
+/// expansion, which is at most a fifth of the estimate for oxygens that move by 0.02 nm.
 const NEXT_ORDER: f64 = 1.2;
 
 #[test]

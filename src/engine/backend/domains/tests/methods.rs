@@ -1,5 +1,5 @@
-//! Methods on several ranks: restraints, Monte Carlo volume moves and multiple time steps. Everything is compared with
-//! the same operations on one rank.
+//! Methods on several ranks: restraints, Monte Carlo volume moves and multiple time steps. The tests compare all
+//! results with the results of the same operations on one rank.
 
 use super::*;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;

@@ -52,13 +52,15 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
                 assert_eq!(forces.of(Purpose::HaloForces).bytes, VECTOR * *halo as u64, "{name} on {count} ranks");
                 let messages = |purpose| forces.of(purpose).messages;
                 assert_eq!([messages(Purpose::HaloPositions), messages(Purpose::HaloForces)], [*pulses; 2]);
-                // to each other rank: marks and charges of planes, two transposes, planes of the potential
+                // messages to each other rank: marks of planes, charges of planes, two transposes, and planes of the
+                // potential
                 assert_eq!(messages(Purpose::Mesh), 5 * (count as u64 - 1));
                 for purpose in [Purpose::Migration, Purpose::Sums, Purpose::Commands, Purpose::Output] {
                     assert_eq!(messages(purpose), 0, "{purpose:?}");
                 }
-                // atoms to each other rank, three gathers, groups of the halo along each divided direction; a value
-                // is sent after its length
+                // messages of a search: migrating atoms and three gathers to each other rank, and halo groups along
+                // each divided direction; migrating atoms and halo groups are sent as two messages, a length and a
+                // value
                 assert_eq!(search.of(Purpose::Migration).messages, 5 * (count as u64 - 1) + 2 * pulses);
                 assert_eq!(search.of(Purpose::HaloPositions).messages, 0);
             }
@@ -66,8 +68,9 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
     }
 }
 
-/// Compares the forecast of a system on several ranks with what the ranks send. The forecast of the mesh is an upper
-/// bound, because it takes atoms to reach the ends of each domain and groups to extend beyond them.
+/// Compares the forecast of a system on several ranks with the messages that the ranks send. The forecast of the mesh
+/// is an upper bound, because the forecast assumes that atoms reach the ends of each domain and that groups extend
+/// beyond these ends.
 #[test]
 fn the_forecast_is_near_to_what_is_sent() {
     for name in ["octahedron", "tip4pew"] {
