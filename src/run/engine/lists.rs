@@ -80,7 +80,8 @@ impl<'a> ListChoices<'a> {
         }
     }
 
-    /// Returns the list schedule with conventional lifetimes, which a run without tuning uses.
+    /// Returns the list schedule that a run without tuning uses: a single list without pruning, with a lifetime of 20
+    /// steps unless the input file sets the lifetime.
     pub(in crate::run) fn conventional(&self) -> ListSchedule {
         self.fixed(|tolerance, interval| self.estimate.conventional(tolerance, interval))
     }

@@ -33,12 +33,12 @@ impl Network {
 /// Mean times (s) of the parts of a step on one rank, and mean numbers of prunings and pair searches per step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
-    /// pairs, bonded terms, charge spreading, force gathering, constraints and integration, whose time is in proportion
-    /// to the work of a rank
+    /// time of pairs, bonded terms, charge spreading, force gathering, constraints and integration, which is in
+    /// proportion to the work of a rank
     pub work: f64,
-    /// pair search, which also sorts halo atoms
+    /// time of the pair search, in which halo atoms are sorted too
     pub search: f64,
-    /// Fourier transforms, whose time is in proportion to the planes of a rank
+    /// time of the Fourier transforms, which is in proportion to the number of mesh planes of a rank
     pub mesh: f64,
     /// time that does not fall with the number of ranks
     pub rest: f64,
@@ -60,13 +60,13 @@ const MIGRATION: f64 = 5.0;
 /// Time of a step on several ranks, in s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// computation of the busiest rank
+    /// time of the computation on the busiest rank
     pub compute: f64,
-    /// positions of halo atoms and the forces on them
+    /// time to send the positions of halo atoms and the forces on halo atoms
     pub halo: f64,
-    /// charges, potential and spectrum of the PME mesh
+    /// time to send charges, potential and spectrum of the PME mesh
     pub mesh: f64,
-    /// commands of rank 0, sums over all ranks, and atoms that change their domain
+    /// time to send commands of rank 0, sums over all ranks, and atoms that change their domain
     pub other: f64,
 }
 

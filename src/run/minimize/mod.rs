@@ -4,8 +4,9 @@
 //! step that is kept, the pair (displacement, change of force) joins the history from which L-BFGS computes the next
 //! direction (J. Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or
 //! while any force is as large as in a clash, a step goes along the force with an adaptive length. The minimiser
-//! accepts any start. In a step no atom moves by more than [`MinimizeSettings::max_displacement`], a NaN force becomes
-//! a random displacement, and a NaN energy counts as infinite.
+//! accepts any start positions, even those of overlapping atoms. In a step no atom moves by more than
+//! [`MinimizeSettings::max_displacement`], a NaN force becomes a random displacement, and a NaN energy counts as
+//! infinite.
 //!
 //! The [`Minimizer`] holds all data on which the next step depends. A minimisation that continues from a stored
 //! [`Minimizer`] therefore gives the same results bit for bit. The L-BFGS history in a [`Minimizer`] has 2 ×
@@ -28,8 +29,8 @@ const HISTORY: usize = 5;
 /// has this force. Larger forces are scaled down to this value, because the largest force limits the step, and atoms
 /// with small forces would otherwise hardly move.
 const CLASH_FORCE: f64 = 1e4;
-/// Limit of forces (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of their squares stays
-/// finite for any number of atoms.
+/// Largest allowed magnitude of a force (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of
+/// their squares stays finite for any number of atoms.
 const LARGEST_FORCE: f64 = 1e100;
 /// Factor by which the step length of steepest descent grows after a step that is kept. After a rejected step, the
 /// length is multiplied by [`SHRINK`].

@@ -311,9 +311,9 @@ pub struct CheckpointOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interval {
-    /// simulated time in ps, which must be a whole number of steps in every stage
+    /// interval as simulated time in ps, which must be a whole number of steps in every stage
     Time(f64),
-    /// number of steps of the stage
+    /// interval as a number of steps
     Steps(u64),
 }
 

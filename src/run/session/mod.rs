@@ -61,7 +61,7 @@ struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
     outputs: Outputs,
-    /// output intervals with which energies are sampled for the averages
+    /// intervals at which energies are sampled for the averages of a stage
     averaged: Intervals,
     log: RunLog,
     monitor: Monitor,

@@ -1,4 +1,4 @@
-//! Tests of thermostats that renew velocities, on systems with known distributions.
+//! Tests of thermostats that renew velocities (Langevin, Andersen), on systems with known distributions.
 
 use super::*;
 use crate::backend::{Distribution, Energies, Evaluation, ForceField, Host, Phases};
