@@ -40,8 +40,8 @@ pub(super) struct Datasets {
     forces: Option<Series>,
     images: Option<Series>,
     positions: Series,
-    /// for each frame, the checksum of this frame and all earlier frames; `None` in a file that an older version of md
-    /// wrote without checksums
+    /// checksum of each frame together with all earlier frames; `None` in a file that an older version of md wrote
+    /// without checksums
     checksums: Option<Series>,
 }
 
