@@ -5,7 +5,7 @@
 //! version, the length and the body, and then the body. The crate `postcard` encodes the body and keeps all bits of
 //! floating-point numbers. A checkpoint is written under a temporary name, forced to disk and renamed. The previous
 //! checkpoint stays in the same folder, and is read if the newest checkpoint is damaged or cannot be read. The caller
-//! defines the type of the body.
+//! of [`read`] and [`write`] defines the type of the body.
 
 use std::fs;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -317,7 +317,7 @@ mod tests {
         let error = read::<State>(&path, 7).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("version 1, but this md reads version 7"), "{error}");
-        // the two files as a killed process leaves them between the two renames
+        // a process that is killed between its two renames of checkpoint files leaves only the previous checkpoint
         fs::remove_file(&path).unwrap();
         let found = restored(&path);
         assert_eq!(found.body, state(1));

@@ -3,8 +3,8 @@
 //!
 //! A row has the number of the attempt, the step before which the attempt took place, the time (ps), the state of every
 //! replica after the attempt, and the exchange probability of each pair of neighbouring states that attempted an
-//! exchange. States count from 1. A replica that continues from a checkpoint older than the last attempts takes the
-//! outcomes of these attempts from the file.
+//! exchange. In the table the states count from 1. A replica that continues from a checkpoint older than the last
+//! attempts takes the outcomes of these attempts from the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -231,7 +231,7 @@ pub struct ExchangeStatistics {
 /// Statistics of the exchange attempts between two neighbouring states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairStatistics {
-    /// the two states, which count from 1
+    /// numbers of the two neighbouring states, counted from 1
     pub states: [usize; 2],
     /// number of exchange attempts of this pair of states
     pub tried: u64,
@@ -338,7 +338,7 @@ mod tests {
         let mut table = ExchangeTable::open(&path, 3, |_| panic!("there are no rows")).unwrap();
         all[..2].iter().for_each(|row| table.write(row).unwrap());
         table.sync().unwrap();
-        // the table as a process leaves it that is killed while it writes a row
+        // table of a process that was killed while it wrote a row
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,30,0.0").unwrap();
         assert_eq!(read(&path).unwrap(), (3, all[..2].to_vec()));
         let mut seen = vec![];

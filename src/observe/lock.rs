@@ -3,8 +3,8 @@
 //!
 //! A run takes two locks. The lock on the directory itself reveals whether the directory was removed. The lock on a
 //! file in the directory gives users the name of the process that holds the lock. On file systems that cannot lock
-//! directories (NFS), only the file is locked. During a run, somebody may put another directory at the same path.
-//! Therefore [`OutputLock::check`] compares the directory at the path with the locked directory.
+//! directories (NFS), only the file is locked. Because another directory may be put at the same path during a run,
+//! [`OutputLock::check`] compares the directory at the path with the locked directory.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -37,7 +37,7 @@ impl OutputLock {
     pub fn acquire(directory: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
             match std::fs::create_dir_all(directory) {
-                // the path leads to a file instead of a directory, or did so when the directory was to be created
+                // the directory cannot be created, or the path leads to a file instead of a directory
                 Err(e) if e.kind() != ErrorKind::AlreadyExists || directory.is_file() => {
                     return Err(Error::io(directory, e));
                 }

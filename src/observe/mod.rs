@@ -1,10 +1,9 @@
 //! Output of a run: trajectories, energy table, checkpoint, log, progress, status, summary, and the lock on the output
 //! directory.
 //!
-//! This module does not depend on the engine, prints nothing, and keeps no global state. The files of checkpoint,
-//! status and summary are replaced atomically. Data are appended to trajectories, energy table and log, which can be
-//! read up to the last flush after a crash. Trajectories and the energy table can be truncated to a checkpoint and
-//! continued.
+//! This module prints nothing except the progress bar, and keeps no global state. The files of checkpoint, status and
+//! summary are replaced atomically. Data are appended to trajectories, energy table and log, which can be read up to
+//! the last flush after a crash. Trajectories and the energy table can be truncated to a checkpoint and continued.
 
 pub mod checkpoint;
 pub mod clock;

@@ -12,11 +12,11 @@ use crate::error::printable;
 const LONGEST_NAME: usize = 60;
 
 /// Meter of the recent speed of a run. The speed is an exponential average with a half-life of 20 s of wall time, so
-/// that the slow first steps lose their weight.
+/// that the slow first steps soon have no influence on the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,
-    /// recent speed: steps, and simulated ps, per second of wall time
+    /// recent speed: number of steps, and simulated time in ps, per second of wall time
     rates: Option<(f64, f64)>,
 }
 

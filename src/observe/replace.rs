@@ -2,7 +2,7 @@
 //! replacement, the new version of a file is written under a temporary name in the same directory and then renamed.
 //!
 //! An output folder may come from someone else and contain symbolic links to files of the user. Files are written only
-//! inside the folder, never through such a link.
+//! inside the output folder, never through a symbolic link.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -23,7 +23,7 @@ pub const ENSEMBLE: &str = "ensemble.json";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicaState {
-    /// not started yet, or killed and not continued yet
+    /// the replica has not started yet, or was killed and has not been continued yet
     #[default]
     Waiting,
     /// running. If the process that runs the replica was killed, the state stays `Running`, and the time in `updated`
@@ -125,8 +125,8 @@ pub struct EnsembleStatus {
     /// number (PID) of the process that runs all replicas. If each replica has its own process, this field and
     /// `ranks`, `at_once`, `threads`, `wall_seconds` and `ns_per_day` are absent
     pub process: Option<u32>,
-    /// number of MPI processes that share the replicas; absent for a single process. The first of these processes is
-    /// `process` on `host`
+    /// number of MPI processes that share the replicas; absent for a single process. The first of the MPI processes has
+    /// the process number `process` and runs on the computer `host`
     pub ranks: Option<usize>,
     /// number of replicas that run at the same time on each rank
     pub at_once: Option<usize>,
@@ -134,8 +134,9 @@ pub struct EnsembleStatus {
     pub threads: Option<usize>,
     /// wall time since the process started, s
     pub wall_seconds: Option<f64>,
-    /// speed of all replicas together, ns/day. While replicas run, the value is the sum of their speeds. After the end
-    /// of all replicas, the value is the time simulated by this process divided by the wall time of this process
+    /// speed of all replicas together, ns/day. While replicas run, the value is the sum of the speeds of the running
+    /// replicas. After the end of all replicas, the value is the time simulated by this process divided by the wall
+    /// time of this process
     pub ns_per_day: Option<f64>,
     /// time at which this status was written (RFC 3339)
     pub updated: String,

@@ -3,8 +3,8 @@
 //! The memory of an average grows only with the logarithm of the number of samples, so that a checkpoint can hold the
 //! averages.
 
-/// Minimum number of block means from which a standard error is computed. The means of two blocks are often equal by
-/// chance.
+/// Minimum number of block means from which a standard error is computed. A standard error from two block means would
+/// be unreliable, because the means of two blocks are often equal by chance.
 const LEAST_BLOCKS: u64 = 3;
 
 /// Running averages of several quantities that are sampled at the same times.
@@ -81,7 +81,7 @@ struct Level {
     mean: f64,
     /// Σ(x − x̄)² over the block means x, with their mean x̄
     squares: f64,
-    /// mean of the first half of a block of twice the size; `None` if no such block has begun
+    /// mean of the first half of a block of twice the size; `None` if no block of twice the size has begun
     half: Option<f64>,
 }
 

@@ -122,7 +122,7 @@ pub struct SystemSummary {
     /// vibration with the shortest period; `None` if no bonded term vibrates
     pub fastest_vibration: Option<FastestVibration>,
     /// temperatures of the solute and of the solvent (water and ions), computed from the final velocities; empty if the
-    /// system has only one of the two
+    /// system has only a solute or only a solvent
     pub parts: Vec<PartTemperature>,
 }
 
@@ -172,7 +172,7 @@ pub struct Communication {
     pub messages: PerStep,
 }
 
-/// Number per step on several ranks.
+/// Number of bytes or messages that a rank sends per step, in a run on several ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerStep {
     /// mean over ranks

@@ -1,8 +1,8 @@
 //! Tables of numbers that a run writes as CSV: one row per line, and a header with name and unit of every column.
 //!
 //! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary
-//! store the number of rows and a checksum of their text ([`Extent`]), with which a continued run checks that it wrote
-//! the table.
+//! store the number of rows and a checksum of their text ([`Extent`]), with which a continued run checks that the run
+//! itself wrote the table.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
@@ -107,7 +107,7 @@ impl Table {
         Ok(())
     }
 
-    /// Waits until all rows are on disk. Returns their number and checksum, for a checkpoint.
+    /// Waits until all rows are on disk. Returns the number and the checksum of the rows, for a checkpoint.
     pub fn sync(&mut self) -> Result<Extent> {
         self.file.sync_data().map_err(|e| Error::io(&self.path, e))?;
         Ok(self.written.extent())
@@ -133,8 +133,8 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
     Err(Problem::new(message).in_file(path).help(help).into())
 }
 
-/// Reads up to `most` complete rows. Returns the byte offset at which these rows end, and their number, checksum and
-/// last step.
+/// Reads up to `most` complete rows. Returns the byte offset at which the last of the read rows ends, and the number,
+/// checksum and last step of the read rows.
 fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
     let mut reader = BufReader::new(file::open(path).map_err(|e| Error::io(path, e))?);
     let mut line = vec![];
@@ -192,8 +192,7 @@ mod tests {
         write(&mut table, &rows[..4]);
         let kept = table.sync().unwrap();
         write(&mut table, &rows[4..5]);
-        // the table as a process leaves it that is killed while it writes a row; the checkpoint was written at step 20
-        // of stage 2
+        // table of a process that was killed while it wrote a row; the checkpoint was written at step 20 of stage 2
         OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
         let mut table = Table::append(&parts, HEADER, kept).unwrap();
         assert_eq!(lines(&parts).len(), 5);

@@ -1,7 +1,8 @@
 //! Execution of a plan: stages of dynamics and minimisation, output, checkpoints.
 //!
 //! [`run`] runs the stages of a [`Job`], and [`run_replicas`] runs every replica of an ensemble. Only
-//! [`Simulation::step`] defines the order of operations in a step, so it is a good place to start reading.
+//! [`Simulation::step`] defines the order of operations in a step, so a reader of the code may begin with this
+//! function.
 
 mod check;
 mod checkpoint;

@@ -1,8 +1,8 @@
 //! Reading of trajectory frames, one by one or in batches.
 //!
 //! One thread reads the stored bytes of the frames of a batch in file order. At the same time, all threads of the
-//! current pool decode the frames whose bytes have been read ([`read_and_decode`]). [`RecordSource`] reads the formats
-//! of `records.rs` by this method.
+//! current pool decode the frames whose bytes have been read ([`read_and_decode`]). [`RecordSource`] calls
+//! [`read_and_decode`] for the formats of `records.rs`.
 
 use std::io::{Read, Seek, SeekFrom};
 

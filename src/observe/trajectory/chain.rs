@@ -10,16 +10,18 @@ use crate::system::Topology;
 
 /// Several trajectories of the same atoms, read as one trajectory in the order of time.
 ///
-/// A continued run writes the last frame of its first file again as the first frame of its second file. Such a first
-/// frame, which has the same time as the last frame of the previous file, is left out. If a file begins before the end
-/// of the previous file, as after a crash and a restart from an earlier checkpoint, the frames of the previous file
-/// from this time on are left out, as GROMACS' trjcat does. Files that begin at the same time as the first file are
-/// taken as separate runs, of which all frames are used. [`FrameSource::warnings`] describes both. A file that begins
-/// before the previous file begins is refused. [`Chain::open_separate_runs`] uses all frames of all files. Files whose
-/// frames have no times ([`FrameSource::has_times`]) and files with a single frame are never shortened, because single
-/// structures often have no times.
+/// A continued run writes the last frame of its first file again as the first frame of its second file. A first frame
+/// that has the same time as the last frame of the previous file is left out. If a file begins before the end of the
+/// previous file, as after a crash and a restart from an earlier checkpoint, the frames of the previous file from the
+/// first time of the next file on are left out, as in GROMACS' trjcat. Files that begin at the same time as the first
+/// file are taken as separate runs, of which all frames are used. [`FrameSource::warnings`] reports files that overlap
+/// in time and files that are taken as separate runs. A file that begins before the previous file begins is refused.
+/// [`Chain::open_separate_runs`] uses all frames of all files. Files whose frames have no times
+/// ([`FrameSource::has_times`]) and files with a single frame are never shortened, because single structures often have
+/// no times.
 ///
-/// The topology and the atom names of the chain are those of the first file that has them.
+/// The topology of the chain comes from the first file that has a topology, and the atom names come from the first file
+/// that has atom names.
 pub struct Chain {
     parts: Vec<Part>,
     /// warnings about the order and the ends of the files
@@ -67,7 +69,7 @@ impl Chain {
         Self::open_with(paths, false, false)
     }
 
-    /// Opens one trajectory, whose frames keep their cell even if it is that of a crystal.
+    /// Opens one trajectory, whose frames keep their cell even if the cell is that of a crystal.
     pub fn open_as_stored(path: &Path) -> Result<Self> {
         Self::open_with(&[path.to_owned()], true, true)
     }
@@ -114,8 +116,8 @@ impl Chain {
         }
     }
 
-    /// Removes frames that both the last file of the chain with several frames, whose times are `before`, and the next
-    /// file, whose times are `ends`, have.
+    /// Leaves out frames, so that the next file and the last file of the chain that has several frames do not overlap
+    /// in time. `ends` are the times of the next file, and `before` are the times of the last file with several frames.
     fn join(&mut self, next: &mut Part, before: &Ends, ends: &Ends) -> Result<()> {
         let is_same = |a: f64, b: f64| a == b || (before.format != ends.format && a as f32 == b as f32);
         let ([first, last], [begin, _]) = (before.times, ends.times);
@@ -148,7 +150,8 @@ impl Chain {
              left out ({dropped} frames, up to {last} ps)"
         ));
         if kept == previous.used.start {
-            // the first frame of a file that is left out altogether may have repeated an earlier frame
+            // if all frames of the previous file are left out, its first frame may have repeated a frame of an earlier
+            // file, which the first frame of the next file then repeats
             next.used.start = usize::from(is_same(first, begin)) * previous.used.start;
         }
         previous.used.end = kept;
@@ -183,11 +186,11 @@ impl Part {
         read.map(|()| frame.time)
     }
 
-    /// Returns the index of the first used frame at the time `end` (ps) or later. The last frame must not be earlier.
-    /// The search begins at the end of the file, and reads a number of frames that is proportional to the logarithm of
-    /// the number of frames after this time.
+    /// Returns the index of the first used frame at the time `end` (ps) or later. The last used frame must not be
+    /// earlier than `end`. The search begins at the end of the file, and reads a number of frames that is proportional
+    /// to the logarithm of the number of frames after the time `end`.
     fn frames_before(&mut self, end: f64) -> Result<usize> {
-        // frame `late` is not earlier than `end`, and the frame before `early` is earlier, or there is none
+        // frame `late` is not earlier than `end`; the frame before `early`, if there is one, is earlier than `end`
         let (mut early, mut late, mut step) = (self.used.start, self.used.end - 1, 1);
         while early < late {
             let index = late.saturating_sub(step).max(early);
@@ -207,8 +210,8 @@ impl Part {
         Ok(late)
     }
 
-    /// Compares the time of a frame that was read with that of the frame that was read before, and removes the cell of
-    /// a crystal, unless frames keep it.
+    /// Compares the time of a frame with the time of the frame that was read before, and removes the cell of a crystal,
+    /// unless `keeps_crystals` is set.
     fn accept(&mut self, index: usize, frame: &mut StoredFrame, keeps_crystals: bool) {
         if let Some((last, before)) = self.seen.replace((index, frame.time))
             && self.source.has_times()

@@ -1,4 +1,4 @@
-//! Compressed trajectories, which are refused.
+//! Check that refuses compressed trajectories.
 
 use std::path::Path;
 

@@ -131,7 +131,7 @@ impl Encoding {
 
     /// Returns the size in bytes of the title in the record at `begin`, whose length field before the title is `given`.
     /// The title is followed by a second length field. Some programs always write the length of two title lines before
-    /// the title, and the true length, which follows from the number of title lines, after it.
+    /// the title, and write the true length after the title. The true length follows from the number of title lines.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
@@ -269,7 +269,7 @@ impl Layout for Dcd {
         header[4..20].copy_from_slice(&layout.counts_words(0, 0));
         header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
         header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
-        // md writes the header of programs other than CHARMM, which this version number marks
+        // this version number says that the file has the header of programs other than CHARMM
         header[80..84].copy_from_slice(&OTHERS.to_le_bytes());
         let mut title = 2i32.to_le_bytes().to_vec();
         for line in
@@ -351,7 +351,8 @@ impl Layout for Dcd {
         self.run_id.as_deref()
     }
 
-    /// Programs that know no times write a step of every frame, from 0 or 1 on, and any time step.
+    /// Programs that do not know the times of the frames write consecutive step numbers from 0 or 1 on, and an
+    /// arbitrary time step.
     fn has_times(&self) -> bool {
         let is_counting = self.interval == 1 && self.first_step.is_some_and(|step| (0..=1).contains(&step));
         self.timestep > 0.0 && !is_counting
@@ -363,7 +364,7 @@ impl Layout for Dcd {
 
     fn continues(&self, contents: &Contents<'_>) -> Checked<()> {
         let spacing = contents.spacing;
-        // the tolerance is relative 10⁻⁶, because the header stores the time step in `f32`
+        // the relative tolerance is 10⁻⁶, because the header stores the time step in `f32`
         let same_step = (self.timestep - spacing.timestep).abs() <= 1e-6 * spacing.timestep;
         if same_step && u64::try_from(self.interval) == Ok(spacing.steps) {
             return Ok(());
@@ -453,7 +454,7 @@ fn run_id(title: &[u8]) -> Option<String> {
 /// `None` if no cell has these lengths and angles.
 fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
-        // the arc sine of 0 gives exactly 90°
+        // with the arc sine, a cosine of 0 gives exactly 90°
         return PeriodicCell::from_lengths_angles(lengths, angles.map(|cosine| 90.0 - cosine.asin().to_degrees()));
     }
     let is_cell = angles.iter().all(|angle| ANGLES.contains(angle));

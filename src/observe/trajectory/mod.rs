@@ -133,8 +133,8 @@ pub trait Files: Sync {
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()>;
 
     /// Opens a file to append frames after those that `checkpointed` counts, and removes later frames. Returns an error
-    /// if the file does not begin with the frames of `checkpointed`. Fields and precision are those of the file;
-    /// `contents` provides the topology.
+    /// if the file does not begin with the frames of `checkpointed`. The appended frames have the fields and the
+    /// precision of the file; `contents` provides the topology.
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>>;
 
     /// Opens a file for reading. If a run is writing to the file, all complete frames can be read.
@@ -152,9 +152,9 @@ pub trait Files: Sync {
     /// Reads every frame of a file, and compares each frame with its checksum if the file has checksums.
     fn verify(&self, path: &Path) -> Result<Verification>;
 
-    /// Makes a file whose writer was killed readable by all programs. For a damaged file, copies the readable frames to
-    /// a new file, which replaces the damaged file. Returns an error while a run locks the directory. An intact file
-    /// stays unchanged.
+    /// Repairs a file whose writer was killed, so that all programs can read the file. For a damaged file, copies the
+    /// readable frames to a new file, which replaces the damaged file. Returns an error while a run locks the
+    /// directory. An intact file stays unchanged.
     fn repair(&self, path: &Path) -> Result<Repair>;
 
     /// Returns the names of other files, such as links or journals, that belong to the trajectory file `_name`.
@@ -204,19 +204,20 @@ pub trait FrameSource: Send {
         &[]
     }
 
-    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations. Of
-    /// each residue, only the first alternative location is read.
+    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations. In
+    /// each residue, only the atoms at the first alternative location are read.
     fn left_out(&self) -> usize {
         0
     }
 
-    /// Whether frames have their own times. If not, the time of a frame is its index, or has no meaning.
+    /// Whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
+    /// meaning.
     fn has_times(&self) -> bool {
         true
     }
 
-    /// Whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell, so that it
-    /// is no simulation cell.
+    /// Whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell, so that the
+    /// cell is not a simulation cell.
     fn is_crystal(&self) -> bool {
         false
     }
@@ -258,7 +259,7 @@ impl Format {
         })
     }
 
-    /// Returns the storage of positions whose rounding errors are at most `rounding` (nm); without `rounding`, the
+    /// Returns the coarsest storage of positions in this format that resolves `rounding` (nm); without `rounding`, the
     /// storage that keeps all bits of `f32`. Returns `None` if the format has no such storage.
     pub fn precision(&self, rounding: Option<f64>) -> Option<Precision> {
         let rounded = match rounding {
@@ -299,7 +300,7 @@ fn widen(vectors: &[[f32; 3]], widened: &mut Vec<Vec3>) {
     widened.extend(vectors.iter().map(|&[x, y, z]| vec3(x.into(), y.into(), z.into())));
 }
 
-/// Opens a regular file for reading. A pipe or a device gives a [`Problem`] of the user.
+/// Opens a regular file for reading. Returns a [`Problem`] for the user if the file is a pipe or a device.
 fn regular_file(path: &Path) -> Result<File> {
     file::open(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),

@@ -120,7 +120,8 @@ impl Place {
 }
 
 impl NetCdf {
-    /// Creates the properties of a file from its header. Returns them with the byte offset of the first record.
+    /// Creates the properties of a file from its header. Returns the properties and the byte offset of the first
+    /// record.
     fn new(header: &Header<'_>, count_bytes: usize) -> Checked<(Self, u64)> {
         let (begin, record) = header.record().ok_or("the file has no frames, and no variables for frames")?;
         let record = usize::try_from(record).map_err(|_| "the frames are too large")?;
@@ -168,8 +169,8 @@ impl NetCdf {
     }
 }
 
-/// Returns the number of records in a header, which follows the four bytes of the magic number. A number whose bits are
-/// all set means that the number is not known.
+/// Returns the number of records in a header; the number follows the four bytes of the magic number. Returns `None` if
+/// all bits of the number are set, which means that the number is not known.
 fn counted(header: &[u8], bytes: usize) -> Option<u64> {
     let field = header.get(4..4 + bytes)?;
     let is_known = field.iter().any(|&byte| byte != u8::MAX);
@@ -312,7 +313,8 @@ struct Written<'a> {
     values: &'a [u8],
 }
 
-/// Indices of the dimensions in the header; this one is the dimension of the frames.
+/// Index of the dimension of the frames in the header; the constants after `FRAME` are the indices of the other
+/// dimensions.
 const FRAME: u32 = 0;
 const SPATIAL: u32 = 1;
 const ATOM: u32 = 2;
@@ -357,7 +359,7 @@ fn header(contents: &Contents<'_>) -> Vec<u8> {
         variables.push(numbers("cell_angles", &[FRAME, CELL_ANGULAR], DOUBLE, angle, 24));
     }
     // the offsets in the header depend on the length of the header, but the length does not depend on the offsets, so
-    // it is computed with offset 0
+    // the length is computed with offset 0
     let length = lists(contents, &variables, 0).len() as u64;
     let mut bytes = lists(contents, &variables, length);
     variables.iter().for_each(|variable| bytes.extend(variable.values));

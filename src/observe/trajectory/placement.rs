@@ -60,8 +60,8 @@ impl Placer {
         self.given
     }
 
-    /// Selects the values of the written atoms. `values` has one value for each atom of a frame, or is empty; then the
-    /// result is empty too.
+    /// Selects the values of the written atoms. `values` has one value for each atom of a frame; if `values` is empty,
+    /// the result is empty.
     pub(super) fn written<'v>(&self, values: &'v [Vec3]) -> Cow<'v, [Vec3]> {
         match &self.atoms {
             Some(atoms) if !values.is_empty() => atoms.iter().map(|&atom| values[atom as usize]).collect(),

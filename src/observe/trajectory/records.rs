@@ -2,13 +2,13 @@
 //! and never changed.
 //!
 //! [`RecordSink`] appends frames and updates their checksum, [`RecordSource`] reads frames, and [`Records`] implements
-//! [`Files`] for all such formats. Each format implements [`Layout`], which gives the header, the byte ranges of the
-//! frames in the file, and the encoding of frames. An [`Extent`] holds the CRC-32 of the bytes of all frames, without
-//! the header.
+//! [`Files`] for all formats of a header followed by frames. Each format implements [`Layout`], which gives the header,
+//! the byte ranges of the frames in the file, and the encoding of frames. An [`Extent`] holds the CRC-32 of the bytes
+//! of all frames, without the header.
 //!
 //! A killed writer leaves at most one incomplete frame at the end of the file. Readers skip an incomplete frame, and a
-//! writer that continues the file removes it. Any other bytes that are not a frame are damage. For a damaged file, md
-//! returns an error with the byte offset of the damage.
+//! writer that continues the file removes the incomplete frame. Any other bytes that are not a frame are damage. For a
+//! damaged file, md returns an error with the byte offset of the damage.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -64,7 +64,8 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
         0
     }
 
-    /// Whether frames have their own times. If not, the time of a frame is its index, or has no meaning.
+    /// Whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
+    /// meaning.
     fn has_times(&self) -> bool {
         true
     }
@@ -84,7 +85,7 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
         None
     }
 
-    /// Checks that the file can be continued with `contents`. The error is the reason why it cannot.
+    /// Checks that the file can be continued with `contents`. The error is the reason why the file cannot be continued.
     fn continues(&self, _contents: &Contents<'_>) -> std::result::Result<(), String> {
         Ok(())
     }

@@ -27,9 +27,9 @@ impl StoredFrame {
         [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
     }
 
-    /// Sets the cell from lattice vectors (nm) in any orientation. If the vectors must be rotated, positions,
-    /// velocities and forces are rotated with them, so they must be read before the call. Returns `None` if the vectors
-    /// cannot form a periodic cell.
+    /// Sets the cell from lattice vectors (nm) in any orientation. If the lattice vectors must be rotated, positions,
+    /// velocities and forces are rotated too, so positions, velocities and forces must be read before the call. Returns
+    /// `None` if the vectors cannot form a periodic cell.
     pub(super) fn take_lattice(&mut self, rows: [Vec3; 3]) -> Option<()> {
         if let Some(cell) = PeriodicCell::from_rows(rows) {
             self.cell = Some(cell);

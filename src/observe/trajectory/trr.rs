@@ -2,9 +2,9 @@
 //!
 //! A frame begins with a magic number and a text, followed by thirteen words in network byte order: the sizes in bytes
 //! of ten blocks (input, energies, box, virial, pressure, topology, symbols, positions, velocities, forces), then the
-//! number of atoms, the step number and the number of energies. Time (ps) and coupling parameter λ follow, then the
-//! non-empty blocks in this order. All numbers of a frame have the same width, which follows from the sizes of its
-//! blocks. The file has no header.
+//! number of atoms, the step number and the number of energies. The thirteen words are followed by the time (ps), the
+//! coupling parameter λ, and the non-empty blocks in the order of their sizes in the header. All numbers of a frame
+//! have the same width, which follows from the sizes of its blocks. The file has no header.
 //!
 //! md writes `f32`. Step numbers have 32 bits, so only the low 32 bits of larger step numbers are stored. GROMACS may
 //! write positions less often than velocities or forces; md skips records without positions.
@@ -67,7 +67,7 @@ struct Head {
     blocks: [usize; 6],
 }
 
-/// Indices of the blocks in [`Head::blocks`]; this one is the index of the box.
+/// Index of the box in [`Head::blocks`]; the constants after `BOX` are the indices of positions, velocities and forces.
 const BOX: usize = 0;
 const POSITIONS: usize = 3;
 const VELOCITIES: usize = 4;

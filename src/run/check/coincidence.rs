@@ -1,19 +1,19 @@
-//! Check for interacting atoms at the same position. The force between such atoms has no direction that could push
-//! them apart, and their energy is not defined.
+//! Check for interacting atoms at the same position. The force between two atoms at the same position has no defined
+//! direction, so nothing pushes the atoms apart, and the energy of the two atoms is not defined.
 
 use crate::error::{Error, Result};
 use crate::system::{State, System};
 use rayon::prelude::*;
 
 /// Resolution of coordinates, 1/nm. Coordinates count as equal if they round to the same multiple of 10⁻⁹ nm.
-/// Coordinate files have far fewer digits.
+/// Coordinate files have a far coarser resolution than 10⁻⁹ nm.
 const PER_NM: f64 = 1e9;
-/// Maximum number of atoms at the same position whose pairs are checked. Further atoms at this position are ignored, so
-/// that the number of pairs stays small.
+/// Maximum number of atoms at the same position whose pairs are checked. If a position has more atoms, the further
+/// atoms are ignored, so that the number of pairs stays small.
 const MOST: usize = 100;
 
 /// Returns an instability error if two interacting atoms are at the same position or have periodic images at the same
-/// position. The error names the first pair of such atoms.
+/// position. The error names the first pair of interacting atoms at the same position.
 pub(in crate::run) fn check(system: &System, state: &State) -> Result<()> {
     let place = |(i, &r)| {
         let wrapped = state.cell.map_or(r, |cell| cell.wrap(r).0);

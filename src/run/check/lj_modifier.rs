@@ -24,7 +24,7 @@ pub fn describe_lj_end(settings: &ForceSettings) -> String {
 }
 
 /// Describes the keys that the input file leaves out and that take the values of the CHARMM convention, because the
-/// force field is CHARMM. Returns `None` if the input file sets all these keys.
+/// force field is CHARMM. Returns `None` if the input file sets all keys for which CHARMM has a convention.
 pub fn describe_conventions(plan: &Plan, system: &System) -> Option<String> {
     let keys = plan.forces.left_to_force_field();
     (system.topology.charmm && system.settings.cutoff_lj.is_some() && !keys.is_empty()).then(|| {

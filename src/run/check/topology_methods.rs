@@ -1,5 +1,5 @@
-//! Non-bonded methods stored in a topology file, written as keys of the input file. These methods are reported but
-//! not used, because a run uses the methods of the input file.
+//! Non-bonded methods stored in a topology file, written as keys of the input file. The methods of the topology file
+//! are reported but not used, because a run uses the methods of the input file.
 
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters, System};
 use crate::units::Dimension::{InverseLength, Length};

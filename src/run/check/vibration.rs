@@ -63,7 +63,7 @@ pub(in crate::run) fn fastest(system: &System) -> Option<Vibration> {
     (fastest.0 > 0.0).then(|| Vibration { period: TAU / fastest.0.sqrt(), atoms: fastest.1.to_vec() })
 }
 
-/// Lengths (nm) of all bonds by pairs of atom indices, whether constrained or not.
+/// Length (nm) of each bond, constrained or not, with the indices of the two bonded atoms.
 struct Lengths(Vec<([u32; 2], f64)>);
 
 impl Lengths {

@@ -40,9 +40,9 @@ const CHARMM_CUTOFF: f64 = 1.2;
 const SAME_LENGTH: f64 = 1e-6;
 /// Fraction by which the edge lengths of the cell of a solvated system may change during a stage at constant pressure.
 const SHRINKING: f64 = 0.05;
-/// Inverse of the resolution of positions with three decimals, 1/nm. A multiple of this resolution is recognised with
-/// the tolerance [`WHOLE`], in units of the third decimal. Rounding errors, and the lattice vectors that make molecules
-/// whole, change positions by less than this tolerance.
+/// Inverse of the resolution of positions with three decimals, 1/nm. A coordinate counts as a multiple of 0.001 nm if
+/// it differs from a multiple by less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates in `f64` are
+/// far smaller than [`WHOLE`].
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
@@ -227,9 +227,10 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     })
 }
 
-/// Warns if dynamics start from positions with three decimals, as in `.gro` files of GROMACS, because bond lengths
-/// then have errors of up to 0.001 nm. The warning is given if half of all atoms have positions with three decimals.
-/// The other atoms may have more decimals, because molecules were made whole with lattice vectors of more decimals.
+/// Warns if dynamics start from positions with three decimals, as in `.gro` files of GROMACS, because positions with
+/// three decimals give bond lengths with errors of up to 0.001 nm. The warning is given if more than half of all atoms
+/// have positions with three decimals. Some atoms may have positions with more decimals, if the molecules were made
+/// whole with lattice vectors that have more decimals.
 fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
     let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
     let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;

@@ -16,7 +16,8 @@ const BUFFER: usize = 1 << 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(Vec<Part>);
 
-/// Hash of one property of a list, for example the atoms of the bonds or the parameters of the bonds.
+/// Hash of one property of all elements of a list, for example of the atoms of all bonds, or of the parameters of all
+/// bonds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
     list: String,
@@ -117,7 +118,8 @@ fn bytes(name: Name) -> [u8; 8] {
     std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
 }
 
-/// Creates a function that hashes one property of all elements of a list. `read` returns the property of an element.
+/// Creates a function that hashes one property of all elements of a list. `read` returns the property of one element of
+/// the list.
 fn part<'a, T: Sync, V: Serialize>(
     list: &'static str,
     aspect: &'static str,
@@ -127,8 +129,8 @@ fn part<'a, T: Sync, V: Serialize>(
     Box::new(move || Part::new(list, aspect, items.len(), items.iter().map(&read)))
 }
 
-/// Creates two functions: one hashes the atoms of all bonded terms in a list, the other hashes their parameters.
-/// `split` returns the atoms and the parameters of a term.
+/// Creates two hash functions for a list of bonded terms: the first hashes the atoms of all terms, and the second
+/// hashes the parameters of all terms. `split` returns the atoms and the parameters of one bonded term.
 fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
     list: &'static str,
     items: &'a [T],

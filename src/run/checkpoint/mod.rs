@@ -20,7 +20,7 @@ use crate::vec3::Vec3;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Version of the definition of [`Checkpoint`]; files of other versions are refused.
+/// Version of the definition of [`Checkpoint`]; checkpoint files of other versions are refused.
 const VERSION: u32 = 14;
 
 /// State of a run at a step, with all data that are needed to continue the run.
@@ -59,8 +59,8 @@ pub type Written = BTreeMap<String, Mark>;
 pub struct RunPosition {
     /// number of steps done since the start of the stage
     pub done: u64,
-    /// time at the start of the stage, ps. The time of a step is this time plus the number of steps times the time
-    /// step, so restarts add no rounding errors.
+    /// time at the start of the stage, ps. The time of a step is `first_time` plus the number of steps in the stage
+    /// times the time step, so that restarts add no rounding errors.
     pub first_time: f64,
     /// positions from which the current pair lists were built
     pub lists: Option<ListOrigins>,

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Signals that stop a run. A user, a terminal that closes or a batch system sends them; a batch system sends `SIGUSR2`
-/// shortly before the time limit of the job, and `SIGXCPU` at the soft limit of CPU time.
+/// Signals that stop a run. The signals come from a user, a terminal that closes or a batch system; a batch system
+/// sends `SIGUSR2` shortly before the time limit of the job, and `SIGXCPU` at the soft limit of CPU time.
 const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU];
-/// Minimum time between two requests to stop. Signals within a shorter time count as one request, because batch
-/// systems and process groups may deliver a signal twice.
+/// Minimum time between two requests to stop. Two signals within a second count as one request, because batch systems
+/// and process groups may deliver a signal twice.
 const REPEAT: Duration = Duration::from_secs(1);
 
 /// Requests to stop or to write a checkpoint, made by signals to the process. A run polls the requests once per step.
-/// Each run of the process has a clone of this type, and every clone sees all requests.
+/// Each run of the process has its own clone of [`Requests`], and every clone sees all requests.
 #[derive(Debug, Default)]
 pub struct Requests {
     stop: Arc<AtomicBool>,
@@ -83,8 +83,8 @@ fn is_insistence(first: Instant, now: Instant) -> bool {
 
 /// Whether this process was started with SIGHUP ignored.
 fn hangup_is_ignored() -> bool {
-    // SAFETY: a `sigaction` of zeros is valid (no handler, an empty mask); the call only writes into it, since the
-    // pointer to a new action is null.
+    // SAFETY: a `sigaction` of zeros is valid (no handler, an empty mask); the call only writes into `action`, since
+    // the pointer to a new action is null.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(SIGHUP, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN

@@ -48,7 +48,8 @@ impl Timing {
         self.steps += 1;
         self.meshes += dynamics.meshes();
         self.picoseconds += dynamics.timestep;
-        // with records at these step numbers, one record is always close to half of the steps done
+        // with records at powers of two and at multiples of 1/16 of the next power of two, one record is always close
+        // to half of the steps done
         if self.steps.is_power_of_two() || self.steps.is_multiple_of((self.steps.next_power_of_two() / 16).max(1)) {
             let seconds = self.seconds + self.stage_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
             self.marks.push((self.steps, self.picoseconds, seconds));
@@ -64,8 +65,8 @@ impl Timing {
         self.marks.push((self.steps, self.picoseconds, self.seconds));
     }
 
-    /// Adds what the ranks have sent in a stage of dynamics. `before` and `after` are the counters of all ranks at the
-    /// start and at the end of the stage.
+    /// Adds the bytes and messages that the ranks have sent in a stage of dynamics. `before` and `after` are the
+    /// counters of all ranks at the start and at the end of the stage.
     pub(in crate::run) fn add_traffic(&mut self, before: &[Traffic], after: &[Traffic]) {
         self.traffic.resize(after.len(), Traffic::default());
         for (sum, (after, before)) in self.traffic.iter_mut().zip(after.iter().zip(before)) {
@@ -73,7 +74,8 @@ impl Timing {
         }
     }
 
-    /// Returns what a rank sends in a step, for each purpose. Empty for one rank and without steps.
+    /// Returns the bytes and messages that a rank sends per step, for each purpose; empty for one rank, or if no step
+    /// was done.
     pub(in crate::run) fn communication(&self) -> Vec<Communication> {
         if self.traffic.is_empty() || self.steps == 0 {
             return vec![];
@@ -107,7 +109,8 @@ mod tests {
 
     #[test]
     fn communication_is_the_mean_over_steps_and_ranks_and_the_largest() {
-        // sums of three numbers: 24 bytes to each of the other ranks; only rank 0 sends orders, of one byte each
+        // each rank sends the three numbers of a sum, 24 bytes, to each of the other ranks; only rank 0 sends commands,
+        // of one byte each
         let sent = |sums: usize| {
             Ranks::threads(4, move |ranks| {
                 (0..sums).for_each(|_| ranks.for_purpose(Purpose::Sums).sum(&mut [1.0, 2.0, 3.0]));
@@ -124,7 +127,7 @@ mod tests {
         (0..16).for_each(|_| timing.step(&Dynamics::default()));
         let rows = timing.communication();
         let row = |name: &str| rows.iter().find(|row| row.name == name).unwrap();
-        // eight sums and eight orders in 16 steps
+        // eight sums and eight commands in 16 steps
         let sums = row("sums");
         assert_eq!(sums.bytes, PerStep { mean: 36.0, largest: 36.0 });
         assert_eq!(sums.messages, PerStep { mean: 1.5, largest: 1.5 });

@@ -174,8 +174,8 @@ fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>)
     Ok(Variable::Rmsd(Superposed::new(members, &reference)))
 }
 
-/// Returns the atom around which the molecules of a group are gathered; `None` if the input file does not name such an
-/// atom.
+/// Returns the atom around which the molecules of a group are gathered, that is, to whose neighbourhood the molecules
+/// are moved by lattice vectors; `None` if the input file names no atom.
 fn gather_around(
     restraint: &Restraint,
     group: usize,
@@ -192,7 +192,8 @@ fn gather_around(
 }
 
 /// Returns the stage and the selection of each restrained group that consists of several molecules and extends over
-/// more than half of the cell at the start. The choice of the periodic images of such a group is ambiguous.
+/// more than half of the cell at the start. If a group of several molecules is wider than half of the cell, the choice
+/// of their periodic images is ambiguous.
 pub(in crate::run) fn wide_groups(plan: &Plan, system: &System, start: &State) -> Vec<(String, String)> {
     let Some(cell) = &start.cell else { return vec![] };
     let molecules = system.topology.molecules();

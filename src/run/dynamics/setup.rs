@@ -1,4 +1,5 @@
-//! Settings of a stage of dynamics, without those of the forces.
+//! Settings of a stage of dynamics (integration, couplings, random seed), without the settings of the force
+//! computation.
 
 use crate::constraint::degrees_of_freedom;
 use crate::ensemble::groups::TemperatureGroups;
@@ -9,7 +10,8 @@ use crate::select::select;
 use crate::system::System;
 use std::sync::Arc;
 
-/// Settings of a stage of dynamics, without those of the forces.
+/// Settings of a stage of dynamics (integration, couplings, random seed), without the settings of the force
+/// computation.
 #[derive(Clone)]
 pub struct Setup<'a> {
     /// time step, thermostat, barostat and other settings of the integration

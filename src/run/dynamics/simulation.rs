@@ -41,7 +41,7 @@ pub struct Wanted {
     pub energies: bool,
 }
 
-/// Couplings that have acted, but whose work is not yet fully counted in the conserved energy.
+/// Couplings (barostat, thermostat) that have acted, but whose work is not yet fully counted in the conserved energy.
 #[derive(Clone, Copy, Debug)]
 struct PendingWork {
     barostat: bool,
@@ -73,8 +73,8 @@ pub struct StageProgress {
 /// Simulation of one stage of dynamics. Steps count from the start of the stage. Create a simulation with
 /// [`crate::run::Engine::simulation`].
 ///
-/// In this example two argon atoms vibrate. Over a hundred steps of 2 fs the conserved energy stays within a
-/// thousandth of ε.
+/// In the following example two argon atoms vibrate. Over a hundred steps of 2 fs the conserved energy changes by less
+/// than a thousandth of the Lennard-Jones parameter ε.
 ///
 /// ```
 /// use md::run::{Dynamics, Engine, Plan, Velocities, Wanted};
@@ -195,7 +195,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.add_external_force(force)
     }
 
-    /// Returns the positions from which the lists were built, see [`Context::list_origins`].
+    /// Returns the positions from which the pair lists were built, see [`Context::list_origins`].
     pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
         self.context.list_origins()
     }
@@ -275,14 +275,15 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Some(barostat.trial(self.bath_temperature(), self.coupling_step()))
     }
 
-    /// Returns the next step as thermostat and barostat need it.
+    /// Returns time, length and random-number key of the next step, for thermostat and barostat.
     fn coupling_step(&self) -> CouplingStep {
         let (timestep, key) = (self.timestep(), RandomKey { seed: self.setup.seed, step: self.step_number() });
         CouplingStep { time: self.local_step as f64 * timestep, timestep, key }
     }
 
-    /// Whether the next step begins with a Monte Carlo volume move. Whether the move is accepted, and therefore the
-    /// positions of that step, are known only after the forces have been computed.
+    /// Whether the next step begins with a Monte Carlo volume move. The positions of a step that begins with a volume
+    /// move are known only after the forces have been computed, because the forces and energies decide whether the move
+    /// is accepted.
     pub fn begins_with_trial(&self) -> bool {
         self.trial().is_some()
     }
@@ -311,8 +312,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
-    /// Returns the couplings that acted after the step before `step`. Half of their work is counted at `step`, after
-    /// the new forces are known.
+    /// Returns the couplings that acted after step number `step` − 1. Half of the work of these couplings is counted at
+    /// `step`, after the new forces are known.
     fn pending_at(&self, step: u64) -> PendingWork {
         let (set, pending) = self.set_pending;
         match step.checked_sub(1) {

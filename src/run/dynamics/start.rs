@@ -155,7 +155,8 @@ mod tests {
         let wanted = 0.5 * (2.0 * masses.len() as f64 - 3.0) * BOLTZMANN * TEMPERATURE;
         assert!((kinetic_energy(&masses, &state.velocities) / wanted - 1.0).abs() < KINETIC);
         let momentum: Vec3 = masses.iter().zip(&state.velocities).map(|(m, v)| *v * *m).sum();
-        // corrections of 774 atoms of water conserve momentum up to rounding errors of 1e-16 nm per time step
+        // the constraint corrections of 774 atoms of water conserve momentum up to rounding errors of 1e-16 nm per time
+        // step
         assert!(momentum.norm() < 1e-9, "{momentum:?}");
     }
 }

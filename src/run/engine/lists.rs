@@ -9,12 +9,12 @@ use crate::run::plan::{Plan, StageKind, TuningMethod, Velocities};
 use crate::system::{ForceSettings, ListPolicy, State, System};
 use crate::units::BAR;
 
-/// Temperature (K) with which list errors are estimated if the plan has no stage of dynamics. The time step for this
-/// estimate is [`DEFAULT_TIMESTEP`], ps.
+/// Temperature (K) with which list errors are estimated if the plan has no stage of dynamics. The time step with which
+/// list errors are then estimated is [`DEFAULT_TIMESTEP`], ps.
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Number of steps between rebuilds of the pair list of a system without a cutoff. Such a list contains all pairs, so a
-/// rebuild only sorts the atoms.
+/// Number of steps between rebuilds of the pair list of a system without a cutoff. Without a cutoff the list contains
+/// all pairs, so a rebuild only sorts the atoms.
 const UNLIMITED_REBUILD: u32 = 100;
 
 /// Pair list schedules (radii and lifetimes) among which a run may choose.
@@ -58,7 +58,8 @@ impl<'a> ListChoices<'a> {
         self.settings.longest_cutoff()
     }
 
-    /// Returns the largest list radius, nm. With a larger radius, two images of one atom could enter a list.
+    /// Returns the largest list radius, nm. With a larger radius, two periodic images of the same atom could be
+    /// neighbours in a list.
     fn largest(&self) -> f64 {
         2.0 * self.half - self.cutoff()
     }
@@ -79,7 +80,8 @@ impl<'a> ListChoices<'a> {
         }
     }
 
-    /// Returns the list schedule with conventional lifetimes, which a run without tuning uses.
+    /// Returns the list schedule that a run without tuning uses: a single list without pruning, with a lifetime of 20
+    /// steps unless the input file sets the lifetime.
     pub(in crate::run) fn conventional(&self) -> ListSchedule {
         self.fixed(|tolerance, interval| self.estimate.conventional(tolerance, interval))
     }

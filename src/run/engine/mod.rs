@@ -68,11 +68,12 @@ pub struct Engine {
 enum Accelerator {
     /// the run uses no GPU; the text is the reason
     None(String),
-    /// a GPU that may be used once its results have been compared with those of the CPU
+    /// a GPU that may be used once its results have been compared with the results of the CPU
     Gpu {
         number: u32,
         name: String,
-        /// how closely the GPU's results agree with those of the CPU, for the log; `None` before the comparison
+        /// text for the log that states how closely the results of the GPU agree with the results of the CPU; `None`
+        /// before the comparison
         agreement: Option<String>,
     },
 }

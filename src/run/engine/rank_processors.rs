@@ -22,7 +22,7 @@ pub(in crate::run) struct ProcessorSet {
 pub(in crate::run) struct ProcessorShare {
     /// number of threads of each rank
     pub(in crate::run) threads: usize,
-    /// number of ranks with a lower index that may use the same processors, for each rank
+    /// number of ranks with a lower index that may use the same processors as a rank, listed for each rank
     pub(in crate::run) places: Vec<usize>,
     /// warnings about an assignment of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,

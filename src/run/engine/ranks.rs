@@ -24,9 +24,9 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Creates the engine of a rank that shares the atoms of a system with the other `ranks`. `others` is the number of
-    /// other runs that share the machine, as for [`Engine::beside`]. Returns an error if the plan needs a feature that
-    /// is not supported on several ranks.
+    /// Creates the engine of a rank that shares the atoms of a system with the other ranks in `ranks`. `others` is the
+    /// number of other runs that share the machine, as for [`Engine::beside`]. Returns an error if the plan needs a
+    /// feature that is not supported on several ranks.
     pub(in crate::run) fn sharing(plan: &Plan, others: usize, ranks: &Ranks) -> Result<Self> {
         if ranks.count() == 1 {
             return Self::beside(plan, others);
@@ -48,8 +48,8 @@ impl Engine {
         self.ranks.count()
     }
 
-    /// Returns what the ranks compute and send; `None` for one rank. Returns an error if the system cannot be divided
-    /// into domains.
+    /// Returns the work of a rank in a step, and the bytes and messages that the rank sends; `None` for one rank.
+    /// Returns an error if the system cannot be divided into domains.
     pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<RankShare>> {
         match self.ranks.count() {
             1 => Ok(None),
@@ -57,8 +57,8 @@ impl Engine {
         }
     }
 
-    /// Returns what ranks would compute and send if there were `ranks` ranks. Returns an error if the system cannot be
-    /// divided into so many domains.
+    /// Returns the work of a rank in a step, and the bytes and messages that the rank would send, if there were `ranks`
+    /// ranks. Returns an error if the system cannot be divided into `ranks` domains.
     pub fn division_among(&self, ranks: usize, plan: &Plan, system: &System, state: &State) -> Result<RankShare> {
         Ok(RankShare::new(system, state, self.lists(plan, system, state)?.outer, ranks)?)
     }
@@ -69,8 +69,8 @@ impl Engine {
         run_on_first_thread(&self.pool, || self.serving().serve());
     }
 
-    /// Returns what each rank has sent so far; an empty list for one rank. The other ranks must be in
-    /// [`Engine::serve`].
+    /// Returns the bytes and messages that each rank has sent so far; an empty list for one rank. All ranks except rank
+    /// 0 must be in [`Engine::serve`].
     pub(in crate::run) fn traffic(&self) -> Vec<Traffic> {
         Serving::traffic(&self.ranks)
     }
@@ -80,7 +80,7 @@ impl Engine {
     }
 }
 
-/// Makes [`Engine::serve`] return on all other ranks.
+/// Makes [`Engine::serve`] return on all ranks except rank 0.
 pub fn release_ranks(ranks: &Ranks) {
     Serving::release(ranks);
 }

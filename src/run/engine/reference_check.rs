@@ -28,11 +28,12 @@ const LATTICE_FORCE: f64 = 1e-3;
 const ENERGY: f64 = 1e-6;
 /// Factor by which errors may exceed their limits and still give only a warning instead of an error. Relative rounding
 /// errors are larger in systems whose forces nearly cancel. All deliberate faults in tests of whole systems caused
-/// errors beyond this factor.
+/// errors that exceed the limits by more than this factor.
 const LEEWAY: f64 = 5.0;
 /// Error of the Coulomb energy up to which there is only a warning, relative to the sum of the absolute direct-space
-/// and reciprocal-space energies. In a lattice of molecules with the same orientation these two energies nearly cancel.
-/// Such a lattice has only a few different distances, so table errors of up to 5·10⁻⁷ per pair add up.
+/// and reciprocal-space energies. In a lattice of molecules with the same orientation, the direct-space and the
+/// reciprocal-space energy nearly cancel. A lattice has only a few different distances, so that the errors of the
+/// interpolated pair energies, up to 5·10⁻⁷ per pair, add up.
 const PARTS: f64 = 2e-6;
 /// Distance (nm) between interacting atoms below which forces and energies are not compared; hydrogen bonds are longer
 /// than 0.15 nm. The fast backends replace distances below about 0.06 nm by 0.06 nm, and sums in `f32` lose small terms
@@ -110,7 +111,7 @@ fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backen
     Ok(judge(system, &atoms, &found, &reference))
 }
 
-/// Forces and energies that the backend computed, without those of restraints.
+/// Forces and energies that the backend computed, without the contributions of restraints.
 struct BackendForces {
     /// force on each of the compared atoms, kJ/mol/nm
     forces: Vec<Vec3>,
@@ -143,9 +144,9 @@ impl BackendForces {
     }
 }
 
-/// Chooses the atoms to compare and returns their indices in ascending order. All atoms are chosen if they have at most
-/// `whole` pairs. Otherwise about `number` atoms with mass are chosen, evenly spaced among the atoms of each
-/// Lennard-Jones type.
+/// Chooses the atoms to compare and returns their indices in ascending order. All atoms are chosen if the system has at
+/// most `whole` pairs. In a larger system about `number` atoms with mass are chosen, evenly spaced among the atoms of
+/// each Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
     let everybody = atoms.len() as f64;
@@ -297,7 +298,7 @@ mod tests {
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
                 // the errors of these systems may exceed the limits slightly with the settings of this test;
-                // `tests/forces.rs` requires them to be within the limits with other settings
+                // `tests/forces.rs` requires the errors to be within the limits with other settings
                 let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
                 assert!(how.contains("energies"), "{level:?} {how}");
             }
@@ -367,7 +368,7 @@ mod tests {
             matches!(&verdict, Verdict::Agrees(how) if how.contains("pair lists of this age may lack")),
             "{verdict:?}"
         );
-        // lists are built from positions 150 fs earlier, but the check is told that they were built at the present
+        // lists are built from positions 150 fs earlier, but the check is told that the lists were built at the present
         // positions
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
         let host = computed(&sample, &sample.system, lists, &then);

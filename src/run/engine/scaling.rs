@@ -4,9 +4,10 @@
 //!
 //! t(n) = w(n) t_work + s(n) t_search + m(n) t_mesh + t_rest + Σ (messages × latency + bytes / bandwidth)
 //!
-//! t_work, t_search, t_mesh and t_rest are the times of a step on one rank ([`StepTimes`]). w, s and m are the parts of
-//! the busiest rank, and the bytes follow from the division of the cell ([`RankShare`]). Communication does not overlap
-//! with computation, as in [`crate::backend::Domains`].
+//! t_work, t_search, t_mesh and t_rest are the times of a step on one rank ([`StepTimes`]). w, s and m are the
+//! fractions of the work, the pair search and the mesh that the busiest rank computes, and the bytes follow from the
+//! division of the cell ([`RankShare`]). Communication does not overlap with computation, as in
+//! [`crate::backend::Domains`].
 
 use crate::backend::RankShare;
 
@@ -29,15 +30,15 @@ impl Network {
     }
 }
 
-/// Mean times of a step on one rank, s, and how often lists are made.
+/// Mean times (s) of the parts of a step on one rank, and mean numbers of prunings and pair searches per step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
-    /// pairs, bonded terms, charge spreading, force gathering, constraints and integration, whose time is in proportion
-    /// to the work of a rank
+    /// time of pairs, bonded terms, charge spreading, force gathering, constraints and integration, which is in
+    /// proportion to the work of a rank
     pub work: f64,
-    /// pair search, which also sorts halo atoms
+    /// time of the pair search, in which halo atoms are sorted too
     pub search: f64,
-    /// Fourier transforms, whose time is in proportion to the planes of a rank
+    /// time of the Fourier transforms, which is in proportion to the number of mesh planes of a rank
     pub mesh: f64,
     /// time that does not fall with the number of ranks
     pub rest: f64,
@@ -47,23 +48,25 @@ pub struct StepTimes {
     pub searches: f64,
 }
 
-/// Orders of rank 0 to each other rank in a step: forces, integration, and now and then others (2.3 with DHFR).
+/// Mean number of commands that rank 0 sends to each other rank in a step: to compute forces, to integrate, and
+/// sometimes others (measured for DHFR).
 const ORDERS: f64 = 2.3;
-/// Messages of a rank to each other rank for sums in a step (0.38 with DHFR and velocity rescaling).
+/// Mean number of messages that a rank sends to each other rank in a step for sums over all ranks (0.38 was measured
+/// for DHFR with velocity rescaling).
 const SUMS: f64 = 0.4;
-/// Messages of a rank to each other rank in a pair search.
+/// Number of messages that a rank sends to each other rank in a pair search, when atoms change their domain.
 const MIGRATION: f64 = 5.0;
 
 /// Time of a step on several ranks, in s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// computation of the busiest rank
+    /// time of the computation on the busiest rank
     pub compute: f64,
-    /// positions of halo atoms and the forces on them
+    /// time to send the positions of halo atoms and the forces on halo atoms
     pub halo: f64,
-    /// charges, potential and spectrum of the PME mesh
+    /// time to send charges, potential and spectrum of the PME mesh
     pub mesh: f64,
-    /// orders of rank 0, sums, and atoms that change their domain
+    /// time to send commands of rank 0, sums over all ranks, and atoms that change their domain
     pub other: f64,
 }
 

@@ -23,8 +23,8 @@ const ENERGY: f64 = 2e-6;
 const TIMESTEP: f64 = 0.002;
 /// Largest RMS difference between the positions on GPU and CPU after a step from rest, relative to the RMS
 /// displacement. Usual forces move an atom by 10⁻⁴ nm in a step. The constraint tolerances of 10⁻⁶ on GPU and CPU allow
-/// differences of a thousandth of this displacement. The step uses the kernels without energies, and an error in one of
-/// these kernels causes a larger difference.
+/// differences of a thousandth of the usual displacement. The compared step runs the kernels that compute forces
+/// without energies, and a fault in such a kernel causes a difference above this limit.
 const MOVE: f64 = 1e-2;
 /// Largest RMS difference (nm) between the positions on GPU and CPU if atoms hardly move. Constraint lengths of 0.1 nm
 /// have a relative tolerance of 10⁻⁶ on GPU and on CPU.
@@ -112,9 +112,9 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     }
 }
 
-/// Returns the largest difference between `found` and `expected` energy terms, relative to the sum of the absolute
-/// terms. Returns an error that names the first term whose difference exceeds `bar` times this sum plus `slack`
-/// (kJ/mol). `whose` names the source of the expected energies in the message.
+/// Returns the largest difference between an energy term of `found` and of `e`, the expected energies, relative to the
+/// sum of the absolute terms. Returns an error that names the first term whose difference exceeds `slack` (kJ/mol) plus
+/// `bar` times the sum of the absolute terms. `whose` names the source of the expected energies in the message.
 pub(in crate::run) fn compare_energies(
     found: &Energies,
     e: &Energies,

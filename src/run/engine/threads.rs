@@ -6,8 +6,8 @@ use crate::team::Team;
 use core_affinity::CoreId;
 use std::sync::Arc;
 
-/// Maximum number of threads per processor. A larger number is refused as a mistake, because waiting threads spin and
-/// each thread has its own buffers.
+/// Maximum number of threads per processor. A larger number of threads is refused as a mistake, because waiting threads
+/// busy-wait and each thread has its own buffers.
 const THREADS_PER_PROCESSOR: usize = 8;
 
 /// Returns an error if there are many more threads than processors. As many threads as `run.reproducible` has chunks of

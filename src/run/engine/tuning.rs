@@ -4,9 +4,9 @@
 //! candidates; the ranking is the same in every run. With `tuning = "measure"` the best candidates are timed at the
 //! start of the first stage of dynamics. A timing consists of a few pair searches, prunings and force evaluations, and
 //! does not change the state. The estimated error of each candidate is within the limits of the input. List radii
-//! follow from the drift tolerance, and cutoff and mesh come from [`crate::pme::ErrorModel::splittings`]. The choice
-//! holds for the rest of the run, and a checkpoint stores it. On a GPU candidates are not timed. The GPU's cost model
-//! chooses only the lists, and the CPU's cost model chooses the mesh.
+//! follow from the drift tolerance, and cutoff and mesh come from [`crate::pme::ErrorModel::splittings`]. The chosen
+//! setting holds for the rest of the run, and checkpoints store the setting. On a GPU candidates are not timed. The
+//! GPU's cost model chooses only the lists, and the CPU's cost model chooses the mesh.
 
 use crate::backend::{Backend, Workload};
 use crate::ensemble::multiple_time_steps::LongRange;
@@ -26,17 +26,18 @@ use std::time::Instant;
 
 /// Number of list schedules, in the order of the cost model, that the log shows.
 const SHOWN: usize = 4;
-/// Width of a range of Coulomb cutoffs, as a fraction of its longest cutoff. One cutoff of each range is timed.
+/// Width of a range of Coulomb cutoffs, as a fraction of the longest cutoff in the range. One cutoff of each range is
+/// timed.
 const RANGE: f64 = 0.08;
-/// Largest slowdown relative to the choice of the cost model with which a combination of cutoff and mesh is still
-/// timed. Combinations that the cost model predicts to be slower are not timed.
+/// Largest predicted slowdown with which a combination of cutoff and mesh is still timed: the fraction by which the
+/// cost model predicts the combination to be slower than the setting that the cost model chooses.
 const SLOWER: f64 = 0.08;
 /// Number of list schedules that are timed in addition to the fastest setting so far.
 const SCHEDULES: usize = 3;
 /// Number of measurement rounds. Each round times every setting once.
 const ROUNDS: usize = 7;
 /// Number of timed force evaluations per setting in a round, of which the shortest time is used. One untimed evaluation
-/// precedes them to fill the CPU caches.
+/// precedes the timed evaluations and fills the CPU caches.
 const EVALUATIONS: usize = 5;
 /// Ratio of the standard deviation of a normal distribution to its median absolute deviation.
 const DEVIATION: f64 = 1.4826;
@@ -176,7 +177,7 @@ impl<'a> Tuner<'a> {
 
     /// Returns combinations of cutoff and mesh that may be faster than `best`, each with its cheapest lists. Only the
     /// cheapest combination of each range of cutoffs is returned, because the cost model is less accurate for cutoffs
-    /// far from those with which it was calibrated.
+    /// far from the cutoffs with which the model was calibrated.
     fn splittings(&self, best: &Trial) -> Vec<Trial> {
         let ListSchedule { outer, inner, .. } = best.setting.lists;
         let usual = self.reach(best.setting.pme);
@@ -203,7 +204,7 @@ impl<'a> Tuner<'a> {
         cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
     }
 
-    /// Returns the list schedules other than that of `best` that are cheapest according to the cost model.
+    /// Returns the list schedules that are cheapest according to the cost model, without the list schedule of `best`.
     fn schedules(&self, best: &Trial) -> Vec<Trial> {
         let Setting { pme, lists } = best.setting;
         let others = self.lists(pme).all().into_iter().filter(|other| *other != lists);

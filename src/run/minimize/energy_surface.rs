@@ -1,5 +1,5 @@
-//! Energy surface of a system for the minimiser: a context with pair lists that expire by displacement, and
-//! constraints.
+//! Energy surface of a system for the minimiser: constraints, and a context with pair lists that are rebuilt when atoms
+//! have moved too far.
 
 use crate::backend::{Backend, Workload};
 use crate::constraint::ConstraintPlan;
@@ -27,8 +27,9 @@ pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
 }
 
 impl<B: Backend + ?Sized> ForceSurface<B> {
-    /// Creates the energy surface for the cell of `state`, from a context whose pair lists expire by displacement. If a
-    /// minimisation continues, `origin` holds the positions from which its pair lists were last built.
+    /// Creates the energy surface for the cell of `state`, from a context whose pair lists are rebuilt when atoms have
+    /// moved too far. If a minimisation continues, `origin` holds the positions from which its pair lists were last
+    /// built.
     pub(in crate::run) fn new(
         system: &System,
         mut context: Context<B>,
@@ -116,7 +117,7 @@ mod tests {
     /// absolute energy terms.
     const ENERGY: f64 = 1e-6;
     /// Allowed relative difference between the energy decreases of two minimisations with the same start. Rounding
-    /// errors grow during a minimisation, so one of the two may reach a lower energy.
+    /// errors grow during a minimisation, so one of two minimisations with the same start may reach a lower energy.
     const FALL: f64 = 0.2;
 
     fn surface<B: Backend>(sample: &Sample, backend: B, origin: Option<&[Vec3]>) -> ForceSurface<B> {

@@ -1,14 +1,16 @@
 //! Energy minimisation: steepest descent out of clashes, then L-BFGS.
 //!
-//! One step is one evaluation of energy and forces at a trial displacement, which is kept if the energy falls. The pair
-//! (displacement, change of force) then joins the history from which L-BFGS computes the next direction (J. Nocedal,
-//! Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or while any force is as
-//! large as in a clash, a step goes along the force with an adaptive length. The minimiser accepts any start. In a step
-//! no atom moves by more than [`MinimizeSettings::max_displacement`], a NaN force becomes a random displacement, and a
-//! NaN energy counts as infinite.
+//! One step is one evaluation of energy and forces at a trial displacement, which is kept if the energy falls. After a
+//! step that is kept, the pair (displacement, change of force) joins the history from which L-BFGS computes the next
+//! direction (J. Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or
+//! while any force is as large as in a clash, a step goes along the force with an adaptive length. The minimiser
+//! accepts any start positions, even those of overlapping atoms. In a step no atom moves by more than
+//! [`MinimizeSettings::max_displacement`], a NaN force becomes a random displacement, and a NaN energy counts as
+//! infinite.
 //!
 //! The [`Minimizer`] holds all data on which the next step depends. A minimisation that continues from a stored
-//! [`Minimizer`] therefore gives the same results bit for bit. Its history has 2 × [`HISTORY`] vectors per atom.
+//! [`Minimizer`] therefore gives the same results bit for bit. The L-BFGS history in a [`Minimizer`] has 2 ×
+//! [`HISTORY`] vectors per atom.
 
 pub(super) mod energy_surface;
 
@@ -24,11 +26,11 @@ use crate::vec3::{Vec3, vec3};
 /// each pair takes 48 bytes per atom.
 const HISTORY: usize = 5;
 /// Force (kJ/mol/nm) that occurs only in clashes. A bond of 3e5 kJ/mol/nm² that is stretched by a third of its length
-/// has this force. Larger forces are scaled down to this value, because the largest force limits the step and the other
-/// atoms would otherwise hardly move.
+/// has this force. Larger forces are scaled down to this value, because the largest force limits the step, and atoms
+/// with small forces would otherwise hardly move.
 const CLASH_FORCE: f64 = 1e4;
-/// Limit of forces (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of their squares stays
-/// finite for any number of atoms.
+/// Largest allowed magnitude of a force (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of
+/// their squares stays finite for any number of atoms.
 const LARGEST_FORCE: f64 = 1e100;
 /// Factor by which the step length of steepest descent grows after a step that is kept. After a rejected step, the
 /// length is multiplied by [`SHRINK`].
@@ -91,7 +93,7 @@ impl Default for MinimizeSettings {
 /// Status of a minimisation after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
-    /// not yet converged or stalled
+    /// the minimisation has neither converged nor stalled
     Running,
     /// the largest force is within the force tolerance
     Converged,
@@ -103,7 +105,7 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Minimizer {
     settings: MinimizeSettings,
-    /// number of energy evaluations, not counting that of the start
+    /// number of energy evaluations, not counting the evaluation at the start positions
     step: u64,
     status: Status,
     /// positions with the lowest energy so far; `energy` and `forces` belong to these positions, and `forces` are
@@ -247,7 +249,7 @@ impl Minimizer {
         displacement.iter_mut().for_each(|d| *d = *d * scale);
     }
 
-    /// Whether a trial displacement with this energy is kept.
+    /// Whether the displacement of `trial`, which leads to the energy `energy`, is kept.
     fn is_acceptable(&self, energy: f64, trial: &Trial) -> bool {
         if self.energy == f64::INFINITY {
             return true;

@@ -161,7 +161,7 @@ fn constraints_hold_at_the_minimum() {
     let done = minimize(settings, start, &mut pendulum, 500);
     assert_eq!(done.status(), Status::Converged);
     let hanging = vec3(0.0, 0.0, -WEIGHT / SPRING);
-    // the softest curvature of the energy is that of the pendulum, WEIGHT/ROD = 133 kJ/mol/nm²
+    // the softest curvature of the energy is the curvature of the swinging pendulum, WEIGHT/ROD = 133 kJ/mol/nm²
     assert!((done.positions()[0] - hanging).norm() < 1e-6);
     assert!((done.positions()[1] - hanging + vec3(0.0, 0.0, ROD)).norm() < 1e-6);
     assert!(((done.positions()[1] - done.positions()[0]).norm() - ROD).abs() < 1e-12);

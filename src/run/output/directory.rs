@@ -8,7 +8,7 @@ use crate::run::plan::{OutputOptions, Plan};
 use std::fs;
 use std::path::PathBuf;
 
-/// Advice to the user about existing files, the end of an error message.
+/// Advice to the user about existing files, at the end of an error message.
 const ASIDE: &str = "move this file away, choose another output.directory, or use --force to rename the folder with \
                      the old output";
 
@@ -103,8 +103,8 @@ impl Directory {
     }
 
     /// Renames files, for example `energies.csv` to `energies.part1.csv`, so that new files with the old names can be
-    /// created. Symbolic links are not renamed, because the target of a link may be another output file, whose name the
-    /// new file gets.
+    /// created. Symbolic links are not renamed, because the target of a link may be another output file. If the target
+    /// is renamed, the link leads to the new file that gets the name of the target.
     pub(in crate::run) fn rename_as_part(&self, names: &[String]) -> Result<()> {
         let part = |n: u32, name: &str| {
             let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// Tests that a failure to write a file is explained by the moved directory if the directory was moved. Other
-    /// errors stay as they are.
+    /// Tests that, after the output directory was moved, the error of a file that cannot be written says that the
+    /// directory was moved. If the directory was not moved, the error of the file is returned unchanged.
     #[test]
     fn a_moved_directory_explains_missing_files() {
         let parent = tempfile::tempdir().unwrap();
@@ -162,8 +162,8 @@ mod tests {
         Config::parse(text, &parent.join("input.toml"), &[]).unwrap().plan
     }
 
-    /// Tests several processes that rename the same directory at the same time. Each process gets a directory of its
-    /// own, or an error that says that the directory is in use.
+    /// Tests several threads that rename the same directory at the same time, as several processes may do. Each thread
+    /// gets a directory of its own, or an error that says that the directory is in use.
     #[test]
     fn no_two_move_the_same_directory_aside() {
         let parent = tempfile::tempdir().unwrap();

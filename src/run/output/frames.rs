@@ -16,8 +16,8 @@ use crate::system::Topology;
 use crate::units::BAR;
 use std::fs;
 
-/// Observables that are stored with every frame, with their units. The temperatures of temperature groups follow these
-/// observables.
+/// Observables that are stored with every frame, with their units. In a frame, the temperatures of the temperature
+/// groups follow these observables.
 const OBSERVABLES: [(&str, &str); 6] = [
     ("potential_energy", "kJ mol-1"),
     ("kinetic_energy", "kJ mol-1"),
@@ -115,8 +115,8 @@ impl TrajectoryReporter {
 }
 
 impl TrajectoryOptions {
-    /// Returns all optional fields of a frame (all but the positions). An item has the key of the field in the input
-    /// file, whether the field is requested, and whether the format can store the field.
+    /// Returns all optional fields of a frame (all but the positions). Each item of the result has the key of the field
+    /// in the input file, whether the field is requested, and whether the format can store the field.
     pub(crate) fn fields(&self, holds: &Holds) -> [(&'static str, bool, bool); 3] {
         [
             ("velocities", self.velocities, holds.velocities),

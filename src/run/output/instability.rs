@@ -17,8 +17,8 @@ use crate::vec3::Vec3;
 const REACH: f64 = 0.8;
 
 /// Adds the unstable atoms and their largest energy terms to an instability error. The residues near these atoms, with
-/// the positions before the failed integration step, are written to `unstable.pdb`. Other errors are returned
-/// unchanged.
+/// the positions before the failed integration step, are written to `unstable.pdb`. An error of any other kind is
+/// returned unchanged.
 pub(in crate::run) fn explain(error: Error, system: &System, before: &State, directory: &Directory) -> Error {
     let Error::Unstable { what, atoms } = error else { return error };
     let mut text = format!("step {}, {:.4} ps: {what}", before.step, before.time);
@@ -61,8 +61,8 @@ fn write_neighbourhood(system: &System, before: &State, atoms: &[u32], directory
 /// Name of the file with the residues near the unstable atoms.
 pub(in crate::run) const UNSTABLE: &str = "unstable.pdb";
 
-/// Returns the atoms of all residues near `atoms`, and the positions of all atoms of the system. Residues near
-/// `atoms` are in their nearest periodic images.
+/// Returns the atoms of all residues near `atoms`, and the positions of all atoms of the system. The residues near
+/// `atoms` are shifted to the periodic images that are nearest to `atoms`.
 fn neighbourhood(topology: &Topology, state: &State, atoms: &[u32]) -> (Vec<usize>, Vec<Vec3>) {
     let mut positions = state.positions.clone();
     let between = |a: Vec3, b: Vec3| displacement(state.cell.as_ref(), a - b);
@@ -93,7 +93,8 @@ mod tests {
     use crate::system::{Atom, Name, Residue};
     use crate::vec3::vec3;
 
-    /// Creates residues of two atoms each, 0.1 nm apart; the first atoms of the residues are at `places`.
+    /// Creates residues of two atoms that are 0.1 nm apart; the first atom of each residue is at the position in
+    /// `places`.
     fn pairs(places: &[Vec3]) -> (Topology, Vec<Vec3>) {
         let name = Name::new("X");
         let atom = |residue: usize| Atom {

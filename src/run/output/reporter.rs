@@ -3,8 +3,8 @@
 //! Before each step the run calls [`Reporter::wants`] of every reporter, and computes only the [`Quantities`] that at
 //! least one reporter requests. Trajectories and the energy table are reporters. A program can add its own reporters
 //! ([`super::Job::reporters`]). A reporter must implement `name`, `wants` and `report`. A reporter that writes a file
-//! can return the length of the file at each checkpoint (`sync`). When the run is continued, it passes this length to
-//! `open`, and the reporter continues the file after this length.
+//! can return the length of the file at each checkpoint (`sync`). A continued run passes the stored length of the file
+//! to `open`, and the reporter continues the file after this length.
 //!
 //! ```
 //! use md::error::Result;

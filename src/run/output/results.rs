@@ -105,7 +105,7 @@ fn changed(path: &Path) -> Error {
 
 /// Writes `final.rst7` and `final.pdb`, and `final.gro` if the plan requests it. The velocities in `final.rst7` belong
 /// to the half step before the positions, as in AMBER's own restart files. A stage with `velocities = "file"` expects
-/// velocities at this time.
+/// velocities of the half step before the positions.
 pub(in crate::run) fn write_final(
     directory: &Directory,
     output: &OutputOptions,

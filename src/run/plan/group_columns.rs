@@ -13,8 +13,8 @@ pub(in crate::run) struct GroupColumns {
 }
 
 impl GroupColumns {
-    /// Creates the temperature columns for the groups of all stages. There are no such columns if no thermostat has
-    /// groups.
+    /// Creates the temperature columns for the groups of all stages. If no thermostat has groups, there are no
+    /// temperature columns.
     pub(in crate::run) fn new(plan: &Plan) -> Self {
         let mut found = GroupColumns { columns: vec![], of_stages: vec![vec![]; plan.stages.len()] };
         for (index, stage) in plan.stages.iter().enumerate() {
@@ -59,7 +59,7 @@ impl GroupColumns {
 
 impl Plan {
     /// Returns the names of the temperature columns that the stage with number `stage`, from 1, fills: the column of
-    /// the atoms outside all groups, then those of the groups of its thermostat.
+    /// the atoms outside all groups, then the columns of the groups of the stage's thermostat.
     pub fn group_temperatures(&self, stage: u32) -> Vec<String> {
         let GroupColumns { columns, of_stages } = GroupColumns::new(self);
         let filled = of_stages.get(stage as usize - 1).into_iter().flatten();

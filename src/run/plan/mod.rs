@@ -1,6 +1,6 @@
 //! Plan of a run: all settings of the input file, checked, with defaults for keys that the input file does not set.
 //!
-//! A plan is plain data: [`crate::config`] fills it, and checkpoints store it. Quantities are numbers in internal
+//! A plan is plain data: [`crate::config`] fills the plan, and checkpoints store it. Quantities are numbers in internal
 //! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Field names are the names of the input file.
 
 mod features;
@@ -75,7 +75,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Returns the texts of all atom selections of the plan, except that of the scaled solute.
+    /// Returns the texts of all atom selections of the plan, except the selection of the scaled solute.
     pub fn selections(&self) -> impl Iterator<Item = &str> {
         let written = self.output.trajectories.iter().filter_map(|options| options.select.as_deref());
         self.stages.iter().flat_map(Stage::selections).chain(written)
@@ -192,7 +192,7 @@ impl Device {
     /// Spellings of devices in the input file, for error messages.
     pub const SPELLING: &str = "\"auto\", \"cpu\", \"cuda\" or \"cuda:1\"";
 
-    /// Parses the spelling of a device in the input file; `None` if the text is not such a spelling.
+    /// Parses the spelling of a device in the input file; `None` if the text is not the spelling of a device.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
             "auto" => Some(Device::Auto),
@@ -269,7 +269,7 @@ pub const RESTRAINTS: &str = "restraints.csv";
 /// Options of one trajectory file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryOptions {
-    /// file name in the output folder; [`crate::observe::trajectory::Format::of_name`] names the format
+    /// file name in the output folder; its extension determines the format ([`crate::observe::trajectory::Format`])
     pub file: String,
     /// interval between frames
     pub every: Interval,
@@ -311,19 +311,19 @@ pub struct CheckpointOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interval {
-    /// simulated time in ps, which must be a whole number of steps in every stage
+    /// interval as simulated time in ps, which must be a whole number of steps in every stage
     Time(f64),
-    /// number of steps of the stage
+    /// interval as a number of steps
     Steps(u64),
 }
 
 impl Interval {
-    /// Whether output is due at a step, because its number within the stage is a multiple of the interval.
+    /// Whether output is due at a step, because the number of the step within the stage is a multiple of the interval.
     pub fn is_due(self, step: &StepInfo) -> bool {
         step.stage_step.is_multiple_of(self.steps(step.timestep))
     }
 
-    /// Returns the number of steps of length `timestep` (ps) in the interval; one for an interval that is shorter.
+    /// Returns the number of steps of length `timestep` (ps) in the interval, which is at least one.
     pub fn steps(self, timestep: f64) -> u64 {
         match self {
             Interval::Time(time) => ((time / timestep).round() as u64).max(1),
@@ -378,8 +378,8 @@ pub struct Restraint {
     pub kind: VariableKind,
     /// groups of atoms of the variable, as selections in the language of [`crate::select`]
     pub groups: Vec<String>,
-    /// selection of the atom around which the molecules of each group are gathered; `None` = molecules are gathered
-    /// along the shortest distances between them
+    /// selection of the atom around which the molecules of each group are gathered (moved to neighbouring periodic
+    /// images); `None` = molecules are gathered along the shortest distances between them
     pub gather_around: Vec<Option<String>>,
     /// components (x, y, z) of the distance vector that enter a restrained distance
     pub along: Components,

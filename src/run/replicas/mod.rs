@@ -126,7 +126,8 @@ pub fn run_replicas(
     if size == 1 {
         return run_on_groups(job, ranks, &Ranks::alone(), log, progress);
     }
-    // the first rank of each group runs replicas, and the others serve it
+    // the first rank of each group runs replicas, and the other ranks of the group execute the operations that the
+    // first rank requests
     let group = ranks.split(ranks.rank() / size);
     let leaders = ranks.split(usize::from(!group.is_first()));
     let serving = || Engine::sharing(job.replicas[0].plan, job.spread.before(0), &group);
@@ -145,7 +146,7 @@ pub fn run_replicas(
     first(ranks.gather(&ranks.agree(end)?))
 }
 
-/// Returns the first outcome of the ranks that have one.
+/// Returns the outcome of the first rank that has an outcome.
 fn first(outcomes: Vec<Option<Outcome>>) -> Result<Outcome> {
     outcomes.into_iter().flatten().next().ok_or_else(|| Error::Internal("no rank has an outcome".into()))
 }
@@ -247,7 +248,7 @@ impl EnsembleJob<'_> {
     }
 }
 
-/// Ends all ranks if a replica panics that several ranks compute, because the other ranks would wait forever.
+/// Ends all ranks if a replica that several ranks compute panics, because the other ranks would wait forever.
 struct AbortOnPanic<'a>(&'a Ranks);
 
 impl Drop for AbortOnPanic<'_> {

@@ -35,7 +35,7 @@ pub struct ReplicaPlacement {
     pub warnings: Vec<String>,
 }
 
-/// Numbers of replicas and ranks that share a rank or a replica.
+/// Number of replicas that share a rank, and number of ranks that share a replica.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharing {
     /// number of replicas that each rank runs in parallel; `None` = one per thread
@@ -112,8 +112,8 @@ impl ReplicaPlacement {
         replica % self.ranks
     }
 
-    /// Returns the indices of the replicas that are assigned to this rank in an exchange of `replicas` replicas. Each
-    /// of these replicas has its own thread, since replicas wait for each other.
+    /// Returns the indices of the replicas that are assigned to this rank in an exchange of `replicas` replicas. In
+    /// replica exchange each replica has its own thread, since replicas wait for each other.
     pub(super) fn own(&self, replicas: usize) -> Assignment {
         (self.rank.min(replicas)..replicas).step_by(self.ranks)
     }

@@ -62,13 +62,15 @@ enum RankMessage {
     Decided(Vec<usize>),
     /// sent to rank 0: a replica waits until the outcomes of all previous exchange attempts are on disk
     Sync,
-    /// sent by rank 0: answer to the oldest `Sync`. All previous outcomes are on disk, or the file could not be written
+    /// sent by rank 0: answer to the oldest unanswered `Sync`, after all previous outcomes are on disk; an error if the
+    /// file could not be written
     Synced(Result<()>),
     /// sent to rank 0: all slots of the sending rank have ended
     Left,
     /// sent to rank 0, and from rank 0 to all other ranks: no further replica begins, and running replicas stop
     Stop,
-    /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if no replica is left
+    /// sent by rank 0: answer to the oldest unanswered `Free`, the next replica of the slot; `None` if no replica is
+    /// left
     Next(Option<usize>),
     /// sent by rank 0: the slots of all ranks have ended
     Over,
@@ -246,8 +248,8 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         }
     }
 
-    /// Forwards the energies and volume of a replica to rank 0. On rank 0, adds them to the record, which decides the
-    /// attempt when the energies of all replicas are known.
+    /// Forwards the energies and volume of a replica to rank 0. On rank 0, adds the energies and the volume to the
+    /// record, which decides the attempt when the energies of all replicas are known.
     fn offer(&mut self, proposal: Proposal) {
         let Some(record) = self.swapping.as_ref().and_then(|swapping| swapping.record) else {
             return self.ranks.send(0, &RankMessage::Offered(proposal));

@@ -56,7 +56,8 @@ pub struct Barrier {
 struct BarrierState {
     /// number of exchange attempts whose outcome is known
     attempts: u64,
-    /// states of all replicas after recent exchange attempts. An entry is removed after every replica has read it
+    /// states of all replicas after recent exchange attempts. An entry is removed after every replica has read the
+    /// entry
     known: Vec<Vec<usize>>,
     /// whether a replica occupies the slot, for each slot of the rank
     busy: Vec<bool>,
@@ -119,8 +120,8 @@ impl Barrier {
         self.changed.notify_all();
     }
 
-    /// Stores the states after the next attempt and wakes the waiting replicas. All replicas took part in this attempt
-    /// and have read the outcomes of earlier attempts, so these outcomes are removed.
+    /// Stores the states after the next attempt and wakes the waiting replicas. The outcomes of earlier attempts are
+    /// removed, because every replica has read these outcomes before it took part in this attempt.
     pub(super) fn learn(&self, states: Vec<usize>) {
         let mut meeting = self.lock();
         meeting.attempts += 1;
@@ -174,8 +175,8 @@ impl ExchangeMember for Member<'_> {
         self.say(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
         hub.end_turn(slot);
         let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
-        // a replica also occupies its slot while it writes its last files. The wait is short, because slots are
-        // released even after an error
+        // a replica also occupies its slot while it writes its last files. The wait for the slot is short, because
+        // slots are released even after an error
         hub.take_turn(slot, &mut || Ok(false))?;
         outcome
     }

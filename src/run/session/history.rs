@@ -9,8 +9,8 @@ use crate::run::plan::Plan;
 use crate::system::State;
 use std::time::{Duration, Instant};
 
-/// Maximum wall time before the first checkpoint of a process, and between the first and the second. The second
-/// checkpoint follows soon, because damage to a single checkpoint file would force the run to start again.
+/// Maximum wall time before the first checkpoint of a process, and between the first and the second checkpoint. The
+/// second checkpoint follows soon, because damage to a single checkpoint file would force the run to start again.
 const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 
 /// Results of the completed part of a run, which checkpoints store.

@@ -83,7 +83,7 @@ pub struct ThermodynamicState<'a> {
     pub system: Arc<System>,
 }
 
-/// How a run ended.
+/// Outcome of a run that ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// all stages are done

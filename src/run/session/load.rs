@@ -26,7 +26,7 @@ pub fn load_without_stages(plan: &Plan, constrained_terms: ConstrainedTerms) -> 
     prepared(plan, constrained_terms, |_, _| vec![])
 }
 
-/// Reads the files of a plan and prepares the system. The error has the problems that `check` finds, too.
+/// Reads the files of a plan and prepares the system. The error also lists the problems that `check` finds.
 fn prepared(
     plan: &Plan,
     constrained_terms: ConstrainedTerms,
@@ -43,7 +43,7 @@ fn prepared(
     let mut coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
         // the coordinates are read again with the number of atoms and the cell angle from the topology. The second
-        // attempt succeeds, or returns a better error message
+        // attempt to read the coordinates succeeds, or returns a better error message
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
     check_order(&description.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
@@ -86,7 +86,7 @@ pub(in crate::run) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
 }
 
 /// Reads a coordinate file with [`read_coordinates`]. If the file is a checkpoint of `md`, reads positions, velocities
-/// and cell from the checkpoint. The new run begins at step 0 and time 0 in both cases.
+/// and cell from the checkpoint. The new run begins at step 0 and time 0, even if the file is a checkpoint.
 fn read_coordinates_or_checkpoint(
     path: &Path,
     expected_atoms: Option<usize>,

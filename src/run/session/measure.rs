@@ -53,7 +53,7 @@ pub struct Measured {
 }
 
 /// Runs the steps of `dynamics` from `start` with the backend of the plan. Restraints and frozen atoms come from the
-/// last stage of the plan that has the same dynamics.
+/// last stage of the plan whose dynamics settings are `dynamics`.
 pub fn measure(
     engine: &Engine,
     plan: &Plan,

@@ -61,7 +61,7 @@ struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
     outputs: Outputs,
-    /// output intervals with which energies are sampled for the averages
+    /// intervals at which energies are sampled for the averages of a stage
     averaged: Intervals,
     log: RunLog,
     monitor: Monitor,
@@ -150,8 +150,8 @@ pub fn run(
 }
 
 impl<'a> Session<'a> {
-    /// Writes an error to the status file and the log. If one of these files cannot be written, that second error is
-    /// ignored, because the caller shows the original error.
+    /// Writes an error to the status file and the log. If the status file or the log cannot be written, the error of
+    /// the file is ignored, because the caller shows the original error.
     fn fail(&mut self, error: &Error) {
         self.monitor.status.state = RunState::Failed;
         self.monitor.status.seconds_left = None;
@@ -338,8 +338,8 @@ impl<'a> Session<'a> {
     }
 
     /// Completes the run. Writes the final structures and closes trajectories and tables. Then writes the summary with
-    /// the checksums of all files, the status file and the last lines of the log. If the process is killed in this
-    /// function, the same command writes the missing files.
+    /// the checksums of all files, the status file and the last lines of the log. If the process is killed while the
+    /// run is being completed, the same command, called again, writes the missing files.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;
@@ -390,7 +390,8 @@ fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
 }
 
 /// Returns the fraction of accepted Monte Carlo volume moves that scaled the cell length with index `extent` in a
-/// stage; `None` without moves. The error estimate assumes independent moves.
+/// stage; `None` without moves. The standard error of the fraction is estimated under the assumption that the moves are
+/// independent.
 fn acceptance(extent: usize, moves: &TrialMoves) -> Option<Average> {
     let (tried, accepted) = (moves.tried as f64, moves.accepted as f64);
     let mean = accepted / tried;

@@ -133,8 +133,8 @@ pub(in crate::run) fn open_outputs(
     Ok(Some(checkpoint))
 }
 
-/// Warns of stages that an earlier command with `--steps` ended early. The run continues after these stages and does
-/// not complete them.
+/// Warns of stages that an earlier command with `--steps` ended early. The continued run does not complete the stages
+/// that ended early.
 pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<String> {
     let over = checkpoint.stages.iter().zip(&plan.stages);
     let cut = over.filter(|(done, stage)| {

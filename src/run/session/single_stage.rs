@@ -39,8 +39,8 @@ pub(in crate::run) fn minimize_settings(options: &Minimize, precision: Precision
 
 impl Engine {
     /// Minimises the energy of `state`. Sets the positions in `state` to the positions with the lowest energy. The
-    /// returned minimiser holds this energy, the largest force and the status. Device and precision are taken from
-    /// `plan`; the stages of `plan` are ignored.
+    /// returned minimiser holds the lowest energy, the largest force and the status. Device and precision are taken
+    /// from `plan`; the stages of `plan` are ignored.
     pub fn minimize(&self, plan: &Plan, system: &System, options: &Minimize, state: &mut State) -> Result<Minimizer> {
         let minimizer = self.pool.install(|| {
             let context = self.context(plan, system, minimize_lists(system))?;

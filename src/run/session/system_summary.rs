@@ -44,8 +44,8 @@ fn removed_motion(plan: &Plan, periodic: bool) -> RemovedMotion {
     last.unwrap_or(RemovedMotion::Nothing)
 }
 
-/// Returns the temperatures of solute and solvent; `None` if the system has only one of the two, or if there are no
-/// velocities.
+/// Returns the temperatures of solute and solvent; `None` if the system has only a solute or only a solvent, or if
+/// there are no velocities.
 fn parts(system: &System, state: &State, removed: RemovedMotion) -> Option<Vec<PartTemperature>> {
     let solvent = select(&system.topology, SOLVENT).ok()?;
     if state.velocities.is_empty() || solvent.len() == system.topology.atoms.len() {

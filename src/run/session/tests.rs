@@ -141,7 +141,7 @@ fn the_log_tells_how_well_constraints_hold() {
         let number = line.split_once("deviation ").unwrap().1.split(' ').next().unwrap();
         let deviation: f64 = number.parse().unwrap();
         // constraints limit the relative error of squared lengths to 2e-6. The relative error of a length is half of
-        // this, apart from a fraction of 1e-6
+        // the relative error of the squared length, apart from a fraction of 1e-6
         assert!(deviation > 0.0 && deviation < 1.01e-6, "{kind}: {line}");
     }
 }

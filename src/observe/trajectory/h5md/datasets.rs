@@ -40,7 +40,8 @@ pub(super) struct Datasets {
     forces: Option<Series>,
     images: Option<Series>,
     positions: Series,
-    /// checksum of all frames up to each frame; `None` in a file that an older version of md wrote without checksums
+    /// checksum of each frame together with all earlier frames; `None` in a file that an older version of md wrote
+    /// without checksums
     checksums: Option<Series>,
 }
 
@@ -52,7 +53,7 @@ impl Datasets {
         Self::open_with(file, |found| found)
     }
 
-    /// Opens the time series of a damaged file that can be read. Returns an error if steps, times, positions or cells
+    /// Opens those time series of a damaged file that can be read. Returns an error if steps, times, positions or cells
     /// cannot be read.
     pub(super) fn open_readable(file: &File) -> Result<Self> {
         let complete = std::cell::Cell::new(true);
@@ -180,7 +181,7 @@ impl Datasets {
     }
 
     /// Calls `found` with the byte range of each HDF5 chunk that is full after `to` frames and was not full after
-    /// `from` frames. The flag is true for the packed rows of the last of the `to` frames.
+    /// `from` frames. The flag that `found` receives is true for the packed rows of the last of the `to` frames.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
         self.contents().chain(&self.checksums).try_for_each(|series| {
             series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
@@ -269,8 +270,8 @@ impl FrameWriter {
         self.journal.record(&self.datasets, self.extent)
     }
 
-    /// Writes one frame. Each time series is flushed in turn, that of the positions last. Then the checksum is written,
-    /// which makes the frame complete.
+    /// Writes one frame. Each time series is flushed in turn, and the positions are flushed last. The checksum is
+    /// written after the positions and makes the frame complete.
     pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
         let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;

@@ -103,7 +103,7 @@ impl ForeignReader {
         Ok(Description { title: format!("{} trajectory, written by another program", self.layout), lines })
     }
 
-    /// Reads every frame and returns those that cannot be read.
+    /// Reads every frame and returns the frames that cannot be read.
     pub(super) fn verify(&mut self) -> Verification {
         let mut found = Verification { frames: self.frames() as u64, ..Verification::default() };
         let mut frame = StoredFrame::default();
@@ -229,8 +229,8 @@ fn text(error: hdf5::Error) -> String {
     error.to_string()
 }
 
-/// Returns the factor from the unit of a dataset, which its attribute `name` gives, to internal units; `default` if the
-/// dataset has no such attribute. `like` is an internal unit of the same dimension.
+/// Returns the factor that converts the values of a dataset to internal units. The attribute `name` gives the unit of
+/// the dataset; without this attribute the factor is `default`. `like` is an internal unit of the same dimension.
 fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Checked<f64> {
     let place = dataset.name();
     if !dataset.attr_names().map_err(text)?.iter().any(|found| found == name) {

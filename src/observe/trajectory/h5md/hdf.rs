@@ -101,8 +101,8 @@ pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize
 /// that another program has compressed.
 const EXPANSION: u64 = 10;
 
-/// Returns the size in bytes of an array with this shape, read from the file of `dataset`. Returns an error if the file
-/// is too small for such an array, so that a false size in a damaged file does not allocate memory.
+/// Returns the size in bytes of an array of shape `shape` that is to be read from the file of `dataset`. Returns an
+/// error if the file is too small for such an array, so that a false size in a damaged file does not allocate memory.
 pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usize) -> Result<usize> {
     let file = std::fs::metadata(dataset.filename()).map_err(|e| e.to_string())?.len();
     let bytes = shape.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n));

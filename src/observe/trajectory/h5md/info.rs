@@ -25,7 +25,7 @@ pub struct TrajectoryInfo {
     pub first: Option<(i64, f64)>,
     /// step number and time (ps) of the last complete frame
     pub last: Option<(i64, f64)>,
-    /// whether the writer closed the file; false while a run writes to the file, and after such a run was killed
+    /// whether the writer closed the file; false while a run writes to the file, and after the run was killed
     pub closed: bool,
     /// whether frames have a cell
     pub periodic: bool,
@@ -45,7 +45,7 @@ pub struct TrajectoryInfo {
     pub size: u64,
 }
 
-/// Reads the contents of the trajectory at `path`, even while a run writes to the file, or after such a run was killed.
+/// Reads the properties of the trajectory at `path`, even while a run writes to the file, or after the run was killed.
 pub fn info(path: &Path) -> Result<TrajectoryInfo> {
     let mode = Superblock::read(path)?.reading_mode(path)?;
     let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();

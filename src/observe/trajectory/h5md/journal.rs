@@ -94,7 +94,7 @@ pub(super) struct Journal {
     path: PathBuf,
     /// byte ranges of the fixed data, with their CRC-32
     fixed: Vec<(Bytes, u32)>,
-    /// byte ranges that are never written again: end offset by first offset; adjacent ranges are merged
+    /// byte ranges that are never written again, as a map from first offset to end offset; adjacent ranges are merged
     final_ranges: BTreeMap<u64, u64>,
     /// number of frames whose full chunks are in `final_ranges`
     frames: u64,
@@ -211,9 +211,9 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Restores a trajectory that was not closed to its state at the last sync. Returns whether the file was restored:
-/// there must be a journal that belongs to the file, and the restored state must have at least the frames that `wanted`
-/// counts.
+/// Restores a trajectory that was not closed; the restored state is the state at the last sync. Returns true if the
+/// file was restored. A file is restored only if there is a journal that belongs to the file, and if the restored state
+/// has at least the frames that `wanted` counts.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&journal_path(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),
@@ -223,7 +223,7 @@ pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     }
 }
 
-/// Writes the state of the trajectory at `path` at its last sync to the new file `copy`. Returns false if there is no
+/// Writes the trajectory at `path`, in its state at the last sync, to the new file `copy`. Returns false if there is no
 /// journal that belongs to the trajectory.
 pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
     read(&journal_path(path)).map_or(Ok(false), |(header, image)| apply(header, &image, copy))

@@ -16,8 +16,9 @@ const ROWS_PER_CHUNK: usize = 64;
 /// Maximum size in bytes of a chunk of a time series with few numbers per frame. A row has up to nine numbers (the
 /// lattice vectors).
 pub(super) const LARGEST_CHUNK: usize = ROWS_PER_CHUNK * 9 * size_of::<f64>();
-/// Number of atoms in an HDF5 chunk of a time series with values of all atoms, at least: 48 kilobytes of coordinates. A
-/// reader of a solute, which comes before its solvent, inflates only the first chunks of a frame.
+/// Minimum number of atoms in an HDF5 chunk of a time series with values of all atoms, if the system has so many atoms.
+/// A chunk then has at least 48 kilobytes of coordinates. A program that reads only the solute, whose atoms come before
+/// the solvent, decompresses only the first chunks of a frame.
 const ATOMS_PER_CHUNK: usize = 4096;
 /// Maximum number of HDF5 chunks in a frame of one time series, each of which costs an entry in the index of the file.
 const CHUNKS_PER_FRAME: usize = 64;
@@ -111,7 +112,8 @@ struct Empty<'a> {
     row: &'a [usize],
     /// shape of an HDF5 chunk; a time series with values of all atoms has chunks of one row
     chunk: Vec<usize>,
-    /// spelling of the unit in H5MD; `units` is its spelling in MDTraj. Both are empty for a quantity without a unit
+    /// spelling of the unit in H5MD; `units` is the spelling in MDTraj. `unit` and `units` are empty for a quantity
+    /// without a unit
     unit: &'a str,
     units: &'a str,
     filters: &'a [Filter],

@@ -22,11 +22,12 @@
 //! **Every flushed frame can be read after the process is killed.** Each dataset is extended, written and flushed in a
 //! fixed order. The positions come after all other fields, and the checksum comes last. A frame is complete when every
 //! dataset has a row for it. Other programs accept the file only after [`repair`], which changes 48 bytes of the header
-//! of the file; [`TrajectoryWriter::append`] does this repair itself.
+//! of the file; [`TrajectoryWriter::append`] itself repairs the header.
 //!
-//! **Every frame that a checkpoint counts survives a loss of power.** At each sync a journal beside the file saves
-//! the bytes that later frames change in place. A run that appends to the file first restores these bytes
-//! (`journal.rs`). This invariant holds on local file systems only: NFS does not guarantee the order of writes.
+//! **Every frame that a checkpoint counts survives a loss of power.** At each sync a journal beside the file saves the
+//! bytes that later frames change in place. A run that appends to the file first restores the saved bytes
+//! (`journal.rs`). Frames survive a loss of power on local file systems only: NFS does not guarantee the order of
+//! writes.
 //!
 //! To read the code, begin with [`TrajectoryWriter`]. `layout.rs` creates the layout, `datasets.rs` writes the frames,
 //! and [`TrajectoryReader`] reads the layout and the frames. `packed.rs` decodes frames in parallel. [`verify`]

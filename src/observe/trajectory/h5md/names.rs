@@ -12,8 +12,8 @@ use crate::system::{self, Constraint, Name, Topology};
 struct Document<'a> {
     chains: Vec<Chain>,
     bonds: Cow<'a, [[u32; 2]]>,
-    /// constraints between atoms without a bond, which also join atoms to molecules; this field is an extension of
-    /// MDTraj's layout by md
+    /// constraints between atoms that no bond joins; atoms that a constraint joins belong to the same molecule. This
+    /// field is an extension of MDTraj's layout by md
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     constraints: Vec<Constraint>,
 }

@@ -6,7 +6,7 @@
 //! bit for bit as the HDF5 library.
 //!
 //! Only the storage formats that md writes are decoded. The HDF5 library reads all other storage formats, and all
-//! frames that the decoder does not accept; its error then describes the fault.
+//! frames that the decoder does not accept; the error of the HDF5 library then describes the fault.
 
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ enum Storage {
 #[derive(Default)]
 struct Piece {
     bytes: Vec<u8>,
-    /// number of stored bytes in `bytes`; padding follows them
+    /// number of stored bytes in `bytes`; padding follows the stored bytes
     length: usize,
     /// bit mask of the HDF5 filters that were skipped for this piece
     mask: u32,
@@ -97,7 +97,7 @@ pub(super) struct Unpacker {
     is_periodic: bool,
     /// number of atoms in a frame
     atoms: usize,
-    /// number of atoms that are read, the first atoms of a frame
+    /// number of atoms that are read, from the first atom of a frame on
     wanted: usize,
 }
 
@@ -247,8 +247,8 @@ fn unshuffle(bytes: &[u8], values: &mut Vec<f32>) {
 }
 
 /// Appends `count` values of a row that the scale-offset filter has packed. The header of the row gives the number of
-/// bits per integer and the smallest value. The integers follow, each with its highest bit first. The padding after the
-/// stored bytes is read, but does not influence the values.
+/// bits per integer and the smallest value. The packed integers follow the header, each with its highest bit first. The
+/// padding after the stored bytes is read, but does not influence the values.
 fn unpack(piece: &Piece, count: usize, scale: f32, missing: Option<f32>, values: &mut Vec<f32>) -> Option<()> {
     let Piece { bytes, length, .. } = piece;
     let bits = u32::from_le_bytes(*bytes.first_chunk::<4>()?) as usize;
@@ -369,7 +369,7 @@ mod tests {
             decoded(&[Filter::ScaleOffset(ScaleOffset::FloatDScale(decimals))], 2, values, &[0; 3]);
         }
         let same: Vec<f32> = (0..600).map(|i| if i < 300 { 1.0 } else { i as f32 }).collect();
-        // 100 atoms in a row: one chunk, and three chunks whose last one is partly empty
+        // rows of 100 atoms, stored in one chunk, or in three chunks of which the last is partly empty
         for width in [100, 40] {
             decoded(&[], width, &same, &[0; 2]);
             decoded(&[Filter::Shuffle, Filter::Deflate(1)], width, &same, &[0; 2]);

@@ -23,7 +23,7 @@ pub struct TrajectoryReader {
     datasets: Datasets,
     topology: Topology,
     frames: usize,
-    /// whether an incomplete frame follows
+    /// whether an incomplete frame follows the last complete frame
     is_cut: bool,
     /// reader of frames in their stored form; `None` if the HDF5 library must read all frames
     unpacker: Option<Unpacker>,

@@ -66,9 +66,9 @@ pub struct Repaired {
     pub backup: Option<PathBuf>,
 }
 
-/// Makes a trajectory whose writer was killed readable by all programs. For a damaged trajectory, copies every readable
-/// frame to a new file, which replaces the damaged file. Returns an error while a run locks the directory. An intact
-/// file stays unchanged.
+/// Repairs a trajectory whose writer was killed, so that all programs can read the trajectory. For a damaged
+/// trajectory, copies every readable frame to a new file, which replaces the damaged file. Returns an error while a run
+/// locks the directory. An intact file stays unchanged.
 pub fn repair(path: &Path) -> Result<Repaired> {
     regular_file(path)?;
     let _lock = OutputLock::acquire_if_present(path)?;

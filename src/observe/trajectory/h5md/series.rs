@@ -23,7 +23,8 @@ pub(super) struct Series {
     row: Vec<usize>,
     /// number of rows in an HDF5 chunk; `None` if the dataset has no chunks, or chunks that md does not write
     rows_per_chunk: Option<u64>,
-    /// extent of an HDF5 chunk along the first axis of a row (atoms). A row of several chunks has chunks of one row
+    /// extent of an HDF5 chunk along the first axis of a row (atoms). If a row is divided into several chunks, each
+    /// chunk has values of one row only
     chunk_width: usize,
     /// size of a row in bytes, before compression by HDF5 filters
     row_bytes: u64,
@@ -36,7 +37,7 @@ impl Series {
         let dataset = file.dataset(path)?;
         let (shape, chunk) = (dataset.shape(), dataset.chunk());
         let value_bytes = dataset.dtype()?.size();
-        // the memory for a row is limited, with at least eight bytes for each number
+        // the size of the file limits the memory for a row, with at least eight bytes for each number of the row
         let row = shape.get(1..).unwrap_or_default().to_vec();
         claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
         claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
@@ -200,8 +201,8 @@ impl Series {
         Ok((row, mask))
     }
 
-    /// Reads the HDF5 chunk that begins with row `first` and holds piece `piece` of a row to the beginning of `buffer`.
-    /// Returns the number of stored bytes of the chunk, and the mask of skipped filters.
+    /// Reads the HDF5 chunk that begins with row `first` and holds piece `piece` of a row into the beginning of
+    /// `buffer`. Returns the number of stored bytes of the chunk, and the mask of skipped filters.
     pub(super) fn stored_chunk(&self, first: u64, piece: usize, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
         // the buffer has twice the size of an uncompressed chunk, because filters never double the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);

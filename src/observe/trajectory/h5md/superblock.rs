@@ -27,7 +27,7 @@ const CHECKSUM: std::ops::Range<usize> = 44..48;
 pub(super) struct Superblock([u8; SIZE]);
 
 impl Superblock {
-    /// Reads the superblock of the file at `path`. A file that is not HDF5 is a [`Problem`] of the user.
+    /// Reads the superblock of the file at `path`. Returns a [`Problem`] for the user if the file is not an HDF5 file.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let mut file = regular_file(path)?;
         let mut bytes = [0; SIZE];

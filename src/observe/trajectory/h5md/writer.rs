@@ -20,13 +20,13 @@ use crate::observe::trajectory::{
     Contents, Fields, Frame, Observable, exists_already, not_as_checkpointed, placement::Placer,
 };
 
-/// Number of frame buffers. While the thread writes one frame, the run fills the other buffer with the next frame. If
-/// frames are produced faster than the disk can store them, the run waits for a free buffer.
+/// Number of frame buffers. While the writer thread writes one frame, the run fills the other buffer with the next
+/// frame. If frames are produced faster than the disk can store them, the run waits for a free buffer.
 const BUFFERS: usize = 2;
 
-/// Handle to a thread that writes an H5MD trajectory. Each call copies the frame into a recycled buffer and returns. If
-/// the thread fails, the next call returns the error. Dropping the handle also closes the file, but errors during the
-/// closing are lost.
+/// Handle to a thread that writes an H5MD trajectory. Each call of [`Self::write`] copies the frame into a recycled
+/// buffer, which the thread writes later. If the thread fails, the next call returns the error. Dropping the handle
+/// also closes the file, but errors during the closing are lost.
 pub struct TrajectoryWriter {
     path: PathBuf,
     run_id: String,
@@ -76,8 +76,8 @@ impl TrajectoryWriter {
     }
 
     /// Continues an existing trajectory of all atoms, closed or not, after the frames that `checkpointed` counts
-    /// (`None`: after all frames). Returns an error if the file does not begin with these frames. Fields and
-    /// observables are those of the file. The caller must hold the lock of the directory.
+    /// (`None`: after all frames). Returns an error if the file does not begin with these frames. The appended frames
+    /// have the fields and observables of the file. The caller must hold the lock of the directory.
     ///
     /// If the file system does not support SWMR mode, in which other programs read the file while it is written, the
     /// whole file is flushed after each frame.
@@ -442,7 +442,7 @@ mod tests {
         let places = [vec3(1.0, 2.0, 3.0)];
         [1, 2, 3].map(|step| frame(step, &places)).into_iter().collect::<Result<Vec<_>>>().unwrap();
         assert_eq!(writer.sync().unwrap().count, 3);
-        // copy of the file, as a process leaves it that is killed at this moment
+        // copy of the file as it would be if the process were killed at this moment
         let killed = directory.path().join("killed.h5md");
         fs::copy(&path, &killed).unwrap();
         // the superblock stores the end of the file at byte 28 (HDF5 File Format Specification 3.0, superblock version

@@ -7,13 +7,13 @@ use crate::run::plan::{Plan, StageKind};
 use crate::system::{State, System};
 
 /// Predicted acceptance of exchange attempts below which there is a warning, because replicas then rarely change their
-/// thermodynamic state. The usual aim is an acceptance of 0.2.
+/// thermodynamic state. Replica exchange is usually set up for an acceptance of about 0.2.
 const LOW_ACCEPTANCE: f64 = 0.05;
 
-/// Estimates the acceptance for each pair of neighbouring states with different temperatures. An item has the index of
-/// the lower state, from 0, and the fraction of exchange attempts that would be accepted if the potential energy were
-/// harmonic in all degrees of freedom. The real acceptance is lower in liquids, because their potential energy
-/// fluctuates more.
+/// Estimates the acceptance for each pair of neighbouring states with different temperatures. Each item of the result
+/// has the lower index of the two states, from 0, and the fraction of exchange attempts that would be accepted if the
+/// potential energy were harmonic in all degrees of freedom. The real acceptance is lower in liquids, because the
+/// potential energy of a liquid fluctuates more than a harmonic potential energy.
 pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec<(usize, f64)> {
     let (Some(exchange), Some(stage)) = (&plan.exchange, plan.stages.last()) else { return vec![] };
     let StageKind::Dynamics(dynamics) = &stage.kind else { return vec![] };

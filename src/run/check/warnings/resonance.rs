@@ -5,19 +5,19 @@
 //! 1951 (2003), doi:10.1137/S1064827501399833. In a flexible system, an interval of at least 1/3 of the shortest period
 //! is refused, and an interval of at least 1/6 of the shortest period gives a warning. In a system with rigid water and
 //! constrained bonds to hydrogen, librations of water and bending of angles with hydrogen are the fastest motions on
-//! which reciprocal-space forces act strongly. Water and a solvated peptide then heat up by 35 kJ/mol/ps with impulses
-//! every 12 fs, and by 0.2 kJ/mol/ps with impulses every 8 fs.
+//! which reciprocal-space forces act strongly. With rigid water and constrained bonds to hydrogen, water and a solvated
+//! peptide heat up by 35 kJ/mol/ps with impulses every 12 fs, and by 0.2 kJ/mol/ps with impulses every 8 fs.
 
 use crate::error::Problem;
 use crate::run::check::vibration::{Vibration, fastest};
 use crate::run::plan::{Dynamics, Plan};
 use crate::system::System;
 
-/// Two limits in ps: the shortest interval between impulses that gives a warning, and the shortest interval that is
-/// refused. These limits apply if water is rigid and bonds to hydrogen are constrained.
+/// Two limits in ps for systems with rigid water and constrained bonds to hydrogen: the shortest interval between
+/// impulses that gives a warning, and the shortest interval that is refused.
 const RIGID: [f64; 2] = [0.008, 0.012];
-/// Two limits as fractions of the period of the fastest vibration: the shortest interval between impulses that gives a
-/// warning, and the shortest interval that is refused. These limits apply to flexible systems.
+/// Two limits for flexible systems, as fractions of the period of the fastest vibration: the shortest interval between
+/// impulses that gives a warning, and the shortest interval that is refused.
 const FLEXIBLE: [f64; 2] = [1.0 / 6.0, 1.0 / 3.0];
 /// Relative rounding error of an interval between impulses, which is the product of the time step and a number of
 /// steps.
@@ -48,7 +48,7 @@ impl Limits {
         Limits { vibration, warned, refused }
     }
 
-    /// Returns the message about an interval between impulses that is too long, and advice how to shorten the
+    /// Returns the message about an interval between impulses that is too long, and advice on how to shorten the
     /// interval.
     fn describe(&self, &Impulses { stage, interval, timestep }: &Impulses<'_>, system: &System) -> [String; 2] {
         let reason = match &self.vibration {

@@ -1,4 +1,4 @@
-//! Tests that each warning is given for the plans that need it, and for no other plan.
+//! Tests that each warning is given for plans that call for this warning, and for no other plan.
 
 use super::*;
 use crate::config::Config;
@@ -237,8 +237,8 @@ fn lengths_of_a_liquid_that_wander_are_told() {
         let (plan, system, state) = long(barostat, picoseconds);
         warnings(&plan, &system, &state, LeftOut::default())
     };
-    // with a volume of 7.8 nm³ and a coupling time of 5 ps, the mean square relative change of a length grows by 4.8e-5
-    // per ps
+    // with a volume of 7.8 nm³ and a coupling time of 5 ps, the mean square relative change of an edge length grows by
+    // 4.8e-5 per ps
     one(&found("coupling = \"semi-isotropic\"", 200.0), &["x and y, and z are coupled", "by about 10 % in this stage"]);
     one(&found("coupling = \"anisotropic\"", 200.0), &["x, y and z are coupled"]);
     one(&found("coupling = \"semi-isotropic\", kind = \"monte-carlo\"", 200.0), &["drifts"]);

@@ -16,11 +16,11 @@ const TIMESTEP: f64 = 0.002;
 /// Number of steps before the exchange. The couplings act at step 2, so half of their work is still pending at the
 /// exchange.
 const BEFORE: u64 = 3;
-/// Factor of the velocities for a change of the temperature from 300 K to 363 K.
+/// Factor by which velocities are scaled when the temperature changes from 300 K to 363 K: √1.21.
 const FACTOR: f64 = 1.1;
 /// Allowed relative difference between the energies on the emulated device and on the host. The value is three times
-/// the project's limit of 10⁻⁶, which is relative to the sum of the absolute energy terms. Positive and negative terms
-/// cancel, so the energy is a third of this sum.
+/// the project's limit of 10⁻⁶, which is relative to the sum of the absolute energy terms. The energy is a third of the
+/// sum of the absolute energy terms, because positive and negative terms cancel.
 const ENERGY: f64 = 3e-6;
 /// Fluctuation of the conserved energy within a few leapfrog steps, relative to the kinetic energy.
 const FLUCTUATION: f64 = 2e-3;

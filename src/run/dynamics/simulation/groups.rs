@@ -185,8 +185,8 @@ fn the_temperature_follows_its_schedule_and_the_work_is_booked() {
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && time > 0.5 {
                 // the reference temperature rises by 50 K/ps. The temperature of the atoms lags by the coupling time of
-                // 0.02 ps with v-rescale, and by half of it with Langevin dynamics. The kinetic energy of f degrees of
-                // freedom has a relative width of √(2/f)
+                // 0.02 ps with v-rescale, and by half of this time with Langevin dynamics. The kinetic energy of f
+                // degrees of freedom has a relative width of √(2/f)
                 let expected = temperature.at(time - 0.015);
                 let width = expected * (2.0 / (3.0 * ATOMS as f64)).sqrt();
                 assert!((now.temperature - expected).abs() < STANDARD_ERRORS * width + 1.0, "{kind:?} at {time} ps");

@@ -24,7 +24,8 @@ const TEMPERATURE: f64 = 300.0;
 /// Pressure, kJ/mol/nm³. The compressibility of an ideal gas is the inverse of its pressure.
 const PRESSURE: f64 = 1.0;
 const TIMESTEP: f64 = 0.002;
-/// Number of steps between collisions, and the number n such that one of n dimers collides on average.
+/// Two parameters of the collisions: the number of steps between two collision steps, and the number n, where one of n
+/// dimers on average collides in a collision step.
 const COLLISIONS: (u64, u32) = (5, 8);
 const STEPS: u64 = 200_000;
 /// Number of standard errors by which a mean may deviate from its expected value; the random seed is fixed.
@@ -54,7 +55,7 @@ pub(super) fn gas() -> System {
     }
 }
 
-/// Draws new velocities for some randomly chosen dimers. Without these collisions each dimer of the ideal gas would
+/// Draws new velocities for some randomly chosen dimers. Without random collisions each dimer of the ideal gas would
 /// keep its fraction of the kinetic energy.
 fn collide(state: &mut State, step: u64) {
     let mut random = Stream::new(5, Purpose::Test, step, 0);
@@ -199,7 +200,7 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
 #[test]
 fn area_of_dimers_follows_the_ensemble() {
     // at fixed height L and surface tension γ₀, the area A of N dimers at pressure P₀ has a Γ(N+1) distribution: p(A) ∝
-    // A^N exp(−(P₀L − γ₀)A/kT). The kinetic energy is independent of A
+    // A^N exp(−(P₀L − γ₀)A/kT). The kinetic energy is independent of the area
     let (shape, couplings) = (f64::from(DIMERS) + 1.0, 40.0);
     let surface_tension = 0.2 * PRESSURE * edge();
     let scale = (PRESSURE * edge() - surface_tension) / (BOLTZMANN * TEMPERATURE * edge());
@@ -210,7 +211,8 @@ fn area_of_dimers_follows_the_ensemble() {
             sample(Barostat { coupling, compressibility, surface_tension, ..barostat(kind, couplings) }, couplings);
         let [mean, error] = mean_of_blocks(&values, |part| mean_of(part, |v| v[1] * scale));
         assert!((mean - shape).abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error} for {shape}");
-        // the standard error is small enough to detect an exponent that is wrong by one, or a missing surface tension
+        // the standard error is small enough to detect an area distribution whose exponent is wrong by one, or in which
+        // the surface tension is missing
         assert!(error < 0.015 * shape, "{kind:?}: {error}");
         let [variance, error] = mean_of_blocks(&values, |part| mean_of(part, |v| (v[1] * scale - shape).powi(2)));
         // integration by Euler's method increases the variance by the fraction ½ dt/τ, where τ is the relaxation time

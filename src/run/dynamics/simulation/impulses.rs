@@ -45,8 +45,9 @@ fn state_of<F: ForceField>(simulation: &Simulation<'_, Host<F>>) -> State {
     state
 }
 
-/// Compares steps on both backends, with an impulse at every third step, with the steps of a leapfrog integrator that
-/// is written in this function. The impulses include the forces of all PME grids of the sample.
+/// Compares steps with an impulse at every third step, on the CPU backend and on the reference backend, with the steps
+/// of a leapfrog integrator that is written in this function. The impulses include the forces of all PME grids of the
+/// sample.
 fn compare_steps(sample: &Sample) {
     const EVERY: u64 = 3;
     let (system, cell) = (&sample.system, sample.state.cell.unwrap());
@@ -142,8 +143,8 @@ impl ForceField for Springs {
 }
 
 /// Returns two values for an atom on two springs: the RMS fluctuation of the conserved energy at the steps with
-/// impulses, and the change of the mean conserved energy from the first to the second half of the run. Both values
-/// are relative to the mean energy.
+/// impulses, and the change of the mean conserved energy from the first to the second half of the run. The fluctuation
+/// and the change are relative to the mean energy.
 fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
     let (system, state) = atoms(1, vec3(1.0, -0.5, 0.7));
     let dynamics = Dynamics { timestep, ..nve(Some(every)) };
@@ -165,8 +166,8 @@ fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
 fn the_energy_fluctuates_by_the_square_of_the_time_step_and_does_not_drift() {
     for every in [2, 3, 4] {
         let [[coarse, drift], [fine, _]] = [fluctuation(every, 0.002), fluctuation(every, 0.001)];
-        // the fluctuation grows with the square of the time step. The next term of the shadow energy is smaller by the
-        // factor (n ω dt)², about 0.01, with n steps between impulses
+        // the fluctuation grows with the square of the time step. With n steps between impulses, the next term of the
+        // shadow energy is smaller by the factor (n ω dt)², which is about 0.01
         assert!((coarse / fine - 4.0).abs() < 0.2, "{every}: {coarse:e} and {fine:e}");
         // the mean energies of the first and of the second half differ a little, because half of the run is not a whole
         // number of periods
@@ -242,8 +243,8 @@ fn the_pressure_of_rigid_water_is_that_of_its_centers() {
         };
         let kinetic = 0.5 * (of_centers(&before.velocities) + of_centers(&after.velocities));
         let expected = barostat::pressure(kinetic, centers, before.cell.unwrap().volume());
-        // SETTLE satisfies the constraints exactly. The response of the positions to an impulse is linear except for a
-        // fraction (dt² F/m/r)² = 10⁻⁵ of the pressure of 10⁴ bar = 600 kJ/mol/nm³
+        // SETTLE satisfies the constraints exactly. The positions respond linearly to an impulse; the nonlinear part of
+        // the response changes the pressure of 10⁴ bar = 600 kJ/mol/nm³ by the fraction (dt² F/m/r)² = 10⁻⁵
         assert!((observed.pressure - expected).abs() < 1e-2, "{step}: {} against {expected}", observed.pressure);
     }
 }
@@ -305,8 +306,8 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
             for rigid in [false, true] {
                 let change = change_of_conserved(kind, interval, every, rigid);
                 // with n steps between impulses, the energies of 192 degrees of freedom fluctuate by about ½ (n dt
-                // ω)²/√192 in units of kT, with ω = 57/ps. The three values 0.0005, 0.002 and 0.008 do not grow with
-                // time; the limits are 0.006, 0.03 and 0.13
+                // ω)²/√192 in units of kT, with ω = 57/ps. For n = 2, 4 and 8 the fluctuation is 0.0005, 0.002 and
+                // 0.008 kT and does not grow with time; the limits of the test are 0.006, 0.03 and 0.13 kT
                 assert!(change.abs() < 0.05 * of_lead, "{kind:?}, every {every}, rigid {rigid}: {change} kT");
             }
         }

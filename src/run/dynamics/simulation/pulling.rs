@@ -118,9 +118,9 @@ fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
     let expected = mean_work();
     assert!(error < 0.03 * expected, "{error} of {expected}");
     assert!((mean - expected).abs() < STANDARD_ERRORS * error, "{mean} +- {error}, expected {expected}");
-    // the work W in a harmonic well has a normal distribution, and the free energy does not change. Therefore
-    // Jarzynski's equality ⟨exp(−W/kT)⟩ = 1 makes the mean work equal to half of the variance divided by kT (Jarzynski,
-    // Phys. Rev. Lett. 78, 2690 (1997), doi:10.1103/PhysRevLett.78.2690)
+    // the work W in a harmonic well has a normal distribution, and the free energy does not change. For a normal
+    // distribution, Jarzynski's equality ⟨exp(−W/kT)⟩ = 1 makes the mean work equal to half of the variance of the work
+    // divided by kT (Jarzynski, Phys. Rev. Lett. 78, 2690 (1997), doi:10.1103/PhysRevLett.78.2690)
     let dissipated = 0.5 * variance / (BOLTZMANN * TEMPERATURE);
     let spread = dissipated * (2.0 / n).sqrt();
     assert!((mean - dissipated).abs() < STANDARD_ERRORS * (error + spread), "{mean} {dissipated} +- {spread}");
@@ -158,10 +158,11 @@ fn a_force_constant_that_changes_does_its_work() {
         last = simulation.step(wanted, |_| Ok(())).unwrap();
         furthest = furthest.max((last.conserved - first.conserved).abs());
     }
-    // The work of the restraints is as large as the energy. The conserved energy uses the mean kinetic energy of both
-    // half steps and oscillates with a relative amplitude of (ω dt)²/4. In the stiff well at the end, where ω = 25/ps,
-    // the energy that leapfrog conserves exactly differs from the conserved energy by the fraction (ω dt)²/12. In the
-    // soft well at the start the difference is negligible. The sum of both fractions is (ω dt)²/3, plus higher orders.
+    // The work of the restraints is as large as the energy. The conserved energy is computed with the mean of the
+    // kinetic energies at the half steps before and after a step, and oscillates with a relative amplitude of (ω
+    // dt)²/4. The energy that leapfrog conserves exactly differs from the conserved energy by the fraction (ω dt)²/12
+    // in the stiff well at the end, where ω = 25/ps, and by a negligible fraction in the soft well at the start. The
+    // sum of the fractions (ω dt)²/4 and (ω dt)²/12 is (ω dt)²/3, plus higher orders.
     assert!(last.restraint_work > 2.0 * first.kinetic, "{} of {}", last.restraint_work, first.kinetic);
     let energy = last.kinetic + last.energies.position_restraint;
     assert!(furthest < 0.35 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");

@@ -1,4 +1,4 @@
-//! Tests of thermostats that renew velocities, on systems with known distributions.
+//! Tests of thermostats that renew velocities (Langevin, Andersen), on systems with known distributions.
 
 use super::*;
 use crate::backend::{Distribution, Energies, Evaluation, ForceField, Host, Phases};
@@ -23,9 +23,9 @@ pub(super) struct Wells {
     constants: [f64; 2],
 }
 
-/// Product ω dt of even and odd atoms. In the stiff wells the phase advances by nearly a radian per step. Half a period
-/// must not be close to a small number of steps, because with Andersen's thermostat the results would then not depend
-/// on the positions.
+/// Product ω dt of the angular frequency of a well and the time step, for even and for odd atoms. In the stiff wells
+/// the phase advances by nearly a radian per step. Half a period must not be close to a small number of steps, because
+/// with Andersen's thermostat the results would then not depend on the positions.
 const STIFFNESS: [f64; 2] = [0.9, 0.1];
 pub(super) const MASS: f64 = 16.0;
 
@@ -101,8 +101,8 @@ pub(super) fn mean_and_error(blocks: &[f64]) -> (f64, f64) {
 
 #[test]
 fn positions_and_velocities_in_wells_are_canonical() {
-    // velocities are renewed in the middle of a step. If they were renewed at the end of a step, the mean potential
-    // energy ½k⟨x²⟩ would be wrong by 20 % at ω dt = 0.9
+    // velocities are renewed in the middle of a step. If velocities were renewed at the end of a step, the mean
+    // potential energy ½k⟨x²⟩ would be wrong by 20 % at ω dt = 0.9
     const ATOMS: usize = 2000;
     for (kind, time, every) in [
         (ThermostatKind::Langevin, 0.05, 1),
@@ -160,8 +160,8 @@ fn work_is_the_energy_that_heats() {
         // Leapfrog with time step dt in a well of frequency ω conserves H = (1 − s) K + U with s = ¼ (ω dt)². The
         // kinetic energy K follows from v(t+½dt), and the potential energy U belongs to the positions in the middle of
         // the step. The work of the thermostat is H/(1 − s) for each direction of each atom, which is kT on average.
-        // The total energy is H + 2 s U, where U belongs to the positions at a whole step; its average is also kT. For
-        // s = 0.2 the difference between work and energy has a variance below 0.13 (kT)².
+        // The total energy is H + 2 s U, where U belongs to the positions at a whole step; the average of the total
+        // energy is also kT. For s = 0.2 the difference between work and energy has a variance below 0.13 (kT)².
         let wanted = 6000.0 * BOLTZMANN * TEMPERATURE;
         let width = (3000.0f64 * 0.13).sqrt() * BOLTZMANN * TEMPERATURE;
         assert!((energy / wanted - 1.0).abs() < STANDARD_ERRORS / 6000f64.sqrt(), "{energy} for {wanted}");
@@ -193,8 +193,8 @@ fn velocities_of_free_atoms_decay_at_the_rate_of_friction_or_collisions() {
 
 #[test]
 fn rigid_dimers_have_the_temperature_in_every_motion() {
-    // at 40 fs a dimer rotates by 0.26 rad in a step (root mean square); constraint forces along the bonds at the start
-    // of the step would make the rotation 2.8 % too hot
+    // with a time step of 40 fs a dimer rotates by 0.26 rad in a step (root mean square); constraint forces along the
+    // bonds at the start of the step would make the rotation 2.8 % too hot
     for (kind, timestep) in
         [(ThermostatKind::Langevin, 0.002), (ThermostatKind::Andersen, 0.002), (ThermostatKind::Langevin, 0.04)]
     {
@@ -232,7 +232,8 @@ fn rigid_dimers_have_the_temperature_in_every_motion() {
 #[test]
 fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
     let mut system = gas();
-    // the conserved energy is as exact as the bond lengths
+    // the error of the conserved energy is as small as the error of the bond lengths, so the constraint tolerance is
+    // small
     system.constraints.tolerance = 1e-14;
     let state = State {
         positions: (0..2 * DIMERS).map(|k| vec3(0.12 * f64::from(k % 2), f64::from(k / 2), 0.0)).collect(),
@@ -249,8 +250,8 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
         let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
         let mut heat = 0.0f64;
         for step in 0..4000 {
-            // the refreshment of velocities is part of the integration pass; if energies are requested, it is a
-            // separate pass
+            // the refreshment of velocities is part of the integration pass; if energies are requested, the refreshment
+            // is a separate pass
             let energies = step % 5 == 0;
             let now = simulation.step(Wanted { energies }, |_| Ok(())).unwrap();
             heat = heat.max(now.kinetic);

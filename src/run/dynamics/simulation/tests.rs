@@ -15,18 +15,18 @@ use crate::team::Team;
 use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
-/// Number of steps of each run: a little more than one list lifetime of the sample.
+/// Number of steps of each run: a little more than the lifetime of one pair list of the sample.
 const STEPS: u64 = 12;
 /// Allowed relative difference between the kinetic energies on the emulated device and on the host. Forces have a
 /// relative error of 2·10⁻⁵ and change velocities by a tenth during the run. The errors of thousands of squared
 /// velocities average out.
 const KINETIC: f64 = 1e-6;
 /// Allowed relative difference between the conserved energies on the emulated device and on the host. The project's
-/// limit is 10⁻⁶ of the sum of the absolute energy terms. Positive and negative terms cancel, so the energy is a third
-/// of this sum.
+/// limit is 10⁻⁶ of the sum of the absolute energy terms. The energy is a third of the sum of the absolute energy
+/// terms, because positive and negative terms cancel.
 const ENERGY: f64 = 3e-6;
-/// Number of GPU kernels in a step without output, for a system with every kind of interaction. The design allows 14
-/// kernels. A step that packs positions needs one more kernel.
+/// Number of GPU kernels in a step without output, for a system with every kind of interaction. The design limit of the
+/// project is 14 kernels per step. A step that packs positions needs one more kernel.
 const KERNELS: u32 = 7;
 
 pub(super) fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
@@ -107,8 +107,8 @@ pub(super) fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) ->
     state
 }
 
-/// Runs `steps[0]` steps, then `steps[1]` steps, and so on. Returns how often the host waits for the device in each of
-/// these runs, and the number of kernels in the longest captured CUDA graph.
+/// Runs `steps[0]` steps, then `steps[1]` steps, and so on. Returns how often the host waits for the device during each
+/// series of `steps[i]` steps, and the number of kernels in the longest captured CUDA graph.
 fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32) {
     let mut simulation = simulation(sample, sample.emulated(0), dynamics);
     let mut waits = |&number: &u64| {
@@ -135,7 +135,7 @@ fn the_host_waits_only_at_the_end_of_a_list() {
     assert_eq!(found, [1, 0, 2]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
     // without a cell, the host waits for the bounding box of the atoms before a pair search, and for the list length
-    // after it. The host does not wait for the removal of rotation
+    // after a pair search. The host does not wait for the removal of rotation
     let sample = Sample::load("peptide-vacuum").rigid();
     let dynamics = Dynamics { com_removal: Some(2), ..dynamics(ThermostatKind::VRescale, None) };
     assert_eq!(waits(&sample, &dynamics, &[1, 9, 1]).0, [2, 0, 2]);
@@ -161,9 +161,9 @@ fn kernels(barostat: Option<Barostat>) -> u32 {
 
 #[test]
 fn couplings_add_few_kernels() {
-    // a thermostat adds one kernel to each step at which it acts, and a barostat adds two; one more kernel in the
-    // following step completes the work of the coupling. Both of these steps need sums, for which one more kernel packs
-    // positions
+    // a thermostat adds one kernel to each step at which it acts, and a barostat adds two kernels; one more kernel in
+    // the following step completes the work of the coupling. The step of the coupling and the following step need sums,
+    // for which one more kernel per step packs positions
     assert_eq!(kernels(None), 20 * KERNELS + 2 * (1 + 1 + 2));
     assert_eq!(kernels(Some(barostat(10))), 20 * KERNELS + 2 * (1 + 2 + 1 + 2));
 }
@@ -185,7 +185,8 @@ fn a_run_on_a_device_goes_on_from_its_state() {
     assert!([thermostat_work, barostat_work].iter().chain(&pending).all(|part| *part != 0.0));
 }
 
-/// Buffer (nm) of pair lists that expire by displacement. Such a list lasts about three steps.
+/// Buffer (nm) of pair lists that are rebuilt when atoms have moved too far. With this buffer a list lasts about three
+/// steps.
 const EXACT: f64 = 0.06;
 const LIVES: u64 = 16;
 
@@ -193,7 +194,7 @@ fn on_device(sample: &Sample, lists: &ListSchedule) -> Cuda<Emulated> {
     Cuda::new(&sample.system, Emulated::new(0), lists).unwrap()
 }
 
-/// Creates a simulation with lists that expire by displacement, on any backend.
+/// Creates a simulation, on any backend, with pair lists that are rebuilt when atoms have moved too far.
 fn with_exact_lists<'a, B: Backend>(
     sample: &Sample,
     dynamics: &'a Dynamics,
