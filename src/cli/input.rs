@@ -55,7 +55,7 @@ impl Input {
     }
 }
 
-/// Adds the include folders from the environment to the plan.
+/// Adds the include folders of GROMACS from the environment to the plan.
 fn complete(mut config: Config) -> Config {
     config.plan.system.include.extend(gromacs_folders());
     config
