@@ -313,8 +313,8 @@ fn along_directions<T: Clone>(
 /// Tolerance for the relative rounding error of a product of decimal numbers.
 const ROUNDING: f64 = 1e-12;
 
-/// Records a problem if a relaxation time is too short. A relaxation time shorter than the interval between couplings
-/// would overshoot. Stochastic cell rescaling needs several couplings per relaxation time.
+/// Records a problem if a relaxation time is too short. With a relaxation time shorter than the interval between
+/// couplings, the coupling would overshoot. Stochastic cell rescaling needs several couplings per relaxation time.
 fn long_enough(
     table: &Table,
     name: &str,

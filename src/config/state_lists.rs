@@ -166,7 +166,7 @@ fn pressure_keys(_: &Table, plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<
     Ok(keys)
 }
 
-/// Returns the value of a schedule; `None` if it changes with time.
+/// Returns the value of a constant schedule; `None` if the schedule changes with time.
 pub(super) fn constant(schedule: &Schedule) -> Option<f64> {
     match schedule.points() {
         [(_, value)] => Some(*value),
