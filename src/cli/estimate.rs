@@ -16,10 +16,10 @@ struct Cost {
 }
 
 impl Cost {
-    /// Returns costs in seconds, measured with AVX-512 in mixed precision on two cores of an AMD EPYC (Zen 4). There a
-    /// step of DHFR (23,558 atoms, 3.5 million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for atoms, 10 %
-    /// for the grid. For other instruction sets and for double precision, the costs are multiplied by the ratio of the
-    /// run times of DHFR and of 3,000 atoms of water on the same machine.
+    /// Returns costs in seconds, measured with AVX-512 in mixed precision on two cores of an AMD EPYC (Zen 4). On these
+    /// cores, a step of DHFR (23,558 atoms, 3.5 million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for
+    /// atoms, 10 % for the grid. For other instruction sets and for double precision, the costs are multiplied by the
+    /// ratio of the run times of DHFR and of 3,000 atoms of water on the same machine.
     fn of(level: Level, precision: Precision) -> Self {
         match (precision, level) {
             (Precision::Double, _) => Cost { pair: 120e-9, atom: 4e-6, point: 30e-9 },
@@ -35,8 +35,8 @@ impl Cost {
 const HAND_OVER: f64 = 10e-6;
 
 /// Fraction of the time of pairs that the pair search takes. [`PRUNINGS`] and [`SEARCHES`] are the numbers of prunings
-/// of the pair list and of pair searches per step. All three were measured for DHFR on the machine that [`Cost::of`]
-/// describes.
+/// of the pair list and of pair searches per step. All three constants were measured for DHFR on the machine that
+/// [`Cost::of`] describes.
 const SEARCH: f64 = 0.1;
 const PRUNINGS: f64 = 0.1;
 const SEARCHES: f64 = 0.015;
