@@ -1,8 +1,8 @@
 //! Translation of the restraints of `nmropt = 1`. The file that `DISANG` names has a namelist `&rst` for each
 //! restraint.
 //!
-//! A `&rst` inherits all settings of the previous one except atoms, r0 and k0. A `&rst` without atoms ends the
-//! restraints.
+//! A namelist `&rst` inherits all settings of the previous `&rst` except atoms, r0 and k0. A `&rst` without atoms ends
+//! the list of restraints.
 
 use std::collections::BTreeMap;
 

@@ -102,8 +102,8 @@ fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
     }
 }
 
-/// Groups atoms by their restraint potentials, in the order of the topology. Also returns the features of the
-/// restraints that `md` lacks.
+/// Groups atoms by their restraint potentials, in the order of the topology. Returns the groups, and the features of
+/// the restraints that `md` lacks.
 fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     let (mut groups, mut left): (Vec<Group>, Vec<String>) = (vec![], vec![]);
     let (mut uneven, mut other) = (vec![], 0usize);
@@ -124,8 +124,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
             continue;
         }
         let atom = restraint.atom + 1;
-        // if an atom has two restraints with the same potential, the second one belongs to a further group, because
-        // both must act
+        // if an atom has two restraints with the same potential, the second restraint belongs to a further group,
+        // because both restraints must act
         let fits = |group: &&mut Group| {
             (group.force_constant, group.flat_radius) == (force_constant, flat_radius)
                 && group.atoms.last() != Some(&atom)

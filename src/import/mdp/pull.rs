@@ -85,7 +85,8 @@ impl<'a> Coordinate<'_, 'a> {
         }
     }
 
-    /// Returns the restraint of the pull coordinate. The error is the reason why it cannot be translated.
+    /// Returns the restraint of the pull coordinate. The error is the reason why the pull coordinate cannot be
+    /// translated.
     fn restraint(&self, is_dynamics: bool) -> Result<Restraint, String> {
         let (kind, numbers) = self.variable()?;
         let (mut groups, mut gather_around) = (vec![], vec![]);
