@@ -65,7 +65,7 @@ impl Roofline {
             threads: engine.threads,
             simd: level.name().into(),
             // more accumulators hide longer latencies, but all must fit into the registers; the faster of two numbers
-            // is used
+            // of accumulators is used
             peak: on_all(&|| peak_rate::<6>(level)).max(on_all(&|| peak_rate::<12>(level))),
             bandwidths: bandwidths.into(),
         }

@@ -19,14 +19,14 @@ pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
 /// Number of atoms of the water box that is replicated to larger boxes.
 const WATER_ATOMS: f64 = 3000.0;
-/// Largest relative difference between the size in the name of a water box and its number of atoms, which is that of n³
-/// copies. For example, the box "1.5m" has 1,536,000 atoms.
+/// Largest relative difference between the size in the name of a water box and the number of atoms of the box, which
+/// consists of n³ copies of a smaller box. For example, the box "1.5m" has 1,536,000 atoms.
 const SIZE_TOLERANCE: f64 = 0.05;
 /// Largest number of atoms of a water box. Larger systems have not been tested.
 const MOST_ATOMS: f64 = 5e7;
 
 /// Settings of the suite, which are those of `validation/performance`. Velocities are generated, because the files of
-/// some systems have none.
+/// some systems contain no velocities.
 const SETTINGS: &str = r#"
 [forces]
 cutoff         = "0.9 nm"
