@@ -32,7 +32,8 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Returns a warning if some replicas have more records than others. The additional records are left out.
+    /// Returns a warning if some replicas have more records (frames or rows) than other replicas. The additional
+    /// records are left out.
     pub fn unequal(&self) -> Option<String> {
         let (shortest, longest) = (self.counts.iter().min()?, self.counts.iter().max()?);
         let replica = 1 + self.counts.iter().position(|count| count == shortest)?;

@@ -38,7 +38,7 @@ impl Operation for Whole {
     }
 }
 
-/// Returns the mean position of these atoms.
+/// Returns the mean position of the given atoms.
 fn mean(atoms: &[u32], positions: &[Vec3]) -> Vec3 {
     atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64
 }
