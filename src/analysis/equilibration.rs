@@ -165,8 +165,8 @@ mod tests {
         assert!(ends > 2 * DIRECT_LAGS && (inefficiency(&line) - expected).abs() < 1e-9 * expected);
     }
 
-    /// After its first 20 rows the series alternates between 0 and 1, so that the last 100 rows are uncorrelated. Their
-    /// mean is 1/2, and the variance of this mean is 1/4 · 1/99.
+    /// After its first 20 rows the series alternates between 0 and 1, so that the last 100 rows are uncorrelated. The
+    /// last 100 rows have the mean 1/2, and the variance of this mean is 1/4 · 1/99.
     #[test]
     fn equilibration_is_left_out() {
         let series: Vec<f64> = (0..120).map(|i| f64::from(i % 2) + f64::from((20 - i).max(0))).collect();

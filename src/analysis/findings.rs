@@ -15,8 +15,8 @@ pub struct Findings {
     pub plots: Vec<Plot>,
 }
 
-/// Name of the dimension over frames. The writers add its coordinate, the time in ps, to all results with this
-/// dimension.
+/// Name of the dimension over frames. The writers of result files add the time of each frame (ps) to all results with
+/// this dimension, as its coordinate.
 pub const TIME: &str = "time";
 
 /// Named array of numbers.

@@ -41,7 +41,7 @@ pub trait Observable: Send + Sync {
     fn finish(&mut self, passed: &Passed) -> Result<Findings>;
 }
 
-/// Object-safe form of [`Observable`], for any type of sample. Every [`Observable`] implements it.
+/// Object-safe form of [`Observable`], for any type of sample. Every [`Observable`] implements [`FrameObserver`].
 pub trait FrameObserver: Send {
     /// Returns the memory in bytes for `frames` frames, see [`Observable::memory`].
     fn bytes(&self, frames: usize) -> f64;

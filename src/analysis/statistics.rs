@@ -11,7 +11,7 @@ pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (square / (count * (count - 1.0))).sqrt())
 }
 
-/// Returns a standard error, with the sign ±, as a text that follows a number. `decimals` is the number of decimals.
+/// Formats a standard error as the text ` ± 0.12`, which is put after a number. `decimals` is the number of decimals.
 /// The text is empty if the error is unknown.
 pub(super) fn plus_minus(error: Option<f64>, decimals: usize) -> String {
     error.map_or(String::new(), |error| format!(" ± {error:.decimals$}"))

@@ -119,7 +119,7 @@ impl<'a> AnalysedSystem<'a> {
         Ok(self.group_of(text, atoms))
     }
 
-    /// Creates a group of these atoms (0-based, ascending), with `text` as its description.
+    /// Creates a group of the given atoms (0-based, ascending), with `text` as its description.
     pub fn group_of(&self, text: &str, atoms: Vec<u32>) -> Group {
         let parts = self.whole.is_some().then(|| Parts::new(&self.molecules, &atoms));
         Group { text: text.to_owned(), atoms, parts }

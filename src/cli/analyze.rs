@@ -34,7 +34,7 @@ pub(super) struct Analyze {
     common: Common,
 }
 
-/// Observable of the command line, with its options.
+/// Observable requested on the command line, with its options.
 #[derive(Debug)]
 struct Request {
     entry: &'static ObservableEntry,

@@ -22,8 +22,8 @@ struct Library {
     environment: Arc<Mutex<Universe>>,
 }
 
-// SAFETY: MPI handles may be used by any thread, one thread at a time, if the library provides
-// `Threading::Serialized`. `start` requests this level, and the mutex admits one thread at a time.
+// SAFETY: MPI handles may be used by any thread, one thread at a time, if the library provides `Threading::Serialized`.
+// `start` requests `Threading::Serialized`, and the mutex admits one thread at a time.
 unsafe impl Send for Library {}
 // SAFETY: the mutex admits one thread at a time to the MPI library, as for `Send`
 unsafe impl Sync for Library {}

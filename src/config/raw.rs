@@ -173,7 +173,7 @@ impl Override {
         Self { key: key.to_owned(), value: value.into(), typed: format!("{name} {shown}"), span: None }
     }
 
-    /// Creates an override with a TOML value, attributed to `place`.
+    /// Creates an override with a TOML value, whose origin is `place`.
     pub(super) fn at(place: &Place, key: impl Into<String>, value: impl Into<String>) -> Self {
         let (typed, span) = match place {
             Place::File(span) => (String::new(), Some(span.clone())),

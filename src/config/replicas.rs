@@ -144,7 +144,8 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
     Some(Ensemble { at_once, ranks_per_replica, replicas, notes, exchange })
 }
 
-/// Returns the replica with this index, from 0. The settings of the replica include its seed and its folder.
+/// Returns the replica with the given index, counted from 0. The settings of the replica include its seed and its
+/// folder.
 fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
     let folder = format!("replica-{}", index + 1);
     let Variant { name, mut description, mut overrides } = variant;

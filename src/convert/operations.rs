@@ -47,8 +47,8 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
     atoms.iter().for_each(|&atom| positions[atom as usize] += by);
 }
 
-/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. The unwrapped
-/// positions begin with those of the first frame.
+/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. In the first frame,
+/// no molecule is moved to another periodic image.
 ///
 /// The centers of the molecules are followed from frame to frame ([`Paths`]), so that diffusion coefficients are right
 /// even if a barostat scales the cell. The interval between frames must be so short that no molecule moves by half of

@@ -306,8 +306,8 @@ mod tests {
     const ROUNDING: f64 = 1e-12;
 
     /// Returns frames of six atoms on the axes, at ±1. In each frame the atoms on the x axis move outwards by a, and
-    /// the atoms on the y axis by b. `amplitudes` has a and b of each frame. By symmetry no superposition rotates the
-    /// atoms, so the principal directions and variances are known.
+    /// the atoms on the y axis by b. `amplitudes` has the displacements a and b in each frame. By symmetry no
+    /// superposition rotates the atoms, so the principal directions and variances are known.
     fn breathing(amplitudes: &[[f64; 2]], turned: bool) -> Frames {
         let mut frames = Frames::new((0..6).collect(), None).unwrap();
         for (index, [a, b]) in amplitudes.iter().enumerate() {

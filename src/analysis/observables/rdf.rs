@@ -73,7 +73,7 @@ pub struct RadialDistribution {
     /// owner (atom or molecule) of each atom of both groups; pairs of atoms with the same owner are not counted
     owners: [Vec<u32>; 2],
     bin: f64,
-    /// number of pairs with different owners
+    /// number of pairs of atoms with different owners (atoms or molecules)
     pairs: f64,
     counts: Vec<u64>,
     /// sum over frames of (number of pairs × volume), nm³, for each block of consecutive frames and each bin

@@ -37,7 +37,7 @@ impl Options for SaltBridgesOptions {
 ///
 /// Residues whose hydrogens make them neutral are left out: acids with a hydrogen on a carboxyl oxygen, LYS with fewer
 /// than three hydrogens on NZ, and histidine without a hydrogen on each ring nitrogen. If the topology has no hydrogens
-/// on these atoms, the name of the residue decides.
+/// on the charged atoms of a residue, the name of the residue decides whether the residue is charged.
 struct SaltBridges {
     group: Group,
     cutoff: f64,

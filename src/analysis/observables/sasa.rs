@@ -34,7 +34,7 @@ const RADII: [u16; 92] = [
     348, 283, 200, 200, 200, 186,
 ];
 
-/// Number of the largest caps, which are tested first. These caps alone cover the spheres of most atoms inside a
+/// Number of the largest caps, which are tested first. The largest caps alone cover the spheres of most atoms inside a
 /// protein completely.
 const FIRST: usize = 16;
 

@@ -171,7 +171,7 @@ impl VelocityCorrelation {
             }
             (plan, sums)
         };
-        // a fixed partition keeps the order of summation independent of the number of threads
+        // a fixed partition of the particles keeps the order of summation independent of the number of threads
         let chunk = particles.len().div_ceil(8).max(1);
         let starts: Vec<usize> = particles.clone().step_by(chunk).collect();
         let sums: Vec<Vec<f64>> = starts

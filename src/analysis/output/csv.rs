@@ -192,7 +192,8 @@ impl Source<'_> {
     }
 }
 
-/// Writes a number in the shortest form from which the same number is read in its type. `size` is the number as `f64`.
+/// Writes a number in the shortest form from which the same number of the same type is read. `size` is the number as
+/// `f64`.
 fn number(value: impl std::fmt::Display + std::fmt::LowerExp, size: f64, out: &mut impl Write) -> std::io::Result<()> {
     let has_few_digits = size == 0.0 || (1e-5..1e15).contains(&size.abs());
     match size {

@@ -33,7 +33,8 @@ const ABSENT: [(&str, &[f64]); 10] = [
     ("rstwt", &[0.0, 0.0, 0.0, 0.0]),
     ("fxyz", &[1.0, 1.0, 1.0]),
 ];
-/// Settings without effect, because they only modify settings that are absent, or do not change a restraint.
+/// Settings without effect in `md`, because they only modify settings that have no equivalent ([`ABSENT`]), or do not
+/// change a restraint.
 const NO_EFFECT: [&str; 12] =
     ["ifntyp", "ixpk", "nxpk", "outxyz", "ninc", "imult", "r1a", "r2a", "r3a", "r4a", "rk2a", "rk3a"];
 /// Types of `&wt` namelists that scale restraints, by their first letters.

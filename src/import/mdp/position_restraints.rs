@@ -32,7 +32,8 @@ struct Group {
     atoms: Vec<u32>,
 }
 
-/// Translates the position restraints of the topology. `macros` are the macros of `define` that may enable them.
+/// Translates the position restraints of the topology. `macros` are the macros of `define` that may enable position
+/// restraints.
 pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
     let system = &draft.plan.system;
     let of_files = draft.files.include.iter();

@@ -42,7 +42,7 @@ struct SecondaryStructure {
     residues: Vec<u32>,
     /// atoms N, CA, C and O of each residue
     atoms: Vec<[u32; 4]>,
-    /// whether N of a residue has no hydrogen, because it is in the ring of a proline
+    /// whether the N of each residue is in the ring of a proline and therefore has no hydrogen
     prolines: Vec<bool>,
     /// class of each residue of the first frame, then of the second frame, and so on
     classes: Vec<u8>,

@@ -64,8 +64,8 @@ pub(super) struct ColourBar {
 }
 
 impl ColourBar {
-    /// Creates the colour bar of a map of `values`. Diverging colours, with white at zero, are used if both signs are
-    /// important.
+    /// Creates the colour bar of a map of `values`. Diverging colours, with white at zero, are used if both negative
+    /// and positive values are important.
     pub(super) fn new(label: &str, values: &[f64]) -> Self {
         let range = widened(extent(values.iter().copied()), 0.0);
         let [low, high] = range;

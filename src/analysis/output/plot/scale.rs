@@ -3,7 +3,7 @@
 /// Linear map from the numbers of an axis to positions in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
-    /// numbers at the ends
+    /// numbers at the two ends of the axis
     pub(super) range: [f64; 2],
     /// positions of the ends, in pixels
     pub(super) ends: [f32; 2],
