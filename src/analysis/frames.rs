@@ -33,8 +33,8 @@ impl Frames {
         (3 * size_of::<f64>()) as f64 * frames as f64 * atoms as f64
     }
 
-    /// Creates an empty set of frames. If `masses` (amu) are given, weights are proportional to the masses. Otherwise
-    /// all weights are equal.
+    /// Creates an empty set of frames. If `masses` (amu) are given, weights are proportional to the masses. If no
+    /// masses are given, all weights are equal.
     pub fn new(atoms: Vec<u32>, masses: Option<&[f64]>) -> Result<Self> {
         let raw = masses.map_or_else(|| vec![1.0; atoms.len()], <[f64]>::to_vec);
         let total_weight: f64 = raw.iter().sum();

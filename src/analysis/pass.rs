@@ -34,10 +34,10 @@ pub trait Observable: Send + Sync {
     /// ([`crate::analysis::Images::AsStored`]).
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample>;
 
-    /// Adds the sample of the next frame.
+    /// Adds the sample (measurement) of the next frame to the observable.
     fn add(&mut self, sample: Self::Sample) -> Result<()>;
 
-    /// Returns the results; called after the last frame.
+    /// Returns the results of the observable. The function is called after the last frame.
     fn finish(&mut self, passed: &Passed) -> Result<Findings>;
 }
 
@@ -49,10 +49,10 @@ pub trait FrameObserver: Send {
     /// Returns the number of leading atoms that are used, see [`Observable::atoms_used`].
     fn first_atoms(&self) -> usize;
 
-    /// Measures frames and adds their samples.
+    /// Measures frames and adds their samples (measurements) to the observable.
     fn observe(&mut self, frames: &[StoredFrame]) -> Result<()>;
 
-    /// Returns the results; called after the last frame.
+    /// Returns the results of the observable. The function is called after the last frame.
     fn results(&mut self, passed: &Passed) -> Result<Findings>;
 }
 

@@ -14,7 +14,8 @@ use crate::system::{Electrostatics, State, System};
 /// Names of the systems in the suite, the smallest system first. Water boxes of other sizes are named by their size,
 /// for example `water-81k`.
 pub const NAMES: &[&str] = &["water-3k", "dhfr", "water-24k", "47k", "89k", "156k", "water-192k", "water-1.5m"];
-/// Names of the systems that are timed by default. Their benchmark takes about two minutes on two cores.
+/// Names of the systems that are timed by default. The benchmark of all systems that are timed by default takes about
+/// two minutes on two cores.
 pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
 /// Number of atoms of the water box that is replicated to larger boxes.

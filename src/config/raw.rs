@@ -137,8 +137,8 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) 
     Raw { node, place: place(value.span()) }
 }
 
-/// Largest number of names in a dotted key. The deepest key, `stage.NAME.output.trajectory.every`, has five. The limit
-/// bounds the recursion in which tables are built and dropped.
+/// Largest number of names in a dotted key. The deepest key, `stage.NAME.output.trajectory.every`, has five names. The
+/// limit bounds the recursion in which tables are built and dropped.
 const DEEPEST: usize = 8;
 
 /// Setting from the command line, or of one replica of an ensemble.

@@ -261,8 +261,8 @@ mod tests {
     #[test]
     fn triangles_differ_by_their_heights() {
         // there are more frames than a tile has. The three atoms of a triangle have the heights −h, −h and 2 h relative
-        // to their center, and all triangles have the same base. Therefore the mean square deviation of two frames is
-        // (Δh)² (1 + 1 + 4)/3
+        // to their center, and all triangles have the same base. The mean square deviation of two frames with the
+        // heights 3 h and 3 (h + Δh) is (Δh)² (1 + 1 + 4)/3
         let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
         let found = rmsd_matrix(&HostCore, &triangles(&heights)).unwrap();
         for (a, ha) in heights.iter().enumerate() {

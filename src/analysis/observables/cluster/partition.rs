@@ -31,8 +31,8 @@ impl Partition {
 
 /// Clusters frames as Daura et al., Angew. Chem. Int. Ed. 38, 236 (1999),
 /// doi:10.1002/(SICI)1521-3773(19990115)38:1/2<236::AID-ANIE236>3.0.CO;2-M: the frame with the most neighbours within
-/// the cutoff (nm) is the center of a cluster, whose members are this frame and its neighbours. The members are
-/// removed, and the search is repeated for the remaining frames.
+/// the cutoff (nm) is the center of a cluster, whose members are this frame and its neighbours. The members of the
+/// cluster are removed, and the search is repeated for the remaining frames.
 pub(super) fn gromos(matrix: &RmsdMatrix, cutoff: f64) -> Partition {
     let count = matrix.frames;
     let is_near = |rmsd: f32| f64::from(rmsd) <= cutoff;
@@ -101,7 +101,7 @@ fn medoid(matrix: &RmsdMatrix, members: &[usize]) -> u32 {
 struct Nearest {
     /// index of the nearest center
     center: usize,
-    /// RMSD (nm) to the nearest center, and to the second nearest
+    /// RMSD (nm) to the nearest center, and to the second nearest center
     rmsd: [f64; 2],
 }
 
