@@ -11,27 +11,27 @@ const ORIGINS: usize = 200;
 /// Number of rows above which the end of equilibration is searched in two passes: first at a coarse interval, then
 /// around the best row of the first pass.
 const LONG: usize = 20_000;
-/// Number of rows that each of the two passes of a long series tries.
+/// Number of rows that each of the two passes over a long series tries as the end of equilibration.
 const LONG_ORIGINS: usize = 20;
 /// Largest lag (in rows) at which a correlation of zero or less does not end the sum of correlations, as in pymbar.
 const LEAST_LAGS: usize = 3;
 
-/// Number of lags whose correlations are computed one by one. Most series of energies decorrelate within these lags.
-/// For slower series an FFT computes the correlations of all lags.
+/// Number of lags whose correlations are computed one by one. Most series of energies decorrelate within this number of
+/// lags. For series that decorrelate more slowly, an FFT computes the correlations of all lags.
 const DIRECT_LAGS: usize = 64;
 /// Number of independent partial sums into which a sum of products is split.
 const SUMS: usize = 8;
 
 /// Returns the statistical inefficiency g = 1 + 2 Σ (1 − t/N) C(t) of a series of N values with the normalised
 /// autocorrelation C(t): the number of correlated samples that count as one (Chodera, Swope, Pitera, Seok & Dill, J.
-/// Chem. Theory Comput. 3, 26 (2007), doi:10.1021/ct0502864). The sum ends at the first lag t > 3 at which C is zero or
-/// less. The result is at least 1; for a constant series it is 1.
+/// Chem. Theory Comput. 3, 26 (2007), doi:10.1021/ct0502864). The sum over lags ends at the first lag t > 3 at which
+/// C(t) is zero or less. The statistical inefficiency is at least 1, and is 1 for a constant series.
 pub fn inefficiency(values: &[f64]) -> f64 {
     inefficiency_by(values, || Autocorrelation::new(values.len()))
 }
 
-/// Returns the statistical inefficiency of a series, see [`inefficiency`]. `plan` returns an FFT plan for a series of
-/// this length or longer.
+/// Returns the statistical inefficiency of a series, see [`inefficiency`]. `plan` returns an FFT plan for series at
+/// least as long as `values`.
 fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f64 {
     let count = values.len();
     let mean = values.iter().sum::<f64>() / count as f64;
@@ -43,7 +43,7 @@ fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f6
     }
     let variance = squares / count as f64;
     let mut sum = 1.0;
-    // adds the term of a lag; false at the lag at which the sum ends
+    // adds the term of a lag to the sum over lags; returns false at the lag at which the sum ends
     let mut add = |lag: usize, product: f64| {
         let correlation = product / ((count - lag) as f64 * variance);
         let ends = correlation <= 0.0 && lag > LEAST_LAGS;
@@ -89,7 +89,7 @@ pub struct Equilibrated {
     pub mean: f64,
     /// standard error of the mean
     pub error: f64,
-    /// number of averaged rows divided by the inefficiency
+    /// number of uncorrelated samples: the number of averaged rows divided by the statistical inefficiency
     pub samples: f64,
 }
 
@@ -139,12 +139,13 @@ impl Equilibrated {
 mod tests {
     use super::*;
 
-    /// Four values of 1 and then four of −1 have C(1) = 5/7, C(2) = 2/6, C(3) = −1/5, and C(4) = −1, at which the sum
-    /// ends, so that g = 1 + 2 (5/8 + 2/8 − 1/8) = 2.5. An alternating series is anticorrelated, so that g is 1.
+    /// Four values of 1 followed by four values of −1 have the autocorrelations C(1) = 5/7, C(2) = 2/6, C(3) = −1/5,
+    /// and C(4) = −1, at which the sum ends, so that g = 1 + 2 (5/8 + 2/8 − 1/8) = 2.5. An alternating series is
+    /// anticorrelated, so that g is 1.
     #[test]
     fn inefficiency_of_short_series() {
         let found = inefficiency(&[1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0]);
-        // rounding of an FFT
+        // the tolerance covers the rounding errors of an FFT
         assert!((found - 2.5).abs() < 1e-12, "{found}");
         let alternating: Vec<f64> = (0..50).map(|i| f64::from(i % 2)).collect();
         assert_eq!(inefficiency(&alternating), 1.0);
@@ -164,8 +165,8 @@ mod tests {
         assert!(ends > 2 * DIRECT_LAGS && (inefficiency(&line) - expected).abs() < 1e-9 * expected);
     }
 
-    /// After 20 rows the series alternates between 0 and 1, so that the 100 rows after them are uncorrelated: their
-    /// mean is 1/2, and the variance of the mean 1/4 · 1/99.
+    /// After its first 20 rows the series alternates between 0 and 1, so that the last 100 rows are uncorrelated. The
+    /// last 100 rows have the mean 1/2, and the variance of this mean is 1/4 · 1/99.
     #[test]
     fn equilibration_is_left_out() {
         let series: Vec<f64> = (0..120).map(|i| f64::from(i % 2) + f64::from((20 - i).max(0))).collect();

@@ -15,8 +15,8 @@ pub struct Findings {
     pub plots: Vec<Plot>,
 }
 
-/// Name of the dimension over frames. The writers add its coordinate, the time in ps, to all results with this
-/// dimension.
+/// Name of the dimension over frames. The writers of result files add the time of each frame (ps) to all results with
+/// this dimension, as its coordinate.
 pub const TIME: &str = "time";
 
 /// Named array of numbers.
@@ -24,10 +24,10 @@ pub const TIME: &str = "time";
 pub struct Array {
     /// name of the dataset
     pub name: &'static str,
-    /// name of each dimension. An array of one dimension that has the name of its dimension holds the coordinates of
-    /// that dimension
+    /// name of each dimension. A one-dimensional array with the same name as its dimension holds the coordinates of the
+    /// dimension
     pub dimensions: Vec<&'static str>,
-    /// extent along each dimension; the last varies fastest
+    /// extent along each dimension; in `values` the index of the last dimension varies fastest
     pub shape: Vec<usize>,
     /// values; their number is the product of the extents
     pub values: Values,
@@ -118,7 +118,7 @@ pub struct Number {
 /// Picture of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// end of the file name after the name of the observable; empty for the main picture of the observable
+    /// suffix of the file name, after the name of the observable; empty for the main picture of the observable
     pub suffix: &'static str,
     /// title
     pub title: String,
@@ -222,7 +222,7 @@ pub enum Layer {
         y: [f64; 2],
         /// number of columns
         columns: usize,
-        /// index of the class, row by row from the lower end of the vertical axis
+        /// index of the class of each point, row by row from the lower end of the vertical axis
         values: Vec<u8>,
     },
 }
@@ -233,8 +233,8 @@ impl Layer {
         Layer::Line { label: label.into(), x: x.to_vec(), y: y.to_vec(), error: vec![] }
     }
 
-    /// Creates the mean of a series over `times`; `None` with fewer than two times, or with an error of zero, where the
-    /// line of the mean would hide a constant series.
+    /// Creates a layer with the mean of a series over `times`. The result is `None` if there are fewer than two times,
+    /// or if the error is zero, because then the line of the mean would hide the line of a constant series.
     pub fn mean(times: &[f64], value: f64, error: f64) -> Option<Self> {
         match *times {
             [first, .., last] if error > 0.0 => Some(Layer::Mean { x: [first, last], value, error }),

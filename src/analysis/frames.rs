@@ -7,8 +7,8 @@ use crate::vec3::Vec3;
 /// Positions of the selected atoms in several frames.
 ///
 /// The position r_i of atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r.
-/// With these scaled positions, sums over atoms need no weights, and a rotation about the center rotates them like
-/// positions.
+/// Sums over the scaled positions of atoms need no weights, and a rotation about the center rotates scaled positions
+/// like positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     /// selected atoms, 0-based
@@ -22,19 +22,19 @@ pub struct Frames {
     pub total_weight: f64,
     /// weighted center of the selected atoms in the first frame, nm
     pub first_center: Vec3,
-    /// scaled positions √w_i (r_i − c) in nm. A frame has the x of all atoms, then the y of all atoms, then the z of
-    /// all atoms
+    /// scaled positions √w_i (r_i − c) in nm. The values of a frame are the x coordinates of all atoms, then all y
+    /// coordinates, then all z coordinates
     pub scaled: Vec<f64>,
 }
 
 impl Frames {
-    /// Returns the memory of `frames` frames of `atoms` atoms, in bytes.
+    /// Returns the memory in bytes that `frames` frames of `atoms` atoms need.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         (3 * size_of::<f64>()) as f64 * frames as f64 * atoms as f64
     }
 
-    /// Creates an empty set of frames. If `masses` (amu) are given, weights are proportional to the masses. Otherwise
-    /// all weights are equal.
+    /// Creates an empty set of frames. If `masses` (amu) are given, weights are proportional to the masses. If no
+    /// masses are given, all weights are equal.
     pub fn new(atoms: Vec<u32>, masses: Option<&[f64]>) -> Result<Self> {
         let raw = masses.map_or_else(|| vec![1.0; atoms.len()], <[f64]>::to_vec);
         let total_weight: f64 = raw.iter().sum();
@@ -56,7 +56,7 @@ impl Frames {
         ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())
     }
 
-    /// Adds a frame: the positions (nm) of the selected atoms.
+    /// Adds a frame, given by the positions (nm) of the selected atoms.
     pub fn push(&mut self, positions: &[Vec3]) {
         assert_eq!(positions.len(), self.atoms.len(), "a frame has the selected atoms");
         let center = positions.iter().zip(&self.weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);

@@ -1,7 +1,8 @@
 //! Pass over the frames of a trajectory, in which each frame is read once and serves any number of observables.
 //!
-//! Frames are read in batches. While all threads measure one batch, the next batch is read and decoded. Samples are
-//! added in the order of the frames, so that results do not depend on the number of threads.
+//! Frames are read in batches. While all threads measure one batch, the next batch is read and decoded. The samples
+//! (the measurements of single frames) are added in the order of the frames, so that results do not depend on the
+//! number of threads.
 
 use rayon::prelude::*;
 
@@ -24,7 +25,7 @@ pub trait Observable: Send + Sync {
     }
 
     /// Returns the number of leading atoms of a frame that include all atoms that the observable uses. Later atoms may
-    /// be missing from the frames that it receives.
+    /// be missing from the frames that the observable receives.
     fn atoms_used(&self) -> usize {
         usize::MAX
     }
@@ -33,14 +34,14 @@ pub trait Observable: Send + Sync {
     /// ([`crate::analysis::Images::AsStored`]).
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample>;
 
-    /// Adds the sample of the next frame.
+    /// Adds the sample (measurement) of the next frame to the observable.
     fn add(&mut self, sample: Self::Sample) -> Result<()>;
 
-    /// Returns the results; called after the last frame.
+    /// Returns the results of the observable. The function is called after the last frame.
     fn finish(&mut self, passed: &Passed) -> Result<Findings>;
 }
 
-/// Object-safe form of [`Observable`], for any type of sample. Every [`Observable`] implements it.
+/// Object-safe form of [`Observable`], for any type of sample. Every [`Observable`] implements [`FrameObserver`].
 pub trait FrameObserver: Send {
     /// Returns the memory in bytes for `frames` frames, see [`Observable::memory`].
     fn bytes(&self, frames: usize) -> f64;
@@ -48,10 +49,10 @@ pub trait FrameObserver: Send {
     /// Returns the number of leading atoms that are used, see [`Observable::atoms_used`].
     fn first_atoms(&self) -> usize;
 
-    /// Measures frames and adds their samples.
+    /// Measures frames and adds their samples (measurements) to the observable.
     fn observe(&mut self, frames: &[StoredFrame]) -> Result<()>;
 
-    /// Returns the results; called after the last frame.
+    /// Returns the results of the observable. The function is called after the last frame.
     fn results(&mut self, passed: &Passed) -> Result<Findings>;
 }
 
@@ -86,7 +87,7 @@ pub struct Passed {
 /// Range of the frames of a trajectory that are analysed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameRange {
-    /// every `stride`-th frame of the file is read, from the first; at least 1
+    /// every `stride`-th frame of the file is read, from the first frame on; at least 1
     pub stride: usize,
     /// earliest and latest time (ps), both included
     pub times: [f64; 2],
@@ -98,13 +99,14 @@ impl Default for FrameRange {
     }
 }
 
-/// Largest memory (bytes) of a batch of frames. A batch has one frame for each thread even if these need more memory.
+/// Largest memory (bytes) of a batch of frames. A batch has one frame for each thread even if these frames need more
+/// memory.
 const BATCH_BYTES: usize = 1 << 27;
 /// Largest number of frames of a batch for each thread. With more frames, threads wait less for the slowest frame.
 const FRAMES_PER_THREAD: usize = 4;
 
-/// Reads the frames of a trajectory and passes each to all observables. `progress` is called with the number of frames
-/// read so far after each batch.
+/// Reads the frames of a trajectory and passes each frame to all observables. After each batch, `progress` is called
+/// with the number of frames read so far.
 pub fn pass(
     trajectory: &mut dyn FrameSource,
     system: &AnalysedSystem<'_>,

@@ -44,8 +44,8 @@ impl Reference {
                 let found = read_coordinates(path, Some(topology.atoms.len()), None)?;
                 check_order(topology, &found.labels).map_err(|problem| problem.in_file(path))?;
                 (frame.positions, frame.cell) = (found.positions, found.cell);
-                // without bonds nothing is gathered, and a simulation cell is needed for distances; the cell of a
-                // crystal is only good for lattice translations
+                // if positions stay as stored, the cell serves for minimum-image distances only, for which the cell of
+                // a crystal with symmetry is unsuitable, because it contains further copies of the atoms
                 if found.left_out.symmetry && !system.makes_whole() {
                     frame.cell = None;
                 }

@@ -3,7 +3,7 @@
 use super::findings::{Layer, Number};
 use crate::observe::statistics::Statistics;
 
-/// Returns the standard error of the mean of independent values; `None` if there are fewer than two.
+/// Returns the standard error of the mean of independent values; `None` if there are fewer than two values.
 pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -11,7 +11,8 @@ pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (square / (count * (count - 1.0))).sqrt())
 }
 
-/// Returns a standard error as the end of a number in a text, with this many decimals; nothing if the error is unknown.
+/// Formats a standard error as the text ` ± 0.12`, which is put after a number. `decimals` is the number of decimals.
+/// The text is empty if the error is unknown.
 pub(super) fn plus_minus(error: Option<f64>, decimals: usize) -> String {
     error.map_or(String::new(), |error| format!(" ± {error:.decimals$}"))
 }
@@ -30,7 +31,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Computes the summary of values at equal intervals of time; NaN if there are none.
+    /// Computes the summary of values at equal intervals of time; NaN if there are no values.
     pub fn of(values: &[f64]) -> Self {
         let mut statistics = Statistics::new([("", "")]);
         values.iter().enumerate().for_each(|(index, &value)| statistics.add(index as f64, &[value]));
@@ -59,7 +60,7 @@ impl Summary {
 
     /// Returns the layers of a picture of the summarised `values`: the series and, if its error is known, its mean.
     pub fn layers(&self, times: &[f64], values: &[f64]) -> Vec<Layer> {
-        // the error of a constant series is zero only to rounding
+        // rounding may give a constant series a standard error slightly above zero
         let error = self.error.filter(|_| self.range[0] < self.range[1]);
         let mean = error.and_then(|error| Layer::mean(times, self.mean, error));
         [Layer::line("", times, values)].into_iter().chain(mean).collect()

@@ -40,7 +40,7 @@ pub struct Group {
     pub text: String,
     /// atoms of the group, 0-based and ascending
     pub atoms: Vec<u32>,
-    /// atoms of the group in each molecule, which are gathered; `None` if positions stay as stored
+    /// atoms of the group divided by molecule, for gathering; `None` if positions stay as stored
     parts: Option<Parts>,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn end_of(atoms: &[u32]) -> usize {
     atoms.iter().max().map_or(0, |&atom| atom as usize + 1)
 }
 
-/// Reads the first frame of a trajectory, from which selections by distance are evaluated. The frame has no cell if it
-/// is that of a crystal, which has further copies of the atoms, so that distances across its boundaries mean nothing.
+/// Reads the first frame of a trajectory, from which selections by distance are evaluated. The cell of a crystal is
+/// left out, because it contains further copies of the atoms, so that distances across its faces mean nothing.
 pub fn first_frame(trajectory: &mut dyn FrameSource) -> Result<StoredFrame> {
     let mut frame = StoredFrame::default();
     trajectory.read(0, &mut frame)?;
@@ -119,14 +119,14 @@ impl<'a> AnalysedSystem<'a> {
         Ok(self.group_of(text, atoms))
     }
 
-    /// Creates a group of these atoms (0-based, ascending), with `text` as its description.
+    /// Creates a group of the given atoms (0-based, ascending), with `text` as its description.
     pub fn group_of(&self, text: &str, atoms: Vec<u32>) -> Group {
         let parts = self.whole.is_some().then(|| Parts::new(&self.molecules, &atoms));
         Group { text: text.to_owned(), atoms, parts }
     }
 
-    /// Makes all molecules of a frame whole, unless positions stay as stored. The frame may lack all molecules after
-    /// some molecule.
+    /// Makes all molecules of a frame whole, unless positions stay as stored. The frame may end after any molecule, and
+    /// lack all later molecules.
     pub fn make_whole(&self, frame: &mut StoredFrame) {
         if let (Some(whole), Some(cell)) = (&self.whole, &frame.cell) {
             whole.make_whole(cell, &mut frame.positions);
@@ -194,8 +194,8 @@ impl Group {
     }
 
     /// Returns the positions (nm) of the group in a frame of whole molecules, in the periodic images that fit `target`
-    /// best, the positions (nm) of the group in another frame. Use this function to compare frames: gathering can
-    /// arrange two frames differently.
+    /// best, the positions (nm) of the group in another frame. Use this function to compare frames, because
+    /// [`Self::positions`] may place the molecules of two frames in different relative periodic images.
     pub fn fitted(&self, frame: &StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
         let mut positions = self.stored(frame);
         if let (Some(parts), Some(cell)) = (&self.parts, &frame.cell) {

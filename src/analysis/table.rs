@@ -92,7 +92,7 @@ impl EnergyTable {
 mod tests {
     use super::*;
 
-    /// Writes a table with these stages and times.
+    /// Writes an energy table with the given stages and times.
     fn table(rows: impl Iterator<Item = (u32, f64)>) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
         let rows: String = rows.map(|(stage, time)| format!("{},{time},{stage},{}\n", time * 500.0, -time)).collect();

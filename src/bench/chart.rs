@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Report, Roofline, Row};
 
-/// Width and height of the picture in px. The constant after this one has the margins (left, top, right, bottom).
+/// Width and height of the picture in px. [`MARGINS`] has the margins (left, top, right, bottom) in px.
 const SIZE: [f64; 2] = [900.0, 560.0];
 const MARGINS: [f64; 4] = [70.0, 40.0, 190.0, 60.0];
 /// Range of the axis of the arithmetic intensity (operations per byte), as powers of ten.
@@ -37,8 +37,8 @@ impl Axes {
 // The results of `writeln!` are ignored below, because writing to a String cannot fail.
 
 /// Draws the phases of every row under the roofline of the machine, as SVG. Lines show the peak arithmetic rate and two
-/// memory bandwidths: the dashed line that of the smallest amount of data, which is in a cache, and the solid line that
-/// of the largest amount.
+/// memory bandwidths. The dashed line shows the bandwidth for the smallest amount of data, which fits into a cache, and
+/// the solid line shows the bandwidth for the largest amount of data.
 pub fn roofline_svg(report: &Report) -> String {
     let highest = report.rooflines.iter().max_by(|a, b| a.peak.total_cmp(&b.peak));
     let top = highest.map_or(1e9, |roofline| roofline.peak).max(1e6);

@@ -13,7 +13,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Reads the clock ticks up to now. Returns `None` if the operating system does not report them.
+    /// Reads the clock ticks up to now. Returns `None` if the operating system does not report clock ticks.
     pub(super) fn now() -> Option<Self> {
         let read = |path| std::fs::read_to_string(path).ok();
         Self::parse(&read("/proc/stat")?, &read("/proc/self/stat")?)

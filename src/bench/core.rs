@@ -24,7 +24,7 @@ impl Place {
         Place { device: cpu(), threads: engine.threads, peak: Some(roofline.peak) }
     }
 
-    /// Returns the device of the GPU with this CUDA device number.
+    /// Returns the device of the GPU with the CUDA device number `number`.
     pub fn cuda(number: u32) -> Self {
         Place { device: format!("cuda:{number}"), threads: 0, peak: None }
     }

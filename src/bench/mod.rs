@@ -1,7 +1,7 @@
 //! Benchmarks: a suite of systems with fixed settings, the time of each phase of a step, and the roofline of the
 //! machine.
 //!
-//! [`suite`] finds and builds systems, [`Row::measure`] times one of them with [`crate::run::measure()`], [`Roofline`]
+//! [`suite`] finds and builds systems, [`Row::measure`] times one system with [`crate::run::measure()`], [`Roofline`]
 //! measures the machine, and [`regressions`] compares a report with an earlier report. The module prints nothing and
 //! leaves no files.
 

@@ -22,8 +22,8 @@ pub struct PhaseRow {
     pub intensity: f64,
     /// speed that the phase reaches, GFLOP/s
     pub gflops: f64,
-    /// speed of the phase as a fraction of the speed that the roofline allows at this intensity and this amount of
-    /// data
+    /// speed of the phase as a fraction of the speed that the roofline allows at the intensity and the amount of data
+    /// of the phase
     pub roof_share: f64,
 }
 
@@ -31,7 +31,7 @@ pub struct PhaseRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
     /// phases in the order of a step. In double precision phases have no counts of operations, because the reference
-    /// backend does not count them
+    /// backend does not count operations
     pub phases: Vec<PhaseRow>,
     /// number of pairs within the cutoff divided by the number of pairs computed
     pub useful_pairs: Option<f64>,

@@ -24,7 +24,7 @@ fn step_times(row: &Row) -> StepTimes {
     }
 }
 
-/// Returns a table of the forecast speeds on ranks that each compute as fast as the one that was measured. `shares` has
+/// Returns a table of the forecast speeds on ranks each of which computes as fast as the measured rank. `shares` has
 /// the division among each number of ranks, or the reason why the system cannot be divided.
 pub fn rank_table(row: &Row, shares: &[(usize, Result<RankShare, String>)], network: &Network) -> String {
     let step = step_times(row);

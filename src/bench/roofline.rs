@@ -2,7 +2,7 @@
 //!
 //! The roofline model is that of S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009),
 //! doi:10.1145/1498765.1498785. The arithmetic rate is that of `f32` with the instruction set in use. Phases in `f64`
-//! (constraints, update, some of the bonded terms) can reach at most half of this rate.
+//! (constraints, update, some of the bonded terms) can reach at most half of the arithmetic rate of `f32`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -65,13 +65,13 @@ impl Roofline {
             threads: engine.threads,
             simd: level.name().into(),
             // more accumulators hide longer latencies, but all must fit into the registers; the faster of two numbers
-            // is used
+            // of accumulators is used
             peak: on_all(&|| peak_rate::<6>(level)).max(on_all(&|| peak_rate::<12>(level))),
             bandwidths: bandwidths.into(),
         }
     }
 
-    /// Computes the roofline of the GPU with this CUDA device number from its clock rates and widths, without a
+    /// Computes the roofline of the GPU with the CUDA device number `number` from its clock rates and widths, without a
     /// measurement.
     pub fn of_gpu(number: u32, threads: usize) -> Result<Self> {
         let Limits { flops, bandwidth, memory } = cuda::limits(number)?;

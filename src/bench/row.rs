@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::{Engine, Measurement, Placement, measure};
 
-/// Number of atoms times number of steps of a timed segment, if the user does not set the number of steps. A segment
-/// then takes a few seconds on two cores.
+/// Number of atoms times number of steps of a timed segment, if the user does not set the number of steps. With this
+/// number, a timed segment takes a few seconds on two cores.
 const SEGMENT_WORK: f64 = 1.2e7;
-/// Assumed number of steps between list builds for a schedule without a fixed interval.
+/// Assumed number of steps between builds of the pair list, for a list schedule without a fixed interval.
 const NO_INTERVAL: u64 = 100;
 /// Number of steps between energy evaluations, as in `validation/performance`.
 const ENERGIES_EVERY: u64 = 100;
@@ -67,8 +67,8 @@ pub struct Row {
     pub us_per_step: f64,
     /// wall time of a step divided by the number of atoms, ns
     pub ns_per_atom_step: f64,
-    /// fraction of the machine's processor time that other programs used during the measurement; `None` if the system
-    /// does not report it
+    /// fraction of the machine's processor time that other programs used during the measurement; `None` if the
+    /// operating system does not report this time
     #[serde(default)]
     pub others: Option<f64>,
     /// drift of the conserved energy; `None` if the timed segments are too short to measure it
@@ -79,8 +79,8 @@ pub struct Row {
     pub step: StepReport,
 }
 
-/// Returns the number of steps of a timed segment for `atoms` atoms. It is a multiple of the list interval, so that
-/// every segment has the same number of list builds.
+/// Returns the number of steps of a timed segment for `atoms` atoms. The number of steps is a multiple of the list
+/// interval, so that every segment has the same number of list builds.
 pub fn default_steps(atoms: usize, list: &ListSchedule) -> u64 {
     let interval = interval(list);
     let searches = (SEGMENT_WORK / atoms.max(1) as f64 / interval as f64).round().max(1.0);

@@ -14,19 +14,20 @@ use crate::system::{Electrostatics, State, System};
 /// Names of the systems in the suite, the smallest system first. Water boxes of other sizes are named by their size,
 /// for example `water-81k`.
 pub const NAMES: &[&str] = &["water-3k", "dhfr", "water-24k", "47k", "89k", "156k", "water-192k", "water-1.5m"];
-/// Names of the systems that are timed by default. Their benchmark takes about two minutes on two cores.
+/// Names of the systems that are timed by default. The benchmark of all systems that are timed by default takes about
+/// two minutes on two cores.
 pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
 /// Number of atoms of the water box that is replicated to larger boxes.
 const WATER_ATOMS: f64 = 3000.0;
-/// Largest relative difference between the size in the name of a water box and its number of atoms, which is that of n³
-/// copies. For example, the box "1.5m" has 1,536,000 atoms.
+/// Largest relative difference between the size in the name of a water box and the number of atoms of the box, which
+/// consists of n³ copies of a smaller box. For example, the box "1.5m" has 1,536,000 atoms.
 const SIZE_TOLERANCE: f64 = 0.05;
 /// Largest number of atoms of a water box. Larger systems have not been tested.
 const MOST_ATOMS: f64 = 5e7;
 
 /// Settings of the suite, which are those of `validation/performance`. Velocities are generated, because the files of
-/// some systems have none.
+/// some systems contain no velocities.
 const SETTINGS: &str = r#"
 [forces]
 cutoff         = "0.9 nm"

@@ -1,8 +1,9 @@
 //! `md analyze`: computes observables of trajectories.
 //!
 //! The command line is a sequence of observables, each followed by its options, and the trajectories: `md analyze rmsd
-//! --per-residue rg a.xtc b.xtc --topology a.prmtop`. The line is split before each name of an observable, and clap
-//! parses each section with the command of its observable. Options of the whole analysis may be in any section.
+//! --per-residue rg a.xtc b.xtc --topology a.prmtop`. The command line is split into sections before each name of an
+//! observable, and the library clap parses each section with the options of its observable. Options of the whole
+//! analysis may be in any section.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub(super) struct Analyze {
     common: Common,
 }
 
-/// Observable of the command line, with its options.
+/// Observable requested on the command line, with its options.
 #[derive(Debug)]
 struct Request {
     entry: &'static ObservableEntry,
@@ -94,7 +95,7 @@ const WHOLE: &str = "Options of the whole analysis";
 /// Name of the argument that holds all words of the command line.
 const WORDS: &str = "OBSERVABLE [OPTIONS] … TRAJECTORY …";
 
-/// Parses a time with its unit. Returns it in ps.
+/// Parses a time with its unit. Returns the time in ps.
 fn time(text: &str) -> std::result::Result<f64, String> {
     Dimension::Time.parse(text).map_err(|problem| problem.to_string())
 }
@@ -158,7 +159,7 @@ fn command(entry: &ObservableEntry) -> Command {
     let output = Arg::new("output").long("output").short('o').value_name("NAME").value_parser(value_parser!(PathBuf));
     let own = own.arg(output.help("Name of the result files without ending; default: the name of the observable"));
     // the description is set after the arguments are added, because the types of the arguments would otherwise replace
-    // it by their own
+    // the description by their doc comments
     let results = own.get_about().or(own.get_long_about()).map(|text| format!("{text}"));
     let about = match results {
         Some(results) => format!("{}\n\n{results}", entry.about),
@@ -347,7 +348,7 @@ impl Analyze {
             names.join(" "),
             three_digits(memory * 1e-6)
         ))?;
-        // warnings go to standard error, because they must be seen with --json, too
+        // warnings go to standard error, because the user must see warnings with --json, too
         topology::left_out(trajectory.left_out()).iter().for_each(|words| super::warn(words));
         let warnings = trajectory.warnings();
         warnings.iter().for_each(|words| super::warn(words));
@@ -380,7 +381,7 @@ fn takes_value(command: &Command, word: &OsStr) -> bool {
     command.get_arguments().find(option).is_some_and(|arg| arg.get_action().takes_values())
 }
 
-/// Returns the message for a word that is no observable, with the most similar name.
+/// Returns the message for a word that is no observable, with the most similar name of an observable.
 fn unknown(word: &str) -> String {
     let nearest = crate::error::nearest(word, OBSERVABLES.iter().map(|entry| entry.name));
     let tip = nearest.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));

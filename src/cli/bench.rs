@@ -125,7 +125,7 @@ impl Bench {
     }
 
     /// Measures one system for every combination of thread count and instruction set, and adds a row to the report for
-    /// each.
+    /// each combination.
     fn measure(&self, mut prepared: Prepared, report: &mut Report) -> Result<()> {
         let own = (prepared.plan.run.threads, prepared.plan.run.simd);
         for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
@@ -147,7 +147,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Prints a row of the report as soon as it is measured.
+    /// Prints a row of the report as soon as the row is measured.
     fn show(&self, row: &Row, roofline: &Roofline) -> Result<()> {
         if !self.markdown {
             super::print(&row_line(row))?;
@@ -159,7 +159,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Prints the forecast for several ranks, if requested.
+    /// Prints the forecast of the speed on several ranks, if requested.
     fn forecast(&self, Prepared { plan, system, state, .. }: &Prepared, engine: &Engine, row: &Row) -> Result<()> {
         if self.ranks.is_empty() {
             return Ok(());
@@ -278,7 +278,7 @@ fn read_report(path: &Path) -> Result<Report> {
     })
 }
 
-/// Prints the systems that are slower than in `baseline` by more than the noise. Returns `true` if there is none.
+/// Prints the systems that are slower than in `baseline` by more than the noise. Returns `true` if no system is slower.
 fn compare(baseline: &Report, report: &Report) -> Result<bool> {
     let (slower, compared) = regressions(baseline, report);
     if compared == 0 {

@@ -18,12 +18,12 @@ use crate::format::{Coordinates, write_mmcif, write_pdb, write_rst7};
 use crate::observe::replace::replace_synced;
 use crate::units::Dimension;
 
-/// Names of the files that are written.
+/// Names of the files that `md build` writes.
 const COORDINATES: &str = "system.rst7";
 const INPUT: &str = "input.toml";
 const LOG: &str = "build.log";
 const DECISIONS: &str = "build.json";
-/// Topologies: the first format that can express the system is written.
+/// Names of topology files in different formats: the first format that can express the system is written.
 const TOPOLOGIES: [&str; 2] = ["system.prmtop", "system.top"];
 /// Largest number of atoms of a PDB file, whose serial numbers have five digits; larger systems are written as
 /// PDBx/mmCIF.
@@ -280,13 +280,13 @@ impl Build {
     }
 }
 
-/// Reads a length (nm) of an option, which problems name.
+/// Parses the value of an option as a length (nm). Error messages name the option.
 fn length(option: &str, text: &str) -> Result<f64> {
     let named = |problem: Problem| Problem { message: format!("{option}: {}", problem.message), ..problem };
     Ok(Dimension::Length.parse(text).map_err(named)?)
 }
 
-/// Names the file in problems that do not name one.
+/// Adds the path of a file to problems that name no file.
 fn in_file(error: Error, path: &Path) -> Error {
     match error {
         Error::Input(problems) => Error::Input(
@@ -299,7 +299,7 @@ fn in_file(error: Error, path: &Path) -> Error {
     }
 }
 
-/// Reads a residue, as in `A:48` or `A:48B`.
+/// Parses a chain, residue number and insertion code, as in `A:48` or `A:48B`.
 fn residue(text: &str) -> Option<ResidueName> {
     let (chain, number) = text.rsplit_once(':').unwrap_or(("", text));
     let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -307,26 +307,26 @@ fn residue(text: &str) -> Option<ResidueName> {
     Some(ResidueName { chain: chain.to_owned(), number: digits.parse().ok()?, insertion_code })
 }
 
-/// Reads a residue and its variant, as in `A:48=HID` or `A:48B=HID`.
+/// Parses the name of a residue and its protonation, as in `A:48=HID` or `A:48B=HID`.
 fn variant(text: &str) -> Result<(ResidueName, String)> {
     let parts = text.split_once('=').and_then(|(name, variant)| Some((residue(name)?, variant.to_owned())));
     let problem = || Problem::new(format!("--variant {text:?}")).help("write CHAIN:NUMBER=NAME, for example A:48=HID");
     Ok(parts.ok_or_else(problem)?)
 }
 
-/// Reads the files of a ligand: a topology, and parameter files after it.
+/// Parses the paths of the files of a ligand: a topology, followed by parameter files.
 fn ligand(text: &str) -> MoleculeFiles {
     let mut files = text.split(',').map(PathBuf::from);
     MoleculeFiles { topology: files.next().unwrap_or_default(), parameters: files.collect() }
 }
 
-/// Reads a residue whose side chain is turned.
+/// Parses the name of a residue whose side chain is turned by 180 degrees.
 fn flip(text: &str) -> Result<ResidueName> {
     let problem = || Problem::new(format!("--flip {text:?}")).help("write CHAIN:NUMBER, for example A:71");
     Ok(residue(text).ok_or_else(problem)?)
 }
 
-/// Reads a concentration in mol/L.
+/// Parses a concentration with its unit. Returns the value in mol/L.
 fn concentration(text: &str) -> Result<f64> {
     let (number, unit) = text.trim().split_once(' ').unwrap_or((text, ""));
     let factor = match unit.trim() {
@@ -339,7 +339,7 @@ fn concentration(text: &str) -> Result<f64> {
     Ok(factor.zip(value).map(|(factor, value)| factor * value).ok_or_else(problem)?)
 }
 
-/// Topology that was written, and why not an earlier one of [`TOPOLOGIES`].
+/// Name of the topology file that was written, and the error by which an earlier format of [`TOPOLOGIES`] was refused.
 struct WrittenTopology {
     name: &'static str,
     refusal: Option<Error>,
@@ -358,7 +358,8 @@ impl WrittenTopology {
         Err(refusal.unwrap_or_else(|| Error::Internal("no format of topologies".to_owned())))
     }
 
-    /// Why an earlier format was refused, without the path of the file, so that equal builds give equal texts.
+    /// Returns the reason why an earlier format of topologies was refused, without the path of the file, so that equal
+    /// builds give equal texts.
     fn reason(&self) -> Option<String> {
         self.refusal.as_ref().map(|refusal| match refusal {
             Error::Input(problems) => {
@@ -368,13 +369,13 @@ impl WrittenTopology {
         })
     }
 
-    /// Line of the log, if an earlier format was refused.
+    /// Returns the line of the log on the format of the topology; empty if no earlier format was refused.
     fn line(&self) -> String {
         let Some(refusal) = self.reason() else { return String::new() };
         format!("topology     {}, because {} cannot be written: {refusal}\n", self.name, TOPOLOGIES[0])
     }
 
-    /// Decision of `build.json`, if an earlier format was refused.
+    /// Returns the entry of `build.json` on the format of the topology; `None` if no earlier format was refused.
     fn decision(&self) -> Option<serde_json::Value> {
         let refusal = self.reason()?;
         Some(serde_json::json!({
@@ -386,7 +387,7 @@ impl WrittenTopology {
     }
 }
 
-/// Writes coordinates and a structure with all names.
+/// Writes the coordinates, and a structure file with the names of atoms and residues.
 fn write_coordinates(built: &Built, folder: &Path) -> Result<()> {
     let Built { positions, cell, description, .. } = built;
     let title = &description.topology.title;
@@ -431,7 +432,7 @@ fn log(built: &Built) -> String {
     text
 }
 
-/// Returns the decisions as JSON.
+/// Returns the text of `build.json`: the decisions of the build.
 fn decisions(built: &Built, topology: &WrittenTopology) -> String {
     let list = built.decisions.iter().map(|decision| {
         serde_json::json!({

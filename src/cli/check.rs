@@ -35,8 +35,8 @@ pub(super) struct Check {
     replica: Option<String>,
 }
 
-/// Describes a run without replicas. Time and memory are those on the threads and ranks of `engine`, or without an
-/// engine on the threads that the plan chooses.
+/// Describes a run without replicas. Time and memory are estimated for the threads and ranks of `engine`, or, without
+/// an engine, for the threads that the plan chooses.
 fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let Prepared { system, state, left_out, .. } = load(plan, ConstrainedTerms::Drop)?;
     let (threads, level) = match engine {

@@ -16,10 +16,10 @@ struct Cost {
 }
 
 impl Cost {
-    /// Returns costs measured on two cores of an AMD EPYC (Zen 4). With AVX-512 a step of DHFR (23,558 atoms, 3.5
-    /// million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for atoms, 10 % for the grid. Costs for other
-    /// instruction sets and for double precision are scaled by the run times of DHFR and of 3,000 atoms of water on
-    /// the same machine.
+    /// Returns costs in seconds, measured with AVX-512 in mixed precision on two cores of an AMD EPYC (Zen 4). On these
+    /// cores, a step of DHFR (23,558 atoms, 3.5 million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for
+    /// atoms, 10 % for the grid. For other instruction sets and for double precision, the costs are multiplied by the
+    /// ratio of the run times of DHFR and of 3,000 atoms of water on the same machine.
     fn of(level: Level, precision: Precision) -> Self {
         match (precision, level) {
             (Precision::Double, _) => Cost { pair: 120e-9, atom: 4e-6, point: 30e-9 },
@@ -34,8 +34,9 @@ impl Cost {
 /// the machine that [`Cost::of`] describes, and is used for all systems.
 const HAND_OVER: f64 = 10e-6;
 
-/// Part of the time of pairs that their search takes, and numbers of prunings and searches in a step, as with DHFR on
-/// the machine that [`Cost::of`] describes.
+/// Fraction of the time of pairs that the pair search takes. [`PRUNINGS`] and [`SEARCHES`] are the numbers of prunings
+/// of the pair list and of pair searches per step. All three constants were measured for DHFR on the machine that
+/// [`Cost::of`] describes.
 const SEARCH: f64 = 0.1;
 const PRUNINGS: f64 = 0.1;
 const SEARCHES: f64 = 0.015;
@@ -73,7 +74,7 @@ fn grid_points(system: &System) -> f64 {
 /// The processors that compute a run.
 #[derive(Clone, Copy)]
 pub(super) struct Processors<'a> {
-    /// number of threads, of each rank if there are several
+    /// number of threads of each rank
     pub(super) threads: usize,
     pub(super) level: Level,
     /// division of the system among ranks; `None` for one rank
@@ -96,7 +97,7 @@ impl Processors<'_> {
         }
     }
 
-    /// Returns the forecast of a step on several ranks, or on one rank.
+    /// Returns the forecast of the time of a step on all ranks.
     fn forecast(&self, plan: &Plan, system: &System, state: &State) -> Forecast {
         let step = self.step_times(plan, system, state);
         match self.share {
@@ -106,8 +107,8 @@ impl Processors<'_> {
     }
 }
 
-/// Returns the number of steps of all minimisations (an upper bound, because they may converge earlier), and the number
-/// of steps of all dynamics stages.
+/// Returns the number of steps of all minimisations (an upper bound, because minimisations may converge earlier), and
+/// the number of steps of all dynamics stages.
 fn steps(plan: &Plan) -> (f64, f64) {
     plan.stages.iter().fold((0.0, 0.0), |(minimisation, dynamics), stage| match &stage.kind {
         StageKind::Minimize(stage) => (minimisation + plan.target(stage.steps) as f64, dynamics),
@@ -115,7 +116,7 @@ fn steps(plan: &Plan) -> (f64, f64) {
     })
 }
 
-/// Returns the wall time of all stages in seconds.
+/// Estimates the wall time of all stages in seconds.
 pub(super) fn seconds(plan: &Plan, system: &System, state: &State, processors: Processors<'_>) -> f64 {
     let (minimisation, dynamics) = steps(plan);
     (minimisation + dynamics) * processors.forecast(plan, system, state).seconds()
@@ -174,12 +175,12 @@ pub(super) const PROGRAM: f64 = 14e6;
 pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
     // bytes per atom: topology, positions, velocities, forces, sorted copies, a copy for checkpoints
     const ATOM: f64 = 1000.0;
-    // bytes of the outer and inner pair list per interacting pair. With a cutoff the value is larger, because many atom
-    // pairs of a cluster pair are beyond the cutoff
+    // bytes of the outer and inner pair list per interacting pair. With a cutoff, the memory per interacting pair is
+    // larger, because many atom pairs of a cluster pair are beyond the cutoff
     const PAIR_OF_ALL: f64 = 0.26;
     const PAIR: f64 = 1.0;
-    // bytes per grid point for FFT and influence function; the constant after it is the bytes per grid point and thread
-    // for the charge grid with its padding for splines
+    // `POINT` is the bytes per grid point for FFT and influence function; `POINT_OF_THREAD` is the bytes per grid point
+    // and thread for the charge grid with its padding for splines
     const POINT: f64 = 14.0;
     const POINT_OF_THREAD: f64 = 5.0;
     let settings = &system.settings;

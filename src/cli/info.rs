@@ -86,7 +86,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 /// Returns the first 8 bytes of a file, because a whole trajectory may be larger than memory. The result is empty if
-/// the file cannot be read; then the reader of the next format reports the reason.
+/// the file cannot be read; a reader that is tried afterwards reports the reason.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = vec![];
     if let Ok(file) = format::file::open(path) {

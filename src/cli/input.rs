@@ -33,8 +33,8 @@ impl Input {
         config.map(complete).map_err(|error| of_another_kind(&self.input).map_or(error, Error::from))
     }
 
-    /// Reads the configuration of one replica. The settings of the replica override those of [`Input::read`], and
-    /// `others` override the settings of the replica.
+    /// Reads the configuration of one replica. The settings of the replica override the settings that [`Input::read`]
+    /// uses, and `others` override the settings of the replica.
     pub(super) fn read_replica(&self, options: &[Override], replica: &Replica, others: &[Override]) -> Result<Config> {
         let overrides = [&self.overrides(options.to_vec())?, &replica.overrides, others].concat();
         let config = Config::read_replica(&self.input, &overrides);
@@ -55,7 +55,7 @@ impl Input {
     }
 }
 
-/// Adds the include folders from the environment to the plan.
+/// Adds the include folders of GROMACS from the environment to the plan.
 fn complete(mut config: Config) -> Config {
     config.plan.system.include.extend(gromacs_folders());
     config
@@ -88,8 +88,9 @@ pub(super) fn environment() -> Result<Vec<Override>> {
     }
 }
 
-/// Returns the folders in which GROMACS topologies look for included files: the folders in `GMXLIB`, and the folder
-/// of the GROMACS installation. The installation is found by `gmx` in `PATH`, or under one of the usual prefixes.
+/// Returns the folders in which GROMACS topologies look for included files: the folders in `GMXLIB`, and the folder of
+/// the GROMACS installation. The GROMACS installation is found by the program `gmx` in `PATH`, or under one of the
+/// usual prefixes.
 pub(super) fn gromacs_folders() -> Vec<PathBuf> {
     let folders = |name| std::env::var_os(name).map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
     let mut found = folders("GMXLIB").unwrap_or_default();

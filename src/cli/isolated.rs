@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 /// another child.
 const CHILD: &str = "MD_ISOLATED";
 
-/// Runs the command of this process in a child process and returns its exit code. `None` if this process is the
-/// child, or if no child can be started.
+/// Runs the command of this process in a child process and returns the exit code of the child. Returns `None` if this
+/// process is the child, or if no child can be started.
 ///
 /// # Errors
 ///

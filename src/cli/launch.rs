@@ -77,7 +77,7 @@ impl Launched {
 }
 
 /// Calls `work` on each rank that the launcher started, or on this process alone if `alone` is set. All ranks end with
-/// the same exit code, and rank 0 prints the error. Therefore `work` must return the same error on all ranks
+/// the same exit code, and only rank 0 prints an error, so that `work` must return the same error on all ranks
 /// (`Ranks::agree`).
 pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode>) -> ExitCode {
     let launched = Launched::here().filter(|launched| !alone && launched.has_others());

@@ -119,8 +119,8 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
-    /// Returns the file of unknown origin that the command reads with C libraries, if there is one. The command then
-    /// runs in a child process.
+    /// Returns the file of unknown origin that the command reads with C libraries, if there is one. A command that
+    /// reads such a file runs in a child process.
     fn file(&self) -> Option<&Path> {
         match self {
             Command::Analyze(command) => Some(command.file()),
@@ -141,12 +141,13 @@ fn failed(error: &Error) -> ExitCode {
     ExitCode::from(error.exit_code())
 }
 
-/// Prints lines on standard error. Errors are ignored.
+/// Prints lines on standard error. A failure to write is ignored.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable_lines(text));
 }
 
-/// Prints a warning on standard error, in the form of the warnings in descriptions of files. Errors are ignored.
+/// Prints a warning on standard error, in the form of the warnings in descriptions of files. A failure to write is
+/// ignored.
 fn warn(text: &str) {
     say(&format!("warning      {text}"));
 }

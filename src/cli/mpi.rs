@@ -22,10 +22,10 @@ struct Library {
     environment: Arc<Mutex<Universe>>,
 }
 
-// SAFETY: MPI handles may be used by any thread, one thread at a time, if the library provides
-// `Threading::Serialized`. `start` requests this level, and the mutex admits one thread at a time.
+// SAFETY: MPI handles may be used by any thread, one thread at a time, if the library provides `Threading::Serialized`.
+// `start` requests `Threading::Serialized`, and the mutex admits one thread at a time.
 unsafe impl Send for Library {}
-// SAFETY: as above
+// SAFETY: the mutex admits one thread at a time to the MPI library, as for `Send`
 unsafe impl Sync for Library {}
 
 impl Library {
@@ -48,7 +48,7 @@ impl Library {
         number(self.communicator.size())
     }
 
-    /// Waits until no other thread calls the MPI library.
+    /// Waits until no other thread calls the MPI library. Other threads wait until the returned guard is dropped.
     fn turn(&self) -> MutexGuard<'_, Universe> {
         self.environment.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -29,7 +29,7 @@ pub(super) struct Replicas<'a> {
 
 impl<'a> Replicas<'a> {
     /// Reads all replicas of the ensemble in `shared`; `None` without an ensemble. `shared` is the configuration that
-    /// every rank has read from `input` with `options`. Errors name the replica.
+    /// every rank has read from `input` with `options`. Error messages name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
         let Some(ensemble) = &shared.ensemble else { return Ok(None) };
         let sharing = Sharing {
@@ -45,7 +45,7 @@ impl<'a> Replicas<'a> {
         Ok(Some(replicas))
     }
 
-    /// Reads and checks the replicas that run on this rank. Errors name the replica.
+    /// Reads and checks all replicas of the ensemble. Error messages name the replica.
     fn spread(input: &Input, options: &[Override], ensemble: &'a Ensemble, spread: ReplicaPlacement) -> Result<Self> {
         let threads = [Override::option("ensemble", "", "run.threads", spread.threads.to_string())];
         let read = |replica| input.read_replica(options, replica, &threads);
@@ -113,7 +113,7 @@ impl<'a> Replicas<'a> {
             let (threads, level) = processors(plan)?;
             let processors = Processors { threads, level, share: None };
             memory.push(estimate::memory(system, state, threads) - estimate::PROGRAM);
-            // each replica runs in the slot that is free first
+            // each replica runs in the slot (share of the processors) that is free first
             if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {
                 *slot += estimate::seconds(plan, system, state, processors);
             }
@@ -195,7 +195,8 @@ pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &
     input.read_replica(options, ensemble.find(which)?, &[])
 }
 
-/// Maximum number of waits while another process writes `ensemble.json`, which takes some milliseconds.
+/// Maximum number of attempts to write `ensemble.json` while another process writes the file, which takes some
+/// milliseconds.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 

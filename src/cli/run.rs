@@ -103,7 +103,7 @@ impl Run {
         Ok(outcome)
     }
 
-    /// Returns the options as settings, the configuration and the text of the input file.
+    /// Returns the command-line options as settings of keys, the configuration, and the text of the input file.
     fn prepare(&self) -> Result<(Vec<Override>, Config, String)> {
         let options = self.overrides()?;
         let config = self.input.read(options.clone())?;
@@ -117,7 +117,7 @@ impl Run {
     }
 
     /// Returns the seed if the input file requests a random seed: the seed of the earlier command if the run continues,
-    /// and otherwise a new one.
+    /// and otherwise a new seed.
     fn drawn_seed(&self, config: &Config) -> Option<u64> {
         let drawn = config.drawn_seed?;
         let of = |folder: &Path| Some(Checkpoint::read(&folder.join("checkpoint.md")).ok()??.body.plan.run.seed);

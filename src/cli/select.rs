@@ -33,7 +33,8 @@ pub(super) struct Select {
     index: Option<String>,
 }
 
-/// Number of residue names in the table, and number of atoms that are listed by name.
+/// Largest number of residue names in the table; [`ATOMS_SHOWN`] is the largest number of atoms that are listed by
+/// name.
 const NAMES_SHOWN: usize = 20;
 const ATOMS_SHOWN: usize = 10;
 /// Number of atoms on a line of an index file, as in files of GROMACS.
@@ -110,7 +111,7 @@ fn index_group(group: &str, atoms: &[u32]) -> Result<String> {
 
 /// Returns the number of atoms, a table of residue names, and the first atoms.
 fn description(topology: &Topology, atoms: &[u32]) -> String {
-    // for each residue name: number of residues, number of atoms, and the last residue that was counted
+    // `counts` has the numbers of residues and atoms for each residue name; `last` is the last residue that was counted
     let mut counts: HashMap<Name, (usize, usize)> = HashMap::new();
     let mut last = None;
     let mut residues = 0;

@@ -36,13 +36,13 @@ fn is_structure(path: &Path) -> bool {
 /// Number of bytes read to recognise a PDB file.
 const BEGINNING: u64 = 4096;
 
-/// Returns the error for an operation that needs bonds if the structure at `path` has none.
+/// Returns the error for an operation that needs bonds if the structure at `path` has no bonds.
 pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
     let problem = Problem::new(format!("{what} needs bonds, and this file contains none")).in_file(path);
     problem.help("give a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
-/// Returns a warning if alternative locations of atoms were left out; `None` if there were none.
+/// Returns a warning if alternative locations of atoms were left out; `None` if `count` is zero.
 pub(super) fn left_out(count: usize) -> Option<String> {
     let words = "atoms at alternative locations are left out: the first location in each residue is used";
     (count > 0).then(|| format!("{count} {words}"))

@@ -1,7 +1,7 @@
 //! Assembly of the plan from checked values, and checks of combinations of keys.
 //!
-//! Every function of this module that returns `None` guarantees that a problem has been recorded, by itself or earlier,
-//! when the values were read.
+//! Every function of this module that returns `None` guarantees that a problem has been recorded: by the function
+//! itself, or earlier, when the values were read.
 
 use std::time::Duration;
 

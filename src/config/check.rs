@@ -41,7 +41,7 @@ fn missing_file(key: &Key, text: &str) -> Option<Problem> {
     })
 }
 
-/// Returns the name of the file in the same folder whose name is most similar.
+/// Returns the file name that is most similar to that of `path` in the folder of `path`.
 pub(super) fn neighbour(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).ok()?;

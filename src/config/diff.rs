@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::run::Plan;
 
 /// Sections and keys that do not change the physics. (The output settings of stages do not change the physics either.)
-/// The paths of included files are among them, because the fingerprint of the system changes with the contents of a
+/// The list contains the paths of included files, because the fingerprint of the system changes with the contents of a
 /// topology.
 const FREE: [&str; 9] = [
     "output",
@@ -27,8 +27,8 @@ const SPELLING: f64 = 1e-14;
 /// name is not a key of the input file.
 const GIVEN: &str = "given";
 
-/// Lists the differences in physics between `old` and `new`, one line each; the list is empty if `new` may continue
-/// `old`.
+/// Lists the differences in physics between `old` and `new`, one line each; the list is empty if `new` may continue the
+/// run of `old`.
 ///
 /// Ignored differences are output, device, threads and limits, longer stages, stages added at the end, and files of the
 /// same name in another folder. Values are shown in internal units (nm, ps, kJ/mol).

@@ -193,7 +193,7 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
                 let text = |key| table.get(key).map(|entry| entry.text.as_str()).unwrap_or_default();
                 let message =
                     format!("duration {} is not a whole number of steps of {}", text("duration"), text("timestep"));
-                // rounded to 1e-9 ps, to hide rounding errors in the last digits
+                // times in the message are rounded to 1e-9 ps, to hide rounding errors in the last digits
                 let [below, above] = [steps.floor(), steps.ceil()].map(|n| (n * timestep * 1e9).round() / 1e9);
                 report(
                     problems,
@@ -313,8 +313,8 @@ fn along_directions<T: Clone>(
 /// Tolerance for the relative rounding error of a product of decimal numbers.
 const ROUNDING: f64 = 1e-12;
 
-/// Records a problem if a relaxation time is too short. A relaxation time shorter than the interval between couplings
-/// would overshoot. Stochastic cell rescaling needs several couplings per relaxation time.
+/// Records a problem if a relaxation time is too short. With a relaxation time shorter than the interval between
+/// couplings, the coupling would overshoot. Stochastic cell rescaling needs several couplings per relaxation time.
 fn long_enough(
     table: &Table,
     name: &str,
@@ -329,7 +329,7 @@ fn long_enough(
     if coupling_time >= least * (1.0 - ROUNDING) {
         return;
     }
-    // rounded to 1e-9 ps, to hide rounding errors in the last digits
+    // times in the message are rounded to 1e-9 ps, to hide rounding errors in the last digits
     let [least, interval] = [least, interval].map(|time| (time * 1e9).round() / 1e9);
     let between =
         if couplings > 1.0 { format!("{couplings} times the {interval} ps") } else { format!("the {interval} ps") };

@@ -48,7 +48,7 @@ pub enum Kind {
     Cell,
     /// `true` or `false`
     Boolean,
-    /// an integer in this range
+    /// an integer between two limits, both included
     Integer(i64, i64),
     /// a number without a dimension
     Number(Range),

@@ -21,7 +21,7 @@ pub(super) struct Raw {
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Text(String),
-    /// number: digits as written, the value as an integer if it is one, and the value as `f64`
+    /// number: digits as written, the value as an integer if the number is an integer, and the value as `f64`
     Number {
         text: String,
         integer: Option<i64>,
@@ -137,8 +137,8 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) 
     Raw { node, place: place(value.span()) }
 }
 
-/// Largest number of names in a dotted key. The deepest key, `stage.NAME.output.trajectory.every`, has five. The limit
-/// bounds the recursion in which tables are built and dropped.
+/// Largest number of names in a dotted key. The deepest key, `stage.NAME.output.trajectory.every`, has five names. The
+/// limit bounds the recursion in which tables are built and dropped.
 const DEEPEST: usize = 8;
 
 /// Setting from the command line, or of one replica of an ensemble.
@@ -167,12 +167,13 @@ impl Override {
         }
     }
 
-    /// Creates the override of another option that sets a key, for example `--threads 4` for `run.threads`.
+    /// Creates the override of a command-line option other than `--set`, for example of `--threads 4`, which sets
+    /// `run.threads`.
     pub fn option(name: &str, shown: &str, key: &str, value: impl Into<String>) -> Self {
         Self { key: key.to_owned(), value: value.into(), typed: format!("{name} {shown}"), span: None }
     }
 
-    /// Creates an override with a TOML value, attributed to `place`.
+    /// Creates an override with a TOML value, whose origin is `place`.
     pub(super) fn at(place: &Place, key: impl Into<String>, value: impl Into<String>) -> Self {
         let (typed, span) = match place {
             Place::File(span) => (String::new(), Some(span.clone())),
@@ -225,8 +226,8 @@ impl Override {
     }
 }
 
-/// Returns the value of `name` in `table`. A missing value is created; if `table` is not a table, it is replaced by
-/// one.
+/// Returns the value of `name` in `table`. A missing value is created as an empty table. If `table` is not a table, an
+/// empty table replaces it first.
 fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     let empty = || Raw { node: Node::Table(vec![]), place: place.clone() };
     if !matches!(table.node, Node::Table(_)) {

@@ -13,7 +13,7 @@ use crate::run::{Dynamics, Plan, Velocities};
 /// Ensemble of replicas of an input file.
 #[derive(Clone, Debug)]
 pub struct Ensemble {
-    /// number of replicas that run at the same time; `None` if the file does not set it
+    /// number of replicas that run at the same time; `None` if the file does not set this number
     pub at_once: Option<usize>,
     /// number of ranks that compute each replica together
     pub ranks_per_replica: usize,
@@ -42,7 +42,8 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Returns the folder name, followed by the name of the replica if it differs, for messages.
+    /// Returns the title of the replica in messages: the folder name, followed by the name of the replica if both
+    /// differ.
     pub fn title(&self) -> String {
         title(&self.folder, &self.name)
     }
@@ -143,7 +144,8 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
     Some(Ensemble { at_once, ranks_per_replica, replicas, notes, exchange })
 }
 
-/// Returns the replica with this index, from 0. Its settings include its seed and its folder.
+/// Returns the replica with the given index, counted from 0. The settings of the replica include its seed and its
+/// folder.
 fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
     let folder = format!("replica-{}", index + 1);
     let Variant { name, mut description, mut overrides } = variant;
@@ -192,7 +194,8 @@ fn by_settings(table: &Table) -> Variant {
 /// Settings in which replicas that exchange states may differ: they change the start of a replica, not its physics.
 const FREE_IN_EXCHANGE: [&str; 2] = ["system.coordinates", "run.seed"];
 
-/// Adds the settings of `ensemble.replica` to replicas that have a state each; `None` if a problem has been recorded.
+/// Adds the settings of `ensemble.replica` to the replicas, each of which has one state; `None` if a problem has been
+/// recorded.
 fn with_settings(states: Vec<Variant>, table: &Table, problems: &mut Vec<Problem>) -> Option<Vec<Variant>> {
     let settings = table.tables("replica");
     if settings.len() != states.len() {

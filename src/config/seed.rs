@@ -9,8 +9,8 @@ pub(super) const RANDOM: &str = "random";
 /// ensemble can use consecutive seeds.
 const BITS: u32 = 53;
 
-/// Draws a seed if the input file requests a random one, and replaces the word by the seed. Returns `None` if the file
-/// does not request a random seed.
+/// Draws a seed if the input file requests a random seed, and replaces the word [`RANDOM`] by the seed. Returns `None`
+/// if the file does not request a random seed.
 pub(super) fn draw(root: &mut Raw) -> Result<Option<u64>, Problem> {
     let Some(seed) = member(root, "run").and_then(|run| member(run, "seed")) else { return Ok(None) };
     if !matches!(&seed.node, Node::Text(text) if text == RANDOM) {
@@ -24,7 +24,7 @@ pub(super) fn draw(root: &mut Raw) -> Result<Option<u64>, Problem> {
     Ok(Some(drawn))
 }
 
-/// Returns the value of `name` in a table; `None` if there is none.
+/// Returns the value of `name` in a table; `None` if the table does not have this key.
 fn member<'a>(table: &'a mut Raw, name: &str) -> Option<&'a mut Raw> {
     let Node::Table(members) = &mut table.node else { return None };
     members.iter_mut().find(|member| member.name == name).map(|member| &mut member.value)

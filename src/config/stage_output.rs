@@ -50,7 +50,7 @@ fn no_file(table: &Table, key: &str, problems: &mut Vec<Problem>) {
     report(problems, table, key, message, &help);
 }
 
-/// Sets the interval of the trajectories that the table selects: of one trajectory, or of all.
+/// Sets the interval of the trajectories that the table selects: of one trajectory, or of all trajectories.
 fn trajectory(table: &Table, run: &OutputOptions, output: &mut StageOutput, problems: &mut Vec<Problem>) {
     let Some(every) = every(table) else { return };
     let known = || run.trajectories.iter().map(|options| options.file.as_str());

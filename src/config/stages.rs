@@ -1,7 +1,7 @@
 //! Expansion of presets and repeated stages.
 //!
 //! Stages are expanded before options of the command line are applied and before any checks. `md check --effective`
-//! shows the resulting stages. Command-line options can change each of these stages.
+//! shows the resulting stages. Command-line options can change each of the expanded stages.
 
 use super::raw::{Member, Node, Raw, parse_at, stage_name};
 use crate::error::Problem;

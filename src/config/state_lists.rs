@@ -105,7 +105,7 @@ fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) 
     Some(List { name: SOLUTE_TEMPERATURE, texts: texts(&entry.text), keys, values })
 }
 
-/// Returns the texts of a list. A single text counts as a list of one.
+/// Returns the texts of a list. A single text counts as a list of one text.
 fn texts(list: &str) -> Vec<String> {
     let text = |raw: &Raw| if let Node::Text(text) = &raw.node { text.clone() } else { String::new() };
     match parse_default(list) {
@@ -166,7 +166,7 @@ fn pressure_keys(_: &Table, plan: &Plan, notes: &mut Vec<String>) -> Result<Vec<
     Ok(keys)
 }
 
-/// Returns the value of a schedule; `None` if it changes with time.
+/// Returns the value of a constant schedule; `None` if the schedule changes with time.
 pub(super) fn constant(schedule: &Schedule) -> Option<f64> {
     match schedule.points() {
         [(_, value)] => Some(*value),

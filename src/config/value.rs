@@ -95,7 +95,7 @@ impl Table {
         self.get(name).map(|entry| &entry.place).filter(|place| **place != Place::Default).unwrap_or(&self.place)
     }
 
-    /// Returns the word that is the value of a key; `None` if the key has no word.
+    /// Returns the word that is the value of a key; `None` if the value is not a word.
     pub fn word(&self, name: &str) -> Option<&'static str> {
         match self.get(name)?.value {
             Value::Word(word) => Some(word),
@@ -109,7 +109,7 @@ impl Table {
         table.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
     }
 
-    /// Returns a text or path.
+    /// Returns the text or path that is the value of a key.
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.get(name)?.value {
             Value::Text(text) => Some(text),
@@ -117,7 +117,7 @@ impl Table {
         }
     }
 
-    /// Returns a list of texts.
+    /// Returns the list of texts that is the value of a key.
     pub fn texts(&self, name: &str) -> Option<&[String]> {
         match &self.get(name)?.value {
             Value::Texts(value) => Some(value),
@@ -125,7 +125,7 @@ impl Table {
         }
     }
 
-    /// Returns a periodic cell.
+    /// Returns the periodic cell that is the value of a key.
     pub fn cell(&self, name: &str) -> Option<PeriodicCell> {
         match self.get(name)?.value {
             Value::Cell(cell) => Some(cell),
@@ -133,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Returns a boolean.
+    /// Returns the boolean that is the value of a key.
     pub fn boolean(&self, name: &str) -> Option<bool> {
         match self.get(name)?.value {
             Value::Boolean(value) => Some(value),
@@ -141,7 +141,7 @@ impl Table {
         }
     }
 
-    /// Returns an integer.
+    /// Returns the integer that is the value of a key.
     pub fn integer(&self, name: &str) -> Option<i64> {
         match self.get(name)?.value {
             Value::Integer(value) => Some(value),
@@ -149,7 +149,7 @@ impl Table {
         }
     }
 
-    /// Returns a number in internal units.
+    /// Returns the number that is the value of a key, in internal units.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.get(name)?.value {
             Value::Number(value) => Some(value),
@@ -157,7 +157,7 @@ impl Table {
         }
     }
 
-    /// Returns a list of numbers in internal units.
+    /// Returns the list of numbers that is the value of a key, in internal units.
     pub fn numbers(&self, name: &str) -> Option<&[f64]> {
         match &self.get(name)?.value {
             Value::Numbers(values) => Some(values),
@@ -165,7 +165,7 @@ impl Table {
         }
     }
 
-    /// Returns an interval.
+    /// Returns the interval that is the value of a key.
     pub fn interval(&self, name: &str) -> Option<Interval> {
         match self.get(name)?.value {
             Value::Interval(value) => Some(value),
@@ -173,7 +173,7 @@ impl Table {
         }
     }
 
-    /// Returns a value that may change with time.
+    /// Returns the schedule that is the value of a key.
     pub fn schedule(&self, name: &str) -> Option<&Schedule> {
         match &self.get(name)?.value {
             Value::Schedule(value) => Some(value),
@@ -181,7 +181,7 @@ impl Table {
         }
     }
 
-    /// Returns a list of values that may change with time.
+    /// Returns the list of schedules that is the value of a key.
     pub fn schedules(&self, name: &str) -> Option<&[Schedule]> {
         match &self.get(name)?.value {
             Value::Schedules(values) => Some(values),
@@ -189,7 +189,7 @@ impl Table {
         }
     }
 
-    /// Returns grid points.
+    /// Returns the numbers of grid points along a, b, c that are the value of a key.
     pub fn grid(&self, name: &str) -> Option<[usize; 3]> {
         match self.get(name)?.value {
             Value::Grid(value) => Some(value),
@@ -197,7 +197,7 @@ impl Table {
         }
     }
 
-    /// Returns settings of other keys.
+    /// Returns the settings of other keys that are the value of a key.
     pub fn settings(&self, name: &str) -> Option<&[Override]> {
         match &self.get(name)?.value {
             Value::Settings(value) => Some(value),
@@ -205,7 +205,7 @@ impl Table {
         }
     }
 
-    /// Returns a nested table.
+    /// Returns the nested table that is the value of a key.
     pub fn table(&self, name: &str) -> Option<&Table> {
         match &self.get(name)?.value {
             Value::Table(table) => Some(table),

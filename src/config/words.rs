@@ -30,7 +30,7 @@ pub(super) enum ElectrostaticsWord {
     Off,
 }
 
-/// Words of `forces.electrostatics` and their meanings.
+/// Words that the key `forces.electrostatics` accepts, with their meanings.
 pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
     ("pme", ElectrostaticsWord::Pme),
     ("plain", ElectrostaticsWord::Plain),
@@ -53,7 +53,7 @@ pub(super) enum LjModifierWord {
     None,
 }
 
-/// Words of `forces.lj_modifier`.
+/// Words that the key `forces.lj_modifier` accepts, with their meanings.
 pub(super) const LJ_MODIFIERS: [(&str, LjModifierWord); 5] = [
     (FORCE_FIELD, LjModifierWord::ForceField),
     ("potential-shift", LjModifierWord::PotentialShift),
@@ -65,11 +65,11 @@ pub(super) const LJ_MODIFIERS: [(&str, LjModifierWord); 5] = [
 /// Word for a setting that follows the convention of the force field.
 pub(super) const FORCE_FIELD: &str = "force-field";
 
-/// Words of `forces.coulomb_modifier`.
+/// Words that the key `forces.coulomb_modifier` accepts, with their meanings.
 pub(super) const MODIFIERS: [(&str, Modifier); 2] =
     [("potential-shift", Modifier::PotentialShift), ("none", Modifier::None)];
 
-/// Words of `forces.constraints`.
+/// Words that the key `forces.constraints` accepts, with their meanings.
 pub(super) const CONSTRAINTS: [(&str, ConstraintKind); 4] = [
     ("none", ConstraintKind::None),
     ("h-bonds", ConstraintKind::HBonds),
@@ -77,14 +77,14 @@ pub(super) const CONSTRAINTS: [(&str, ConstraintKind); 4] = [
     ("h-angles", ConstraintKind::HAngles),
 ];
 
-/// Words of `run.precision`.
+/// Words that the key `run.precision` accepts, with their meanings.
 pub(super) const PRECISIONS: [(&str, Precision); 2] = [("mixed", Precision::Mixed), ("double", Precision::Double)];
 
-/// Words of `run.tuning`.
+/// Words that the key `run.tuning` accepts, with their meanings.
 pub(super) const TUNINGS: [(&str, TuningMethod); 3] =
     [("off", TuningMethod::Off), ("model", TuningMethod::Model), ("measure", TuningMethod::Measure)];
 
-/// Words of `run.simd`; `None` means the best instruction set of the processor.
+/// Words that the key `run.simd` accepts, with their meanings; `None` means the best instruction set of the processor.
 pub(super) const SIMD_LEVELS: [(&str, Option<SimdLevel>); 4] = [
     ("auto", None),
     ("portable", Some(SimdLevel::Portable)),
@@ -101,7 +101,7 @@ pub(super) enum StageWord {
     Dynamics,
 }
 
-/// Words of `kind` of a stage.
+/// Words that the key `kind` of a stage accepts, with their meanings.
 pub(super) const STAGES: [(&str, StageWord); 2] =
     [("minimize", StageWord::Minimize), ("dynamics", StageWord::Dynamics)];
 
@@ -114,11 +114,11 @@ pub(super) enum VelocitiesWord {
     Generate,
 }
 
-/// Words of `velocities` of a stage.
+/// Words that the key `velocities` of a stage accepts, with their meanings.
 pub(super) const VELOCITIES: [(&str, VelocitiesWord); 2] =
     [("file", VelocitiesWord::File), ("generate", VelocitiesWord::Generate)];
 
-/// Words of `thermostat.kind`.
+/// Words that the key `thermostat.kind` accepts, with their meanings.
 pub(super) const THERMOSTATS: [(&str, ThermostatKind); ThermostatKind::ALL.len()] = {
     let mut words = [("", ThermostatKind::VRescale); ThermostatKind::ALL.len()];
     let mut index = 0;
@@ -130,14 +130,14 @@ pub(super) const THERMOSTATS: [(&str, ThermostatKind); ThermostatKind::ALL.len()
     words
 };
 
-/// Words of `position_restraints.reference_scaling`.
+/// Words that the key `position_restraints.reference_scaling` accepts, with their meanings.
 pub(super) const REFERENCE_SCALINGS: [(&str, ReferenceScaling); 3] = [
     ("center-of-mass", ReferenceScaling::CenterOfMass),
     ("all", ReferenceScaling::All),
     ("none", ReferenceScaling::None),
 ];
 
-/// Words of `restraints.kind`.
+/// Words that the key `restraints.kind` accepts, with their meanings.
 pub(super) const VARIABLES: [(&str, VariableKind); 4] = [
     ("distance", VariableKind::Distance),
     ("angle", VariableKind::Angle),
@@ -152,7 +152,7 @@ pub(super) const ANGLES: &[&str] = &["angle", "torsion"];
 /// distances between them.
 pub(super) const NO_ATOM: &str = "none";
 
-/// Words of `restraints.along`.
+/// Words that the key `restraints.along` accepts, with their meanings.
 pub(super) const COMPONENTS: [(&str, Components); 7] = [
     ("xyz", [true, true, true]),
     ("x", [true, false, false]),
@@ -163,7 +163,7 @@ pub(super) const COMPONENTS: [(&str, Components); 7] = [
     ("yz", [false, true, true]),
 ];
 
-/// Words of `barostat.kind`.
+/// Words that the key `barostat.kind` accepts, with their meanings.
 pub(super) const BAROSTATS: [(&str, BarostatKind); BarostatKind::ALL.len()] = {
     let mut words = [("", BarostatKind::CRescale); BarostatKind::ALL.len()];
     let mut index = 0;
@@ -175,7 +175,7 @@ pub(super) const BAROSTATS: [(&str, BarostatKind); BarostatKind::ALL.len()] = {
     words
 };
 
-/// Words of `barostat.coupling`.
+/// Words that the key `barostat.coupling` accepts, with their meanings.
 pub(super) const PRESSURE_COUPLINGS: [(&str, PressureCoupling); 3] = [
     ("isotropic", PressureCoupling::Isotropic),
     ("semi-isotropic", PressureCoupling::SemiIsotropic),

@@ -1,9 +1,9 @@
 //! Demultiplexing of replica exchange: sorting of the frames and rows of the replicas into files of the states.
 //!
 //! Each replica writes its own trajectory and energies while it moves between the states. `exchange.csv` records the
-//! states after each exchange attempt. The state of a replica at step n is its state after the last attempt at or
-//! before step n. A frame or row of step n is written to the file of this state. Replicas are read in parallel, one
-//! frame of each replica at a time.
+//! states after each exchange attempt. The state of a replica at step n is its state after the last exchange attempt at
+//! or before step n. A frame or row of step n is written to the file of the state that the replica has at step n.
+//! Replicas are read in parallel, one frame of each replica at a time.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
@@ -32,7 +32,8 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Returns a warning if some replicas have more records than others. The additional records are left out.
+    /// Returns a warning if some replicas have more records (frames or rows) than other replicas. The additional
+    /// records are left out.
     pub fn unequal(&self) -> Option<String> {
         let (shortest, longest) = (self.counts.iter().min()?, self.counts.iter().max()?);
         let replica = 1 + self.counts.iter().position(|count| count == shortest)?;

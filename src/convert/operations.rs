@@ -38,7 +38,7 @@ impl Operation for Whole {
     }
 }
 
-/// Returns the mean position of these atoms.
+/// Returns the mean position of the given atoms.
 fn mean(atoms: &[u32], positions: &[Vec3]) -> Vec3 {
     atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64
 }
@@ -47,8 +47,8 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
     atoms.iter().for_each(|&atom| positions[atom as usize] += by);
 }
 
-/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. The unwrapped
-/// positions begin with those of the first frame.
+/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. In the first frame,
+/// no molecule is moved to another periodic image.
 ///
 /// The centers of the molecules are followed from frame to frame ([`Paths`]), so that diffusion coefficients are right
 /// even if a barostat scales the cell. The interval between frames must be so short that no molecule moves by half of

@@ -59,8 +59,8 @@ const STRUCTURES: [(&str, Structure); 5] = [
 ];
 
 impl<'a> Target<'a> {
-    /// Creates a file for frames of `count` atoms, which `topology` names. `atoms` are the 0-based indices of the
-    /// written atoms in ascending order; `None` for all atoms. `one` is true if only one frame will be written. The
+    /// Creates a file for frames of `count` atoms, whose names are in `topology`. `atoms` are the 0-based indices of
+    /// the written atoms in ascending order; `None` for all atoms. `one` is true if only one frame will be written. The
     /// extension of the file name decides the format. `rounding` (nm) is the precision to which positions may be
     /// rounded.
     pub fn new(
@@ -148,7 +148,7 @@ impl<'a> Target<'a> {
             let name = temporary.file_name().unwrap_or_default().to_string_lossy();
             let companions = format.files.companions(&name);
             for file in companions.iter().map(|name| temporary.with_file_name(name)).chain([temporary.clone()]) {
-                // errors are ignored, because only some of these files exist
+                // errors of the deletion are ignored, because only some of the files exist
                 let _ = std::fs::remove_file(file);
             }
         }

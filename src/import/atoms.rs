@@ -22,7 +22,8 @@ pub(super) fn indices(atoms: &[u32]) -> Option<String> {
     (1..=MOST_RANGES).contains(&ranges.len()).then_some(text)
 }
 
-/// Returns selections that together select the atoms: several if there are too many ranges for one.
+/// Returns selections that together select the atoms: several selections if the atoms form too many ranges for one
+/// selection.
 pub(super) fn pieces(atoms: &[u32]) -> Vec<String> {
     let mut atoms = atoms.to_vec();
     atoms.sort_unstable();

@@ -41,7 +41,7 @@ pub(super) struct Pressure<'a> {
     /// coupling time, ps; ignored for Monte Carlo volume moves
     pub(super) coupling_time: f64,
     pub(super) compressibility: [f64; 3],
-    /// number of steps between couplings or Monte Carlo volume moves; `None` if the file does not set it
+    /// number of steps between couplings or Monte Carlo volume moves; `None` if the file does not set this number
     pub(super) every: Option<u32>,
     /// name of the foreign key that selects the method, and name of the foreign key of the coupling time
     pub(super) keys: [&'a str; 2],

@@ -23,7 +23,7 @@ pub struct Remark {
     pub key: String,
     /// value of the setting as written in the file; the default of the foreign program if the file does not set it
     pub value: String,
-    /// line of the setting; `None` if the file does not set it, and the remark is on the default
+    /// line of the setting; `None` if the remark is on the default of a setting that the file does not contain
     pub line: Option<usize>,
     /// files and lines with this setting, if several files are translated
     pub places: Vec<Place>,
@@ -38,7 +38,7 @@ pub struct Remark {
 pub struct Place {
     /// path of the file
     pub file: PathBuf,
-    /// line in the file; `None` if the file does not set the setting, and its default is meant
+    /// line in the file; `None` for the default of a setting that the file does not contain
     pub line: Option<usize>,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Draft<'a> {
         words(self.text(name)).collect()
     }
 
-    /// Returns the value of a boolean key. Another value is recorded as a problem.
+    /// Returns the value of a boolean key. A value that is not a boolean is recorded as a problem.
     pub(super) fn flag(&mut self, name: &str) -> bool {
         let word = self.word(name);
         match word.as_str() {
@@ -164,7 +164,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the numbers that are the value of a key, separated by blanks. Another value is recorded as a problem.
+    /// Returns the numbers that are the value of a key, separated by blanks. A value that is not a list of numbers is
+    /// recorded as a problem.
     pub(super) fn reals(&mut self, name: &str) -> Vec<f64> {
         let mut values = vec![];
         for word in self.words(name) {
@@ -179,7 +180,7 @@ impl<'a> Draft<'a> {
         values
     }
 
-    /// Returns the number that is the value of a key. Another value is recorded as a problem.
+    /// Returns the number that is the value of a key. A value that is not a number is recorded as a problem.
     pub(super) fn real(&mut self, name: &str) -> f64 {
         let before = self.problems.len();
         match self.reals(name).as_slice() {
@@ -193,7 +194,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the integer that is the value of a key. Another value is recorded as a problem.
+    /// Returns the integer that is the value of a key. A value that is not an integer is recorded as a problem.
     pub(super) fn whole(&mut self, name: &str) -> i64 {
         // above 2^53, consecutive integers are no longer distinct in f64
         const MOST: f64 = 9e15;
@@ -205,7 +206,8 @@ impl<'a> Draft<'a> {
         value as i64
     }
 
-    /// Returns the non-negative integer that is the value of a key. Another value is recorded as a problem.
+    /// Returns the non-negative integer that is the value of a key. A negative or fractional value is recorded as a
+    /// problem.
     pub(super) fn count(&mut self, name: &str) -> u64 {
         let value = self.whole(name);
         u64::try_from(value).unwrap_or_else(|_| {
@@ -215,7 +217,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Checks that a value, in internal units, of the foreign setting `name` is allowed for the key `key` of the input
-    /// file. Records a problem if it is not.
+    /// file. Records a problem if the value is not allowed.
     pub(super) fn admitted(&mut self, key: &str, name: &str, value: f64) -> f64 {
         let range = match keys::find(key).map(|key| &key.kind) {
             Some(Kind::Quantity(_, range) | Kind::Schedule(_, range) | Kind::Number(range)) => *range,
@@ -250,7 +252,7 @@ impl<'a> Draft<'a> {
         self.remark(name, true, text.into());
     }
 
-    /// Records that the setting `name` has no meaning for `md`. Does nothing if the file does not set it.
+    /// Records that the setting `name` has no meaning for `md`. Does nothing if the file does not contain the setting.
     pub(super) fn no_use(&mut self, name: &str, text: impl Into<String>) {
         if self.is_given(name) {
             self.remark(name, false, text.into());

@@ -67,7 +67,8 @@ struct Program {
     translate: fn(&mut Draft<'_>) -> StageKind,
 }
 
-/// Foreign programs. The first program that recognises a file translates it.
+/// Foreign programs: the programs whose input files are translated. The first program that recognises a file translates
+/// the file.
 const PROGRAMS: [Program; 2] = [
     Program {
         name: "AMBER mdin",

@@ -29,7 +29,7 @@ pub(super) enum Fate {
         /// reason, and what `md` does instead
         why: &'static str,
     },
-    /// the key is a detail of the feature of another key, which is named here and which `md` lacks
+    /// the key is a detail of a feature that `md` lacks; the text is the name of the key that enables the feature
     Part(&'static str),
 }
 
@@ -118,7 +118,7 @@ impl Settings {
         self.keys.iter().flat_map(|keys| keys.iter()).find(|key| key.fits(&name))
     }
 
-    /// Returns the entry of a setting; `None` if the file does not give it a value.
+    /// Returns the entry of a setting; `None` if the file sets no value of the setting.
     pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| alike(&entry.name, name) && !entry.value.is_empty())
     }

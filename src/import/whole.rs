@@ -160,7 +160,7 @@ fn different_names(stages: &mut [Stage]) {
     }
 }
 
-/// Merges equal remarks of several files. Remarks on differences come before those on settings without meaning.
+/// Merges equal remarks of several files. Remarks on differences come before remarks on settings without meaning.
 fn merged(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut merged: Vec<Remark> = vec![];
     for remark in remarks {

@@ -2,9 +2,9 @@
 //! referee would ask.
 //!
 //! [`write()`] reads the files in the output folder of a run, finished or in progress, and replaces `report.html` in
-//! this folder. [`RunFolder`] holds the contents of the files, [`verdicts()`] judges them, and the module `page`
+//! this folder. [`RunFolder`] holds the contents of the files, [`verdicts()`] judges the run, and the module `page`
 //! creates the HTML text. [`crate::analysis`] computes the averages, so the page shows the same numbers as `md
-//! analyze`. The page needs no network and no other file.
+//! analyze`. The HTML page is self-contained: it needs no network access and no other file.
 
 mod citations;
 mod ensemble;

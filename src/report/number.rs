@@ -1,6 +1,7 @@
 //! Formatting of numbers for a report.
 
-/// Ratio of a standard error to its mean below which the error is only rounding: the averaged values are equal.
+/// Ratio of a standard error to the mean below which the standard error consists of rounding errors only, because all
+/// averaged values are equal.
 const ROUNDING: f64 = 1e-13;
 
 /// Formats a number with six significant digits.

@@ -34,7 +34,7 @@ pub struct ColumnAverage {
     pub unit: String,
     /// values of all rows, including those before equilibration, in the unit of the column
     pub values: Vec<f64>,
-    /// end of the equilibration, and mean, standard error and number of samples after it
+    /// end of the equilibration, and mean, standard error and number of samples after the equilibration
     pub average: Equilibrated,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn dynamics(plan: &Plan) -> impl Iterator<Item = (u32, &str, &Dynamic
 fn averages(table: &EnergyTable) -> Vec<ColumnAverage> {
     let column = |(index, (name, unit)): (usize, &(String, String))| {
         let values = table.values(index);
-        // the column of a temperature group that the stage does not have contains NaN and is left out
+        // columns with NaN, which are temperatures of groups that this stage does not have, are left out
         let is_there = values.iter().all(|value| value.is_finite());
         is_there.then(|| ColumnAverage {
             name: name.clone(),

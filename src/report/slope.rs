@@ -1,20 +1,21 @@
 //! Slope of a series over time, with a standard error that holds for a random walk.
 //!
-//! With a stochastic thermostat the errors of the integration add up at random, so that the conserved energy makes a
-//! random walk besides its fluctuations. A standard error from the deviations from a straight line would be several
-//! times too small. The model is a straight line plus a random walk whose steps have the variance q, plus independent
-//! noise of variance s (the local level model: A. C. Harvey, Forecasting, Structural Time Series Models and the Kalman
-//! Filter, Cambridge University Press 1989, doi:10.1017/CBO9781107049994). Values are means over blocks, so that the
-//! noise is independent. For each ratio q/s a Kalman filter gives the slope of generalised least squares, its variance
-//! and the restricted likelihood. The result is the average over the ratios, weighted by their likelihoods, so that a
-//! weak random walk is not taken for none.
+//! With a stochastic thermostat the errors of the integration add up at random, so that the conserved energy performs a
+//! random walk in addition to its fluctuations. A standard error of the slope that follows from the deviations from a
+//! straight line would be several times too small. The model of the series is a straight line plus a random walk whose
+//! steps have the variance q, plus independent noise of variance s (the local level model: A. C. Harvey, Forecasting,
+//! Structural Time Series Models and the Kalman Filter, Cambridge University Press 1989, doi:10.1017/CBO9781107049994).
+//! The values of the model are means over blocks of the series, so that their noise is independent. For each ratio q/s,
+//! a Kalman filter gives the slope of generalised least squares, the variance of the slope, and the restricted
+//! likelihood of the ratio. The result is the average over the ratios, weighted by their likelihoods, so that a weak
+//! random walk is not mistaken for the absence of a random walk.
 
-/// Number of blocks. Fluctuations of the energy within a block are averaged, and a random walk is known from its steps
-/// between the blocks to 20 %.
+/// Number of blocks into which a series is divided. Fluctuations of the energy within a block are averaged, and the
+/// steps between 64 blocks determine the variance of a random walk to 20 %.
 const BLOCKS: usize = 64;
 /// Smallest and largest ratio q/s that are considered, as exponents of ten in steps of one tenth. A random walk of the
-/// ratio 10⁻³ adds as much to the error of the slope as the noise, and cannot be excluded by 64 values. A ratio of 10³
-/// is a random walk alone.
+/// ratio 10⁻³ adds as much to the error of the slope as the noise, and cannot be excluded by 64 values. A series with
+/// the ratio 10³ is practically a random walk without noise.
 const RATIOS: std::ops::RangeInclusive<i32> = -30..=30;
 
 /// Slope of a column of the energy table over time, with its standard error.
@@ -54,7 +55,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Slope for one ratio of q to s.
+/// Slope for one ratio q/s of the variance of the steps of the random walk to the variance of the noise.
 struct Fit {
     slope: f64,
     /// variance of the slope
@@ -65,7 +66,7 @@ struct Fit {
 
 impl Fit {
     /// Fits a series by a Kalman filter, which predicts each value from the values before it. The filter is linear, so
-    /// that the errors of its predictions for the straight line alone are those of the times.
+    /// that the errors of its predictions for a straight line follow from a filtering of the times.
     fn of(times: &[f64], values: &[f64], ratio: f64) -> Self {
         // levels of the times and of the values that the filter expects, and the variance of both in units of s; the
         // first value is the first level
@@ -81,10 +82,10 @@ impl Fit {
             uncertainty = predicted / (predicted + 1.0);
             levels = [levels[0] + uncertainty * t, levels[1] + uncertainty * v];
         }
-        // the slope takes one degree of freedom, and the first level another
+        // the slope and the first level take one degree of freedom each
         let freedom = (values.len() - 2) as f64;
         let slope = tv / tt;
-        // a series that is a straight line to rounding has this noise
+        // rounding errors set a lower limit to the noise, also if the series is a straight line
         let noise = ((vv - slope * tv) / freedom).max(f64::EPSILON * vv).max(f64::MIN_POSITIVE);
         Fit { slope, variance: noise / tt, loss: freedom * noise.ln() + logarithms + tt.ln() }
     }

@@ -20,7 +20,8 @@ const FRAMES: usize = 400;
 /// distribution functions. At most [`PAIR_FRAMES`] frames are analysed.
 const PAIR_ATOMS: usize = 500_000;
 const PAIR_FRAMES: usize = 40;
-/// Number of frames that may be analysed even if the system is so large that they exceed the maximum number of atoms.
+/// Number of frames that may be analysed even if the system is so large that these frames exceed the maximum number of
+/// atoms.
 const LEAST: usize = 4;
 
 /// Results of the analysis of the trajectory of a run.
@@ -28,7 +29,7 @@ const LEAST: usize = 4;
 pub(super) struct Structure {
     /// results of all observables that were computed
     pub(super) results: Vec<ObservableResult>,
-    /// picture of the last frame; `None` if there is none
+    /// picture of the last frame; `None` if no picture could be made
     pub(super) picture: Option<Picture>,
     /// number of frames in the trajectory
     pub(super) frames: usize,
@@ -227,8 +228,8 @@ fn trajectory(run: &RunFolder) -> Result<Option<(&TrajectoryOptions, Chain)>> {
     Ok(Some((options, Chain::open(&[run.path.join(&options.file)])?)))
 }
 
-/// Returns the topology that the trajectory contains. Without one, returns the topology of the atoms that were written,
-/// taken from the topology file of the run.
+/// Returns the topology that the trajectory contains. If the trajectory contains no topology, returns the topology of
+/// the written atoms, taken from the topology file of the run.
 fn topology(run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> Result<Names> {
     if let Some(topology) = trajectory.topology() {
         return Ok(Names { topology: topology.clone(), has_bonds: true });

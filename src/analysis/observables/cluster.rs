@@ -90,7 +90,7 @@ impl Options for ClusterOptions {
     }
 }
 
-/// Observable of clusters of frames, which stores the selected atoms of each frame.
+/// Observable of clusters of similar frames. The positions of the selected atoms of every frame are kept in memory.
 struct Clusters {
     division: Division,
     compared: Compared,

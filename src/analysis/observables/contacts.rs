@@ -60,7 +60,7 @@ impl Options for ContactsOptions {
     }
 }
 
-/// Native contact: the indices of its two atoms in the group, and their distance (nm) in the reference.
+/// Native contact: the indices of its two atoms in the group, and their distance (nm) in the reference structure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Native {
     atoms: [u32; 2],
@@ -71,8 +71,9 @@ struct Native {
 ///
 /// The soft fraction is Q = ⟨1 / (1 + exp(β (r − λ r₀)))⟩, averaged over the native contacts, where r is the distance
 /// of a contact in the frame and r₀ in the reference (Best, Hummer & Eaton, PNAS 110, 17874 (2013),
-/// doi:10.1073/pnas.1311599110). The hard fraction is the fraction of native contacts with r within the cutoff. Two
-/// residues are in contact if an atom of one is within the cutoff of an atom of the other.
+/// doi:10.1073/pnas.1311599110). The hard fraction is the fraction of native contacts with a distance r within the
+/// cutoff. Two residues are in contact if an atom of the first residue is within the cutoff of an atom of the second
+/// residue.
 struct Contacts {
     group: Group,
     reference: String,
@@ -83,7 +84,7 @@ struct Contacts {
     /// tolerance λ, a factor of the reference distance r₀
     lambda: f64,
     natives: Vec<Native>,
-    /// residues of the group; and for each atom the index of its residue among them
+    /// residues of the group; `of_atoms` has the index of the residue of each atom in this list
     residues: Vec<u32>,
     of_atoms: Vec<u32>,
     /// names and numbers of the residues
@@ -95,7 +96,7 @@ struct Contacts {
     hard: Vec<f64>,
 }
 
-/// Maximum number of residues of a contact map, whose matrix then takes 1 GB.
+/// Largest number of residues of a contact map. A matrix of this number of residues takes 1 GB.
 const MOST_RESIDUES: usize = 16384;
 
 impl Contacts {
@@ -333,8 +334,8 @@ mod tests {
         assert_eq!(pairs, [[0, 1], [0, 3], [1, 2]]);
         let moves = [0.0, 0.04, 0.1, 0.32];
         contacts.observe(&moves.map(frame)).unwrap();
-        // distances 0.44 and √(0.16 + 0.01) = 0.412 are within the cutoff 0.45; 0.5 and √(0.16 + 0.1024) = 0.512 are
-        // not
+        // the distances 0.44 and √(0.16 + 0.01) = 0.412 nm are within the cutoff of 0.45 nm; the distances 0.5 and
+        // √(0.16 + 0.1024) = 0.512 nm are beyond the cutoff
         for (found, expected) in contacts.hard.iter().zip([1.0, 1.0, 2.0 / 3.0, 1.0 / 3.0]) {
             assert!((found - expected).abs() < 1e-15, "{found} {expected}");
         }

@@ -80,7 +80,7 @@ enum Quantity {
 }
 
 /// Observable of a density profile: the sum of a quantity over the atoms in a slab, divided by the volume of the slab
-/// in each frame. Slabs are parallel to two lattice vectors.
+/// in each frame. The slabs are parallel to two lattice vectors and divide the third one.
 struct Profile {
     group: Group,
     /// contribution of each atom to the quantity, in the unit of the density times nm³
@@ -187,7 +187,7 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// An atom that is in each of two slabs in every other frame has the same mean density in both.
+    /// An atom that alternates between two slabs from frame to frame gives both slabs the same mean density.
     #[test]
     fn an_atom_alternates_between_slabs() {
         let name = Name::new("X");

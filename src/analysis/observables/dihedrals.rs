@@ -13,12 +13,12 @@ use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
 /// Possible names of the fourth atom of χ₁ (IUPAC-IUB, J. Mol. Biol. 52, 1 (1970), doi:10.1016/0022-2836(70)90173-9).
-/// If the side chain is branched at this atom, the atom of the first branch is taken.
+/// If a side chain has two γ atoms (Val, Ile, Thr), the γ atom of the first branch is taken.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
-/// Possible names of the fourth atom of χ₂. CHARMM names the atom of isoleucine CD.
+/// Possible names of the fourth atom of χ₂. In CHARMM, the δ carbon of isoleucine is named CD instead of CD1.
 const DELTA: [&str; 5] = ["CD", "CD1", "OD1", "ND1", "SD"];
 
-/// Line for the user if the selection has χ₁ or χ₂ but none of φ, ψ and ω.
+/// Line of the summary if the selection has dihedral angles χ₁ or χ₂ but none of φ, ψ and ω.
 const NO_CHAIN: &str = "note         no selected residue has phi, psi or omega: none is joined to another selected residue \
                         by a bond of C and N (a distance of at most 0.25 nm in the first frame, if bonds are unknown)";
 
@@ -57,12 +57,12 @@ struct Kind {
     values: Vec<f32>,
 }
 
-/// Atoms of the residues of a chain, found by name.
+/// Lookup of the selected atoms of a protein chain by residue and atom name.
 struct Chain<'a> {
     topology: &'a Topology,
     /// index of each atom of the topology in the selection; `None` if the atom is not selected
     places: Vec<Option<usize>>,
-    /// preceding residue of each residue ([`preceding`])
+    /// residue that precedes each residue in the chain ([`preceding`])
     before: Vec<Option<usize>>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Chain<'a> {
         named(self.topology, residue, name).and_then(|atom| self.places[atom])
     }
 
-    /// Returns the four atoms of each of φ, ψ, ω, χ₁ and χ₂ of a residue; `after` is the residue that follows. The
+    /// Returns the four atoms of each of φ, ψ, ω, χ₁ and χ₂ of a residue; `after` is the next residue of the chain. The
     /// angle ω is assigned to the residue before the peptide bond, as in MDTraj and MDAnalysis.
     fn angles(&self, residue: usize, after: Option<usize>) -> [Option<[usize; 4]>; 5] {
         let own = |name| self.atom(residue, name);
@@ -154,7 +154,7 @@ impl Observable for Dihedrals {
         let positions = self.group.positions(frame);
         let angle = |&atoms: &[usize; 4]| {
             let [i, j, k, l]: [Vec3; 4] = atoms.map(|place| positions[place]);
-            // molecules are not whole if their bonds are unknown
+            // minimum-image vectors, because molecules are not whole if their bonds are unknown
             let bonds = [i - j, k - j, l - k].map(|bond| displacement(frame.cell.as_ref(), bond));
             Dihedral::new(bonds).angle().to_degrees() as f32
         };
@@ -191,7 +191,8 @@ impl Observable for Dihedrals {
 }
 
 impl Dihedrals {
-    /// Returns a plot of two kinds of angles in all residues that have both; `None` if no residue does.
+    /// Returns a scatter plot of two kinds of angles in all residues that have both kinds; `None` if no residue has
+    /// both.
     fn plot(&self, suffix: &'static str, title: &str, kinds: [(&str, &Kind); 2]) -> Option<Plot> {
         let [(_, first), (_, second)] = kinds;
         let (mut x, mut y) = (vec![], vec![]);

@@ -49,7 +49,8 @@ const NEUTRAL: f64 = 1e-3;
 struct Charges {
     group: Group,
     charges: Vec<f64>,
-    /// weights of the center of mass, subtracted from positions of a charged group
+    /// weights of the atoms in the center of mass, about which the dipole of a charged group is computed; `None` for a
+    /// neutral group
     weights: Option<Vec<f64>>,
 }
 
@@ -65,7 +66,7 @@ impl Charges {
         Ok(Charges { group, charges, weights })
     }
 
-    /// Returns the dipole moment (e nm) of the group, with whole molecules.
+    /// Returns the dipole moment (e nm) of the group in a frame of whole molecules.
     fn dipole(&self, frame: &StoredFrame) -> Vec3 {
         let positions = self.group.positions(frame);
         let center = self
@@ -162,7 +163,7 @@ impl Dielectric {
         4.0 * PI / 3.0 * COULOMB * fluctuation / (volume * BOLTZMANN * self.temperature)
     }
 
-    /// Returns the dielectric constant of the frames up to each one.
+    /// Returns for each frame the dielectric constant that follows from this frame and all earlier frames.
     fn running(&self) -> Vec<f64> {
         let (mut dipoles, mut squares) = (Vec3::ZERO, 0.0);
         let with = |(index, dipole): (usize, &Vec3)| {
@@ -232,7 +233,8 @@ mod tests {
     use crate::analysis::system::Images;
     use crate::system::Topology;
 
-    /// Components that are uniform in −1 to 1 have ⟨M²⟩ = 1, and M² has the variance 12/45.
+    /// Dipole moments M with components that are uniformly distributed between −1 and 1 have ⟨M²⟩ = 1, and M² has the
+    /// variance 12/45.
     #[test]
     fn independent_dipoles_have_a_known_error() {
         let mut state = 1u64;
@@ -247,7 +249,7 @@ mod tests {
         let charges = Charges { group, charges: vec![], weights: None };
         let count = rows.len() as f64;
         let found = Dielectric { charges, temperature: 300.0, volume: 2.0 * count, rows };
-        // 4π/3 e²/(4πε₀ · 2 nm · kT) with 138.935 kJ/mol nm/e² and 2.49434 kJ/mol
+        // 4π/3 · e²/(4πε₀ · 2 nm · kT), with e²/(4πε₀) = 138.935 kJ/mol nm and kT = 2.49434 kJ/mol
         let scale = 4.0 * PI / 3.0 * 138.935 / (2.0 * 2.49434);
         let error = (12.0 / 45.0 / count).sqrt();
         let constant = *found.running().last().unwrap();

@@ -71,8 +71,8 @@ impl Options for EndToEndOptions {
                 group: input.system.group_of(&format!("atom {atom}"), vec![atom]),
                 weights: vec![1.0],
             };
-            // the ends of a whole molecule are not connected by the minimum image, because a chain may be longer than
-            // half of the cell
+            // the distance between the ends of a whole molecule is not a minimum-image distance, because a chain may be
+            // longer than half of the cell
             Value { points: vec![point(atoms[0]), point(atoms[atoms.len() - 1])], minimum_image: false }
         });
         let values: Vec<Value> = ends.collect();
@@ -84,8 +84,8 @@ impl Options for EndToEndOptions {
     }
 }
 
-/// Returns the problem if there are no bonds, or if a selected atom has no bond to the other atoms of its residue, as
-/// in a PDB file that has the bonds of some residues only. The ends of molecules are not known then.
+/// Returns a problem if the ends of molecules are unknown: if there are no bonds, or if a selected atom has no bond to
+/// the other atoms of its residue, as in a PDB file with the bonds of only some residues.
 fn unknown_bonds(topology: &Topology, molecules: &Molecules, atoms: &[u32]) -> Option<Problem> {
     let is_alone = |&&atom: &&u32| {
         let residue = topology.atoms[atom as usize].residue as usize;
@@ -103,7 +103,7 @@ fn unknown_bonds(topology: &Topology, molecules: &Molecules, atoms: &[u32]) -> O
     Some(Problem::new(message).help(help))
 }
 
-/// Group of atoms, and the weights of its center of mass.
+/// Group of atoms, and the weights of the atoms in its center of mass.
 #[derive(Debug)]
 struct Point {
     group: Group,
@@ -118,7 +118,7 @@ struct Value {
     minimum_image: bool,
 }
 
-/// Parses selections, and makes a value of every `points` consecutive selections.
+/// Parses selections, and makes one distance, angle or torsion of every `points` consecutive selections.
 fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Result<Vec<Value>> {
     let point = |text: &String| {
         let group = system.group(text)?;
@@ -282,7 +282,8 @@ mod tests {
         }
     }
 
-    /// Two residues of two atoms, of which the second residue has its bond, or both have, and a sodium ion.
+    /// The system has two residues of two atoms and a sodium ion. Either the second residue alone or both residues have
+    /// a bond between their atoms.
     #[test]
     fn bonds_of_some_residues_do_not_give_ends() {
         let name = Name::new("X");

@@ -76,21 +76,21 @@ pub(super) struct Criterion {
     kind: Kind,
     /// largest distance, nm: from donor to acceptor (Luzar–Chandler), or from hydrogen to acceptor (Baker–Hubbard)
     distance: f64,
-    /// limit of the angle, degrees: the largest at the donor (Luzar–Chandler), or the smallest at the hydrogen
-    /// (Baker–Hubbard)
+    /// limit of the angle, degrees: the largest angle at the donor (Luzar–Chandler), or the smallest angle at the
+    /// hydrogen (Baker–Hubbard)
     angle: f64,
 }
 
 /// Possible donors and acceptors of hydrogen bonds.
 #[derive(Clone, Debug)]
 pub(super) struct Sites {
-    /// donors, each with one of its hydrogens
+    /// pairs of a donor and one of its hydrogens, as indices of atoms
     pub(super) donors: Vec<[u32; 2]>,
     /// acceptors, as indices of atoms
     pub(super) acceptors: Vec<u32>,
 }
 
-/// Returns the donors of a group, each with one of its hydrogens, which need not be in the group.
+/// Returns the pairs of a donor in a group and one of its hydrogens. The hydrogens need not be in the group.
 pub(super) fn donors(topology: &Topology, group: &Group) -> Vec<[u32; 2]> {
     let element = |atom: u32| topology.atoms[atom as usize].element;
     let both = topology.connectivity.iter().flat_map(|&[a, b]| [[a, b], [b, a]]);
@@ -125,8 +125,9 @@ impl Sites {
 }
 
 impl Criterion {
-    /// Whether there is a bond. `bond` is the displacement from donor to hydrogen; `to` is the displacement to the
-    /// acceptor from the donor (Luzar–Chandler) or from the hydrogen (Baker–Hubbard).
+    /// Whether a donor, its hydrogen and an acceptor form a hydrogen bond. `bond` is the displacement from donor to
+    /// hydrogen; `to` is the displacement to the acceptor from the donor (Luzar–Chandler) or from the hydrogen
+    /// (Baker–Hubbard).
     fn holds(&self, bond: Vec3, to: Vec3) -> bool {
         let angle = |a: Vec3, b: Vec3| a.cross(b).norm().atan2(a.dot(b)).to_degrees();
         match self.kind {
@@ -135,7 +136,7 @@ impl Criterion {
         }
     }
 
-    /// Returns the bonds of a frame, each as donor, hydrogen and acceptor, in ascending order.
+    /// Returns the hydrogen bonds of a frame, each as donor, hydrogen and acceptor, in ascending order.
     pub(super) fn bonds(&self, frame: &StoredFrame, sites: &Sites) -> Result<Vec<[u32; 3]>> {
         check_distance(frame, self.distance, "--distance")?;
         let cell = frame.cell.as_ref();
@@ -174,9 +175,9 @@ mod tests {
     use crate::cell::PeriodicCell;
     use crate::vec3::vec3;
 
-    /// Returns the number of bonds for a donor near a face of the cell and an acceptor beyond the face, at this
-    /// distance (nm) and direction (degrees from the x axis) from the donor. The hydrogen is 0.1 nm from the donor
-    /// along x.
+    /// Returns the number of hydrogen bonds between a donor near a face of the cell and an acceptor beyond the face.
+    /// The acceptor is at the given distance (nm) and direction (degrees from the x axis) from the donor. The hydrogen
+    /// is 0.1 nm from the donor along x.
     fn bonds(kind: Kind, distance: f64, degrees: f64) -> usize {
         let options = CriterionOptions { criterion: kind, distance: None, angle: None, fluorine: false };
         let cell = PeriodicCell::orthorhombic([2.0; 3]);

@@ -68,7 +68,7 @@ struct Lipid {
 struct Chain {
     /// name of the chain: the residue, and the atom by which the chain is bonded to the head
     name: String,
-    /// bonds between a carbon and a hydrogen, by the number of the carbon; the chain starts at number 2
+    /// C–H bonds of each carbon of the chain, by the number of the carbon; the carbons are numbered from 2
     bonds: BTreeMap<usize, Vec<[u32; 2]>>,
 }
 
@@ -110,7 +110,8 @@ impl Membrane {
         let z = |atoms: &[u32]| {
             atoms.iter().map(|&atom| frame.positions[atom as usize].z).sum::<f64>() / atoms.len() as f64
         };
-        // the middle of the bilayer is between its leaflets, also if the bilayer crosses a face of the cell
+        // the circular mean of the heights of the lipids is the middle of the bilayer, also if the bilayer crosses a
+        // face of the cell
         let centers: Vec<f64> = self.lipids.iter().map(|lipid| z(&lipid.atoms)).collect();
         let angles = centers.iter().map(|center| TAU * center / height);
         let [sine, cosine] = angles.fold([0.0, 0.0], |[s, c], angle| [s + angle.sin(), c + angle.cos()]);
@@ -314,7 +315,7 @@ mod tests {
     }
 
     /// Positions of a lipid whose phosphorus is at the height `z` (nm). The lipid points up if `up` is 1, and down if
-    /// `up` is −1. One hydrogen of the first carbon of the chain is along z, the other along x. The hydrogen of the
+    /// `up` is −1. The two C–H bonds of the first carbon of the chain are along z and along x. The C–H bond of the
     /// second carbon is at the magic angle to z.
     fn lipid(z: f64, up: f64) -> [Vec3; 8] {
         let magic = vec3(2.0f64.sqrt(), 0.0, 1.0) * 0.1;
@@ -324,8 +325,8 @@ mod tests {
         [at(0.0), at(0.5), at(0.5) + vec3(0.1, 0.0, 0.0), first, hydrogens[0], hydrogens[1], second, second + magic]
     }
 
-    /// Four lipids in a cell of 2 by 3 by 10 nm, of which two are in each leaflet: the area is 3 nm². The heads are
-    /// 4 nm apart, also if the bilayer crosses a face of the cell.
+    /// Four lipids in a cell of 2 by 3 by 10 nm, of which two are in each leaflet: the area per lipid is 3 nm². The
+    /// heads are 4 nm apart, also if the bilayer crosses a face of the cell.
     #[test]
     fn a_bilayer_of_four_lipids() {
         let topology = topology(4);
@@ -349,8 +350,8 @@ mod tests {
         assert!(of("area_per_lipid").iter().all(|area| (area - 3.0).abs() < 1e-12));
         assert!(of("thickness").iter().all(|thickness| (thickness - 4.0).abs() < 1e-12), "{:?}", of("thickness"));
         let order = of("s_cd");
-        // S_CD is (1 − 1/2)/2 for one hydrogen along z and one perpendicular to it, and zero at the magic angle, in
-        // single precision
+        // S_CD is (1 − 1/2)/2 for one C–H bond along z and one C–H bond perpendicular to z, and zero at the magic
+        // angle, in single precision
         assert!((order[0] - 0.25).abs() < 1e-7 && order[1].abs() < 1e-7, "{order:?}");
         assert_eq!(findings.plots.len(), 3);
     }

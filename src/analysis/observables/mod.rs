@@ -125,7 +125,7 @@ pub const OBSERVABLES: &[ObservableEntry] = &[
 /// Registry entry of an observable.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservableEntry {
-    /// name on the command line, and of the result files
+    /// name of the observable on the command line and in the names of result files
     pub name: &'static str,
     /// description for the user
     pub about: &'static str,
@@ -145,7 +145,7 @@ pub enum Choice {
 }
 
 impl ObservableEntry {
-    /// Returns the observable with this name.
+    /// Returns the entry of the observable with the given name.
     pub fn named(name: impl AsRef<OsStr>) -> Option<&'static ObservableEntry> {
         OBSERVABLES.iter().find(|entry| name.as_ref() == entry.name)
     }
@@ -177,7 +177,7 @@ impl ObservableEntry {
 
 /// Trajectory and system for which an observable is created.
 pub struct Input<'a> {
-    /// trajectory; an observable may read frames of it (such as a reference) before the pass
+    /// trajectory, from which an observable may read single frames (such as a reference) before the pass
     pub trajectory: &'a mut dyn FrameSource,
     /// system of the trajectory
     pub system: &'a AnalysedSystem<'a>,
@@ -204,8 +204,8 @@ fn length(text: &str) -> std::result::Result<f64, String> {
 }
 
 /// Fails if `distance` (nm) exceeds the largest cutoff of the cell of a frame
-/// ([`PeriodicCell::max_cutoff`](crate::cell::PeriodicCell::max_cutoff)): then a pair of atoms may have several images
-/// within the distance. `option` names the option in the error message.
+/// ([`PeriodicCell::max_cutoff`](crate::cell::PeriodicCell::max_cutoff)): beyond this cutoff a pair of atoms may have
+/// several periodic images within the distance. `option` names the option in the error message.
 fn check_distance(frame: &StoredFrame, distance: f64, option: &str) -> Result<()> {
     match &frame.cell {
         Some(cell) if distance > cell.max_cutoff() * (1.0 + 1e-6) => {

@@ -107,7 +107,7 @@ struct SquaredDisplacement {
 const PARTS: usize = 10;
 
 impl SquaredDisplacement {
-    /// Returns the mean squared displacement (nm²) of these particles along x, y and z, for each lag.
+    /// Returns the mean squared displacement (nm²) of the given particles along x, y and z, for each lag.
     fn mean(&self, particles: std::ops::Range<usize>) -> Vec<[f64; 3]> {
         let (frames, all, count) = (self.frames, self.particles.len(), particles.len() as f64);
         let plan = Autocorrelation::new(frames);
@@ -130,7 +130,7 @@ impl SquaredDisplacement {
             }
             (plan, sums)
         };
-        // a fixed partition keeps the order of summation independent of the number of threads
+        // a fixed partition of the particles keeps the order of summation independent of the number of threads
         let chunk = particles.len().div_ceil(8).max(1);
         let starts: Vec<usize> = particles.clone().step_by(chunk).collect();
         let sums: Vec<Vec<[f64; 3]>> = starts
@@ -145,8 +145,8 @@ impl SquaredDisplacement {
         along.iter().zip(self.axes.0).filter(|(_, chosen)| *chosen).map(|(value, _)| value).sum()
     }
 
-    /// Fits a least-squares line to `values` between the chosen fractions of the longest lag. Returns its slope, and
-    /// the first and the last lag (ps) of the fit.
+    /// Fits a least-squares line to `values` between the chosen fractions of the longest lag. Returns the slope of the
+    /// line, and the first and the last lag (ps) of the fit.
     fn slope(&self, lags: &[f64], values: &[f64]) -> Option<(f64, [f64; 2])> {
         let last = values.len().checked_sub(1)?;
         let [from, to] = self.fit.map(|part| (part * last as f64).round() as usize);

@@ -40,7 +40,7 @@ impl Options for PcaOptions {
     }
 }
 
-/// Observable of the principal components, which stores the selected atoms of every frame.
+/// Observable of the principal components. The positions of the selected atoms of every frame are kept in memory.
 struct Components {
     by_mass: bool,
     components: usize,
@@ -52,7 +52,7 @@ struct Components {
 
 /// Computes the cosine content 2/T (Σ cos(i π t/T) p(t))² / Σ p²(t) of the projection p on component i (from 1) over T
 /// frames. A value near 1 is typical of random diffusion (Hess, Phys. Rev. E 65, 031910 (2002),
-/// doi:10.1103/PhysRevE.65.031910). As in that work, t is the middle of a frame interval.
+/// doi:10.1103/PhysRevE.65.031910). The time t is the middle of a frame interval, as in the cited work.
 fn cosine_content(projection: &[f64], component: usize) -> f64 {
     let frames = projection.len() as f64;
     let cosine = |t: usize| (std::f64::consts::PI * component as f64 * (t as f64 + 0.5) / frames).cos();
@@ -157,9 +157,9 @@ impl Pca {
     ///
     /// If D = 3 × atoms ≤ F, the covariance itself is computed, as a product of a D × F by an F × D matrix. With fewer
     /// frames, the Gram matrix of F × F is computed instead (the snapshot method: Sirovich, Q. Appl. Math. 45, 561
-    /// (1987), doi:10.1090/qam/910462). Its eigenvalues other than zero are those of the covariance. An eigenvector u
-    /// of the Gram matrix corresponds to the eigenvector Xᵀu/|Xᵀu| of the covariance, where the rows of X are the
-    /// deviations q − ⟨q⟩ of the frames.
+    /// (1987), doi:10.1090/qam/910462). The nonzero eigenvalues of the Gram matrix are those of the covariance. An
+    /// eigenvector u of the Gram matrix corresponds to the eigenvector Xᵀu/|Xᵀu| of the covariance, where the rows of X
+    /// are the deviations q − ⟨q⟩ of the frames.
     pub fn new(frames: &Frames, components: usize) -> Result<Self> {
         let (count, width) = (frames.len(), 3 * frames.atoms.len());
         if count < 2 {
@@ -306,8 +306,8 @@ mod tests {
     const ROUNDING: f64 = 1e-12;
 
     /// Returns frames of six atoms on the axes, at ±1. In each frame the atoms on the x axis move outwards by a, and
-    /// the atoms on the y axis by b. `amplitudes` has a and b of each frame. By symmetry no superposition rotates the
-    /// atoms, so the principal directions and variances are known.
+    /// the atoms on the y axis by b. `amplitudes` has the displacements a and b in each frame. By symmetry no
+    /// superposition rotates the atoms, so the principal directions and variances are known.
     fn breathing(amplitudes: &[[f64; 2]], turned: bool) -> Frames {
         let mut frames = Frames::new((0..6).collect(), None).unwrap();
         for (index, [a, b]) in amplitudes.iter().enumerate() {
@@ -334,13 +334,13 @@ mod tests {
 
     #[test]
     fn breathing_has_two_components() {
-        // a and b are uncorrelated. The cases are few frames (Gram matrix), many frames (covariance), and rotated
-        // frames
+        // the amplitudes a and b are uncorrelated. The cases are few frames (Gram matrix), many frames (covariance),
+        // and rotated frames
         let square = [[0.3, 0.1], [0.3, -0.1], [-0.3, 0.1], [-0.3, -0.1]];
         for (repeats, turned) in [(1, false), (6, false), (1, true), (6, true)] {
             let amplitudes = square.repeat(repeats);
             let found = Pca::new(&breathing(&amplitudes, turned), 5).unwrap();
-            // two atoms move by a, which is a displacement along the unit vector (1, −1)/√2
+            // two atoms move by a in opposite directions, which is a displacement along the unit vector (1, −1)/√2
             let expected = [0, 1].map(|k| 2.0 * variance(amplitudes.iter().map(|a| a[k])));
             assert_eq!(found.eigenvalues.len(), 2, "{:?}", found.eigenvalues);
             for k in 0..2 {

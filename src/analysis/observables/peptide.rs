@@ -13,8 +13,9 @@ pub(super) fn is_peptide_bond(cell: Option<&PeriodicCell>, c: Vec3, n: Vec3) -> 
     displacement(cell, n - c).norm() <= PEPTIDE_BOND
 }
 
-/// Returns the preceding residue of each residue: its C is bonded to the N of the residue. If the topology has no bonds
-/// of this N, the residue before it in the file precedes if the distance in the first frame is that of a bond.
+/// Returns for each residue the preceding residue of the chain, whose atom C is bonded to the atom N of the residue. If
+/// the topology has no bonds of N, the preceding residue is the previous residue in the file, if the distance from C to
+/// N in the first frame is that of a peptide bond.
 pub(super) fn preceding(system: &AnalysedSystem<'_>) -> Vec<Option<usize>> {
     let topology = system.topology();
     let mut before = vec![None; topology.residues.len()];
@@ -43,7 +44,7 @@ pub(super) fn preceding(system: &AnalysedSystem<'_>) -> Vec<Option<usize>> {
     before
 }
 
-/// Returns the atom of a residue with this name.
+/// Returns the index of the atom of a residue with the given name.
 pub(super) fn named(topology: &Topology, residue: usize, name: &str) -> Option<usize> {
     topology.residue_atoms(residue).find(|&atom| topology.atoms[atom].name.as_str() == name)
 }

@@ -1,7 +1,7 @@
 //! Presence of bonds, contacts or atoms in the frames of a trajectory, with occupancies and time correlations.
 //!
-//! The series h(t) of each item is 1 in frames in which the item is present, and 0 in others. The series is stored as
-//! runs of frames in which the item is present, so that memory grows with the number of changes.
+//! The series h(t) of each item is 1 in frames in which the item is present, and 0 in all other frames. The series is
+//! stored as runs of frames in which the item is present, so that memory grows with the number of changes.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ use crate::system::Topology;
 /// Record of the frames in which items (bonds, contacts or atoms) are present.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Presence<K> {
-    /// runs of each item: first frame of the run, and the frame after the last
+    /// runs of consecutive frames in which each item is present, as the first frame of the run and the frame after the
+    /// run
     runs: BTreeMap<K, Vec<[u32; 2]>>,
     /// number of items in each frame
     numbers: Vec<u32>,
@@ -25,8 +26,8 @@ pub(super) struct Presence<K> {
 /// Number of groups of items whose correlations are summed separately. A fixed number makes the order of summation
 /// independent of the number of threads.
 const PARTS: usize = 16;
-/// Cost per frame of a Fourier transform, in products of two numbers. An item is correlated directly if this takes
-/// fewer products than a transform.
+/// Cost per frame of a Fourier transform, in products of two numbers. The correlation of an item is computed directly
+/// if the direct sum takes fewer products than a transform.
 const TRANSFORM: usize = 64;
 
 impl<K: Ord + Copy + Sync> Presence<K> {
@@ -40,7 +41,7 @@ impl<K: Ord + Copy + Sync> Presence<K> {
         0.25 * size_of::<[u32; 2]>() as f64 * items as f64 * frames as f64
     }
 
-    /// Adds the items that are present in the next frame. Each item occurs once.
+    /// Adds the items that are present in the next frame. Each item occurs at most once in `items`.
     pub(super) fn add(&mut self, items: &[K]) {
         let frame = self.numbers.len() as u32;
         for &item in items {
@@ -185,7 +186,7 @@ pub(super) fn add_residue_pairs(
 pub(super) struct Correlation {
     /// name of the array in the result files
     pub(super) name: &'static str,
-    /// name of the quantity, for axis and table
+    /// name of the quantity, for the label of the axis
     pub(super) quantity: &'static str,
     /// symbol of the function
     pub(super) label: &'static str,
@@ -197,14 +198,15 @@ pub(super) struct Correlation {
     pub(super) values: Vec<f64>,
 }
 
-/// Value below which a correlation function has decayed, so that its integral is a lifetime.
+/// Value below which a correlation function counts as decayed. The integral of a decayed correlation function is a
+/// lifetime.
 const DECAYED: f64 = 0.1;
 
 /// Adds a correlation function to findings, with its integral (`lifetime`, ps) and the time at which the function falls
 /// to 1/e (`decay_time`, ps).
 ///
 /// Lags up to half of the trajectory enter the integral, because longer lags have few independent samples. The lifetime
-/// is missing if the function stays above 0.1 at these lags.
+/// is missing if the correlation function stays above 0.1 up to half of the trajectory.
 pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlation: Correlation) {
     let Correlation { name, quantity, label, title, suffix, values } = correlation;
     let frames = values.len();
@@ -297,7 +299,7 @@ mod tests {
                 let mean = (block + other + again) / (frames - lag) as f64;
                 // tolerance for the rounding of an FFT of numbers up to 300
                 assert!((c[lag] - mean / (total / frames as f64)).abs() < 1e-10, "{lag}: {}", c[lag]);
-                // frames of the run from which the lag stays within the trajectory
+                // number of frames of the run for which the frame one lag later is in the trajectory
                 let block_starts = (frames - lag).saturating_sub(first).min(length) as f64;
                 let starts = block_starts + if lag == 0 { 2.0 } else { 1.0 };
                 assert!((p[lag] - (block + other) / starts).abs() < 1e-12, "{lag}: {}", p[lag]);
@@ -305,7 +307,8 @@ mod tests {
         }
     }
 
-    /// The integral of exp(−t/τ) is τ up to the error τ (h/τ)²/12 of the trapezoidal rule and the tail exp(−T/τ).
+    /// The integral of exp(−t/τ) from 0 to T is τ up to the error τ (h/τ)²/12 of the trapezoidal rule with intervals h,
+    /// and the missing tail, which is proportional to exp(−T/τ).
     #[test]
     fn lifetimes_of_an_exponential() {
         let values: Vec<f64> = (0..2000).map(|t| (-f64::from(t) * 0.01 / 0.5).exp()).collect();

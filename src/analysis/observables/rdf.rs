@@ -65,14 +65,15 @@ impl Options for RdfOptions {
 /// distance.
 ///
 /// An owner is an atom or, if pairs within molecules are left out, a molecule. Pairs whose atoms have the same owner
-/// are left out of the counts and of the mean density. The density of a frame uses the volume of that frame.
+/// are left out of the counts and of the mean density. The mean density in a frame is computed from the volume of that
+/// frame.
 #[derive(Debug)]
 pub struct RadialDistribution {
     groups: [Group; 2],
-    /// owner of each atom of both groups
+    /// owner (atom or molecule) of each atom of both groups; pairs of atoms with the same owner are not counted
     owners: [Vec<u32>; 2],
     bin: f64,
-    /// number of pairs with different owners
+    /// number of pairs of atoms with different owners (atoms or molecules)
     pairs: f64,
     counts: Vec<u64>,
     /// sum over frames of (number of pairs × volume), nm³, for each block of consecutive frames and each bin
@@ -98,12 +99,12 @@ impl RadialDistribution {
         RadialDistribution { groups, owners, bin, pairs, counts: vec![0; bins], blocks: vec![], block: 1, frames: 0 }
     }
 
-    /// Returns g in each bin, over the frames added up to now.
+    /// Returns g(r) in each bin, averaged over all frames added so far.
     pub fn values(&self) -> Vec<f64> {
         self.normalized(&self.blocks, self.frames)
     }
 
-    /// Returns g in each bin over the frames of `blocks`, `frames` in number.
+    /// Returns g(r) in each bin, averaged over the frames of `blocks`, whose number is `frames`.
     fn normalized(&self, blocks: &[Vec<f64>], frames: usize) -> Vec<f64> {
         let shell = |k: usize| {
             let [a, b] = [k, k + 1].map(|k| k as f64 * self.bin);
@@ -114,7 +115,7 @@ impl RadialDistribution {
     }
 
     /// Returns the standard error of g in each bin, from the variance between complete blocks; NaN if there are fewer
-    /// than [`LEAST_BLOCKS`] of them.
+    /// than [`LEAST_BLOCKS`] complete blocks.
     fn errors(&self) -> Vec<f64> {
         let complete = self.frames / self.block;
         if complete < LEAST_BLOCKS {

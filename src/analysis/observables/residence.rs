@@ -49,8 +49,8 @@ impl Observable for Residence {
     type Sample = Vec<u32>;
 
     fn memory(&self, frames: usize) -> f64 {
-        // estimate: about as many atoms are in the region as the smaller group has, because a hydration shell has about
-        // as many atoms as the solute
+        // estimate: the number of atoms in the region is about that of the smaller group, because a hydration shell has
+        // about as many atoms as the solute
         Presence::<u32>::bytes(self.groups[0].atoms.len().min(self.groups[1].atoms.len()), frames)
     }
 
@@ -99,9 +99,10 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// An atom is in the region, sometimes beyond a face of the cell, for two frames, leaves it for one frame and
-    /// returns for two frames. Of three frames with the atom in the region and a frame after them, two are followed by
-    /// a frame in the region, so that the survival probability is 2/3 at a lag of one frame. It is zero at two frames.
+    /// An atom is in the region for two frames, leaves the region for one frame and returns for two frames; in some
+    /// frames the atom is beyond a face of the cell. Of the three frames before the last frame in which the atom is in
+    /// the region, two are followed by a frame in the region. The survival probability is therefore 2/3 at a lag of one
+    /// frame, and zero at a lag of two frames.
     #[test]
     fn an_atom_leaves_and_returns() {
         let name = Name::new("X");

@@ -45,7 +45,7 @@ impl RadiusOfGyration {
         Ok(Self { group, weights, radii: vec![], eigenvalues: vec![] })
     }
 
-    /// Returns the radius of gyration in nm of each frame so far.
+    /// Returns the radius of gyration (nm) of each frame added so far.
     pub fn values(&self) -> &[f64] {
         &self.radii
     }
@@ -112,7 +112,7 @@ mod tests {
     use crate::vec3::vec3;
 
     /// Two masses m and M at a distance d have the radius of gyration √(m M)/(m + M) d wherever they are in the cell; a
-    /// single atom has zero.
+    /// single atom has the radius of gyration zero.
     #[test]
     fn two_masses() {
         let name = Name::new("X");

@@ -59,12 +59,12 @@ pub struct RmsdToReference {
     group: Group,
     by_mass: bool,
     weights: Vec<f64>,
-    /// positions of the reference relative to their center, and the center, nm
+    /// positions (nm) of the reference relative to their weighted center; `center` (nm) is this center
     reference: Vec<Vec3>,
     center: Vec3,
     /// Σ w |r|² over the centered positions r of the reference with the weights w, nm²
     spread: f64,
-    /// residues (0-based), and for each the index in the group after its last atom
+    /// residues (0-based); `ends` has, for each residue, the index in the group after its last atom
     residues: Vec<u32>,
     ends: Vec<usize>,
     values: Vec<f64>,
@@ -109,7 +109,7 @@ impl RmsdToReference {
         Self { superposes: false, ..self }
     }
 
-    /// Enables the deviation of each residue, in addition to that of all atoms.
+    /// Enables the RMSD of each residue, in addition to the RMSD of all atoms.
     fn divide(&mut self, system: &AnalysedSystem<'_>) {
         for (index, &atom) in self.group.atoms.iter().enumerate() {
             let residue = system.topology().atoms[atom as usize].residue;
@@ -123,7 +123,7 @@ impl RmsdToReference {
         }
     }
 
-    /// Returns the RMSD in nm of each frame so far.
+    /// Returns the RMSD (nm) of each frame added so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }

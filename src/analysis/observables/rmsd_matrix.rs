@@ -49,8 +49,8 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// Creates an empty set of frames of the selected atoms. Fails for a GPU that cannot be used, before the frames are
-    /// read.
+    /// Creates an empty set of frames of the selected atoms. Fails if the GPU cannot be used, so that the user learns
+    /// of the problem before the frames are read.
     pub(super) fn new(input: &mut Input<'_>, select: &str, by_mass: bool, device: Option<Device>) -> Result<Self> {
         let group = input.system.group(select)?;
         let first = Reference::Frame(0).positions(input.trajectory, input.system, &group)?;
@@ -67,7 +67,7 @@ impl Compared {
         self.group.fitted(frame, &self.first)
     }
 
-    /// Returns the memory of `frames` frames and of the RMSD matrix, in bytes.
+    /// Returns the memory in bytes that `frames` frames and their RMSD matrix need.
     pub(super) fn bytes(&self, frames: usize) -> f64 {
         Frames::bytes(frames, self.group.atoms.len()) + RmsdMatrix::bytes(frames)
     }
@@ -81,7 +81,8 @@ impl Compared {
     }
 }
 
-/// Observable of the RMSD between all pairs of frames, which stores the selected atoms of each frame.
+/// Observable of the RMSD between all pairs of frames. The positions of the selected atoms of every frame are kept in
+/// memory.
 struct AllToAll(Compared);
 
 impl Observable for AllToAll {
@@ -155,7 +156,7 @@ pub struct RmsdMatrix {
 /// rows per frame (x, y and z of its atoms) times its transpose. Element (3a + i, 3b + j) of the product is M_ij of the
 /// frames a and b. The product is computed in square tiles on and above the diagonal, in `f64`, because an RMSD is the
 /// square root of a difference of two nearly equal numbers. The RMSD is accurate to 10⁻⁸ of the radius of gyration.
-/// `core` computes the products, and the current rayon pool does all other work.
+/// `core` computes the matrix products, and the current rayon pool does all other work.
 pub fn rmsd_matrix(core: &impl Core, frames: &Frames) -> Result<RmsdMatrix> {
     let count = frames.len();
     let mut values = zeros(count)?;
@@ -260,8 +261,8 @@ mod tests {
     #[test]
     fn triangles_differ_by_their_heights() {
         // there are more frames than a tile has. The three atoms of a triangle have the heights −h, −h and 2 h relative
-        // to their center, and all triangles have the same base. Therefore the mean square deviation of two frames is
-        // (Δh)² (1 + 1 + 4)/3
+        // to their center, and all triangles have the same base. The mean square deviation of two frames with the
+        // heights 3 h and 3 (h + Δh) is (Δh)² (1 + 1 + 4)/3
         let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
         let found = rmsd_matrix(&HostCore, &triangles(&heights)).unwrap();
         for (a, ha) in heights.iter().enumerate() {

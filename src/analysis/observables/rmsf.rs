@@ -12,7 +12,7 @@ use crate::observe::trajectory::StoredFrame;
 use crate::superpose::{correlation, rotation};
 use crate::vec3::Vec3;
 
-/// 1 nm² in Å², the unit of B-factors in PDB files.
+/// Factor from nm² to Å², the unit of B-factors in PDB files.
 const SQUARE_ANGSTROMS: f64 = 100.0;
 
 /// Results: rmsf (nm), b_factor (Å²) and mean position (nm) of each atom, with its residue (atom_residue, 0-based)
@@ -44,7 +44,7 @@ impl Options for RmsfOptions {
 /// every frame on a reference.
 ///
 /// The mean positions and the squared deviations are updated frame by frame (Welford, Technometrics 4, 419 (1962),
-/// doi:10.1080/00401706.1962.10490022). Therefore frames are not stored. An isotropic B-factor is the mean square
+/// doi:10.1080/00401706.1962.10490022), so that no frames are stored. An isotropic B-factor is the mean square
 /// fluctuation times 8π²/3.
 #[derive(Clone, Debug)]
 pub struct Fluctuation {
@@ -78,7 +78,7 @@ impl Fluctuation {
         Ok(new)
     }
 
-    /// Returns the RMSF in nm of each atom, over the frames added up to now.
+    /// Returns the RMSF (nm) of each atom over all frames added so far.
     pub fn values(&self) -> Vec<f64> {
         self.squares.iter().map(|square| (square / self.count.max(1) as f64).sqrt()).collect()
     }

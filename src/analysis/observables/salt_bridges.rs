@@ -37,7 +37,7 @@ impl Options for SaltBridgesOptions {
 ///
 /// Residues whose hydrogens make them neutral are left out: acids with a hydrogen on a carboxyl oxygen, LYS with fewer
 /// than three hydrogens on NZ, and histidine without a hydrogen on each ring nitrogen. If the topology has no hydrogens
-/// on these atoms, the name of the residue decides.
+/// on the charged atoms of a residue, the name of the residue decides whether the residue is charged.
 struct SaltBridges {
     group: Group,
     cutoff: f64,
@@ -47,15 +47,14 @@ struct SaltBridges {
     presence: Presence<[u32; 2]>,
 }
 
-/// Names of histidine residues in force fields. The second constant has the names that mean doubly protonated
-/// histidine.
+/// Names of histidine residues in force fields. [`CHARGED_HISTIDINES`] has the names of doubly protonated histidine.
 const HISTIDINES: [&str; 11] = ["HIS", "HID", "HIE", "HIP", "HSD", "HSE", "HSP", "HISD", "HISE", "HISH", "HISP"];
 const CHARGED_HISTIDINES: [&str; 4] = ["HIP", "HSP", "HISH", "HISP"];
 
 /// Returns the kind of the charged group of a residue (0 for acids, 1 for bases) and the names of its charged atoms;
 /// `None` for other residues.
 fn charged(name: &str) -> Option<(usize, &'static [&'static str])> {
-    // names of terminal residues begin with N or C
+    // force fields of AMBER put N or C before the names of terminal residues
     let inner = name.strip_prefix(['N', 'C']).filter(|inner| inner.len() >= 3).unwrap_or(name);
     match inner {
         "ASP" => Some((0, &["OD1", "OD2"])),
@@ -67,7 +66,7 @@ fn charged(name: &str) -> Option<(usize, &'static [&'static str])> {
     }
 }
 
-/// Whether a residue of this name is charged, if its charged atoms have these numbers of hydrogens.
+/// Whether a residue is charged, by its name and by the number of hydrogens on each of its charged atoms.
 fn is_charged(name: &str, hydrogens: &[u32]) -> bool {
     let inner = name.strip_prefix(['N', 'C']).filter(|inner| inner.len() >= 3).unwrap_or(name);
     let none = hydrogens.iter().all(|number| *number == 0);
@@ -211,8 +210,8 @@ mod tests {
         assert_eq!((residues(acids), residues(bases)), (vec![0, 0, 2, 2], vec![3, 5, 5, 7, 7]));
     }
 
-    /// Two oxygens of an acid are within the cutoff of one lysine, which is one bridge, and beyond the cutoff of
-    /// another lysine.
+    /// The two oxygens of an acid are within the cutoff of one lysine, which counts as one salt bridge, and beyond the
+    /// cutoff of another lysine.
     #[test]
     fn pairs_of_residues_count_once() {
         let topology = topology(&[("ASP", &["OD1", "OD2"]), ("LYS", &["NZ"]), ("LYS", &["NZ"])]);

@@ -20,8 +20,8 @@ pub(super) struct SurfaceTensionOptions {
     interfaces: u32,
 }
 
-/// Names of the columns of the diagonal pressures (bar); the constant after them is the column of the height of the
-/// cell (nm).
+/// Names of the columns with the diagonal elements of the pressure tensor (bar); [`HEIGHT`] is the column with the
+/// height of the cell (nm).
 const PRESSURES: [&str; 3] = ["pressure_xx", "pressure_yy", "pressure_zz"];
 const HEIGHT: &str = "c_z";
 /// 1 bar nm in mN/m.
@@ -29,7 +29,7 @@ const MILLINEWTON_PER_METER: f64 = 0.1;
 
 impl TableOptions for SurfaceTensionOptions {
     /// Computes the tension γ = L_z/n ⟨P_zz − (P_xx + P_yy)/2⟩ of each of n interfaces in a cell of height L_z with the
-    /// diagonal pressures P (Kirkwood & Buff, J. Chem. Phys. 17, 338 (1949), doi:10.1063/1.1747248).
+    /// pressure tensor P (Kirkwood & Buff, J. Chem. Phys. 17, 338 (1949), doi:10.1063/1.1747248).
     fn findings(&self, table: &EnergyTable) -> Result<Findings> {
         let column = |name| {
             table.named(name).ok_or_else(|| {

@@ -80,7 +80,7 @@ fn check(frame: &StoredFrame) -> Result<()> {
 struct Particle {
     /// mass, amu
     mass: f64,
-    /// atoms of the particle, with their fractions of its mass
+    /// atoms of the particle, each with its fraction of the mass of the particle
     atoms: Vec<(u32, f64)>,
 }
 
@@ -131,7 +131,7 @@ const PARTS: usize = 10;
 /// Wavenumber in 1/cm of a frequency of 1/ps, which is 10¹² Hz divided by the speed of light, 299 792 458 m/s.
 const WAVENUMBER: f64 = 1e10 / 299_792_458.0;
 
-/// Returns the running integral of values at equal intervals, up to each value, by the trapezoidal rule.
+/// Returns for each of the values, which are at equal intervals, the integral up to this value by the trapezoidal rule.
 fn integral(values: &[f64], interval: f64) -> Vec<f64> {
     let mut sum = 0.0;
     let steps = values.windows(2).map(|pair| 0.5 * interval * (pair[0] + pair[1]));
@@ -157,7 +157,7 @@ fn density_of_states(normalised: &[f64], interval: f64) -> [Vec<f64>; 2] {
 }
 
 impl VelocityCorrelation {
-    /// Returns the velocity autocorrelation C (nm²/ps²) of these particles at `lags` lags.
+    /// Returns the velocity autocorrelation C (nm²/ps²) of the given particles at `lags` lags.
     fn mean(&self, particles: std::ops::Range<usize>, lags: usize) -> Vec<f64> {
         let (frames, all) = (self.frames, self.particles.len());
         let weight = |particle: usize| if self.by_mass { self.particles[particle].mass } else { 1.0 };
@@ -171,7 +171,7 @@ impl VelocityCorrelation {
             }
             (plan, sums)
         };
-        // a fixed partition keeps the order of summation independent of the number of threads
+        // a fixed partition of the particles keeps the order of summation independent of the number of threads
         let chunk = particles.len().div_ceil(8).max(1);
         let starts: Vec<usize> = particles.clone().step_by(chunk).collect();
         let sums: Vec<Vec<f64>> = starts

@@ -133,8 +133,9 @@ mod tests {
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::{Vec3, vec3};
 
-    /// A water donates a hydrogen bond to the oxygen of one residue and accepts one from the nitrogen of another. If
-    /// the hydrogen of the nitrogen points elsewhere, or if both atoms are in one residue, there is no bridge.
+    /// A water donates a hydrogen bond to the oxygen of one residue and accepts a hydrogen bond from the nitrogen of
+    /// another residue. If the hydrogen of the nitrogen points elsewhere, or if oxygen and nitrogen are in one residue,
+    /// there is no water bridge.
     #[test]
     fn a_water_between_a_donor_and_an_acceptor() {
         let found = |of_nitrogen: u32, hydrogen: Vec3| {

@@ -1,11 +1,11 @@
 //! Results as tables of comma-separated values: a header line, then one line for each index of the first dimension.
 //!
 //! `NAME.csv` has the arrays whose first dimension is that of the first array, which is usually the time.
-//! `NAME.DIMENSION.csv` has the arrays whose first dimension is another one. An array of one dimension is a column,
+//! `NAME.DIMENSION.csv` has the arrays whose first dimension is `DIMENSION`. An array of one dimension is a column,
 //! whose name is that of the array and its unit. An array of two dimensions has a column for each index of the second
 //! dimension. Coordinates that are texts or whole numbers replace the index in the name of a column. Arrays of more
-//! dimensions, or with too many columns, are in HDF5 alone. Numbers have as many digits as are needed to read the same
-//! number again. NaN is an empty field.
+//! dimensions, or with too many columns, are written to HDF5 files only. Numbers have as many digits as are needed to
+//! read the same number again. NaN is an empty field.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 /// Largest number of columns that an array of two dimensions may have in a table.
 const MOST_COLUMNS: usize = 500;
 
-/// Writes the tables, and adds their paths to `written` before they are created.
+/// Writes the tables, and adds the path of each file to `written` before the file is created.
 pub(super) fn write(stem: &Path, passed: &Passed, findings: &Findings, written: &mut Vec<PathBuf>) -> Result<()> {
     for (ending, table) in tables(passed, findings) {
         let path = with_ending(stem, &ending);
@@ -192,7 +192,8 @@ impl Source<'_> {
     }
 }
 
-/// Writes a number in the shortest form from which the same number is read in its type. `size` is the number as `f64`.
+/// Writes a number in the shortest form from which the same number of the same type is read. `size` is the number as
+/// `f64`.
 fn number(value: impl std::fmt::Display + std::fmt::LowerExp, size: f64, out: &mut impl Write) -> std::io::Result<()> {
     let has_few_digits = size == 0.0 || (1e-5..1e15).contains(&size.abs());
     match size {

@@ -4,8 +4,8 @@
 //! attributes `CLASS` and `NAME`, which represents a dimension. Every other dataset names the scales of its dimensions
 //! in `DIMENSION_LIST`, and each scale lists these datasets in `REFERENCE_LIST`. An array of one dimension that has the
 //! name of its dimension is the scale and holds the coordinates. A dimension without coordinates has a scale without
-//! values, whose `NAME` says so. The scale `time` is in ps; the dataset `step` has the same dimension. Provenance and
-//! settings are attributes of the file.
+//! values, whose attribute `NAME` is a fixed text of netCDF4. The scale `time` is in ps; the dataset `step` has the
+//! same dimension. Provenance and settings are attributes of the file.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Fi
             ("program", concat!("md ", env!("CARGO_PKG_VERSION")).to_owned()),
             ("trajectory", origin.trajectories.join(" ")),
             ("command", origin.command.clone()),
-            // tells xarray that the steps are coordinates, not results
+            // the attribute `coordinates` tells xarray that the steps are coordinates, not results
             ("coordinates", "step".to_owned()),
         ];
         own.iter().chain(&findings.settings).try_for_each(|(name, text)| text_attribute(&file, name, text))?;
@@ -98,7 +98,7 @@ impl Dimensions<'_> {
         Ok(())
     }
 
-    /// Names the scales of the dimensions of a dataset. Scales without coordinates are created when they are first
+    /// Attaches the scales of its dimensions to a dataset. Scales without coordinates are created when they are first
     /// used.
     fn attach(
         &mut self,
@@ -150,8 +150,8 @@ fn store(file: &File, array: &Array) -> Hdf5Result<Dataset> {
     }
 }
 
-/// Writes a dataset with its unit: the attribute `unit` in the syntax of H5MD (`nm+2`), `units` in that of netCDF
-/// (`nm2`).
+/// Writes a dataset with its unit: the attribute `unit` has the syntax of H5MD (`nm+2`), and the attribute `units` has
+/// that of netCDF (`nm2`).
 fn dataset<T: H5Type>(file: &File, name: &str, shape: &[usize], values: &[T], unit: &str) -> Hdf5Result<Dataset> {
     let values = ArrayView::from_shape(shape, values).map_err(|error| hdf5::Error::from(error.to_string()))?;
     let dataset = file.new_dataset_builder().with_data(values).create(name)?;

@@ -26,9 +26,9 @@ pub struct Origin {
 }
 
 /// Returns the names of the files that [`write()`] may create for results with this stem (`out/rdf` for `out/rdf.h5`).
-/// The names of further tables (`rdf.DIMENSION.csv`) and pictures (`rdf-SUFFIX.svg`) depend on the results. Of these
-/// the list contains those that exist in the folder, except pictures of other results, which have their own HDF5 file
-/// (`rdf-SUFFIX.h5`).
+/// The names of further tables (`rdf.DIMENSION.csv`) and pictures (`rdf-SUFFIX.svg`) depend on the results. The list
+/// contains the further files that exist in the folder, except pictures of other results, which have their own HDF5
+/// file (`rdf-SUFFIX.h5`).
 pub fn files(stem: &Path) -> Vec<PathBuf> {
     let main = [".h5", ".csv"].into_iter().chain(plot::ENDINGS).map(|ending| with_ending(stem, ending));
     let mut files: Vec<PathBuf> = main.collect();

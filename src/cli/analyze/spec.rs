@@ -18,7 +18,7 @@ use toml::{Table, Value};
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// Returns the words of the command line that are equivalent to the TOML file at `path`: each table `[[observable]]` is
-/// an observable with its options, and each key outside these tables an option of the whole analysis. Paths stay
+/// an observable with its options, and each key outside these tables is an option of the whole analysis. Paths stay
 /// relative to the current folder.
 pub(super) fn words(path: &Path) -> Result<Vec<OsString>, String> {
     let located = |reason: String| format!("{}: {reason}\n", path.display());

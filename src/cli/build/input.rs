@@ -46,7 +46,7 @@ fn has_other_solute(built: &Built) -> bool {
     })
 }
 
-/// Stages before production of a solute in a periodic cell, of which the preset restrains the heavy atoms of proteins.
+/// Stages before production of a solute in a periodic cell. The preset restrains the heavy atoms of proteins.
 const PRESET: &str = "[[stage]]
 preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
 ";
@@ -90,10 +90,10 @@ const SEMI_ISOTROPIC: &str =
     "barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \"1 bar\", \
                               coupling_time = \"5 ps\" }
 ";
-/// Stages before production of a system with a membrane. At 310 K all lipids of `md build` are fluid. Of these DLPE has
-/// the highest transition temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids 69, 1 (1994),
-/// doi:10.1016/0009-3084(94)90024-8). The head groups are restrained until the lipid chains have filled the gaps at the
-/// solute. Then the head groups are released while the area changes, and the solute is released last.
+/// Stages before production of a system with a membrane. At 310 K all lipids of `md build` are fluid. Among these
+/// lipids DLPE has the highest transition temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids 69, 1
+/// (1994), doi:10.1016/0009-3084(94)90024-8). The head groups are restrained until the lipid chains have filled the
+/// gaps at the solute. Then the head groups are released while the area changes, and the solute is released last.
 const MEMBRANE: &str = "[[stage]]
 name = \"minimize\"
 kind = \"minimize\"

@@ -10,7 +10,7 @@ use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
 use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
 
-/// Allowed relative force errors of PME. With a larger error the force would no longer be a Coulomb force.
+/// Allowed relative force errors of PME. With a larger error, PME would no longer compute Coulomb forces.
 const FORCE_ERROR: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1" };
 /// Allowed relative tolerances of constraints. The lower limit follows from the rounding errors of f64. With a
 /// tolerance above the upper limit a bond is not really constrained.

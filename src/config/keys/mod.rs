@@ -360,7 +360,8 @@ static CHECKPOINT: &[Key] = &[Key {
     ..KEY
 }];
 
-/// Returns the default name of a file in the format of the table, or in the default format if the table has none.
+/// Returns the default name of a file in the format of the table, or in the default format if the table names no
+/// format.
 fn file_name(table: &Table) -> Option<String> {
     quoted(&format!("trajectory.{}", table.word("format").unwrap_or(EXTENSIONS[0])))
 }
@@ -393,7 +394,7 @@ pub fn with_name(name: &str) -> Option<String> {
     visit(ROOT, name)
 }
 
-/// Returns every key with its dotted path. Parents come before their children.
+/// Returns every key with its dotted path. A key whose value is a table comes before the keys of this table.
 pub fn all() -> Vec<(String, &'static Key)> {
     fn visit(prefix: &str, keys: &'static [Key], found: &mut Vec<(String, &'static Key)>) {
         for key in keys {

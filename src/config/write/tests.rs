@@ -146,8 +146,8 @@ fn every_key_is_written() {
     let remark = |_: &str| Some("shown".to_owned());
     let written: String = INPUTS.iter().map(|input| text(&parse(input), &remark)).collect();
     // keys that are written in another form or not at all: a duration becomes a number of steps, the format of a
-    // trajectory the extension of its file, presets and repetitions single stages. A plan has neither replicas nor a
-    // report
+    // trajectory becomes the extension of its file, and presets and repetitions become single stages. A plan has
+    // neither replicas nor a report
     let other = ["duration", "format", "preset", "repeat", "report"];
     let of_a_plan = keys::all().into_iter().filter(|(path, _)| !path.starts_with("ensemble"));
     for (path, key) in of_a_plan.filter(|(_, key)| !other.contains(&key.name)) {

@@ -177,7 +177,8 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
 }
 
-/// Returns the directions that are scaled together, and the total surface tension γ₀ (kJ/mol/nm²) of all interfaces.
+/// Returns the directions that the barostat scales together, and the total surface tension γ₀ (kJ/mol/nm²) of all
+/// interfaces.
 fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (PressureCoupling, f64) {
     match draft.whole("csurften") {
         0 => {

@@ -50,7 +50,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     constraints(draft);
 }
 
-/// Whether the system is periodic. Adds a remark on `ntb` if it is not.
+/// Whether the system is periodic. Adds a remark on `ntb` if the system is not periodic.
 fn cell(draft: &mut Draft<'_>, igb: i64) -> bool {
     let periodic = draft.whole("ntb") != 0 && (igb == 0 || draft.is_given("ntb"));
     if !periodic {

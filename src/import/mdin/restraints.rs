@@ -1,8 +1,8 @@
 //! Translation of the restraints of `nmropt = 1`. The file that `DISANG` names has a namelist `&rst` for each
 //! restraint.
 //!
-//! A `&rst` inherits all settings of the previous one except atoms, r0 and k0. A `&rst` without atoms ends the
-//! restraints.
+//! A namelist `&rst` inherits all settings of the previous `&rst` except atoms, r0 and k0. A `&rst` without atoms ends
+//! the list of restraints.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,8 @@ const ABSENT: [(&str, &[f64]); 10] = [
     ("rstwt", &[0.0, 0.0, 0.0, 0.0]),
     ("fxyz", &[1.0, 1.0, 1.0]),
 ];
-/// Settings without effect, because they only modify settings that are absent, or do not change a restraint.
+/// Settings without effect in `md`, because they only modify settings that have no equivalent ([`ABSENT`]), or do not
+/// change a restraint.
 const NO_EFFECT: [&str; 12] =
     ["ifntyp", "ixpk", "nxpk", "outxyz", "ninc", "imult", "r1a", "r2a", "r3a", "r4a", "rk2a", "rk3a"];
 /// Types of `&wt` namelists that scale restraints, by their first letters.

@@ -154,8 +154,8 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
 }
 
-/// Returns the directions that are scaled together, and the values of `ref-p` and `compressibility` for each group of
-/// directions; `None` if a problem was recorded.
+/// Returns the directions that the barostat scales together, and the values of `ref-p` and `compressibility` for each
+/// group of directions; `None` if a problem was recorded.
 fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])> {
     let word = draft.word("pcoupltype");
     let coupling = match word.as_str() {

@@ -122,7 +122,8 @@ fn reaction_field(draft: &mut Draft<'_>, fixed: Option<f64>) -> ElectrostaticsSp
     ElectrostaticsSpec::ReactionField { permittivity }
 }
 
-/// Returns the smallest spline order of `md` that is not below the order in the file, or else the largest one.
+/// Returns the smallest spline order of `md` that is not below the order in the file, or else the largest order of
+/// `md`.
 fn spline_order(draft: &mut Draft<'_>) -> usize {
     let asked = draft.count("pme-order") as usize;
     let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
@@ -144,7 +145,7 @@ fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
 
 const FOURIER: [&str; 3] = ["fourier-nx", "fourier-ny", "fourier-nz"];
 
-/// Returns the numbers of grid points along a, b and c; `None` unless the file sets all three.
+/// Returns the numbers of grid points along a, b and c; `None` unless the file sets all three numbers.
 fn grid(draft: &mut Draft<'_>) -> Option<[usize; 3]> {
     let grid = FOURIER.map(|name| draft.count(name) as usize);
     grid.iter().all(|&points| points > 0).then_some(grid)

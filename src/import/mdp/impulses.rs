@@ -4,15 +4,15 @@ use super::Draft;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::run::{Dynamics, StageOutput, misplaced};
 
-/// Word for the forces of GROMACS' second level that are translated: the long-range nonbonded forces, which are those
-/// of reciprocal space.
+/// GROMACS' word for the only forces that the second level of multiple time steps may contain if it is translated: the
+/// long-range nonbonded forces, which are the reciprocal-space forces.
 const LONG_RANGE: &str = "longrange-nonbonded";
 
 /// Allowed values of the interval in the mdp file. The value 1 is not included, because GROMACS refuses it.
 const EVERY: std::ops::RangeInclusive<u32> = 2..=100;
 
-/// Returns the stage with multiple time steps, if the file requests them. Must be called after all other settings of
-/// the stage are translated.
+/// Returns the stage with multiple time steps, if the file requests multiple time steps. The function must be called
+/// after all other settings of the stage are translated.
 pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
     if !draft.flag("mts") {
         return stage;

@@ -32,7 +32,8 @@ struct Group {
     atoms: Vec<u32>,
 }
 
-/// Translates the position restraints of the topology. `macros` are the macros of `define` that may enable them.
+/// Translates the position restraints of the topology. `macros` are the macros of `define` that may enable position
+/// restraints.
 pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
     let system = &draft.plan.system;
     let of_files = draft.files.include.iter();
@@ -102,8 +103,8 @@ fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
     }
 }
 
-/// Groups atoms by their restraint potentials, in the order of the topology. Also returns the features of the
-/// restraints that `md` lacks.
+/// Groups atoms by their restraint potentials, in the order of the topology. Returns the groups, and the features of
+/// the restraints that `md` lacks.
 fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     let (mut groups, mut left): (Vec<Group>, Vec<String>) = (vec![], vec![]);
     let (mut uneven, mut other) = (vec![], 0usize);
@@ -124,8 +125,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
             continue;
         }
         let atom = restraint.atom + 1;
-        // if an atom has two restraints with the same potential, the second one belongs to a further group, because
-        // both must act
+        // if an atom has two restraints with the same potential, the second restraint belongs to a further group,
+        // because both restraints must act
         let fits = |group: &&mut Group| {
             (group.force_constant, group.flat_radius) == (force_constant, flat_radius)
                 && group.atoms.last() != Some(&atom)

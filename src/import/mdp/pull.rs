@@ -85,7 +85,8 @@ impl<'a> Coordinate<'_, 'a> {
         }
     }
 
-    /// Returns the restraint of the pull coordinate. The error is the reason why it cannot be translated.
+    /// Returns the restraint of the pull coordinate. The error is the reason why the pull coordinate cannot be
+    /// translated.
     fn restraint(&self, is_dynamics: bool) -> Result<Restraint, String> {
         let (kind, numbers) = self.variable()?;
         let (mut groups, mut gather_around) = (vec![], vec![]);
@@ -128,8 +129,8 @@ impl<'a> Coordinate<'_, 'a> {
         format!("pull-coord{}-{detail}", self.number)
     }
 
-    /// Returns the kind of the variable that is pulled, and the numbers of its groups. An angle is that between the
-    /// vectors from one group to the next.
+    /// Returns the kind of the variable that is pulled, and the numbers of its groups. An angle is the angle between
+    /// vectors, each of which goes from one group to the next group.
     fn variable(&self) -> Result<(VariableKind, Vec<&'a str>), String> {
         let numbers: Vec<&str> = self.value("groups").split_whitespace().collect();
         match (folded(self.value("geometry")).as_str(), &numbers[..]) {

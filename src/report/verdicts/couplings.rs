@@ -39,7 +39,7 @@ fn too_short(aspect: &'static str, production: &Production<'_>, coupling_time: f
     })
 }
 
-/// Target of a thermostat or barostat.
+/// Target temperature (K) of a thermostat or target pressure (bar) of a barostat.
 #[derive(Clone, Copy)]
 struct Target {
     value: f64,
@@ -50,8 +50,8 @@ struct Target {
 }
 
 /// Returns whether the mean of a column is close to its target, and the mean, its error and the target in words; `None`
-/// if there are too few samples. There is at most one sample per two coupling times, even if the values of a short
-/// stage seem less correlated.
+/// if there are too few samples. The number of uncorrelated samples is at most one per two coupling times, even if the
+/// values of a short stage seem less correlated.
 fn compared(production: &Production<'_>, column: &ColumnAverage, target: Target) -> Option<(bool, String)> {
     let (average, value) = (&column.average, target.value);
     let length = production.length() * (1.0 - average.start as f64 / column.values.len() as f64);

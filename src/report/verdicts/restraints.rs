@@ -1,4 +1,4 @@
-//! Verdicts on collective restraints whose variable does not follow the center.
+//! Verdicts on collective restraints whose variable does not follow the center of the restraint.
 
 use super::Verdict;
 use crate::report::folder::RunFolder;
@@ -6,7 +6,7 @@ use crate::report::production::Production;
 use crate::units::BOLTZMANN;
 
 /// Maximum median energy of a restraint in kT. With a larger energy, the variable does not follow the center of the
-/// restraint. At equilibrium the mean energy is ½ kT.
+/// restraint. At equilibrium the mean energy of a harmonic restraint is ½ kT.
 const ENERGY: f64 = 20.0;
 /// Fraction of the rows of the stage, at its end, whose energies are judged.
 const PART: f64 = 0.25;

@@ -60,11 +60,11 @@ pub(super) struct Backbone {
 const COUPLING: f64 = 0.42 * 0.20 * 33.2;
 /// Energy in kcal/mol below which two groups form a hydrogen bond (Kabsch & Sander).
 const BOND_ENERGY: f64 = -0.5;
-/// Lowest energy of a hydrogen bond in kcal/mol. Bonds whose atoms are too close have this energy, too; the constant
-/// after this one is the distance (nm) below which atoms are too close (DSSP).
+/// Lowest energy of a hydrogen bond in kcal/mol (DSSP). A bond with two atoms closer than [`LEAST_DISTANCE`] (nm) has
+/// this energy, too.
 const LEAST_ENERGY: f64 = -9.9;
 const LEAST_DISTANCE: f64 = 0.05;
-/// Number of steps per kcal/mol to which energies are rounded (DSSP).
+/// Number of steps per kcal/mol: energies are rounded to multiples of 1/1000 kcal/mol, as in DSSP.
 const STEPS: f64 = 1000.0;
 /// Largest distance (nm) between the CA atoms of two residues that may form a hydrogen bond (DSSP).
 const CA_DISTANCE: f64 = 0.9;
@@ -73,13 +73,14 @@ const NH_BOND: f64 = 0.1;
 /// Angle (degrees) between the directions from CA(i − 2) to CA(i) and from CA(i) to CA(i + 2) above which the chain is
 /// bent (Kabsch & Sander).
 const BEND: f64 = 70.0;
-/// φ and ψ (degrees) of a polyproline helix. The constants after this one are the largest deviation from these angles
-/// and the least number of residues of a polyproline helix (DSSP 4).
+/// Dihedral angles φ and ψ (degrees) of a polyproline helix (DSSP 4). [`POLYPROLINE_DEVIATION`] is the largest
+/// deviation from these angles (degrees), and [`POLYPROLINE_LENGTH`] is the smallest number of residues of a
+/// polyproline helix.
 const POLYPROLINE: [f64; 2] = [-75.0, 145.0];
 const POLYPROLINE_DEVIATION: f64 = 29.0;
 const POLYPROLINE_LENGTH: usize = 3;
 
-/// Returns the class of each residue. Consecutive residues form a chain if they have a peptide bond.
+/// Returns the class of each residue. Consecutive residues belong to one chain if they are joined by a peptide bond.
 pub(super) fn classes(cell: Option<&PeriodicCell>, residues: &[Backbone]) -> Vec<Class> {
     let chain = Chain::new(cell, residues);
     let mut classes = vec![Class::Loop; residues.len()];
@@ -97,7 +98,8 @@ struct Chain<'a> {
     residues: &'a [Backbone],
     /// number of chain breaks before each residue
     breaks: Vec<usize>,
-    /// residues whose oxygens accept the N–H hydrogen of each residue, at most the two of lowest energy
+    /// acceptors of each residue: the residues whose C=O groups accept a hydrogen bond from its N–H group. Of several
+    /// bonds, only the two of lowest energy are kept
     acceptors: Vec<[Option<usize>; 2]>,
 }
 
@@ -115,9 +117,9 @@ fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
 }
 
 /// Returns the distance (nm) between the midpoints of an N–H and a C–O bond beyond which the two bonds form no hydrogen
-/// bond. The energy is a difference of 1/r along both bonds. The mixed second derivative of 1/r is at most 2/r³ in
-/// magnitude, so that |E| ≤ 2 K |NH| |CO|/r³, with the constant K = [`COUPLING`] and the smallest distance r between
-/// points of the two bonds.
+/// bond. The energy of a hydrogen bond is the second difference of 1/r along the N–H bond and along the C–O bond. The
+/// mixed second derivative of 1/r is at most 2/r³ in magnitude, so that |E| ≤ 2 K |NH| |CO|/r³, with the constant K =
+/// [`COUPLING`] and the smallest distance r between points of the two bonds.
 fn longest_bond(residues: &[Backbone]) -> f64 {
     let carbonyl = residues.iter().map(|residue| (residue.o - residue.c).norm()).fold(0.0, f64::max);
     let r = (2.0 * COUPLING * NH_BOND * carbonyl / (-BOND_ENERGY - 1.0 / STEPS)).cbrt();
@@ -140,13 +142,14 @@ impl<'a> Chain<'a> {
         last < self.breaks.len() && self.breaks[first] == self.breaks[last]
     }
 
-    /// Finds the hydrogen bonds of all residues, and keeps two acceptors of each donor.
+    /// Finds the hydrogen bonds of all residues, and keeps the two acceptors of lowest energy of each donor.
     fn find_bonds(&mut self) {
         let residues = self.residues;
         let middles: Vec<Vec3> = residues.iter().map(|residue| (residue.c + residue.o) * 0.5).collect();
         let grid = Neighbours::new(self.cell, &middles, longest_bond(residues));
         for (i, donor) in residues.iter().enumerate() {
-            // the N–H bond is antiparallel to the C=O bond of the preceding residue (Kabsch & Sander)
+            // the hydrogen is placed so that the N–H bond is antiparallel to the C=O bond of the preceding residue
+            // (Kabsch & Sander)
             let before = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i) && !donor.proline);
             let hydrogen = before.map(|before| {
                 let carbonyl = residues[before].c - residues[before].o;
@@ -195,13 +198,13 @@ impl<'a> Chain<'a> {
         found
     }
 
-    /// Whether the NH of the residue `donor` forms a hydrogen bond with the CO of the residue `acceptor`.
+    /// Whether the N–H group of the residue `donor` forms a hydrogen bond with the C=O group of the residue `acceptor`.
     fn is_bond(&self, donor: usize, acceptor: usize) -> bool {
         self.acceptors[donor].contains(&Some(acceptor))
     }
 
-    /// Returns for each residue whether it starts a turn: its CO accepts a hydrogen bond from the NH of the residue
-    /// `stride` later.
+    /// Returns for each residue whether it starts a turn: whether its C=O group accepts a hydrogen bond from the N–H
+    /// group of the residue that is `stride` residues later.
     fn turns(&self, stride: usize) -> Vec<bool> {
         let starts = |i| self.is_unbroken(i, i + stride) && self.is_bond(i + stride, i);
         (0..self.residues.len()).map(starts).collect()
@@ -239,7 +242,7 @@ impl<'a> Chain<'a> {
     }
 
     fn mark_polyproline(&self, classes: &mut [Class]) {
-        let mut consecutive = 0; // residues up to this one
+        let mut consecutive = 0; // number of consecutive residues with such angles up to residue i
         for i in 0..classes.len() {
             consecutive = if self.is_polyproline(i) { consecutive + 1 } else { 0 };
             if consecutive >= POLYPROLINE_LENGTH {
@@ -297,8 +300,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Whether a bulge connects two ladders: between them are at most one additional residue on one strand and at most
-    /// four on the other (Kabsch & Sander).
+    /// Whether a bulge joins two ladders: between the ladders, one strand has at most one additional residue, and the
+    /// other strand has at most four (Kabsch & Sander).
     fn is_bulge(&self, a: &Ladder, b: &Ladder) -> bool {
         let chains = [[a.i, b.i], [a.j, b.j]].map(|[a, b]| self.is_unbroken(a[0].min(b[0]), a[1].max(b[1])));
         if a.parallel != b.parallel || chains.contains(&false) {
@@ -315,7 +318,7 @@ impl<'a> Chain<'a> {
 struct Ladder {
     parallel: bool,
     bridges: usize,
-    /// first and last residue of each strand
+    /// first and last residue of the first strand; `j` has those of the second strand
     i: [usize; 2],
     j: [usize; 2],
 }

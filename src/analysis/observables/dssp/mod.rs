@@ -16,7 +16,7 @@ use crate::system::Topology;
 use crate::vec3::Vec3;
 use assign::{Backbone, Class, classes};
 
-/// Names of the oxygen of the carbonyl group. Force fields use different names at the end of a chain.
+/// Names of the oxygen of the carbonyl group. Force fields use different names for this oxygen at the C terminus.
 const OXYGEN: [&str; 4] = ["O", "OT1", "OC1", "O1"];
 
 /// Results: class (index, time × residue), the names of the classes (class_name), the residues (0-based), the fraction
@@ -42,7 +42,7 @@ struct SecondaryStructure {
     residues: Vec<u32>,
     /// atoms N, CA, C and O of each residue
     atoms: Vec<[u32; 4]>,
-    /// whether N of a residue has no hydrogen, because it is in the ring of a proline
+    /// whether the N of each residue is in the ring of a proline and therefore has no hydrogen
     prolines: Vec<bool>,
     /// class of each residue of the first frame, then of the second frame, and so on
     classes: Vec<u8>,
@@ -90,7 +90,8 @@ impl SecondaryStructure {
         Ok(Self { text: group.text, residues, atoms, prolines, classes: vec![], frames: 0 })
     }
 
-    /// Returns for every class the number of its residues in each frame, and the number of its frames for each residue.
+    /// Returns for every class the number of residues that have the class in each frame, and the number of frames in
+    /// which each residue has the class.
     fn counts(&self) -> (Vec<f64>, Vec<f64>) {
         let kinds = Class::ALL.len();
         let residues = self.residues.len();

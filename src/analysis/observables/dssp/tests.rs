@@ -12,8 +12,8 @@ fn place([a, b, c]: [Vec3; 3], length: f64, angle: f64, torsion: f64) -> Vec3 {
     c + (across * angle.sin() - along * angle.cos()) * length
 }
 
-/// Returns a chain with these φ and ψ (degrees) in every residue, and with the bonds and angles of Engh & Huber, Acta
-/// Cryst. A 47, 392 (1991), doi:10.1107/S0108767391001071.
+/// Returns a chain with the given φ and ψ (degrees) in every residue, and with the bonds and angles of Engh & Huber,
+/// Acta Cryst. A 47, 392 (1991), doi:10.1107/S0108767391001071.
 fn chain(residues: usize, phi: f64, psi: f64) -> Vec<Backbone> {
     let mut n = Vec3::ZERO;
     let mut ca = vec3(0.1458, 0.0, 0.0);
@@ -69,17 +69,18 @@ fn faces_of_the_cell_break_no_helix() {
 
 #[test]
 fn chain_breaks_and_prolines_end_helices() {
-    // a helix of six residues has two turns, at the residues 0 and 1; a helix of five residues has one
+    // the first part of the chain has six residues and two turns, at the residues 0 and 1; the second part has five
+    // residues and only one turn
     let mut residues = chain(12, -57.0, -47.0);
     residues.remove(6);
     assert_eq!(letters(None, &residues), "CHHHHCCTTTC");
-    // residues 5 to 7 donate no bond, so that residues 1 to 3 start no turn; the chain is bent at residue 4
+    // residues 5 to 7 donate no hydrogen bond, so that residues 1 to 3 start no turn; the chain is bent at residue 4
     let mut residues = chain(12, -57.0, -47.0);
     residues[5..8].iter_mut().for_each(|residue| residue.proline = true);
     assert_eq!(letters(None, &residues), "CTTTSHHHHHHC");
 }
 
-/// Returns the letters of the classes of residues that have only these hydrogen bonds, each given as donor and
+/// Returns the letters of the classes of residues that have only the hydrogen bonds `bonds`, each given as donor and
 /// acceptor.
 fn strands(residues: usize, bonds: &[(usize, usize)]) -> String {
     let bond = |i: usize| {
@@ -99,15 +100,16 @@ fn strands(residues: usize, bonds: &[(usize, usize)]) -> String {
 /// The hydrogen bonds are the patterns of figure 3 of Kabsch & Sander.
 #[test]
 fn bridges_and_ladders() {
-    // residues 3 and 10, and residues 5 and 8, have hydrogen bonds in both directions; 4 and 9 are between the bonds 5
-    // → 8 and 10 → 3
+    // residues 3 and 10, and residues 5 and 8, have hydrogen bonds in both directions; residues 4 and 9 are between the
+    // bonds 5 → 8 and 10 → 3
     let hairpin = [(3, 10), (10, 3), (5, 8), (8, 5)];
     assert_eq!(strands(14, &hairpin), "CCCEEECCEEECCC");
-    // residue 10 is bonded to the neighbours of residue 3
+    // residue 10 has hydrogen bonds to both neighbours of residue 3
     assert_eq!(strands(14, &[(4, 10), (10, 2)]), "CCCBCCCCCCBCCC");
-    // two parallel bridges (3, 10) and (4, 11) need residue 4 to bond to 10, 10 to 2, 12 to 4, and 4 to 10
+    // the parallel bridge (3, 10) needs the hydrogen bonds 4 → 10 and 10 → 2, and the bridge (4, 11) needs 12 → 4 and 4
+    // → 10
     assert_eq!(strands(14, &[(4, 10), (10, 2), (12, 4)]), "CCCEECCCCCEECC");
-    // one residue more on the second strand is a bulge
+    // one additional residue on the second strand is a bulge
     assert_eq!(strands(14, &[(3, 12), (12, 3), (4, 10), (10, 4)]), "CCCEECCCCCEEEC");
     // overlapping turns are no bridge
     assert_eq!(strands(8, &[(3, 5), (5, 3)]), "CCCCCCCC");

@@ -13,7 +13,7 @@ pub(super) struct Cap {
 
 /// Number of points of a block.
 const BLOCK: usize = 16;
-/// Margin, above rounding errors, of the cosines by which a whole block is found inside or outside of a cap.
+/// Margin for rounding errors of the cosines that decide whether a whole block is inside or outside of a cap.
 const MARGIN: f64 = 1e-7;
 
 /// Block of neighbouring points.
@@ -75,7 +75,8 @@ fn sort_into_blocks(points: &mut [Vec3]) {
 impl Block {
     fn new(points: &[Vec3]) -> Self {
         let sum: Vec3 = points.iter().copied().sum();
-        // points of a whole sphere have their center at the origin, so that an arbitrary direction is used
+        // if the mean of the points is the origin, as for the points of a whole sphere, the center of the block is
+        // arbitrary
         let center = if sum.norm() > MARGIN { sum * (1.0 / sum.norm()) } else { vec3(0.0, 0.0, 1.0) };
         let component =
             |axis: usize| std::array::from_fn(|k| points.get(k).map_or(0.0, |point| point.to_array()[axis]));

@@ -41,7 +41,7 @@ impl Size {
 
 /// Distance (pixels) of all content from the edges of the picture.
 const EDGE: f32 = 16.0;
-/// Font sizes in pixels.
+/// Font sizes (pixels) of titles, labels and ticks.
 const TITLE: f32 = 22.0;
 const LABEL: f32 = 20.0;
 const TICK: f32 = 17.0;
@@ -56,7 +56,7 @@ const MOST_ENTRIES: usize = 24;
 const MOST_LINES: usize = 3;
 /// Width of the colour bar, in pixels.
 const BAR: f32 = 22.0;
-/// Length of an axis of times, in picoseconds, from which its ticks are in nanoseconds.
+/// Length (ps) of a time axis from which on the ticks of the axis are in nanoseconds.
 const LONG: f64 = 1e4;
 /// Height of digits above the baseline, as a fraction of the font size.
 const DIGIT_HEIGHT: f32 = 0.73;
@@ -170,12 +170,12 @@ fn range(axis: &Axis, layers: &[Layer], of: impl Fn(&Layer) -> (Option<[f64; 2]>
     let all = extent(found.iter().filter_map(|(range, _)| *range).flatten());
     let margin = found.iter().map(|&(_, margin)| margin).fold(f64::INFINITY, f64::min);
     let [low, high] = widened(all, if margin.is_finite() { margin } else { 0.0 });
-    // points at an end of the axis would be cut
+    // the margin is kept if there are points, because points at an end of the axis would be cut
     if layers.iter().any(|layer| matches!(layer, Layer::Points { .. })) {
         return [low, high];
     }
-    // an axis of values without a negative one begins at zero or above, and an axis of values without a positive one
-    // ends at zero or below
+    // if no value is negative, the axis begins at zero or above; if no value is positive, the axis ends at zero or
+    // below
     match all {
         Some([least, greatest]) if least >= 0.0 && greatest > 0.0 => [low.max(0.0), high],
         Some([least, greatest]) if greatest <= 0.0 && least < 0.0 => [low, high.min(0.0)],

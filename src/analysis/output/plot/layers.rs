@@ -16,7 +16,7 @@ const MOST_CELLS: usize = 512;
 const DENSITY_CELLS: usize = 115;
 /// Opacity of the error band of a line.
 const BAND: f32 = 0.25;
-/// Width (pixels) of lines, and of dense lines.
+/// Width (pixels) of lines; [`DENSE_WIDTH`] is the width of dense lines (see [`DENSE`]).
 const WIDTH: f32 = 2.2;
 const DENSE_WIDTH: f32 = 1.2;
 /// Number of points for each column of pixels above which a line is dense.
@@ -64,8 +64,8 @@ pub(super) struct ColourBar {
 }
 
 impl ColourBar {
-    /// Creates the colour bar of a map of `values`. Diverging colours, with white at zero, are used if both signs are
-    /// important.
+    /// Creates the colour bar of a map of `values`. Diverging colours, with white at zero, are used if both negative
+    /// and positive values are important.
     pub(super) fn new(label: &str, values: &[f64]) -> Self {
         let range = widened(extent(values.iter().copied()), 0.0);
         let [low, high] = range;

@@ -24,8 +24,8 @@ use crate::error::{Error, Result};
 /// Endings of the names of the files that are written for each picture.
 pub(super) const ENDINGS: [&str; 3] = [".svg", ".png", ".dark.png"];
 
-/// Writes the files of pictures, each with its suffix after the stem, and adds their paths to `written` before they
-/// are created.
+/// Writes the files of pictures, each with its suffix after the stem, and adds the path of each file to `written`
+/// before the file is created.
 pub(super) fn write(stem: &Path, plots: &[Plot], written: &mut Vec<PathBuf>) -> Result<()> {
     let drawn: Vec<[Vec<u8>; 3]> = plots.par_iter().map(files).collect::<Result<_>>()?;
     for (plot, contents) in plots.iter().zip(drawn) {

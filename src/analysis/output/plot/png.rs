@@ -13,7 +13,7 @@ use super::font::Font;
 use super::scene::{Anchor, Cells, Colour, EMPTY, Mark, Scene};
 use crate::error::{Error, Result};
 
-/// Number of pixels of a PNG file along the edge of a pixel of the drawing.
+/// Number of pixels of a PNG file, along each axis, for one pixel of the drawing.
 const SCALE: f32 = 2.0;
 
 /// Returns the bytes of a PNG file in the colours of a theme.
@@ -32,7 +32,7 @@ pub(super) fn bytes(scene: &Scene, theme: Theme, font: &Font) -> Result<Vec<u8>>
             Painter { pixels: &mut pixels, mask, theme, font }.draw(mark)?;
         }
     }
-    // every pixel is opaque, because the paper is
+    // every pixel is opaque, because the background is opaque
     let opaque: Vec<u8> = pixels.data().chunks_exact(4).flat_map(|pixel| &pixel[..3]).copied().collect();
     let mut out = vec![];
     let mut encoder = Encoder::new(&mut out, width, height);

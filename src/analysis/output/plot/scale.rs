@@ -3,7 +3,7 @@
 /// Linear map from the numbers of an axis to positions in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
-    /// numbers at the ends
+    /// numbers at the two ends of the axis
     pub(super) range: [f64; 2],
     /// positions of the ends, in pixels
     pub(super) ends: [f32; 2],
@@ -28,8 +28,8 @@ pub(super) fn extent(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> 
     })
 }
 
-/// Returns the ends of an axis, with `margin` added at both as a fraction of their distance. Equal ends are moved
-/// apart. Without data the ends are 0 and 1, with the margin.
+/// Returns the ends of an axis, moved outwards by `margin`, a fraction of their distance. Equal ends are moved apart.
+/// Without data the ends are 0 and 1, with the margin.
 pub(super) fn widened(range: Option<[f64; 2]>, margin: f64) -> [f64; 2] {
     let [low, high] = range.unwrap_or([0.0, 1.0]);
     // if the ends exceed half of the largest `f64`, their distance overflows

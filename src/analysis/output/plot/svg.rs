@@ -8,12 +8,12 @@ use super::png;
 use super::scene::{Anchor, Colour, Mark, Scene};
 use crate::error::Result;
 
-/// Font families of an SVG file. Their widths are similar to those of the font of PNG files, for which the drawing was
-/// laid out.
+/// Font families of an SVG file. The characters of these families are similarly wide as those of the font of PNG files,
+/// for which the drawing was laid out.
 const FONTS: &str = "DejaVu Sans, Verdana, sans-serif";
 
 /// Returns the text of an SVG file. Attributes have the colours of the light theme, which every program can read. A
-/// style sheet replaces these colours if the reader prefers a dark theme.
+/// style sheet replaces the colours of the light theme if the reader prefers a dark theme.
 pub(super) fn text(scene: &Scene) -> Result<String> {
     let Scene { width, height, .. } = scene;
     let attributes = format!(

@@ -284,7 +284,7 @@ fn error_bands_do_not_extend_axes_below_zero() {
     assert!(zero.into_iter().all(|y| (y - top - height - 6.2).abs() < 0.1));
 }
 
-/// A picture with a mean names it, and long names of lines are wrapped, not cut.
+/// The legend of a picture with a mean names the mean, and long names of lines are wrapped, not cut.
 #[test]
 fn legends_are_complete() {
     let name = "resname ALA and name N – resname ALA and name CA – resname ALA and name C – resname NME and name N";
