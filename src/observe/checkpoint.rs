@@ -5,7 +5,7 @@
 //! version, the length and the body, and then the body. The crate `postcard` encodes the body and keeps all bits of
 //! floating-point numbers. A checkpoint is written under a temporary name, forced to disk and renamed. The previous
 //! checkpoint stays in the same folder, and is read if the newest checkpoint is damaged or cannot be read. The caller
-//! of [`read`] and [`write`] defines the type of the body.
+//! of [`read`] and [`write()`] defines the type of the body.
 
 use std::fs;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};

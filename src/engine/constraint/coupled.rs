@@ -233,7 +233,7 @@ impl Coupled {
     }
 }
 
-/// For each constraint, the indices of the other constraints that share an atom with this constraint.
+/// Returns the indices of the other constraints that share an atom with each constraint.
 fn neighbors(constraints: &[Constraint]) -> Vec<BTreeSet<u32>> {
     let mut at_atom: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (k, c) in constraints.iter().enumerate() {

@@ -13,8 +13,8 @@ pub(super) struct Pattern {
     starts: Vec<u32>,
     /// row of each element, ascending within a column
     rows: Vec<u32>,
-    /// for each pair p > q of elements of a column, the index of the element in the row of p, and in the column with
-    /// the number of the row of q, from which the product of p and q is subtracted
+    /// index of the element from which the product of a pair p > q of elements of a column is subtracted; the element
+    /// is in the row of p, and in the column with the number of the row of q
     targets: Vec<u32>,
 }
 

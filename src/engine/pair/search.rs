@@ -21,7 +21,7 @@ pub struct SearchInput<'a> {
     pub cell: Option<&'a PeriodicCell>,
     /// excluded pairs
     pub exclusions: &'a SymmetricExclusions,
-    /// for each atom, whether the atom has Lennard-Jones interactions
+    /// whether each atom has Lennard-Jones interactions
     pub has_lj: &'a [bool],
     /// bit masks of each cluster for exceptions to the Lennard-Jones combination rule; empty if all pairs follow the
     /// rule

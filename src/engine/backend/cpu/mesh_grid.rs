@@ -38,9 +38,9 @@ impl Padded {
 pub(super) struct SpreadBuffer {
     /// private charge mesh
     pub grid: Vec<Aligned16>,
-    /// for each x-plane, whether this thread has spread charges onto the plane
+    /// whether this thread has spread charges onto each x-plane
     pub touched: Vec<bool>,
-    /// for each x-plane, whether the spline of any atom begins at the plane
+    /// whether the spline of any atom begins at each x-plane
     pub begins: Vec<bool>,
 }
 

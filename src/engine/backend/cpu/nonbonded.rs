@@ -55,7 +55,7 @@ const BLOCKS: usize = 64;
 #[derive(Default)]
 struct ThreadBuffer {
     forces: AlignedArrays<24>,
-    /// for each block, whether this partition adds forces to the block
+    /// whether this partition adds forces to each block
     touched: Vec<bool>,
     chunks: Range<usize>,
     output: PairOutput,
@@ -71,9 +71,9 @@ pub(super) struct Nonbonded {
     /// index of the Lennard-Jones type of each atom in the types of the system
     lj_types: Vec<u32>,
     has_lj: Vec<bool>,
-    /// for each Lennard-Jones type, whether the type interacts with at least one type
+    /// whether each Lennard-Jones type interacts with at least one type
     interacting_types: Vec<bool>,
-    /// for each atom, whether the atom has no charge; empty if atoms without charge have no separate blocks
+    /// whether each atom lacks a charge; empty if atoms without charge have no separate blocks
     apart_atoms: Vec<bool>,
     exclusions: SymmetricExclusions,
     excluded_pairs: Vec<[u32; 2]>,

@@ -20,8 +20,8 @@ use crate::system::{CombinationRule, System};
 /// instruction for each vector.
 const EXCEPTION_COST: f64 = 3.0;
 
-/// In a [`Marks`] mask, the bits from this index on stand for exceptions to the combination rule. Bit 0 stands for r⁻⁴
-/// terms.
+/// Index of the first bit of a [`Marks`] mask that stands for an exception to the combination rule. Bit 0 stands for
+/// r⁻⁴ terms.
 const FIRST_BIT: u32 = 1;
 
 /// Lennard-Jones parameters and the rule by which the kernel combines them.

@@ -14,8 +14,7 @@ use crate::vec3::Vec3;
 pub(super) struct CollectiveAtoms {
     /// indices of the atoms in the whole system, in ascending order
     atoms: Vec<u32>,
-    /// for each element of `atoms` that is a home atom of this process: its index in `atoms`, and its index among the
-    /// home atoms
+    /// home atoms of this process in `atoms`, each as its index in `atoms` and its index among the home atoms
     home: Vec<[u32; 2]>,
     /// positions of `atoms`, nm
     known: Vec<Vec3>,

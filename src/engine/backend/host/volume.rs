@@ -40,7 +40,7 @@ impl TrialScratch {
 
 /// Parts of molecules whose other parts may be at home in other processes.
 pub(super) struct SharedMolecules {
-    /// for each part of a shared molecule at home in this process: its index among all parts at home, and the index of
+    /// parts of shared molecules at home in this process, each as its index among all parts at home and the index of
     /// its molecule among the molecules that several processes may share
     places: Vec<[u32; 2]>,
     /// Σ m r (amu nm) and Σ m (amu) over the atoms, with mass m and position r, for each molecule that several
