@@ -25,8 +25,8 @@ const MAX_REPETITIVE: u64 = 160 << 20;
 const MAX_LARGE_RATIO: u64 = 200;
 
 /// Number of packed streams or frames that a file of any size may have. Each stream or frame beyond this number must
-/// have a minimum number of unpacked bytes, which is the next constant. pbzip2 packs blocks of 100 kB or more, and
-/// bgzip packs blocks of 64 KiB. Unpacking a bzip2 stream takes 0.6 ms even if the stream is empty.
+/// have at least [`BYTES_PER_STREAM`] unpacked bytes. pbzip2 packs blocks of 100 kB or more, and bgzip packs blocks of
+/// 64 KiB. Unpacking a bzip2 stream takes 0.6 ms even if the stream is empty.
 const FREE_STREAMS: u64 = 1000;
 const BYTES_PER_STREAM: u64 = 16 << 10;
 

@@ -113,8 +113,8 @@ pub fn writable_topology(path: &Path) -> Option<&'static WritableTopology> {
     WRITABLE_TOPOLOGIES.iter().find(|format| format.endings.contains(&ending))
 }
 
-/// Coordinate formats. A file is read by the first row that recognises the file. AMBER text comes last, because it
-/// begins with an arbitrary title.
+/// Coordinate formats. A file is read by the first row that recognises the file. AMBER coordinates as text come last,
+/// because such a file begins with an arbitrary title.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format {
         name: "AMBER coordinates (NetCDF restart)",

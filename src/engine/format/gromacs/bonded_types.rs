@@ -71,7 +71,7 @@ impl<const N: usize> TypeTable<N> {
                 (*self.found.entry(key).or_insert_with(|| {
                     let exact = |&&index: &&usize| matches(self.blocks[index].0, types).map(|(number, _)| number);
                     // `max_by_key` returns the last of several equal elements, so the blocks are searched in reverse
-                    // order to find the earliest one
+                    // order to find the earliest block
                     let candidates = self.general.iter().rev().filter(|index| exact(index).is_some());
                     candidates.max_by_key(|index| exact(index)).copied()
                 }))?

@@ -2,9 +2,9 @@
 //! `#else`, `#endif`, lines continued by `\`, and comments after `;`.
 //!
 //! An included file is searched in the folder of the including file, then in the folders of the files that include the
-//! including file, and then along the search path. A problem names file and line, and the chain of including files. An
-//! `#include` may name any file of the user, also a private file. Therefore messages do not quote text of an included
-//! file before its first heading.
+//! including file, and then along the search path. An error names the file, the line, and the chain of including files.
+//! An `#include` may name any file of the user, also a private file. Therefore messages do not quote text of an
+//! included file before its first heading.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,8 +23,8 @@ const MOST_FILES: usize = 10_000;
 /// Largest number of bytes of all files after the replacement of macros. A topology describes each kind of molecule
 /// once, however many copies there are.
 const MOST_BYTES: usize = 1 << 30;
-/// Factor by which the bytes of a file are multiplied in the count when the file is included again. Further inclusions
-/// of a file take time, but no memory.
+/// Factor by which the number of bytes of a file is multiplied, for the limit [`MOST_BYTES`], when the file is included
+/// again. Further inclusions of a file take time, but no memory.
 const REPEATED: usize = 8;
 /// Largest number of bytes by which macros make lines longer in total. The limit allows some ten bytes in each of a
 /// few million lines.
@@ -102,7 +102,7 @@ impl Preprocessor<'_> {
     fn file(&mut self, path: &Path, bytes: &[u8], sink: &mut Sink<'_>) -> Parsed<()> {
         let is_new = self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()));
         let weight = if is_new { 1 } else { REPEATED };
-        // the error is reported at the line that includes this file
+        // an error about the size is reported at the line that includes this file
         self.count(weight * bytes.len()).map_err(|problem| match self.open.is_empty() {
             true => problem.in_file(path),
             false => self.located(problem),
@@ -233,8 +233,8 @@ impl Preprocessor<'_> {
         self.file(&path, &bytes, sink)
     }
 
-    /// Finds the included file with this name. The folders are searched from the nearest folder to the last folder of
-    /// the search path.
+    /// Finds the included file with this name. The folder of the including file is searched first, then the folders of
+    /// the files that include that file, and then the search path.
     fn find(&self, name: &str) -> Parsed<PathBuf> {
         let open = self.open.iter().rev().map(|open| open.path.parent().unwrap_or(Path::new("")));
         let mut folders: Vec<&Path> = vec![];

@@ -1,4 +1,4 @@
-//! Reader of the models in the first block of the file that has atoms. The first model or all models are read.
+//! Reader of PDBx/mmCIF files. From the first block with atoms, either the first model or all models are read.
 //!
 //! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value. Atom
 //! names are those of the authors (`auth_atom_id`), or `label_atom_id` if the authors gave none. In each residue, the

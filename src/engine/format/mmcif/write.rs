@@ -76,7 +76,7 @@ struct Place {
     asym: String,
     /// number of the residue in the chain, from 1; `None` for molecules of one residue
     sequence: Option<usize>,
-    /// chain, number and insertion code as the author of the structure has given them
+    /// chain, number and insertion code of the residue as the author of the structure has given them
     chain: String,
     number: i64,
     insertion_code: Option<char>,

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use crate::format::element;
 use crate::system::{Atom, Molecules, Name, Residue, Topology};
 
-/// Residue name of waters. The next constant is the residue name of other molecules with several atoms. A single atom
-/// has the name of its element as residue name.
+/// Residue name of waters. [`OTHER`] is the residue name of all other molecules with several atoms. A single atom has
+/// the name of its element as residue name.
 const WATER: &str = "HOH";
 const OTHER: &str = "MOL";
 
