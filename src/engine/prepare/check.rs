@@ -53,8 +53,8 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
     }
 }
 
-/// Returns a problem if the topology is periodic and the coordinates have no cell. Coordinates without a cell are
-/// accepted if there is no cutoff.
+/// Returns a problem if the topology is periodic. The caller has found that there is a cutoff and that the coordinates
+/// have no cell.
 fn missing_cell(description: &Description) -> Option<Problem> {
     let problem = Problem::new("the topology is for a periodic system, but the coordinates have no cell");
     let help = "use a coordinate file with a box; the box size in a topology is often out of date";

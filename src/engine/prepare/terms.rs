@@ -7,8 +7,8 @@ use crate::system::{BondedTerms, Constraints, Topology};
 /// Whether bonds of constrained length and angles between three constrained distances are dropped or kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstrainedTerms {
-    /// dropped, for dynamics and minimisation: the energy of these terms is constant, and constraint forces balance
-    /// their forces
+    /// dropped, for dynamics and minimisation: the energy of these terms is constant, and constraint forces balance the
+    /// forces of these terms
     #[default]
     Drop,
     /// kept, for single-point energies of the whole force field
