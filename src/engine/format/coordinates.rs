@@ -80,8 +80,8 @@ impl Label {
     }
 }
 
-/// Returns the vector times `unit`. Returns `None` if the product is longer than `most`, or if one of its coordinates
-/// is not a number.
+/// Returns the vector times `unit`. Returns `None` if the product is longer than `most`, or if a coordinate of the
+/// vector is not a number.
 pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3> {
     let vector = vec3(x, y, z) * unit;
     (vector.norm() <= most).then_some(vector)
@@ -102,8 +102,8 @@ pub fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// Whether the edges (Å) are a placeholder, which means that the structure has no cell. Structures that were not
-/// solved from crystals have such placeholders.
+/// Whether the edges (Å) are a placeholder, which means that the structure has no cell. Structures that were not solved
+/// from crystals have edges of 1 Å or 0 as placeholders.
 pub(super) fn is_dummy(lengths: [f64; 3]) -> bool {
     lengths == [1.0; 3] || lengths == [0.0; 3]
 }
@@ -121,7 +121,7 @@ pub(super) fn has_symmetry(group: &str, copies: &str) -> bool {
     !WITHOUT_SYMMETRY.contains(&group.as_str()) && copies.trim() != "1"
 }
 
-/// Returns the time in ps from a title that has the time after `t=`, as GROMACS writes it.
+/// Returns the time in ps from a title that has the time after `t=`, as in titles that GROMACS writes.
 pub(super) fn time_of_title(title: &str) -> Option<f64> {
     let at = title.rmatch_indices("t=").map(|(at, _)| at);
     let alone = |at: &usize| !title[..*at].ends_with(|before: char| before.is_alphanumeric());

@@ -97,7 +97,8 @@ impl SystemBuilder {
         self
     }
 
-    /// Sets whether bonded terms that constraints hold fixed are kept or dropped. The default is to drop such terms.
+    /// Sets whether bonded terms that constraints hold fixed are kept or dropped. The default is to drop bonded terms
+    /// that constraints hold fixed.
     pub fn constrained_terms(&mut self, terms: ConstrainedTerms) -> &mut Self {
         self.constrained_terms = terms;
         self

@@ -208,8 +208,8 @@ fn check_cell(forces: &ForceOptions, truncation: &Truncation, cell: &PeriodicCel
     }
 }
 
-/// Returns a problem if a constraint is longer than half of the cell. Such constraints cannot be satisfied, because
-/// displacements are minimum images.
+/// Returns a problem if a constraint is longer than half of the cell. A constraint longer than half of the cell cannot
+/// be satisfied, because displacements are minimum images.
 fn too_long(topology: &Topology, cell: &PeriodicCell) -> Option<Problem> {
     let longest = cell.max_cutoff();
     let constraint = topology.constraints.iter().find(|constraint| constraint.length > longest)?;

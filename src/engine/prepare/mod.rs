@@ -74,8 +74,8 @@ pub struct Prepared {
 }
 
 /// Makes the system and its initial state. Returns an error with all [`crate::error::Problem`]s of description,
-/// coordinates and options. If there are no such problems, an error has the first problem in deriving constraints or
-/// PME parameters.
+/// coordinates and options. If description, coordinates and options have no problem, an error has the first problem in
+/// deriving constraints or PME parameters.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
     let truncation = options.forces.truncation(&description.topology);
     let problems = check::problems(&description, &coordinates, options, &truncation);

@@ -198,7 +198,8 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// Fails if the file does not state this property. Coordinate files, for example, state neither charges nor bonds.
+    /// Fails if the file does not state the given property of atoms. Coordinate files, for example, state neither
+    /// charges nor bonds.
     fn check_known(&self, property: Number, place: &Place) -> Result<(), Fault> {
         let atoms = &self.topology.atoms;
         let what = match property {

@@ -20,13 +20,14 @@
 //!
 //! `protein`, `nucleic`, `water`, `ion` and `lipid` select by residue name ([`residues`]). `water` also selects every
 //! residue of one oxygen and two hydrogens with any name. `sidechain` is the protein without its caps, its backbone,
-//! and the hydrogens and terminal oxygens on the backbone. Any other keyword that MDAnalysis also has, means the same
+//! and the hydrogens and terminal oxygens on the backbone. Any other keyword that MDAnalysis also has means the same
 //! as in MDAnalysis.
 //!
 //! An expansion (`around`, `within`, `byres` and the like) must be the last part of a selection or in parentheses,
 //! because programs differ in which of the following words belong to an expansion. `around` leaves out the atoms of the
-//! inner selection, `within` keeps them. Distances are those of the nearest periodic images. Without positions
-//! ([`select_at`]), selections with distances are refused, unless [`fix`] has stored their atoms in the topology.
+//! inner selection, and `within` keeps the atoms of the inner selection. Distances are those of the nearest periodic
+//! images. Without positions ([`select_at`]), selections with distances are refused, unless [`fix`] has stored their
+//! atoms in the topology.
 
 mod evaluate;
 mod expression;
@@ -45,8 +46,8 @@ use crate::vec3::Vec3;
 use evaluate::Evaluation;
 use parser::{Fault, parse};
 
-/// Maximum product of the number of parts of a selection and the number of atoms. A selection at this limit takes
-/// several seconds.
+/// Maximum product of the number of parts of a selection and the number of atoms. The evaluation of a selection at this
+/// limit takes several seconds.
 const MOST_TESTS: usize = 1 << 31;
 
 /// Positions (nm) of all atoms, and the periodic cell.
@@ -58,8 +59,8 @@ pub struct Geometry<'a> {
     pub cell: Option<&'a PeriodicCell>,
 }
 
-/// Returns the atoms (0-based, ascending) that the text selects. Returns a [`Problem`] that quotes the text if the
-/// text is wrong or selects no atom, or if it has a distance that was not evaluated by [`fix`].
+/// Returns the atoms (0-based, ascending) that the text selects. Returns a [`Problem`] that quotes the text if the text
+/// is wrong or selects no atom, or if the text has a distance that was not evaluated by [`fix`].
 ///
 /// ```
 /// use md_engine::prepare::AtomSpec;

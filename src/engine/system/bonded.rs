@@ -14,8 +14,8 @@ use crate::vec3::Vec3;
 /// A kind of bonded term on N atoms with P parameters. The formula of the term takes the parameters and E = N − 1
 /// displacements, [`term::DISPLACEMENTS`].
 pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Send + Sync + 'static {
-    /// Name of the formula in `kernels/term.cuh`. `None` if there is no such formula, so that GPUs do not support
-    /// systems with these terms.
+    /// Name of the formula in `kernels/term.cuh`. `None` if the file has no formula for the term, so that GPUs do not
+    /// support systems with terms of this kind.
     const KERNEL: Option<&'static str>;
     /// Number type in which mixed-precision backends compute the term: `f64` if the term is so stiff that the
     /// rounding of `f32` matters.

@@ -10,7 +10,7 @@ pub struct Description {
     pub topology: Topology,
     /// Lennard-Jones tables
     pub nonbonded: Nonbonded,
-    /// shape of the cell according to the topology file, and its angle for coordinate files that state no angles
+    /// shape of the cell according to the topology file, with an angle for coordinate files that state no angles
     pub cell_hint: CellHint,
     /// whether the topology file has no names of atoms and residues, so that the names in the coordinate file are
     /// used

@@ -32,8 +32,8 @@ impl LennardJones {
         LennardJones { c6: 4.0 * epsilon * sigma.powi(6), c12: 4.0 * epsilon * sigma.powi(12) }
     }
 
-    /// Whether the rule can combine these parameters of a type with those of other types. c6 and c12 must be finite
-    /// and not negative. If the rule combines σ and ε, c6 and c12 must both be zero or both be positive.
+    /// Whether the combination rule can combine the parameters of this type with those of other types. c6 and c12 must
+    /// be finite and not negative. If the rule combines σ and ε, c6 and c12 must both be zero or both be positive.
     pub fn is_combined_by(&self, rule: CombinationRule) -> bool {
         let LennardJones { c6, c12 } = *self;
         let good = [c6, c12].iter().all(|c| c.is_finite() && *c >= 0.0);
@@ -181,8 +181,8 @@ impl Nonbonded {
         }
     }
 
-    /// Maximum relative errors of [`Self::combined`] due to the errors of both types, to first order:
-    /// δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
+    /// Maximum relative errors of the results of [`Self::combined`] due to the errors of the parameters of both types,
+    /// to first order: δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
     fn combined_rounding(&self, rule: CombinationRule, a: u32, b: u32) -> [f64; 2] {
         let ([a6, a12], [b6, b12]) = (self.relative_rounding(a, a), self.relative_rounding(b, b));
         match rule {

@@ -154,7 +154,7 @@ impl ForceSettings {
         coulomb.into_iter().chain(self.lj_pme())
     }
 
-    /// The longer of the Coulomb and the Lennard-Jones cutoff in nm; infinite if one of them is `None`.
+    /// The longer of the Coulomb and the Lennard-Jones cutoff in nm; infinite if one of the cutoffs is `None`.
     pub fn longest_cutoff(&self) -> f64 {
         self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))
     }

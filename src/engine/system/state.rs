@@ -25,8 +25,8 @@ pub struct Coupling {
 }
 
 /// Data of the current cycle of multiple time steps, which lasts from one impulse to the next. The work of a thermostat
-/// that refreshes velocities is computed from these data ([`crate::ensemble::multiple_time_steps`]). The data are empty
-/// without multiple time steps, or without a thermostat that refreshes velocities.
+/// that refreshes velocities is computed from the data of the cycle ([`crate::ensemble::multiple_time_steps`]). The
+/// data are empty without multiple time steps, or without a thermostat that refreshes velocities.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ImpulseCycle {
     /// number n of steps from one impulse to the next

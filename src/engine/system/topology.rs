@@ -238,7 +238,7 @@ impl Topology {
     }
 
     /// Whether a pair is the H–H bond of a water. LEaP writes such a bond instead of the angle term, and CHARMM writes
-    /// such a bond for SHAKE. Such a bond fixes the H–H distance and is not a chemical bond.
+    /// such a bond for SHAKE. The H–H bond of a water fixes the H–H distance and is not a chemical bond.
     pub fn is_water_brace(&self, pair: [u32; 2]) -> bool {
         let [a, b] = pair.map(|i| &self.atoms[i as usize]);
         a.element == 1 && b.element == 1 && a.residue == b.residue && self.is_water(a.residue as usize)

@@ -10,7 +10,7 @@ use crate::format::number;
 /// Line of a CHARMM file with at least one word.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// 1-based line number; for a continued line, the number of its first part
+    /// 1-based line number; for a continued line, the number of the first line
     pub(super) number: usize,
     pub(super) words: Vec<String>,
 }

@@ -130,12 +130,12 @@ pub(super) fn pair([a, b]: [Type; 2]) -> [Type; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// Returns the key of an angle, which is the same for both directions.
+/// Returns the key of an angle, which is the same for both orders of the atoms (A B C and C B A).
 pub(super) fn triple([a, b, c]: [Type; 3]) -> [Type; 3] {
     [a.min(c), b, a.max(c)]
 }
 
-/// Returns the key of a torsion, which is the same for both directions.
+/// Returns the key of a torsion, which is the same for both orders of the atoms (A B C D and D C B A).
 pub(super) fn quadruple(types: [Type; 4]) -> [Type; 4] {
     let [a, b, c, d] = types;
     types.min([d, c, b, a])

@@ -22,7 +22,7 @@ const FEWEST_POINTS: i32 = 4;
 /// Reader that adds the rows of one file to the parameters.
 pub(super) struct Reader<'a> {
     pub(super) file: &'a Path,
-    /// index of this file in the list of parameter files
+    /// index of the file in the list of parameter files
     pub(super) number: usize,
     pub(super) parameters: &'a mut Parameters,
 }

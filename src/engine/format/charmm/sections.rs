@@ -112,8 +112,8 @@ fn read_both(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     Ok(())
 }
 
-/// Returns an error if another section follows the `END` of the parameters. `lines` are the lines from this `END` on.
-/// CHARMM does not read sections after the `END`.
+/// Returns an error if a section follows the `END` of the parameters. `lines` are the lines from the `END` on. CHARMM
+/// does not read sections after the `END`.
 fn nothing_behind(reader: &Reader<'_>, lines: &[Line]) -> Parsed<()> {
     match lines.iter().find(|line| Section::begins(line).is_some()) {
         Some(line) => {

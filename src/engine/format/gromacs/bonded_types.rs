@@ -28,9 +28,9 @@ pub(super) struct TypeTable<const N: usize> {
 }
 
 impl<const N: usize> TypeTable<N> {
-    /// Adds a row. If an earlier row has the same types, the new row replaces it, and the function returns whether
-    /// the parameters of the two rows differ. With `multiple`, consecutive rows of the same types form a block, whose
-    /// rows are terms of one interaction. A second block of the same types is refused, unless it repeats a single
+    /// Adds a row. If an earlier row has the same types, the new row replaces the earlier row, and the function returns
+    /// whether the parameters of the two rows differ. With `multiple`, consecutive rows of the same types form a block,
+    /// whose rows are terms of one interaction. A second block of the same types is refused, unless it repeats a single
     /// row.
     pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();

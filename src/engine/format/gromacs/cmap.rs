@@ -65,7 +65,7 @@ impl CmapTypes {
 
     /// Returns the index of the grid of the correction map for five atoms with these types, in residues with these
     /// names. `fields` are the function type and optionally the number of a row of `[ cmaptypes ]`. If the row number
-    /// is given, that row is used.
+    /// is given, the row with this number is used.
     pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
         check_function(&mut fields)?;
         if !fields.is_empty() {

@@ -344,13 +344,13 @@ impl ForceField {
         self.leap_orders.entry(table).or_default().arrange(atoms, row.map(name), force_constant)
     }
 
-    /// Returns the types by which the bonded parameters of these atom types are looked up.
+    /// Returns the bonded types of the given atom types, by which bonded parameters are looked up.
     pub(super) fn bonded_of<const N: usize>(&self, types: [u32; N]) -> [u32; N] {
         types.map(|kind| self.types[kind as usize].bonded)
     }
 }
 
-/// Reads function type and parameters of a line, and adds them to the tables of the directive.
+/// Reads function type and parameters of a line, and adds the parameters to the tables of the directive.
 fn add<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,

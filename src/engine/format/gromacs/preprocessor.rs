@@ -48,7 +48,7 @@ pub(super) struct Line<'l> {
 /// Function that receives each line of the preprocessed topology.
 pub(super) type Sink<'s> = dyn FnMut(&Line<'_>) -> Parsed<()> + 's;
 
-/// Reads a file with all files that it includes. Returns the macros that are defined at its end.
+/// Reads a file with all files that it includes. Returns the macros that are defined at the end of the file.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
     let macros = Macros::from_options(&options.define)?;
     let mut preprocessor = Preprocessor {
@@ -68,7 +68,8 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &
 struct Preprocessor<'a> {
     search: &'a [PathBuf],
     macros: Macros,
-    /// files that are being read; the topology file is first, followed by the files that include each other
+    /// files that are being read: the topology file, followed by the chain of included files, each included by the file
+    /// before
     open: Vec<Open>,
     files: usize,
     /// real paths of the files that have been read
@@ -253,7 +254,7 @@ impl Preprocessor<'_> {
         Err(Problem::new(format!("#include {name:?}: no such file in {}", looked.join(", "))).help(help))
     }
 
-    /// Adds to the number of bytes that have been read. Fails if this number exceeds the limit.
+    /// Adds to the number of bytes that have been read. Fails if the total number of bytes exceeds [`MOST_BYTES`].
     fn count(&mut self, bytes: usize) -> Parsed<()> {
         self.bytes += bytes;
         if self.bytes <= MOST_BYTES {
@@ -308,12 +309,12 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Returns the part of the line before its comment.
+/// Returns the part of a line before the comment.
 fn without_comment(line: &str) -> &str {
     line.split_once(';').map_or(line, |(line, _)| line).trim()
 }
 
-/// Returns the line joined with the lines that continue it.
+/// Returns a line joined with the continuation lines after the line.
 fn continued<'t>(line: &'t str, lines: &mut impl Iterator<Item = (&'t str, usize)>) -> Cow<'t, str> {
     let Some(start) = line.strip_suffix('\\') else { return Cow::Borrowed(line) };
     let mut whole = start.to_owned();

@@ -137,7 +137,7 @@ fn once<'n>(what: &str, names: impl Iterator<Item = &'n [u8]>) -> Parsed<()> {
     Ok(())
 }
 
-/// Returns the names of the dimensions of a file with these first bytes; empty if it is not a NetCDF file.
+/// Returns the names of the dimensions of a file with these first bytes; empty if the file is not a NetCDF file.
 pub fn dimension_names(beginning: &[u8]) -> Vec<&[u8]> {
     let found = Cursor::new(beginning).and_then(|mut cursor| cursor.dimensions());
     found.unwrap_or_default().into_iter().map(|(name, _)| name).collect()

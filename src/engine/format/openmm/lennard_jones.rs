@@ -9,7 +9,7 @@ use crate::system::{self, LennardJones, Pair14};
 use std::collections::HashMap;
 
 /// Energy expressions, without blanks and the last semicolon, and the power of `acoef` that gives C12. OpenMM's
-/// `ForceField` and its readers of CHARMM, AMBER and GROMACS files write these expressions.
+/// `ForceField` and OpenMM's readers of CHARMM, AMBER and GROMACS files write the expressions in this table.
 const TABLES: [(&str, i32); 4] = [
     ("acoef(type1,type2)/r^12-bcoef(type1,type2)/r^6", 1),
     ("(a/r6)^2-b/r6;r6=r^6;a=acoef(type1,type2);b=bcoef(type1,type2)", 2),

@@ -26,7 +26,7 @@ const FEWEST_POINTS: usize = 6;
 const MOST_POINTS: f64 = 1e5;
 
 /// Reads the methods from the attributes of the `NonbondedForce`. `table` is the force with a table of Lennard-Jones
-/// interactions, if there is such a force. If `table` is given, it determines the methods of Lennard-Jones
+/// interactions, if there is such a force. If `table` is given, this force determines the methods of Lennard-Jones
 /// interactions. Returns `None` for an unknown method.
 pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&PeriodicCell>) -> Option<Methods> {
     let of = |force: &Node<'_>, name: &str| force.text(name).ok().and_then(|text| number::real(text.as_bytes()));

@@ -2,8 +2,8 @@
 //!
 //! Units and conventions of OpenMM are those of the engine. A bonded force may occur more than once. The input file of
 //! md sets cutoffs and non-bonded methods ([`methods`]), thermostats and barostats. Lennard-Jones interactions may be a
-//! table over types in custom forces ([`lennard_jones`]). Every other force is refused, and the error names the force.
-//! Unknown attributes are refused, too ([`known`]).
+//! table over types in custom forces ([`lennard_jones`]). A force that md does not support is refused, and the error
+//! names the force. Unknown attributes are refused, too ([`known`]).
 //!
 //! The file has no names of atoms and residues. If the coordinates have names, these names are used
 //! ([`super::take_names`]). Otherwise each atom is named by its element, which follows from its mass, and each

@@ -47,8 +47,8 @@ fn name(line: &[u8]) -> [u8; 6] {
     }
 }
 
-/// An atom record. A serial number of more than five digits or a residue number of more than four digits may shift
-/// the columns that follow. The decimal points of the coordinates show whether these columns are shifted.
+/// An atom record. A serial number of more than five digits or a residue number of more than four digits may shift the
+/// columns that follow. The decimal points of the coordinates show whether columns are shifted.
 #[derive(Clone, Copy)]
 pub struct AtomLine<'a> {
     line: &'a [u8],
@@ -133,7 +133,7 @@ impl<'a> AtomLine<'a> {
         text(self.line, 26 + self.moved..27 + self.moved)
     }
 
-    /// Returns the occupancy; `None` if it is not a number.
+    /// Returns the occupancy; `None` if the occupancy is not a number.
     pub fn occupancy(&self) -> Option<f64> {
         number(self.line, 54 + self.moved..60 + self.moved)
     }

@@ -112,8 +112,8 @@ impl AtomRecords {
     }
 }
 
-/// Appends the part of an atom record before the position. `before` is the previous atom. If the previous atom
-/// belongs to another molecule, a `TER` record is written first.
+/// Appends the part of an atom record before the position. `before` is the previous atom. If the previous atom belongs
+/// to another molecule, a `TER` record is written before the atom record.
 fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, index: usize, text: &mut String) {
     let molecule = molecules.of_atom(index);
     if before.is_some_and(|before| molecules.of_atom(before) != molecule) {

@@ -70,7 +70,7 @@ pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u
     Ok(())
 }
 
-/// Writes a heading and the lines below it. Nothing is written if there are no lines.
+/// Writes the heading and the lines of a section. Nothing is written if there are no lines.
 fn section(name: &str, lines: impl Iterator<Item = String>, text: &mut String) {
     let mut lines = lines.peekable();
     if lines.peek().is_some() {
@@ -171,7 +171,7 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
 /// chemical bonds that have neither energy nor constraint.
 fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     let mut open: BTreeSet<[u32; 2]> = chemical.0.clone();
-    // an H–H bond of a flexible water has function type 1, and the reader makes a harmonic distance of it
+    // an H–H bond of a flexible water has function type 1, and the reader reads such a bond as a harmonic distance
     let is_brace = |[i, j]: [u32; 2]| molecule.is_water_brace([i, j]) && molecule.exclusions.contains(i, j);
     let bonds = molecule.bonded.bonds.iter().map(|bond| {
         let function = if open.remove(&ordered(bond.atoms)) || is_brace(bond.atoms) { 1 } else { 6 };

@@ -6,9 +6,9 @@
 //! file has a separate Lennard-Jones table for 1-4 pairs. In a file that is no CHAMBER file, the energy of a 1-4 pair
 //! is the energy from the charges and Lennard-Jones types of its atoms, divided by the divisors of the torsion.
 //!
-//! Some terms are expressed exactly by other terms. A Ryckaert–Bellemans torsion is written as a sum of cosine
-//! torsions. A 1-4 pair is written as the end atoms of a torsion, whose force constant is zero if the system has no
-//! such torsion. A rigid water is written as bonds with LEaP's force constant.
+//! Some kinds of terms are written as other kinds of terms with the same energy. A Ryckaert–Bellemans torsion is
+//! written as a sum of cosine torsions. A 1-4 pair is written as the end atoms of a torsion, whose force constant is
+//! zero if the system has no such torsion. A rigid water is written as bonds with LEaP's force constant.
 //!
 //! The writer refuses the following terms, and the error names the term: GROMOS-96 bonds and angles, harmonic
 //! distances between atoms without a bond, constraints other than those of rigid waters, chemical bonds without
