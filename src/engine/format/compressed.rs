@@ -8,7 +8,8 @@ use super::file;
 use super::text::remove_mark;
 use crate::error::{Error, Problem, Result};
 
-/// Maximum size in bytes of a file, before and after unpacking. A topology of about 20 million atoms has this size.
+/// Maximum size in bytes of a file, before and after unpacking. The limit is the size of a topology of about 20 million
+/// atoms.
 const MAX_UNPACKED: u64 = 4 << 30;
 
 /// Maximum ratio of unpacked to packed size, for files of an unpacked size up to [`MAX_REPETITIVE`]. A topology of
@@ -16,8 +17,8 @@ const MAX_UNPACKED: u64 = 4 << 30;
 /// 7000-fold by xz, and without limit by zstd.
 const MAX_RATIO: u64 = 2000;
 
-/// Unpacked size in bytes up to which the larger ratio [`MAX_RATIO`] is allowed. A topology of a noble gas with some
-/// two million atoms has this size. The limit bounds the memory that a small file can take.
+/// Unpacked size in bytes up to which the larger ratio [`MAX_RATIO`] is allowed. The limit is the size of a topology of
+/// a noble gas with some two million atoms. The limit bounds the memory that a small file can take.
 const MAX_REPETITIVE: u64 = 160 << 20;
 
 /// Maximum ratio of unpacked to packed size, for files that are larger than [`MAX_REPETITIVE`] when unpacked. xz
@@ -25,8 +26,8 @@ const MAX_REPETITIVE: u64 = 160 << 20;
 const MAX_LARGE_RATIO: u64 = 200;
 
 /// Number of packed streams or frames that a file of any size may have. Each stream or frame beyond this number must
-/// have a minimum number of unpacked bytes, which is the next constant. pbzip2 packs blocks of 100 kB or more, and
-/// bgzip packs blocks of 64 KiB. Unpacking a bzip2 stream takes 0.6 ms even if the stream is empty.
+/// have at least [`BYTES_PER_STREAM`] unpacked bytes. pbzip2 packs blocks of 100 kB or more, and bgzip packs blocks of
+/// 64 KiB. Unpacking a bzip2 stream takes 0.6 ms even if the stream is empty.
 const FREE_STREAMS: u64 = 1000;
 const BYTES_PER_STREAM: u64 = 16 << 10;
 
@@ -55,7 +56,7 @@ fn most_unpacked(packed: u64) -> u64 {
     MAX_UNPACKED.min((MAX_RATIO * packed).min(MAX_REPETITIVE).max(MAX_LARGE_RATIO * packed))
 }
 
-/// Returns the compression format of a file with these first bytes; `None` if it is not compressed.
+/// Returns the compression format of a file with these first bytes; `None` if the file is not compressed.
 pub fn packing(beginning: &[u8]) -> Option<&'static str> {
     match beginning {
         [0x1f, 0x8b, ..] => Some("gzip"),
@@ -84,7 +85,7 @@ pub fn unpacked_beginning(path: &Path, count: usize) -> Option<(&'static str, Ve
     Some((kind, bytes))
 }
 
-/// Unpacks `bytes` up to `limit` bytes. Returns `bytes` unchanged if they are not compressed.
+/// Unpacks `bytes` up to `limit` bytes. Returns `bytes` unchanged if the bytes are not in a compression format.
 fn unpack(bytes: Vec<u8>, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     let packed = bytes.as_slice();
     match packing(packed) {

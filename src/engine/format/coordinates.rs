@@ -38,8 +38,8 @@ pub struct LeftOut {
     /// number of atoms at alternative locations that were left out; in each residue, the first location in the file is
     /// read
     pub atoms: usize,
-    /// whether the cell is that of a crystal, and the file lacks the copies of the atoms that the symmetry of the
-    /// crystal puts into the cell
+    /// whether the cell is the unit cell of a crystal, and the file lacks the symmetry-equivalent copies of the atoms
+    /// in the unit cell
     pub symmetry: bool,
 }
 
@@ -80,8 +80,8 @@ impl Label {
     }
 }
 
-/// Returns the vector times `unit`. Returns `None` if the product is longer than `most`, or if one of its coordinates
-/// is not a number.
+/// Returns the vector times `unit`. Returns `None` if the product is longer than `most`, or if a coordinate of the
+/// vector is not a number.
 pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3> {
     let vector = vec3(x, y, z) * unit;
     (vector.norm() <= most).then_some(vector)
@@ -102,26 +102,26 @@ pub fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// Whether the edges (Å) are a placeholder, which means that the structure has no cell. Structures that were not
-/// solved from crystals have such placeholders.
+/// Whether the edges (Å) are a placeholder, which means that the structure has no cell. Structures that were not solved
+/// from crystals have edges of 1 Å or 0 as placeholders.
 pub(super) fn is_dummy(lengths: [f64; 3]) -> bool {
     lengths == [1.0; 3] || lengths == [0.0; 3]
 }
 
-/// Names of the space group without symmetry besides the translations of the lattice, without blanks and in capitals.
-/// A file that names no group has a simulation cell. Programs that do not align the columns of PDB files put the number
-/// of copies into the field of the group, as in `P 1 1`.
+/// Names of the space group P 1, which has no symmetry except the translations of the lattice. The names are in
+/// capitals and without blanks. A file that names no space group has a simulation cell. Programs that do not align the
+/// columns of PDB files put the number of copies into the field of the space group, as in `P 1 1`.
 const WITHOUT_SYMMETRY: [&str; 7] = ["", "?", ".", "1", "P1", "P11", "P111"];
 
 /// Whether the symmetry of a crystal with the given space group puts further copies of the atoms into its cell.
-/// `copies` is the number of copies of the molecule in the cell (Z). Programs of molecular dynamics write the space
-/// group `P 1`; if there is only one copy, the lattice alone makes the crystal.
+/// `copies` is the number of copies of the molecule in the cell (Z). MD programs write the space group `P 1`. For Z =
+/// 1, the cell contains a single copy, and the translations of the lattice alone generate the crystal.
 pub(super) fn has_symmetry(group: &str, copies: &str) -> bool {
     let group: String = group.split_whitespace().collect::<String>().to_ascii_uppercase();
     !WITHOUT_SYMMETRY.contains(&group.as_str()) && copies.trim() != "1"
 }
 
-/// Returns the time in ps from a title that has the time after `t=`, as GROMACS writes it.
+/// Returns the time in ps from a title that has the time after `t=`, as in titles that GROMACS writes.
 pub(super) fn time_of_title(title: &str) -> Option<f64> {
     let at = title.rmatch_indices("t=").map(|(at, _)| at);
     let alone = |at: &usize| !title[..*at].ends_with(|before: char| before.is_alphanumeric());

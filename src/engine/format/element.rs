@@ -102,8 +102,8 @@ const ELEMENTS: [(&str, f64); 94] = [
 ];
 
 /// Maximum difference in amu between the mass of an atom in a force field and the atomic weight of its element. Force
-/// fields round masses to 12.0, 1.0 or 19.0. Two elements whose symbols begin with the same letter always differ more
-/// in mass.
+/// fields round masses to 12.0, 1.0 or 19.0. The masses of two elements whose symbols begin with the same letter always
+/// differ by more than this tolerance.
 const MASS_TOLERANCE: f64 = 0.2;
 
 /// Maximum difference in amu between the mass of a united carbon and the sum of the atomic weights of its atoms.
@@ -112,8 +112,8 @@ const MASS_TOLERANCE: f64 = 0.2;
 /// differ from the sums by more than the tolerance.
 const UNITED_TOLERANCE: f64 = 0.005;
 
-/// Atomic weight of carbon in amu. The next constants are the atomic weight of hydrogen in amu, and the index of carbon
-/// in the table of elements.
+/// Atomic weight of carbon in amu. [`HYDROGEN`] is the atomic weight of hydrogen in amu, and [`CARBON_INDEX`] is the
+/// index of carbon in [`ELEMENTS`].
 const CARBON: f64 = 12.011;
 const HYDROGEN: f64 = 1.008;
 const CARBON_INDEX: usize = 5;
@@ -154,8 +154,8 @@ const IONS_OF_CHARMM: [(&str, &str); 9] = [
     ("CAD", "Cd"),
 ];
 
-/// Elements with symbols of two letters that occur in molecules. Atom names begin with the symbol of the element.
-/// Other atom names in molecules begin with a symbol of one letter.
+/// Elements with two-letter symbols that occur in molecules. The names of atoms of these elements begin with the
+/// two-letter symbol. All other atom names in molecules begin with an element symbol of one letter.
 const OF_TWO_LETTERS: [&str; 4] = ["Cl", "Br", "Fe", "Se"];
 
 /// Returns the atomic number that follows from the names of an atom and of its residue. Returns 0 if no element

@@ -45,8 +45,8 @@ pub fn open_unfollowed(path: &Path, how: &mut OpenOptions) -> Result<File> {
 }
 
 fn open_regular(path: &Path, how: &mut OpenOptions, flags: i32) -> Result<File> {
-    // without O_NONBLOCK, opening a pipe would wait until another process opens the other end. The flag has no effect
-    // on regular files.
+    // without O_NONBLOCK, opening a pipe would wait until another process opens the other end of the pipe. O_NONBLOCK
+    // has no effect on regular files.
     let opened = how.custom_flags(flags | libc::O_NONBLOCK).open(path);
     // a pipe cannot be opened for writing while no process reads from it
     let is_pipe = |error: &Error| error.raw_os_error() == Some(libc::ENXIO);
@@ -141,7 +141,7 @@ mod tests {
         refused(&path, "expected at most 1000");
         refused(folder.path(), "this is a folder");
         refused(Path::new("/dev/zero"), "not a regular file");
-        // this file reports a length of 0 but has contents, so it looks like a file that grows while it is read
+        // a file in /proc reports a length of 0 but has contents, and so looks like a file that grows while it is read
         refused(Path::new("/proc/self/status"), "changes while it is read");
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());

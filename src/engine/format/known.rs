@@ -113,8 +113,8 @@ pub fn writable_topology(path: &Path) -> Option<&'static WritableTopology> {
     WRITABLE_TOPOLOGIES.iter().find(|format| format.endings.contains(&ending))
 }
 
-/// Coordinate formats. A file is read by the first row that recognises the file. AMBER text comes last, because it
-/// begins with an arbitrary title.
+/// Coordinate formats. A file is read by the first row that recognises the file. AMBER coordinates as text come last,
+/// because such a file begins with an arbitrary title.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format {
         name: "AMBER coordinates (NetCDF restart)",
@@ -147,8 +147,8 @@ pub const MODELS: [(&str, ModelsReader); 2] = [("PDB", pdb::read_models), ("PDBx
 const OF_RUN_INPUT: &str = "use the topology (top) that grompp read, and for trajectories also a structure: gmx \
                             editconf -f run.tpr -o run.gro";
 
-/// Whether the bytes are those of a GROMACS run input file (tpr). Such a file begins with one or two lengths in XDR
-/// and a text `VERSION …`.
+/// Whether the bytes are those of a GROMACS run input file (tpr). A run input file begins with one or two lengths in
+/// XDR format and a text `VERSION …`.
 fn is_run_input(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0, 0, 0])
         && [4, 8].iter().any(|&at| bytes.get(at..).is_some_and(|text| text.starts_with(b"VERSION")))
@@ -168,7 +168,7 @@ pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> 
 }
 
 /// Returns the name of the topology or coordinate format of a file with these unpacked bytes. AMBER coordinates as text
-/// are not recognised, because an arbitrary text may resemble them.
+/// are not recognised, because an arbitrary text may resemble AMBER coordinates.
 pub fn recognised(bytes: &[u8]) -> Option<&'static str> {
     let topologies = TOPOLOGIES.iter().filter(|format| (format.recognises)(bytes)).map(|format| format.name);
     let coordinates = COORDINATES[..COORDINATES.len() - 1].iter();

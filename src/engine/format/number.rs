@@ -13,7 +13,7 @@ pub(super) fn real(field: &[u8]) -> Option<f64> {
 }
 
 /// Parses the rare forms of a number: a leading plus, `D` in front of the exponent, or an exponent of three digits
-/// without its letter.
+/// without the letter `E` before it.
 fn fortran_real(text: &[u8]) -> Option<f64> {
     let text = text.strip_prefix(b"+").unwrap_or(text);
     let split = text.iter().skip(1).position(|b| b"DdEeQq+-".contains(b))? + 1;

@@ -27,8 +27,8 @@ pub struct TopologyOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Molecules {
     /// factors of 1-4 interactions of the force field to which the molecules belong. A GROMACS topology without `[
-    /// defaults ]` has these factors and the rule of Lorentz and Berthelot. A GROMACS topology without `[ molecules ]`
-    /// has one molecule of each type
+    /// defaults ]` gets these factors and the Lorentz–Berthelot rule. A GROMACS topology without `[ molecules ]` has
+    /// one molecule of each type
     pub factors14: Factors14,
     /// names of the residues that are read from a residue topology of CHARMM
     pub residues: BTreeSet<String>,

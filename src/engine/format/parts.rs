@@ -7,7 +7,7 @@ use crate::system::Topology;
 /// a molecule, or several molecules whose atoms are interleaved. `links` must call its argument once for each link,
 /// with the atoms of the link.
 pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -> Vec<u32> {
-    // for each atom, the last of the atoms to which it is linked
+    // for each atom, the largest index of the atoms that are linked to this atom
     let mut reach: Vec<u32> = (0..atoms as u32).collect();
     links(&mut |joined| {
         if let (Some(&first), Some(&last)) = (joined.iter().min(), joined.iter().max()) {

@@ -14,7 +14,7 @@ use crate::error::Problem;
 use crate::units::{AMBER_VELOCITY, ANGSTROM};
 use crate::vec3::Vec3;
 
-/// Number of characters of a number. The next constant is the number of numbers per line.
+/// Number of columns of a number. [`PER_LINE`] is the number of numbers per line.
 const WIDTH: usize = 12;
 const PER_LINE: usize = 6;
 

@@ -1,4 +1,4 @@
-//! Writing of texts with many numbers.
+//! Formatting of numbers, and writing of long texts that several threads format.
 
 use std::fmt::Write as _;
 use std::io::{Result, Write};

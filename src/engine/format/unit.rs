@@ -22,7 +22,7 @@ const STEP: Dimensions = [0, 0, 0, 0, 0, 1];
 /// Energy of one electronvolt per molecule in kJ/mol: e N_A 10⁻³, exact in the SI of 2019.
 const ELECTRONVOLT: f64 = 96.485_332_123_310_01;
 
-/// Names of each unit, its value in terms of nm, ps, kJ/mol and degrees, and its dimensions.
+/// Units: the names of each unit, the value of the unit in terms of nm, ps, kJ/mol and degrees, and its dimensions.
 const NAMES: [(&[&str], f64, Dimensions); 17] = [
     (&["nm", "nanometer", "nanometre"], 1.0, LENGTH),
     (&["angstrom", "ångström", "ang", "a", "å"], ANGSTROM, LENGTH),
@@ -76,7 +76,7 @@ impl Unit {
         Some(unit)
     }
 
-    /// Whether both are units of the same kind of quantity.
+    /// Whether `self` and `other` are units of the same kind of quantity.
     pub fn is_like(&self, other: &Self) -> bool {
         self.dimensions == other.dimensions
     }

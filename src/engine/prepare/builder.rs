@@ -1,5 +1,5 @@
-//! Builds a system in code from atoms, bonds and interactions. [`SystemBuilder::build`] derives molecules, exclusions
-//! and constraints.
+//! Builder of a system in code, from atoms, bonds and interactions. [`SystemBuilder::build`] derives molecules,
+//! exclusions and constraints.
 
 use super::description::absent;
 use super::{ConstrainedTerms, Files, ForceOptions, Options, Prepared, TuningMethod, prepare};
@@ -97,13 +97,15 @@ impl SystemBuilder {
         self
     }
 
-    /// Sets whether bonded terms that constraints hold fixed are kept or dropped. By default they are dropped.
+    /// Sets whether bonded terms that constraints hold fixed are kept or dropped. The default is to drop bonded terms
+    /// that constraints hold fixed.
     pub fn constrained_terms(&mut self, terms: ConstrainedTerms) -> &mut Self {
         self.constrained_terms = terms;
         self
     }
 
-    /// Adds a Lennard-Jones type with its name, which becomes the type name of its atoms. Returns its index.
+    /// Adds a Lennard-Jones type. `name` becomes the type name of the atoms of this type. Returns the index of the
+    /// type.
     pub fn lj_type(&mut self, name: &str, parameters: LennardJones) -> u32 {
         self.types.push((Name::new(name), parameters));
         (self.types.len() - 1) as u32
@@ -130,7 +132,7 @@ impl SystemBuilder {
         self
     }
 
-    /// Adds an atom to the current residue. Returns its index.
+    /// Adds an atom to the current residue. Returns the index of the atom.
     pub fn atom(&mut self, atom: AtomSpec<'_>) -> u32 {
         if self.topology.residues.is_empty() {
             self.residue(UNNAMED_RESIDUE);
@@ -286,8 +288,8 @@ impl SystemBuilder {
     }
 }
 
-/// A scaled 1-4 pair. `None` if the Lennard-Jones type of an atom does not exist, which the check of the description
-/// reports.
+/// Returns the scaled 1-4 pair of two atoms; `None` if the Lennard-Jones type of an atom does not exist. The check of
+/// the description reports a type that does not exist.
 fn pair14(atoms: &[Atom], nonbonded: &Nonbonded, pair: [u32; 2], [coulomb, lj]: [f64; 2]) -> Option<Pair14> {
     let [a, b] = pair.map(|i| &atoms[i as usize]);
     if a.lj_type.max(b.lj_type) as usize >= nonbonded.types {

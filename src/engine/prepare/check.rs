@@ -53,8 +53,8 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
     }
 }
 
-/// Returns a problem if the topology is periodic and the coordinates have no cell. Coordinates without a cell are
-/// accepted if there is no cutoff.
+/// Returns a problem if the topology is periodic. The caller has found that there is a cutoff and that the coordinates
+/// have no cell.
 fn missing_cell(description: &Description) -> Option<Problem> {
     let problem = Problem::new("the topology is for a periodic system, but the coordinates have no cell");
     let help = "use a coordinate file with a box; the box size in a topology is often out of date";
@@ -208,8 +208,8 @@ fn check_cell(forces: &ForceOptions, truncation: &Truncation, cell: &PeriodicCel
     }
 }
 
-/// Returns a problem if a constraint is longer than half of the cell. Such constraints cannot be satisfied, because
-/// displacements are minimum images.
+/// Returns a problem if a constraint is longer than half of the cell. A constraint longer than half of the cell cannot
+/// be satisfied, because displacements are minimum images.
 fn too_long(topology: &Topology, cell: &PeriodicCell) -> Option<Problem> {
     let longest = cell.max_cutoff();
     let constraint = topology.constraints.iter().find(|constraint| constraint.length > longest)?;

@@ -59,13 +59,13 @@ pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<Dispe
     Ok(DispersionCorrection::Pme(parameters))
 }
 
-/// Lower bound of the RMS force to which a relative error refers, as a fraction of the force between two mean charges
-/// at their mean distance. The bound matters only in a perfect crystal, where the RMS force is zero. In liquids the
-/// RMS force is about equal to the force between two mean charges.
+/// Lower bound of the RMS force to which a relative error refers, as a fraction of the force between two ions with the
+/// RMS charge at the mean distance of atoms. The bound matters only in a perfect crystal, where the RMS force is zero.
+/// In liquids the RMS force is about equal to the force between two ions with the RMS charge.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
-/// Shortest Coulomb cutoff for tuning, as a fraction of the longer of the two cutoffs. [`LONGEST_CUTOFF`] is the
-/// upper limit. With a shorter cutoff excluded pairs may be farther apart than the pair kernels can correct. With
-/// longer cutoffs the additional pairs cost more than a coarser mesh saves.
+/// Shortest Coulomb cutoff for tuning, as a fraction of the longer of the Coulomb and the Lennard-Jones cutoff.
+/// [`LONGEST_CUTOFF`] is the upper limit. With a shorter cutoff excluded pairs may be farther apart than the pair
+/// kernels can correct. With longer cutoffs the additional pairs cost more than a coarser mesh saves.
 const SHORTEST_CUTOFF: f64 = 0.65;
 const LONGEST_CUTOFF: f64 = 1.2;
 /// Maximum Coulomb cutoff for tuning, as a fraction of half the width of the cell. The margin lets a barostat shrink

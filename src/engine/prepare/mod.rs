@@ -1,9 +1,9 @@
 //! Prepares a [`System`], which does not change during a run, and its initial [`State`] from a description.
 //!
-//! [`prepare`] checks description, coordinates and options for validity and consistency. It then makes molecules
-//! whole, computes the positions of virtual sites, repartitions hydrogen mass, and scales the interactions of a
-//! solute. It also derives constraints, PME parameters, and alternative PME parameters for tuning. Bonded terms that
-//! constraints hold fixed are dropped or kept ([`ConstrainedTerms`]). Descriptions come from files
+//! [`prepare`] checks description, coordinates and options for validity and consistency. The function then makes
+//! molecules whole, computes the positions of virtual sites, repartitions hydrogen mass, and scales the interactions of
+//! a solute. The function also derives constraints, PME parameters, and alternative PME parameters for tuning. Bonded
+//! terms that constraints hold fixed are dropped or kept ([`ConstrainedTerms`]). Descriptions come from files
 //! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 
 mod builder;
@@ -50,7 +50,7 @@ pub struct Options<'a> {
     pub files: Files<'a>,
 }
 
-/// Files of description and coordinates, if they were read from files.
+/// Paths of the files from which the description and the coordinates were read, if any.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Files<'a> {
     /// path of the file from which the description was read
@@ -74,8 +74,8 @@ pub struct Prepared {
 }
 
 /// Makes the system and its initial state. Returns an error with all [`crate::error::Problem`]s of description,
-/// coordinates and options. If there are none, a later error holds the first problem in deriving constraints or PME
-/// parameters.
+/// coordinates and options. If description, coordinates and options have no problem, an error has the first problem in
+/// deriving constraints or PME parameters.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
     let truncation = options.forces.truncation(&description.topology);
     let problems = check::problems(&description, &coordinates, options, &truncation);

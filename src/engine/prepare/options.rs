@@ -31,7 +31,7 @@ impl<T> Setting<T> {
 pub struct ForceOptions {
     /// Coulomb cutoff in nm; `None` = all pairs
     pub cutoff: Setting<Option<f64>>,
-    /// Lennard-Jones cutoff in nm; `None` = all pairs; by convention it equals the Coulomb cutoff
+    /// Lennard-Jones cutoff in nm; `None` = all pairs; by convention equal to the Coulomb cutoff
     pub cutoff_lj: Setting<Option<f64>>,
     /// Coulomb method
     pub electrostatics: ElectrostaticsSpec,
@@ -56,7 +56,7 @@ pub struct ForceOptions {
     pub list: ListPolicy,
 }
 
-/// Cutoffs, and the Lennard-Jones modifier and correction.
+/// Cutoffs, Lennard-Jones modifier and dispersion correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Truncation {
     pub(super) cutoff: Option<f64>,
@@ -66,7 +66,7 @@ pub(super) struct Truncation {
 }
 
 /// The convention for all force fields except CHARMM. The cutoffs are shorter than in CHARMM, and the dispersion
-/// correction adds the missing attraction.
+/// correction adds the mean attraction beyond the cutoff.
 const USUAL: Truncation = Truncation {
     cutoff: Some(0.9),
     cutoff_lj: Some(0.9),
@@ -89,8 +89,8 @@ const DRIFT: f64 = 0.005;
 const PRESSURE: f64 = 0.5 * BAR;
 
 impl Default for ForceOptions {
-    /// The defaults of the input file: PME, the cutoffs of the force field (1.2 nm for CHARMM, 0.9 nm for all
-    /// others), rigid water, and constrained bonds to hydrogen.
+    /// The defaults of the input file: PME, the cutoffs of the force field (1.2 nm for CHARMM, 0.9 nm for all other
+    /// force fields), rigid water, and constrained bonds to hydrogen.
     fn default() -> Self {
         ForceOptions {
             cutoff: Setting::ForceField,
@@ -154,7 +154,7 @@ impl ForceOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ElectrostaticsSpec {
-    /// no charges
+    /// no Coulomb interactions
     Off,
     /// 1/r, truncated at the cutoff if there is one
     Plain,
@@ -195,7 +195,7 @@ pub enum PmeSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LjPmeSpec {
-    /// the input states the parameters
+    /// the input states the parameters of LJ-PME
     Explicit(PmeParameters),
     /// maximum grid spacing; the splitting parameter is chosen such that the direct-space potential at the cutoff is
     /// 10⁻³ of r⁻⁶
@@ -211,7 +211,7 @@ pub enum LjPmeSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TuningMethod {
-    /// the conventional choice: lists for 20 steps, PME of order 4
+    /// the conventional choice: pair lists for 20 steps, PME of order 4
     Off,
     /// the choice of a cost model, which is the same in every run
     #[default]

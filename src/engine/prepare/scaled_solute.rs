@@ -1,14 +1,15 @@
-//! A scaled solute: the Hamiltonian of REST2, in which a part of the system behaves as if it were hot.
+//! A scaled solute: the Hamiltonian of REST2, in which a part of the system (the solute) behaves as at a higher
+//! temperature.
 //!
-//! A factor λ multiplies the energy inside the solute by λ, and the interaction energy of the solute with other atoms
-//! by √λ. The energy among other atoms is unchanged. At the temperature T the solute crosses barriers as at the
-//! temperature T/λ. Charges of the solute are multiplied by √λ, and the Lennard-Jones ε of its atoms by λ, so that
-//! the geometric mean with the ε of another atom is multiplied by √λ. 1-4 pairs are scaled in the same way. Torsions
-//! (periodic and Ryckaert–Bellemans, proper and improper) and correction maps are multiplied by √λ for each of their
-//! two outer atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since these terms keep
-//! the shape of molecules and are not barriers between conformations. L. Wang, R. A. Friesner, B. J. Berne, J. Phys.
-//! Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions with atoms inside and outside the solute are scaled as
-//! in G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
+//! The energy inside the solute is multiplied by a factor λ, and the interaction energy of the solute with other atoms
+//! is multiplied by √λ. The energy among other atoms is unchanged. At the temperature T the solute crosses barriers as
+//! at the temperature T/λ. Charges of the solute are multiplied by √λ, and the Lennard-Jones ε of atoms of the solute
+//! by λ, so that the geometric mean with the ε of another atom is multiplied by √λ. 1-4 pairs are scaled in the same
+//! way. Torsions (periodic and Ryckaert–Bellemans, proper and improper) and correction maps are multiplied by √λ for
+//! each of their two outer atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since these
+//! terms keep the shape of molecules and are not barriers between conformations. L. Wang, R. A. Friesner, B. J. Berne,
+//! J. Phys. Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions with atoms inside and outside the solute are
+//! scaled as in G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use crate::system::{BondedTerms, CmapGrid, Nonbonded, Topology};
 /// A part of the system whose interactions are scaled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaledSolute {
-    /// selection of the atoms of this part, see [`crate::select`]
+    /// selection of the atoms of the solute, see [`crate::select`]
     pub select: String,
     /// factor λ of the energy inside the solute
     pub factor: f64,

@@ -7,8 +7,7 @@ use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 use crate::units::Range;
 
-/// Tolerance for the sum of the weights of an average. The sum must be 1, but files may print only six digits of each
-/// weight.
+/// Tolerance for the sums of the weights of a virtual site, because files may print only six digits of each weight.
 const UNITY: f64 = 1e-5;
 
 /// Whether each atom is a virtual site.
@@ -58,7 +57,7 @@ fn repeated(atoms: &[u32]) -> Option<u32> {
 pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     let sites = &topology.virtual_sites;
     let place: HashMap<u32, usize> = sites.iter().enumerate().map(|(k, site)| (site.site, k)).collect();
-    // for each site, the sites that are constructed from it, and the number of sites from which it is itself
+    // for each site, the sites that are constructed from this site, and the number of sites from which this site is
     // constructed
     let (mut followers, mut lacking) = (vec![vec![]; sites.len()], vec![0; sites.len()]);
     for (k, site) in sites.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Drops or keeps bonded terms whose energy is constant because constraints hold them fixed.
+//! Drops or keeps bonded terms whose energy is constant because constraints hold their atoms at fixed distances.
 
 use rayon::prelude::*;
 
@@ -7,17 +7,17 @@ use crate::system::{BondedTerms, Constraints, Topology};
 /// Whether bonds of constrained length and angles between three constrained distances are dropped or kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstrainedTerms {
-    /// dropped, for dynamics and minimisation: the energy of these terms is constant, and constraint forces balance
-    /// their forces
+    /// dropped, for dynamics and minimisation: the energy of these terms is constant, and constraint forces balance the
+    /// forces of these terms
     #[default]
     Drop,
     /// kept, for single-point energies of the whole force field
     Keep,
 }
 
-/// Drops the terms that constraints hold fixed. Such terms are bonds of constrained length, and angles between three
-/// constrained distances (rigid waters; angles with hydrogen). Bonds between a virtual site and an atom from which it
-/// is constructed are also dropped, since AMBER files contain such bonds only to mark the sites.
+/// Drops the terms that constraints hold fixed. The dropped terms are bonds of constrained length, and angles between
+/// three constrained distances (rigid waters; angles with hydrogen). Bonds between a virtual site and an atom from
+/// which it is constructed are also dropped, since AMBER files contain such bonds only to mark the sites.
 pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {
     let ordered = |i: u32, j: u32| (i.min(j), i.max(j));
     let rigid = constraints.settles.iter().flat_map(|settle| {

@@ -36,7 +36,7 @@ impl<'a> Evaluation<'a> {
         Evaluation { topology, geometry, molecules: OnceCell::new() }
     }
 
-    /// Returns for each atom whether it is selected.
+    /// Returns for each atom whether the atom is selected.
     pub(super) fn of(&self, expression: &Expression) -> Chosen {
         Ok(match expression {
             Expression::Any(parts) => self.joined(parts, |chosen, more| *chosen |= more)?,
@@ -95,7 +95,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Returns for each residue whether it is of this kind (such as protein or water).
+    /// Returns for each residue whether the residue is of the given kind (such as protein or water).
     fn residues(&self, kind: Kind) -> Vec<bool> {
         let residues = self.topology.residues.iter().enumerate();
         let is = |index| kind == Kind::Water && self.topology.is_water(index);
@@ -186,7 +186,7 @@ impl<'a> Evaluation<'a> {
         Ok(self.atoms(|atom| comparison.holds(number(atom), bound)))
     }
 
-    /// Returns a function from the index of an atom to its property.
+    /// Returns a function from the index of an atom to the value of the property.
     fn number(&self, property: Number, place: &Place) -> Result<impl Fn(usize) -> f64, Fault> {
         self.check_known(property, place)?;
         Ok(move |atom: usize| match property {
@@ -198,7 +198,8 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// Fails if the file does not state this property. Coordinate files, for example, state neither charges nor bonds.
+    /// Fails if the file does not state the given property of atoms. Coordinate files, for example, state neither
+    /// charges nor bonds.
     fn check_known(&self, property: Number, place: &Place) -> Result<(), Fault> {
         let atoms = &self.topology.atoms;
         let what = match property {
@@ -211,7 +212,8 @@ impl<'a> Evaluation<'a> {
         Err(Fault { what, place: place.clone() })
     }
 
-    /// Whether the file states the types of atoms. Coordinate files state none, so that atom names are used instead.
+    /// Whether the file states the types of atoms. Coordinate files state no types, so that atom names are used
+    /// instead.
     fn has_types(&self) -> bool {
         let atoms = &self.topology.atoms;
         !atoms.iter().all(|atom| atom.type_name == atom.name && atom.charge == 0.0 && atom.lj_type == 0)
@@ -267,7 +269,8 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// Selects all atoms of the groups that contain a chosen atom. `group` returns the group of an atom, below `count`.
+    /// Selects all atoms of the groups that contain a chosen atom. `group` returns the index of the group of an atom,
+    /// which is below `count`.
     fn sharing(&self, chosen: &[bool], count: usize, group: impl Fn(usize) -> usize) -> Vec<bool> {
         let mut groups = vec![false; count];
         chosen.iter().enumerate().filter(|(_, chosen)| **chosen).for_each(|(atom, _)| groups[group(atom)] = true);

@@ -111,9 +111,9 @@ pub(super) enum Expansion {
     SameMolecule,
     SameChain,
     BondedTo,
-    /// atoms within a distance (nm), without the atoms of the other selection
+    /// atoms within a distance (nm) of the inner selection, without the atoms of the inner selection
     Around(f64),
-    /// atoms within a distance (nm), with the atoms of the other selection
+    /// atoms within a distance (nm) of the inner selection, with the atoms of the inner selection
     Within(f64),
 }
 

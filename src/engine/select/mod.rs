@@ -20,12 +20,14 @@
 //!
 //! `protein`, `nucleic`, `water`, `ion` and `lipid` select by residue name ([`residues`]). `water` also selects every
 //! residue of one oxygen and two hydrogens with any name. `sidechain` is the protein without its caps, its backbone,
-//! and the hydrogens and terminal oxygens on the backbone. The other keywords have the same meaning as in MDAnalysis.
+//! and the hydrogens and terminal oxygens on the backbone. Any other keyword that MDAnalysis also has means the same
+//! as in MDAnalysis.
 //!
 //! An expansion (`around`, `within`, `byres` and the like) must be the last part of a selection or in parentheses,
-//! because programs differ in which words after it belong to it. `around` leaves out the atoms of the inner selection,
-//! `within` keeps them. Distances are those of the nearest periodic images. Without positions ([`select_at`]),
-//! selections with distances are refused, unless [`fix`] has stored their atoms in the topology.
+//! because programs differ in which of the following words belong to an expansion. `around` leaves out the atoms of the
+//! inner selection, and `within` keeps the atoms of the inner selection. Distances are those of the nearest periodic
+//! images. Without positions ([`select_at`]), selections with distances are refused, unless [`fix`] has stored their
+//! atoms in the topology.
 
 mod evaluate;
 mod expression;
@@ -44,8 +46,8 @@ use crate::vec3::Vec3;
 use evaluate::Evaluation;
 use parser::{Fault, parse};
 
-/// Maximum product of the number of parts of a selection and the number of atoms. A selection at this limit takes
-/// several seconds.
+/// Maximum product of the number of parts of a selection and the number of atoms. The evaluation of a selection at this
+/// limit takes several seconds.
 const MOST_TESTS: usize = 1 << 31;
 
 /// Positions (nm) of all atoms, and the periodic cell.
@@ -57,8 +59,8 @@ pub struct Geometry<'a> {
     pub cell: Option<&'a PeriodicCell>,
 }
 
-/// Returns the atoms (0-based, ascending) that the text selects. Returns a [`Problem`] that quotes the text if the
-/// text is wrong or selects no atom, or if it has a distance that was not evaluated by [`fix`].
+/// Returns the atoms (0-based, ascending) that the text selects. Returns a [`Problem`] that quotes the text if the text
+/// is wrong or selects no atom, or if the text has a distance that was not evaluated by [`fix`].
 ///
 /// ```
 /// use md_engine::prepare::AtomSpec;
@@ -86,8 +88,8 @@ pub fn select_at(topology: &Topology, geometry: Geometry<'_>, text: &str) -> Res
     evaluate(topology, Some(geometry), text)
 }
 
-/// Evaluates the texts that need positions and stores their atoms in the topology, so that [`select`] returns the same
-/// atoms from then on. Texts that need no positions, and texts with errors, are skipped.
+/// Evaluates the texts that need positions and stores the selected atoms in the topology, so that [`select`] returns
+/// the same atoms from then on. Texts that need no positions, and texts with errors, are skipped.
 pub fn fix<'a>(
     topology: &mut Topology,
     geometry: Geometry<'_>,
@@ -103,7 +105,7 @@ pub fn fix<'a>(
     Ok(())
 }
 
-/// Whether the atoms that the text selects depend on positions. False for a text with errors.
+/// Whether the atoms that the text selects depend on positions. The result is false for a text with errors.
 pub fn needs_positions(text: &str) -> bool {
     parse(text).is_ok_and(|(expression, _)| expression.needs_positions())
 }
@@ -128,7 +130,7 @@ fn evaluate(topology: &Topology, geometry: Option<Geometry<'_>>, text: &str) -> 
 }
 
 /// Maximum number of characters that a message quotes of the faulty part of a selection, and of the text on each side
-/// of it.
+/// of the faulty part.
 const LONGEST_QUOTE: usize = 150;
 
 /// Converts a fault of a selection to a problem, whose message quotes the text with marks around the faulty part.

@@ -1,8 +1,9 @@
 //! Atoms within a distance of other atoms, in any periodic cell.
 //!
-//! The targets are sorted into a grid of bins whose opposite faces are at least the search distance apart, so that all
-//! targets near an atom are in the bin of the atom and in the bins around it. The displacement is the shortest of all
-//! periodic images, also if the distance is more than half of the cell.
+//! The targets (the atoms to which distances are measured) are sorted into a grid of bins whose opposite faces are at
+//! least the search distance apart. All targets near an atom are in the bin of the atom or in an adjacent bin. The
+//! distance of two atoms is that of their nearest periodic images, also if the search distance is more than half of the
+//! cell.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
@@ -12,8 +13,7 @@ const MOST_BINS: usize = 64;
 /// Relative margin of the bin size, so that rounding puts no atom outside of the bins that are searched.
 const MARGIN: f64 = 1e-9;
 
-/// Returns for each position whether a target is within `distance` (nm). Targets count as being within any distance of
-/// themselves.
+/// Returns for each position whether a target is within `distance` (nm). A target is within any distance of itself.
 pub(super) fn within(positions: &[Vec3], targets: &[bool], cell: Option<&PeriodicCell>, distance: f64) -> Vec<bool> {
     let Some(cell) = cell.copied().or_else(|| surrounding(positions, distance)) else { return targets.to_vec() };
     let bins = cell.face_distances().map(|faces| ((faces / (distance * (1.0 + MARGIN))) as usize).clamp(1, MOST_BINS));
@@ -56,7 +56,7 @@ pub(super) fn within(positions: &[Vec3], targets: &[bool], cell: Option<&Periodi
     positions.iter().zip(targets).map(|(&position, &target)| target || is_near(position)).collect()
 }
 
-/// Returns the index `center` of a bin and the indices next to it along a periodic axis, each index once.
+/// Returns the index `center` of a bin and the indices of the two adjacent bins along a periodic axis, each index once.
 fn around(center: usize, bins: usize) -> impl Iterator<Item = usize> + Clone {
     let count = bins.min(3);
     (0..count).map(move |k| (center + bins - 1 + k + usize::from(bins < 3)) % bins)

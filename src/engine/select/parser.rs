@@ -45,8 +45,8 @@ const KEYWORDS: [&str; 29] = [
 /// call.
 const DEEPEST: usize = 100;
 
-/// Number of letters up to which a lower-case word in a list of values is read as a name, although it is a keyword of
-/// another program. Residues may be named `mol` or `box`, but not `residue`.
+/// Number of letters up to which a lower-case word in a list of values is read as a name, although the word is a
+/// keyword of another program. Residues may be named `mol` or `box`, but not `residue`.
 const LONGEST_SHORT: usize = 5;
 
 /// Fault of the text of a selection, with the byte range of the faulty part.
@@ -58,8 +58,8 @@ pub(super) struct Fault {
 
 type Parsed<T> = Result<T, Fault>;
 
-/// Parses a selection. Returns its syntax tree and the number of its parts (words, properties with values, and
-/// patterns).
+/// Parses a selection. Returns the syntax tree of the selection and the number of parts of the selection (words,
+/// properties with values, and patterns).
 pub(super) fn parse(text: &str) -> Parsed<(Expression, usize)> {
     let words = split(text).map_err(|place| fault(place, "the quotation mark is not closed"))?;
     let mut parser = Parser { end: text.len(), words, next: 0, depth: 0, parts: 0, expanded: None };
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Accepts an operator between two selections. An operator after an expansion is refused, because programs differ
-    /// in whether the words after it belong to the expansion.
+    /// in whether the words after the operator belong to the expansion.
     fn operator(&mut self, spellings: &[&str]) -> Parsed<bool> {
         let at = self.next;
         if !self.accept(spellings) {
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
         Ok(kind)
     }
 
-    /// Parses a length with its unit, and the word `of` after it.
+    /// Parses a length with its unit, and the following word `of`.
     fn distance(&mut self, word: &Word<'a>, keyword: &str) -> Parsed<f64> {
         let example = format!("for example {keyword} 0.5 nm of protein");
         let number = self.peek().filter(|word| word.form == Form::Plain);
@@ -301,7 +301,7 @@ impl<'a> Parser<'a> {
         Ok(Expression::Numbers(property, ranges, place))
     }
 
-    /// Parses a comparison after a keyword that needs one.
+    /// Parses a comparison after a keyword that needs a comparison.
     fn comparison_only(&mut self, word: &Word<'a>, property: Number) -> Parsed<Expression> {
         let found = self.comparison(word, property)?;
         let keyword = word.text;
@@ -354,7 +354,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns the fault that a word follows a complete selection.
+    /// Returns the fault of a word that follows a complete selection.
     fn unexpected(&self, word: Word<'a>) -> Fault {
         let what = format!("expected \"and\", \"or\" or the end of the selection, but found \"{}\"", word.text);
         let is_known = KEYWORDS.contains(&word.text.to_ascii_lowercase().as_str());
@@ -365,7 +365,7 @@ impl<'a> Parser<'a> {
         fault(word.place, what)
     }
 
-    /// Returns the fault that a selection begins with a symbol.
+    /// Returns the fault of a selection that begins with a symbol.
     fn unexpected_start(&self, word: &Word<'a>) -> Fault {
         fault(word.place.clone(), format!("expected a selection, but found \"{}\"", word.text))
     }

@@ -7,10 +7,10 @@
 //! which is also argon (Dickson, Walker, Gould, J. Chem. Theory Comput. 2022, 18, 1726). GROMACS and MDAnalysis have
 //! no lists of lipids, and VMD recognises proteins and nucleic acids by their bonds.
 //!
-//! The lists also have the residues of the force fields of `md build`; a test in `src/build/forcefield/builtin.rs`
-//! compares them. Three groups of residues of CHARMM36 are left out, because the PDB uses many of their names for
-//! other molecules: fatty acids, detergents, and modified nucleotides other than those in the table of common
-//! residues of Gemmi 0.7 (`src/resinfo.cpp`).
+//! The lists also have the residues of the force fields of `md build`, as a test in `src/build/forcefield/builtin.rs`
+//! checks. Three groups of residues of CHARMM36 are left out, because the PDB uses many of their names for other
+//! molecules: fatty acids, detergents, and modified nucleotides other than those in the table of common residues of
+//! Gemmi 0.7 (`src/resinfo.cpp`).
 
 /// Kind of residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

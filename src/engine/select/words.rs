@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Symbols of the selection language. A longer symbol comes before a symbol with which it begins, so that the longer
-/// one is found first.
+/// symbol is found first.
 const SYMBOLS: [&str; 14] = ["&&", "||", "==", "!=", "<=", ">=", "(", ")", "&", "|", "<", ">", "=", "!"];
 
 /// Word, quoted text or symbol of a selection.

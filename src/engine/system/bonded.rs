@@ -2,8 +2,9 @@
 //!
 //! [`bonded_terms`] lists every kind of term. The lists of [`BondedTerms`], the fields of
 //! [`Energies`](crate::backend::Energies) and the columns of `energies.csv`, the loops of all backends, the layout on a
-//! GPU, counts and fingerprints are generated from this table. A new term needs its formula in [`crate::term`], its
-//! parameters with [`BondedTerm`] and a row in the table, a reader, and for GPUs its counterpart in `kernels/term.cuh`.
+//! GPU, counts and fingerprints are generated from the table [`bonded_terms`]. A new kind of term needs a formula in
+//! [`crate::term`], a type of its parameters that implements [`BondedTerm`], a row in the table, a reader, and for GPUs
+//! a formula in `kernels/term.cuh`.
 //!
 //! Correction maps and 1-4 pairs, which have eight atoms or two energies, have separate lists and loops.
 
@@ -13,31 +14,32 @@ use crate::vec3::Vec3;
 /// A kind of bonded term on N atoms with P parameters. The formula of the term takes the parameters and E = N − 1
 /// displacements, [`term::DISPLACEMENTS`].
 pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Send + Sync + 'static {
-    /// Name of the formula in `kernels/term.cuh`. `None` if there is no such formula, so that GPUs do not support
-    /// systems with these terms.
+    /// Name of the formula in `kernels/term.cuh`. `None` if the file has no formula for the term, so that GPUs do not
+    /// support systems with terms of this kind.
     const KERNEL: Option<&'static str>;
     /// Number type in which mixed-precision backends compute the term: `f64` if the term is so stiff that the
     /// rounding of `f32` matters.
     type Number;
-    /// Indices of the parameters that are force constants or amplitudes: energy and forces are proportional to them.
+    /// Indices of the parameters that are force constants or amplitudes: energy and forces are proportional to these
+    /// parameters.
     const STRENGTHS: &'static [usize];
     /// Number of floating-point operations for one term, accurate to about 10 %. The number includes computing the
     /// displacements and adding the forces to the atomic forces.
     const FLOPS: f64;
 
-    /// Atoms of the term, in the order in which the formula takes them.
+    /// Atoms of the term, in the order of the formula.
     fn atoms(&self) -> [u32; N];
-    /// Parameters of the term, in the order in which the formula takes them.
+    /// Parameters of the term, in the order of the formula.
     fn parameters(&self) -> [f64; P];
     /// Forces on the atoms (kJ/mol/nm) and the energy (kJ/mol).
     fn evaluate<T: Real>(displacements: [Vec3<T>; E], parameters: [T; P]) -> ([Vec3<T>; N], T);
 }
 
 /// Passes the table of bonded terms to a macro. The table has a row for each reported energy, with the lists of terms
-/// that contribute to it. For each list it gives the type of the terms, the numbers of atoms, displacements and
-/// parameters of a term, and a name for messages.
+/// that contribute to this energy. For each list, the row gives the type of the terms, the numbers of atoms,
+/// displacements and parameters of a term, and a name for messages.
 ///
-/// Terms are evaluated and energies are reported in this order.
+/// Terms are evaluated and energies are reported in the order of the table.
 #[macro_export]
 macro_rules! bonded_terms {
     ($apply:ident) => {
@@ -79,9 +81,9 @@ macro_rules! define_bonded_terms {
                 #[doc = $name]
                 pub $list: Vec<$Term>,
             )+)*
-            /// torsion–torsion maps
+            /// torsion–torsion correction maps (CMAP)
             pub cmaps: Vec<Cmap>,
-            /// energy grids of the torsion–torsion maps
+            /// energy grids of the correction maps (CMAP)
             pub cmap_grids: Vec<CmapGrid>,
             /// scaled 1-4 pairs
             pub pairs14: Vec<Pair14>,
@@ -113,7 +115,7 @@ macro_rules! define_bonded_terms {
                 result
             }
 
-            /// Replaces every atom index by the value that `to` returns for it.
+            /// Replaces every atom index by the value that `to` returns for this index.
             pub fn renumber(&mut self, to: impl Fn(u32) -> u32) {
                 $($(self.$list.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));)+)*
                 self.cmaps.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));
@@ -162,7 +164,7 @@ macro_rules! define_bonded_terms {
 }
 bonded_terms!(define_bonded_terms);
 
-/// Appends copies of the list of a molecule. `change` modifies each term, given the number of the copy.
+/// Appends copies of the list of terms of a molecule. `change` modifies each term, given the number of the copy.
 fn append_copies<T: Copy>(list: &mut Vec<T>, molecule: &[T], copies: u32, change: impl Fn(&mut T, u32)) {
     list.reserve(molecule.len() * copies as usize);
     for copy in 0..if molecule.is_empty() { 0 } else { copies } {
@@ -268,7 +270,7 @@ pub struct Angle {
     pub atoms: [u32; 3],
     /// equilibrium angle θ₀ in rad
     pub angle: f64,
-    /// force constant k in kJ/mol/rad² (with the ½)
+    /// force constant k of the energy ½ k (θ − θ₀)², in kJ/mol/rad²
     pub force_constant: f64,
 }
 
@@ -368,9 +370,9 @@ pub struct RyckaertBellemans {
 }
 
 impl RyckaertBellemans {
-    /// The Fourier torsion E = ½ [F₁ (1 + cos φ) + F₂ (1 − cos 2φ) + F₃ (1 + cos 3φ) + F₄ (1 − cos 4φ)], F in kJ/mol,
-    /// as in OPLS-AA (Jorgensen, Maxwell & Tirado-Rives, J. Am. Chem. Soc. 118, 11225 (1996)), written in powers of
-    /// cos ψ.
+    /// The Fourier torsion E = ½ [F₁ (1 + cos φ) + F₂ (1 − cos 2φ) + F₃ (1 + cos 3φ) + F₄ (1 − cos 4φ)], with F₁ to F₄
+    /// in kJ/mol, as in OPLS-AA (Jorgensen, Maxwell & Tirado-Rives, J. Am. Chem. Soc. 118, 11225 (1996)), written in
+    /// powers of cos ψ.
     pub fn fourier(atoms: [u32; 4], [f1, f2, f3, f4]: [f64; 4]) -> Self {
         let coefficients = [f2 + 0.5 * (f1 + f3), 0.5 * (3.0 * f3 - f1), 4.0 * f4 - f2, -2.0 * f3, -4.0 * f4, 0.0];
         RyckaertBellemans { atoms, coefficients }
@@ -402,7 +404,7 @@ pub struct HarmonicImproper {
     pub atoms: [u32; 4],
     /// equilibrium angle φ₀ in rad
     pub angle: f64,
-    /// force constant k in kJ/mol/rad² (with the ½)
+    /// force constant k of the energy ½ k (φ − φ₀)², in kJ/mol/rad²
     pub force_constant: f64,
 }
 

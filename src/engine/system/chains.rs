@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::Topology;
 
 impl Topology {
-    /// Chains as ranges of residues. A chain is one molecule of several residues, or a run of consecutive molecules
-    /// of one residue each (water, ions). The flag of a chain is true if the chain is a run of molecules.
+    /// Chains as ranges of residues. A chain is one molecule of several residues, or a run of consecutive molecules of
+    /// one residue each (water, ions). The flag of a chain is true if the chain is a run of molecules of one residue
+    /// each.
     pub fn chains(&self) -> Vec<(Range<usize>, bool)> {
         let molecules = self.molecules();
         let molecule_of = |residue: usize| molecules.of_atom(self.residues[residue].first as usize);

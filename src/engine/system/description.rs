@@ -10,7 +10,7 @@ pub struct Description {
     pub topology: Topology,
     /// Lennard-Jones tables
     pub nonbonded: Nonbonded,
-    /// the cell in the topology file, which is used if the coordinate file has no cell
+    /// shape of the cell according to the topology file, with an angle for coordinate files that state no angles
     pub cell_hint: CellHint,
     /// whether the topology file has no names of atoms and residues, so that the names in the coordinate file are
     /// used
@@ -22,7 +22,7 @@ pub struct Description {
 pub struct Methods {
     /// cutoff in nm; `None` = all pairs
     pub cutoff: Option<f64>,
-    /// Coulomb method; if it is PME, its parameters are those for the cell in the file
+    /// Coulomb method; PME parameters are those for the cell in the file
     pub electrostatics: Electrostatics,
     /// modifier of the Lennard-Jones potential at the cutoff
     pub lj_modifier: LjModifier,
@@ -35,7 +35,7 @@ pub struct Methods {
 pub struct CellHint {
     /// shape of the cell
     pub kind: BoxKind,
-    /// the angle of the cell in degrees (one angle for all three), for old coordinate files without angles; `None` if
+    /// angle in degrees between any two cell vectors, for old coordinate files without angles; `None` if the angle is
     /// unknown
     pub angle_degrees: Option<f64>,
 }
@@ -43,7 +43,7 @@ pub struct CellHint {
 /// The shape of a periodic cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BoxKind {
-    /// vacuum or implicit solvent
+    /// no cell, as in vacuum or implicit solvent
     #[default]
     None,
     /// all angles 90°

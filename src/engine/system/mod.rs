@@ -1,5 +1,5 @@
 //! Plain data of a simulation: [`System`], which does not change during a run, and [`State`], which changes in every
-//! step. This module computes nothing.
+//! step. This module computes no energies or forces.
 
 mod bonded;
 mod chains;
@@ -30,8 +30,8 @@ pub use sites::{Construction, VirtualSite};
 pub use state::{Coupling, ImpulseCycle, State, TrialMoves};
 pub use topology::{Atom, ChainLabel, Exclusions, FixedSelection, Name, Residue, Topology};
 
-/// Atoms, their interactions and the force settings, which do not change during a run. Made by
-/// [`crate::prepare::prepare`] from a [`Description`], or in code by [`System::builder`].
+/// Atoms, their interactions and the force settings, which do not change during a run. [`crate::prepare::prepare`]
+/// makes a system from a [`Description`], and [`System::builder`] builds a system in code.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct System {
     /// atoms, residues, bonded terms, exclusions

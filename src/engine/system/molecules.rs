@@ -60,7 +60,7 @@ impl Molecules {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there are no atoms.
+    /// Whether there are no molecules, and therefore no atoms.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -80,15 +80,16 @@ impl Molecules {
         m > 0 && self.atoms(m).iter().map(kind).eq(self.atoms(m - 1).iter().map(kind))
     }
 
-    /// Molecule of atom `i`.
+    /// Index of the molecule that contains atom `i`.
     pub fn of_atom(&self, i: usize) -> usize {
         self.of_atom[i] as usize
     }
 }
 
 impl Topology {
-    /// Pairs of nearby atoms of one molecule. The pairs are the chemical bonds and the constraints of the force
-    /// field, with or without a bond (GROMACS' types 1 and 2). The atoms of rigid waters are linked by bonds.
+    /// Pairs of nearby atoms of one molecule. The pairs are the chemical bonds and the constraints of the force field,
+    /// with or without a chemical bond (function types 1 and 2 of `[ constraints ]` in GROMACS). The atoms of rigid
+    /// waters are linked by bonds.
     pub fn links(&self) -> Vec<[u32; 2]> {
         let constrained = self.constraints.iter().map(|constraint| constraint.atoms);
         self.connectivity.iter().copied().chain(constrained).collect()
@@ -105,8 +106,8 @@ impl Topology {
         self.virtual_sites.iter().flat_map(joins).collect()
     }
 
-    /// Molecules. Atoms belong to the same molecule if [`Self::links`] and [`Self::site_joins`] connect them directly
-    /// or through other atoms.
+    /// Molecules of the topology. Atoms belong to the same molecule if [`Self::links`] and [`Self::site_joins`] connect
+    /// them directly or through other atoms.
     pub fn molecules(&self) -> Molecules {
         let mut pairs = self.links();
         pairs.extend(self.site_joins());
@@ -116,7 +117,7 @@ impl Topology {
 
 impl System {
     /// Groups of atoms connected by constraints, with the virtual sites constructed from them. An atom without a
-    /// constraint is a group of its own.
+    /// constraint forms a separate group.
     pub fn constrained_groups(&self) -> Molecules {
         let settles = self.constraints.settles.iter().map(|settle| settle.atoms);
         let rigid = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);

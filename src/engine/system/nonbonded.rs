@@ -32,8 +32,8 @@ impl LennardJones {
         LennardJones { c6: 4.0 * epsilon * sigma.powi(6), c12: 4.0 * epsilon * sigma.powi(12) }
     }
 
-    /// Whether the rule can combine these parameters of a type with those of other types. c6 and c12 must be finite
-    /// and not negative. If the rule combines σ and ε, c6 and c12 must both be zero or both be positive.
+    /// Whether the combination rule can combine the parameters of this type with those of other types. c6 and c12 must
+    /// be finite and not negative. If the rule combines σ and ε, c6 and c12 must both be zero or both be positive.
     pub fn is_combined_by(&self, rule: CombinationRule) -> bool {
         let LennardJones { c6, c12 } = *self;
         let good = [c6, c12].iter().all(|c| c.is_finite() && *c >= 0.0);
@@ -41,7 +41,7 @@ impl LennardJones {
     }
 }
 
-/// Symmetric tables over Lennard-Jones types.
+/// Symmetric tables of Lennard-Jones parameters for all pairs of types.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Nonbonded {
     /// number of types
@@ -107,7 +107,7 @@ impl Nonbonded {
         (self.c6[index], self.c12[index])
     }
 
-    /// σ (nm) and ε (kJ/mol) of a pair of types; zeros if there is no interaction.
+    /// σ (nm) and ε (kJ/mol) of a pair of types; both are zero if c6 or c12 is zero.
     pub fn sigma_epsilon(&self, a: u32, b: u32) -> (f64, f64) {
         let (c6, c12) = self.pair(a, b);
         if c6 == 0.0 || c12 == 0.0 { (0.0, 0.0) } else { ((c12 / c6).powf(1.0 / 6.0), c6 * c6 / (4.0 * c12)) }
@@ -119,7 +119,7 @@ impl Nonbonded {
         self.c4.get(a as usize * self.types + b as usize).copied().unwrap_or(0.0)
     }
 
-    /// Whether atoms of these types interact.
+    /// Whether atoms of the types `a` and `b` have a Lennard-Jones interaction.
     pub fn interact(&self, a: u32, b: u32) -> bool {
         self.pair(a, b) != (0.0, 0.0) || self.c4(a, b) != 0.0
     }
@@ -129,8 +129,8 @@ impl Nonbonded {
         self.pair(lj_type, lj_type).0.max(0.0).sqrt()
     }
 
-    /// The combination rule that the table follows, if any. If both rules fit, [`CombinationRule::Geometric`] is
-    /// returned.
+    /// The combination rule that the table follows; `None` if the table follows no rule. If both rules fit,
+    /// [`CombinationRule::Geometric`] is returned.
     pub fn rule(&self) -> Option<CombinationRule> {
         let types: Vec<u32> = (0..self.types as u32).collect();
         let obeys = |rule| self.exceptions(rule, &types).is_some_and(|exceptions| exceptions.is_empty());
@@ -181,8 +181,8 @@ impl Nonbonded {
         }
     }
 
-    /// Maximum relative errors of [`Self::combined`] due to the errors of both types, to first order:
-    /// δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
+    /// Maximum relative errors of the results of [`Self::combined`] due to the errors of the parameters of both types,
+    /// to first order: δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
     fn combined_rounding(&self, rule: CombinationRule, a: u32, b: u32) -> [f64; 2] {
         let ([a6, a12], [b6, b12]) = (self.relative_rounding(a, a), self.relative_rounding(b, b));
         match rule {

@@ -13,7 +13,7 @@ pub enum Modifier {
     PotentialShift,
 }
 
-/// Modifier of the Lennard-Jones potential at the cutoff. It does not apply to 1-4 pairs.
+/// Modifier of the Lennard-Jones potential at the cutoff. The modifier does not apply to 1-4 pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LjModifier {
@@ -44,7 +44,7 @@ impl LjModifier {
     }
 }
 
-/// Treatment of dispersion beyond the Lennard-Jones cutoff. `P` are the parameters of a mesh.
+/// Treatment of dispersion beyond the Lennard-Jones cutoff. The type `P` has the parameters of LJ-PME.
 #[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DispersionCorrection<P = PmeParameters> {
@@ -74,7 +74,7 @@ pub struct PmeParameters {
 /// Treatment of Coulomb interactions.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Electrostatics {
-    /// no charges
+    /// no Coulomb interactions
     Off,
     /// plain 1/r, truncated at the cutoff if there is one
     Plain,
@@ -107,7 +107,7 @@ pub enum ListPolicy {
     },
 }
 
-/// Settings of the force computation, with all parameters derived.
+/// Settings of the force computation, with the values of all parameters.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ForceSettings {
     /// Coulomb cutoff in nm; `None` = all pairs (only without a cell)
@@ -154,7 +154,7 @@ impl ForceSettings {
         coulomb.into_iter().chain(self.lj_pme())
     }
 
-    /// The longer of the Coulomb and the Lennard-Jones cutoff in nm; infinite if one of them is `None`.
+    /// The longer of the Coulomb and the Lennard-Jones cutoff in nm; infinite if one of the cutoffs is `None`.
     pub fn longest_cutoff(&self) -> f64 {
         self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))
     }
@@ -163,7 +163,7 @@ impl ForceSettings {
 /// A rigid three-site water, for SETTLE.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settle {
-    /// oxygen, hydrogen, hydrogen
+    /// atom indices of the oxygen and the two hydrogens
     pub atoms: [u32; 3],
     /// O–H distance in nm
     pub oh: f64,

@@ -6,7 +6,7 @@
 pub struct VirtualSite {
     /// atom number of the site
     pub site: u32,
-    /// how the position is computed from those of other atoms
+    /// construction of the position of the site from the positions of atoms
     pub construction: Construction,
 }
 
@@ -71,7 +71,7 @@ pub enum Construction {
         atoms: [u32; 3],
         /// weights a and b
         weights: [f64; 2],
-        /// coefficient c in 1/nm
+        /// coefficient c of the cross product, in 1/nm
         cross: f64,
     },
     /// site at the distance d from atom i, from four atoms: r = r_i + d s/|s| with s = (a r_ik − r_ij) × (b r_il −
@@ -89,7 +89,7 @@ pub enum Construction {
     LocalFrame {
         /// atoms of the frame
         atoms: Vec<u32>,
-        /// weights w, u, v of each atom; their sums are 1, 0, 0
+        /// weights w, u, v of each atom; the sums of w, u and v over all atoms are 1, 0 and 0
         weights: Vec<[f64; 3]>,
         /// position p in the frame, nm
         position: [f64; 3],
@@ -97,7 +97,7 @@ pub enum Construction {
 }
 
 impl Construction {
-    /// The atoms from which the position is computed.
+    /// The atoms from which the position of the site is computed.
     pub fn atoms(&self) -> &[u32] {
         match self {
             Construction::Average2 { atoms, .. } | Construction::FixedDistance2 { atoms, .. } => atoms,

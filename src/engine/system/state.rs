@@ -3,15 +3,15 @@
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
-/// Variables of thermostat and barostat, and the work that they have done.
+/// Variables of thermostat and barostat, and the work of thermostat and barostat on the system.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Coupling {
     /// energy that the thermostat has added to the system since the start of the run, kJ/mol
     pub thermostat_work: f64,
     /// energy that the barostat has added to the system since the start of the run, kJ/mol
     pub barostat_work: f64,
-    /// ln of the length factors along x, y, z of the last box scaling, if only the first half of its work has been
-    /// counted; otherwise zero
+    /// logarithms of the length factors along x, y, z of the last box scaling, if only the first half of the work of
+    /// this scaling has been counted; otherwise zero
     pub pending_scaling: Vec3,
     /// coefficient 1 − 1/λ of the part of the work of a velocity rescaling by λ that must still be counted, for each
     /// temperature group; empty if all work has been counted
@@ -24,9 +24,9 @@ pub struct Coupling {
     pub restraint_work: f64,
 }
 
-/// Data of the current cycle of multiple time steps, which lasts from one impulse to the next. The work of a
-/// thermostat that refreshes velocities is computed from these data ([`crate::ensemble::multiple_time_steps`]). The
-/// data are empty without multiple time steps, or without such a thermostat.
+/// Data of the current cycle of multiple time steps, which lasts from one impulse to the next. The work of a thermostat
+/// that refreshes velocities is computed from the data of the cycle ([`crate::ensemble::multiple_time_steps`]). The
+/// data are empty without multiple time steps, or without a thermostat that refreshes velocities.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ImpulseCycle {
     /// number n of steps from one impulse to the next

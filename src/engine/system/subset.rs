@@ -3,8 +3,8 @@
 use super::{Constraint, Residue, Topology};
 
 impl Topology {
-    /// The given atoms (0-based, ascending) with their residues and the bonds and constraints between them, but
-    /// without force field.
+    /// Topology of the given atoms (0-based, ascending), with their residues and with the bonds and constraints between
+    /// these atoms, but without force-field terms.
     pub fn subset(&self, atoms: &[u32]) -> Topology {
         let mut subset = Topology { title: self.title.clone(), charmm: self.charmm, ..Topology::default() };
         let mut residue = None;

@@ -55,7 +55,7 @@ pub struct Atom {
     pub charge: f64,
     /// Lennard-Jones type, an index into [`super::Nonbonded`]
     pub lj_type: u32,
-    /// index into [`Topology::residues`]
+    /// index of the residue in [`Topology::residues`]
     pub residue: u32,
 }
 
@@ -81,16 +81,16 @@ pub struct ChainLabel {
     pub insertion_code: Option<char>,
 }
 
-/// A selection that depends on positions, evaluated once.
+/// A selection that depends on positions, with the atoms that a single evaluation has selected.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FixedSelection {
-    /// text in the language of [`crate::select`]
+    /// text of the selection, in the language of [`crate::select`]
     pub text: String,
     /// selected atoms, ascending
     pub atoms: Vec<u32>,
 }
 
-/// Excluded pairs as compressed rows: for each atom i all partners j > i, ascending.
+/// Excluded pairs in compressed sparse rows (CSR): for each atom i, all partners j > i in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Exclusions {
     starts: Vec<u32>,
@@ -105,8 +105,8 @@ const EXCLUSIONS_PER_ATOM: u64 = 64;
 const MOST_EXCLUSIONS: u64 = 1 << 28;
 
 impl Exclusions {
-    /// Returns an error if `pairs` excluded pairs are too many for a system of `atoms` atoms. Must be called before
-    /// memory is allocated for the pairs.
+    /// Returns an error if `pairs` excluded pairs are too many for a system of `atoms` atoms. The check must precede
+    /// the allocation of memory for the pairs.
     pub fn check_number(pairs: u64, atoms: usize) -> Result<(), Problem> {
         let most = MOST_EXCLUSIONS.min(FREE_EXCLUSIONS + EXCLUSIONS_PER_ATOM * atoms as u64);
         if pairs <= most {
@@ -137,13 +137,13 @@ impl Exclusions {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Partners j > i with which atom i is excluded, ascending.
+    /// Partners j > i with which atom i has excluded pairs, in ascending order.
     #[inline]
     pub fn of(&self, i: usize) -> &[u32] {
         &self.partners[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
-    /// Whether the pair is excluded, in either order.
+    /// Whether the pair of atoms i and j is excluded. The order of i and j does not matter.
     #[inline]
     pub fn contains(&self, i: u32, j: u32) -> bool {
         self.of(i.min(j) as usize).binary_search(&i.max(j)).is_ok()
@@ -175,11 +175,12 @@ pub struct Topology {
     /// non-bonded methods specified by the topology file, if any; the methods in the input file are used, and the log
     /// names both
     pub methods: Option<Methods>,
-    /// positions (file:line) of parameters that replace earlier parameters of the same atom types, as GROMACS allows
+    /// file and line (`file:line`) of each parameter that replaces an earlier parameter of the same atom types, as
+    /// GROMACS allows
     pub replaced: Vec<String>,
     /// all atoms
     pub atoms: Vec<Atom>,
-    /// all residues, ascending `first`
+    /// all residues, in ascending order of `first`
     pub residues: Vec<Residue>,
     /// chain, segment and insertion code of each residue; empty if the file names none of them
     pub chain_labels: Vec<ChainLabel>,
@@ -190,7 +191,7 @@ pub struct Topology {
     pub connectivity: Vec<[u32; 2]>,
     /// bonded interactions
     pub bonded: BondedTerms,
-    /// constraints that are part of the force field; the input file may request more
+    /// constraints that are part of the force field; the input file may request more constraints
     pub constraints: Vec<Constraint>,
     /// virtual sites; in a [`System`](super::System) each site comes after the sites from which it is constructed
     pub virtual_sites: Vec<VirtualSite>,
@@ -199,7 +200,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Atoms of residue `index`.
+    /// Range of the atoms of residue `index`.
     pub fn residue_atoms(&self, index: usize) -> std::ops::Range<usize> {
         let end = self.residues.get(index + 1).map_or(self.atoms.len(), |next| next.first as usize);
         self.residues[index].first as usize..end
@@ -212,7 +213,7 @@ impl Topology {
         format!("{} of {} {}", atom.name, residue.name, residue.number)
     }
 
-    /// Each virtual site, paired with the first of the atoms from which it is constructed.
+    /// Pairs of atoms for all virtual sites: the first atom of the construction of the site, and the site.
     pub fn site_links(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }
@@ -236,8 +237,8 @@ impl Topology {
         count(8) == 1 && count(1) == 2 && atoms.iter().filter(|a| a.mass > 0.0).count() == 3
     }
 
-    /// Whether a pair is the H–H bond of a water. LEaP writes this bond instead of the angle, and CHARMM writes it
-    /// for SHAKE. Such a bond fixes the H–H distance and is not a chemical bond.
+    /// Whether a pair is the H–H bond of a water. LEaP writes such a bond instead of the angle term, and CHARMM writes
+    /// such a bond for SHAKE. The H–H bond of a water fixes the H–H distance and is not a chemical bond.
     pub fn is_water_brace(&self, pair: [u32; 2]) -> bool {
         let [a, b] = pair.map(|i| &self.atoms[i as usize]);
         a.element == 1 && b.element == 1 && a.residue == b.residue && self.is_water(a.residue as usize)

@@ -9,12 +9,12 @@ use crate::format::coordinates::{Coordinates, FARTHEST, scaled, too_long};
 use crate::format::number;
 use crate::units::ANGSTROM;
 
-/// Minimum number of words of an atom line. A complete line has atom number, residue index, residue name, atom name, x,
-/// y, z, segment, residue number in the segment, and weight. Segments may be blank.
+/// Minimum number of words of an atom line. A complete atom line has atom number, residue index, residue name, atom
+/// name, x, y, z, segment, residue number in the segment, and weight. Segments may be blank.
 const FEWEST_WORDS: usize = 8;
 
-/// First column (0-based) and width of the coordinates x, y, z in the usual format `I5,I5,1X,A4,1X,A4,3F10.5`. The next
-/// constant is for the format `EXT`, `I10,I10,2X,A8,2X,A8,3F20.10`.
+/// First column (0-based) and width of the coordinates x, y, z in the usual format `I5,I5,1X,A4,1X,A4,3F10.5`.
+/// [`EXTENDED`] is the same for the wider format `EXT`, `I10,I10,2X,A8,2X,A8,3F20.10`.
 const USUAL: (usize, usize) = (20, 10);
 const EXTENDED: (usize, usize) = (40, 20);
 
@@ -28,7 +28,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// Whether the bytes are those of a card: a title, a line with a number, and an atom line.
+/// Whether the bytes are those of a CHARMM card: a title, a line with a number, and an atom line.
 pub(crate) fn is_card(bytes: &[u8]) -> bool {
     let mut lines = lines(bytes).map(|(_, line)| line);
     let counted = |line: &[u8]| words(line).next().and_then(number::integer).is_some();

@@ -10,7 +10,7 @@ use crate::format::number;
 /// Line of a CHARMM file with at least one word.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// 1-based line number; for a continued line, the number of its first part
+    /// 1-based line number; for a continued line, the number of the first line
     pub(super) number: usize,
     pub(super) words: Vec<String>,
 }
@@ -43,7 +43,7 @@ pub(super) fn split(bytes: &[u8]) -> Vec<Line> {
     lines
 }
 
-/// Line that is a row of a table, which has type names followed by numbers.
+/// Row of a parameter table: a line with type names followed by numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     pub(super) file: &'a Path,
@@ -55,7 +55,8 @@ impl<'a> Row<'a> {
         Problem::new(message).in_file(self.file).at_line(self.line.number)
     }
 
-    /// Returns the words if their number is one of `allowed`. `form` describes the expected words in the error.
+    /// Returns the words of the row if the number of words is one of `allowed`. `form` describes the expected words in
+    /// the error.
     pub(super) fn words(&self, allowed: &[usize], form: &str) -> Parsed<&'a [String]> {
         if allowed.contains(&self.line.words.len()) {
             return Ok(&self.line.words);
@@ -71,7 +72,7 @@ impl<'a> Row<'a> {
         number::real(word.as_bytes()).ok_or_else(message)
     }
 
-    /// Parses `N` numbers from word `first` on.
+    /// Parses `N` consecutive words as numbers, beginning with word `first`.
     pub(super) fn reals<const N: usize>(&self, first: usize) -> Parsed<[f64; N]> {
         let mut values = [0.0; N];
         for (k, value) in values.iter_mut().enumerate() {

@@ -1,9 +1,9 @@
-//! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, the hosts of the site.
+//! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, which are called hosts.
 //!
-//! The heading of the section has two counts. A line for each site follows, with the number of hosts, an index into the
-//! list at the end of the section, a flag and three numbers (Å, degrees). The list gives for each site the atom number
-//! of the site and the atom numbers of its hosts. According to the documentation of CHARMM (`lonepair.doc`) and the
-//! reader of OpenMM, the kinds of sites are
+//! The heading of the section `NUMLP NUMLPH` has two counts. A line for each site follows, with the number of hosts, an
+//! index into the list at the end of the section, a flag and three numbers (Å, degrees). The list at the end gives for
+//! each site the atom number of the site and the atom numbers of its hosts. According to the documentation of CHARMM
+//! (`lonepair.doc`) and the reader of OpenMM, the kinds of sites are
 //!
 //! - colinear, two hosts: the site is at the given distance from the first host, away from the second host (`COLI`);
 //! - relative, three hosts, distance above zero: the site is at the given distance, angle and dihedral from the
@@ -112,8 +112,8 @@ fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Co
         // a positive distance places the site on the side of the first host away from the second host
         [i, j] => Ok(Construction::FixedDistance2 { atoms: [i, j], distance: -distance * ANGSTROM }),
         [i, j, k] => {
-            // x̂ points from the first host to the second host if the distance is positive, and to the midpoint of
-            // the second and third host if it is negative; ŷ points from the third host to the second host
+            // x̂ points from the first host to the second host if the distance is positive, and to the midpoint of the
+            // second and third host if the distance is negative; ŷ points from the third host to the second host
             let along = if distance > 0.0 { [-1.0, 1.0, 0.0] } else { [-1.0, 0.5, 0.5] };
             let (angle, dihedral) = (second.to_radians(), (180.0 - third).to_radians());
             let across = length * angle.sin();

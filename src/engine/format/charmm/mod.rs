@@ -1,9 +1,9 @@
-//! CHARMM systems: a PSF file ([`psf`]) with the parameter files of its force field ([`sections`]), and coordinates
-//! as CHARMM cards ([`card`]). Residues of a force field are read as molecules of their own ([`residues`]).
+//! CHARMM systems: a PSF file ([`psf`]) with the parameter files of its force field ([`sections`]), and coordinates as
+//! CHARMM cards ([`card`]). Each residue of a residue topology is read as a separate molecule ([`residues`]).
 //!
-//! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb + Σ ε
-//! [(R/r)¹² − 2 (R/r)⁶], with bonds b, angles θ, Urey–Bradley distances s, torsions φ and impropers ψ. R = Rᵢ/2 +
-//! Rⱼ/2 and ε = √(εᵢεⱼ) for atoms i and j, unless `NBFIX` gives R and ε of the pair.
+//! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + correction maps +
+//! Coulomb + Σ ε [(R/r)¹² − 2 (R/r)⁶], with bonds b, angles θ, Urey–Bradley distances s, torsions φ and impropers ψ. R
+//! = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) for atoms i and j, unless `NBFIX` gives R and ε of the pair.
 //!
 //! Pairs of atoms one or two bonds apart are excluded. Pairs three bonds apart have separate 1-4 parameters. A lone
 //! pair has the exclusions of its first host. Charges are in e. Coulomb's constant is that of the engine
@@ -51,8 +51,8 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     describe(path, psf, &sections::read(&options.parameters)?)
 }
 
-/// Reads the residues of a residue topology that `options` name, each as a molecule of its own. The file may also have
-/// parameters, which come after those of the other files.
+/// Reads the residues that `options` name from a residue topology, each residue as a separate molecule. The file may
+/// also contain parameters, which are read after the parameter files in `options`.
 pub(super) fn read_residues(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
     let Some(molecules) = &options.molecules else {
         let problem = Problem::new("residues of CHARMM are parts of a system").in_file(path);
@@ -64,7 +64,8 @@ pub(super) fn read_residues(path: &Path, bytes: &[u8], options: &TopologyOptions
     describe(path, psf, &parameters)
 }
 
-/// Returns the topology and the parameters of what a file at `path` contains.
+/// Returns the topology with the atoms and terms of `psf`, and their parameters. `path` is the path of the file from
+/// which `psf` was read, for messages.
 fn describe(path: &Path, psf: Psf, parameters: &Parameters) -> Parsed<Description> {
     let types = types(path, &psf, parameters)?;
     // an error without a file name is about parameters that the PSF file needs, so the name of the PSF file is added
@@ -132,8 +133,8 @@ fn chain_labels(psf: &Psf, residues: &[Residue]) -> Vec<ChainLabel> {
     residues.iter().map(|residue| ChainLabel { segment: segment(residue), ..ChainLabel::default() }).collect()
 }
 
-/// Returns atoms and residues. A new residue begins if the segment, the residue number or the residue name changes.
-/// `types` returns the type name of an atom and the index of its Lennard-Jones type.
+/// Returns the atoms and the residues of a PSF file. A new residue begins if the segment, the residue number or the
+/// residue name changes. `types` returns the type name of an atom and the index of its Lennard-Jones type.
 fn atoms(psf: &Psf, types: impl Fn(usize) -> (Name, u32)) -> (Vec<Atom>, Vec<Residue>) {
     let mut residues: Vec<Residue> = vec![];
     let mut atoms = Vec::with_capacity(psf.atoms.len());

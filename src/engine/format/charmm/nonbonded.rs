@@ -77,7 +77,7 @@ pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut 
     for site in virtual_sites {
         lone_pairs.entry(site.construction.atoms()[0]).or_default().push(site.site);
     }
-    // the group of an atom and its lone pairs
+    // an atom, followed by its lone pairs
     let group = |i: u32| std::iter::once(i).chain(lone_pairs.get(&i).into_iter().flatten().copied());
     let mut neighbours = Neighbours::new(atoms.len(), connectivity);
     let mut excluded = vec![];

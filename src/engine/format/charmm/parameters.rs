@@ -80,8 +80,8 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Returns all terms of a torsion with types A B C D. If there are no terms for these four types, returns the
-    /// terms of `X B C X`.
+    /// Returns all terms of a torsion with the types A B C D. If no row has the types `A B C D`, the terms are those of
+    /// the row `X B C X`.
     pub(super) fn dihedral(&self, types: [Type; 4]) -> Parsed<Option<Vec<&TorsionParameters>>> {
         let [_, b, c, _] = types;
         let forms = [types, [ANY, b, c, ANY]];
@@ -89,8 +89,8 @@ impl Parameters {
         found.map(|terms| terms.iter().map(Entry::get).collect()).transpose()
     }
 
-    /// Returns the parameters of an improper. The forms are tried in the order of CHARMM's `parmfile.doc`: `A B C D`,
-    /// `A X X D`, `X B C D`, `X B C X`, `X X C D`, each in both directions.
+    /// Returns the parameters of an improper. For the types A B C D, rows are searched in the order of CHARMM's
+    /// `parmfile.doc`: `A B C D`, `A X X D`, `X B C D`, `X B C X`, `X X C D`, each in both directions.
     pub(super) fn improper(&self, types: [Type; 4]) -> Parsed<Option<TorsionParameters>> {
         let forms = |[a, b, c, d]: [Type; 4]| {
             [[a, b, c, d], [a, ANY, ANY, d], [ANY, b, c, d], [ANY, b, c, ANY], [ANY, ANY, c, d]]
@@ -103,12 +103,14 @@ impl Parameters {
     }
 }
 
-/// Whether the types have a form that is allowed in `DIHEDRALS` rows.
+/// Whether a `DIHEDRALS` row may have these types. A row may have two wildcards, for the first and the last type, or no
+/// wildcard.
 pub(super) fn is_dihedral_form([a, b, c, d]: [Type; 4]) -> bool {
     b != ANY && c != ANY && (a == ANY) == (d == ANY)
 }
 
-/// Whether the types have a form that is allowed in `IMPROPER` rows, in either direction.
+/// Whether an `IMPROPER` row may have these types, in either direction. A type may be a wildcard only in the forms that
+/// [`Parameters::improper`] searches.
 pub(super) fn is_improper_form(types: [Type; 4]) -> bool {
     let [a, b, c, d] = types.map(|t| t == ANY);
     matches!(
@@ -128,12 +130,12 @@ pub(super) fn pair([a, b]: [Type; 2]) -> [Type; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// Returns the key of an angle, which is the same for both directions.
+/// Returns the key of an angle, which is the same for both orders of the atoms (A B C and C B A).
 pub(super) fn triple([a, b, c]: [Type; 3]) -> [Type; 3] {
     [a.min(c), b, a.max(c)]
 }
 
-/// Returns the key of a torsion, which is the same for both directions.
+/// Returns the key of a torsion, which is the same for both orders of the atoms (A B C D and D C B A).
 pub(super) fn quadruple(types: [Type; 4]) -> [Type; 4] {
     let [a, b, c, d] = types;
     types.min([d, c, b, a])
@@ -172,7 +174,7 @@ impl Names {
         new
     }
 
-    /// Returns the type with this name; `None` if no file has it.
+    /// Returns the type with this name; `None` if no file names such a type.
     pub(super) fn get(&self, name: &str) -> Option<Type> {
         self.types.get(name).copied()
     }

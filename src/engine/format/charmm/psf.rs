@@ -1,8 +1,8 @@
 //! PSF files of CHARMM, X-PLOR and NAMD: atoms, and lists of terms without their parameters.
 //!
-//! The first line contains `PSF` and words that describe the format. The sections follow. A section begins with a
-//! line that has a count, `!` and a name, and the contents of the section come after this line. All numbers are
-//! separated by blanks, also in the wide columns of `EXT`.
+//! The first line contains `PSF` and words that describe the format. The sections of the file follow. A section begins
+//! with a line that has a count, `!` and a name, and the contents of the section come after the line with its name. All
+//! numbers are separated by blanks, also in the wide columns of `EXT`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,8 +16,7 @@ use crate::system::VirtualSite;
 const SEGMENT: std::ops::Range<usize> = 9..13;
 const SEGMENT_EXT: std::ops::Range<usize> = 11..19;
 
-/// Number of atoms that a file with five columns for the atom number can number. The numbers of later atoms overflow or
-/// start again.
+/// Largest atom number that fits into five columns. Larger atom numbers overflow or start again.
 const COUNTED: usize = 99_999;
 
 /// An atom as written in the PSF file.
@@ -63,7 +62,7 @@ pub(super) struct Psf {
 /// Sections that every PSF file has. If the first line contains `CMAP`, the file also has the section `NCRTERM`.
 const ALWAYS: [&str; 5] = ["NATOM", "NBOND", "NTHETA", "NPHI", "NIMPHI"];
 
-/// Lines of a file, and the position of the reader.
+/// Lines of a PSF file, with the position of the reader.
 pub(super) struct Lines<'a> {
     path: &'a Path,
     lines: Vec<&'a [u8]>,

@@ -1,9 +1,9 @@
-//! Residues of a residue topology (`RESI` in `.rtf`, `.top` or `.str`), such as a ligand of the CGenFF server, each as
-//! a molecule of its own.
+//! Residues of a residue topology (`RESI` in `.rtf`, `.top` or `.str`), such as a ligand of the CGenFF server. Each
+//! residue is read as a separate molecule.
 //!
-//! As with `AUTOGENERATE ANGLES DIHEDRALS`, which all current force fields state, every path of two bonds is an angle
-//! and every path of three bonds is a dihedral. Patches, donors, acceptors and internal coordinates do not influence
-//! the energy of a residue and are not read.
+//! As with `AUTOGENERATE ANGLES DIHEDRALS`, which all current force fields state, every path along two bonds is an
+//! angle and every path along three bonds is a dihedral. Patches, donors, acceptors and internal coordinates do not
+//! influence the energy of a residue and are not read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,8 +17,8 @@ use super::stream::before_return;
 use crate::error::Problem;
 use crate::system::Neighbours;
 
-/// Largest deviation (e) of the sum of the charges of a residue from the charge that its first line states. Charges are
-/// written with three decimals or more.
+/// Largest deviation (e) of the sum of the charges of a residue from the charge that its first line states. Residue
+/// topologies have charges with three decimals or more.
 const CHARGE: f64 = 0.005;
 
 /// Whether the bytes are those of a residue topology or stream with at least one residue.
@@ -56,7 +56,7 @@ fn ends(line: &Line) -> bool {
     matches!(line.first(), "RESI" | "PRES" | "END" | "READ") || Section::begins(line).is_some()
 }
 
-/// Residue that is being read, behind the residues that were read before.
+/// Reader of a residue, which appends the atoms and terms of the residue to those of earlier residues.
 struct Residue<'a> {
     parameters: &'a Parameters,
     psf: Psf,
@@ -128,7 +128,7 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// Reads a line of names, in groups of `N` atoms.
+    /// Reads the atom names of a line, in groups of `N` atoms.
     fn atoms<const N: usize>(&self, row: Row<'_>) -> Parsed<Vec<[u32; N]>> {
         let names = &row.line.words[1..];
         if !names.len().is_multiple_of(N) {

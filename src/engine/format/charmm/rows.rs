@@ -22,7 +22,7 @@ const FEWEST_POINTS: i32 = 4;
 /// Reader that adds the rows of one file to the parameters.
 pub(super) struct Reader<'a> {
     pub(super) file: &'a Path,
-    /// index of the file that is read in the list of parameter files
+    /// index of the file in the list of parameter files
     pub(super) number: usize,
     pub(super) parameters: &'a mut Parameters,
 }
@@ -39,8 +39,8 @@ impl<'a> Reader<'a> {
         std::array::from_fn(|k| self.parameters.names.number(&words[k]))
     }
 
-    /// Reads a line `MASS number name mass [element]` of an atom type. PSF files of CHARMM format contain the number
-    /// instead of the type name, and masses of their own.
+    /// Reads a line `MASS number name mass [element]` of an atom type. A PSF file of CHARMM format contains this number
+    /// instead of the type name, and states the mass of each atom.
     pub(super) fn mass(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[4, 5], "MASS, a number, a type and its mass")?;
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         let mass = Entry::new(row.real(3)?, self.number, row);
         let [named] = self.types(&words[2..]);
         self.parameters.masses.insert(named, mass, row, || format!("the mass of {}", words[2]));
-        // CHARMM itself chooses the number of a type that is given as −1
+        // if the line has the number −1, CHARMM itself chooses the number of the type
         if number > 0 {
             let entry = Entry::new(named, self.number, row);
             self.parameters.numbers.insert(number, entry, row, || format!("MASS {number}"));

@@ -1,10 +1,10 @@
-//! Sections of parameter files (`.prm`, `.par`, `.inp`), of residue topologies (`.rtf`, `.top`) and of streams with
-//! both (`.str`). The kind of a file is recognised by its contents. Only the `MASS` lines of residue topologies are
-//! read.
+//! Sections of parameter files (`.prm`, `.par`, `.inp`), of residue topologies (`.rtf`, `.top`) and of streams that
+//! contain parameters and residues (`.str`). The kind of a file is recognised by its contents. From residue topologies,
+//! only the `MASS` lines are read.
 //!
-//! Streams have `read` commands, which are followed as CHARMM executes them ([`super::stream`]). In a file without
-//! `read` commands, parameter sections may also follow residues. Streams for NAMD have no `read` commands, because
-//! their `read` lines are comments.
+//! Streams have `read` commands, which are interpreted as in CHARMM ([`super::stream`]). In a file without `read`
+//! commands, parameter sections may also follow residues. Streams for NAMD have no `read` commands, because their
+//! `read` lines are comments.
 
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn read_file(path: &Path, number: usize, bytes: &[u8], parameters: &mut Paramete
     }
 }
 
-/// Whether a line can occur only in a residue topology.
+/// Whether a line begins a residue or a patch, or is another line that occurs only in residue topologies.
 fn is_of_residues(line: &Line) -> bool {
     matches!(line.first(), "RESI" | "PRES")
         || matches!(line.first().get(..4), Some("DECL" | "DEFA" | "AUTO")) && line.words.len() > 1
@@ -112,8 +112,8 @@ fn read_both(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     Ok(())
 }
 
-/// Returns an error if another section follows the `END` of the parameters. `lines` are the lines from this `END` on.
-/// CHARMM does not read sections after the `END`.
+/// Returns an error if a section follows the `END` of the parameters. `lines` are the lines from the `END` on. CHARMM
+/// does not read sections after the `END`.
 fn nothing_behind(reader: &Reader<'_>, lines: &[Line]) -> Parsed<()> {
     match lines.iter().find(|line| Section::begins(line).is_some()) {
         Some(line) => {

@@ -1,5 +1,5 @@
-//! Parameters by atom types. A later file replaces the values of an earlier file, like CHARMM's `read param append`.
-//! It is an error if a single file gives two different values for a parameter that a system needs.
+//! Tables of parameters by atom types. A later file replaces the values of an earlier file, like CHARMM's `read param
+//! append`. It is an error if a single file gives two different values for a parameter that a system needs.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use super::Parsed;
 use super::lines::Row;
 use crate::error::Problem;
 
-/// Parameter with the file and line in which it is given.
+/// Value of a parameter, with the file and the line that state the value.
 #[derive(Debug)]
 pub(super) struct Entry<V> {
     value: V,

@@ -16,7 +16,7 @@ const HALF: f64 = 2.0;
 /// Maximum number of names that one message lists.
 const MOST_LISTED: usize = 30;
 
-/// Joins names for a message, separated by commas. Names beyond the maximum number are only counted.
+/// Joins names for a message, separated by commas. Names beyond the first [`MOST_LISTED`] are only counted.
 pub(super) fn listed(names: BTreeSet<&str>) -> String {
     let count = names.len();
     let mut text = names.into_iter().take(MOST_LISTED).collect::<Vec<_>>().join(", ");

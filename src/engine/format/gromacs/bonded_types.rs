@@ -28,9 +28,9 @@ pub(super) struct TypeTable<const N: usize> {
 }
 
 impl<const N: usize> TypeTable<N> {
-    /// Adds a row. If an earlier row has the same types, the new row replaces it, and the function returns whether
-    /// the parameters of the two rows differ. With `multiple`, consecutive rows of the same types form a block, whose
-    /// rows are terms of one interaction. A second block of the same types is refused, unless it repeats a single
+    /// Adds a row. If an earlier row has the same types, the new row replaces the earlier row, and the function returns
+    /// whether the parameters of the two rows differ. With `multiple`, consecutive rows of the same types form a block,
+    /// whose rows are terms of one interaction. A second block of the same types is refused, unless it repeats a single
     /// row.
     pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();
@@ -71,7 +71,7 @@ impl<const N: usize> TypeTable<N> {
                 (*self.found.entry(key).or_insert_with(|| {
                     let exact = |&&index: &&usize| matches(self.blocks[index].0, types).map(|(number, _)| number);
                     // `max_by_key` returns the last of several equal elements, so the blocks are searched in reverse
-                    // order to find the earliest one
+                    // order to find the earliest block
                     let candidates = self.general.iter().rev().filter(|index| exact(index).is_some());
                     candidates.max_by_key(|index| exact(index)).copied()
                 }))?

@@ -1,4 +1,4 @@
-//! Correction maps: `[ cmaptypes ]`, and the terms of `[ cmap ]` that use them.
+//! Correction maps (`[ cmaptypes ]`), and the terms that use correction maps (`[ cmap ]`).
 //!
 //! A row of `[ cmaptypes ]` has five atom types, function type 1, the numbers of grid points along φ and ψ, and
 //! energies in kJ/mol on a grid that begins at −180°. An atom type may be followed by the name of its residue, as in
@@ -11,8 +11,8 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::CmapGrid;
 
-/// Allowed numbers of grid points of a correction map along an angle. Bicubic interpolation needs the minimum, and no
-/// map in use exceeds the maximum.
+/// Allowed numbers of grid points of a correction map along an angle. Bicubic interpolation needs at least the minimum
+/// number, and no correction map in use exceeds the maximum number.
 const POINTS: std::ops::RangeInclusive<usize> = 4..=1000;
 
 /// All rows of `[ cmaptypes ]` that have been read.
@@ -63,9 +63,9 @@ impl CmapTypes {
         Ok(())
     }
 
-    /// Returns the grid of the correction map for five atoms with these types, in residues with these names. The line
-    /// has the function type and optionally the number of a row of `[ cmaptypes ]`. If the line has this number, the
-    /// row with this number is used.
+    /// Returns the index of the grid of the correction map for five atoms with these types, in residues with these
+    /// names. `fields` are the function type and optionally the number of a row of `[ cmaptypes ]`. If the row number
+    /// is given, the row with this number is used.
     pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
         check_function(&mut fields)?;
         if !fields.is_empty() {

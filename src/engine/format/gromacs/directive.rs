@@ -38,7 +38,7 @@ pub(super) enum Directive {
     Unsupported(&'static str),
     System,
     Molecules,
-    /// terms between molecules; the directives that follow are also directives of molecule types
+    /// heading of the terms between molecules, which are listed below directives that molecule types also have
     Intermolecular,
 }
 
@@ -102,8 +102,8 @@ const DIRECTIVES: &[(&str, Directive, Part)] = &[
     ("intermolecular_interactions", Directive::Intermolecular, Part::Intermolecular),
 ];
 
-/// Directives that may occur below `[ intermolecular_interactions ]`. Constraints, virtual sites and exclusions may
-/// not.
+/// Directives that may occur below `[ intermolecular_interactions ]`. Constraints, virtual sites and exclusions between
+/// molecules are not allowed.
 const BETWEEN_MOLECULES: [Directive; 5] =
     [Directive::Bonds, Directive::Angles, Directive::Dihedrals, Directive::Pairs, Directive::Cmaps];
 
@@ -123,7 +123,8 @@ fn find(name: &str) -> Option<(Directive, Part)> {
 }
 
 /// Returns the directive of a heading, and the part of the topology to which it belongs. Returns `None` if the line is
-/// not a heading. `part` is the part of the preceding line. Fails if the heading is not allowed after this part.
+/// not a heading. `part` is the part of the topology to which the preceding line belongs. Fails if the heading is not
+/// allowed after this part.
 pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Part)>> {
     let Some(name) = heading(line) else { return Ok(None) };
     if !line.ends_with(']') {

@@ -320,15 +320,15 @@ impl ForceField {
         Ok((LennardJones { c6: fudge_lj * c6, c12: fudge_lj * c12 }, fudge_coulomb))
     }
 
-    /// Reads the parameters of a 1-4 pair from the line of the pair. Parameters in such a line are not scaled.
+    /// Reads the parameters of a 1-4 pair from the line of the pair. Parameters in the line of a pair are not scaled.
     /// Returns the Lennard-Jones parameters and the factor of the charge product.
     pub(super) fn own_pair14(&self, fields: &mut Fields<'_, '_>) -> Parsed<(LennardJones, f64)> {
         let defaults = self.defaults()?;
         Ok((self.pair_parameters(defaults.rule, fields)?, defaults.fudge_coulomb))
     }
 
-    /// Returns the atoms of an improper in the order that the force field requests. The order follows from the types
-    /// in the row of parameters of the improper.
+    /// Returns the atoms of an improper in the order that the force field requests. LEaP's order of the atoms follows
+    /// from the types in the row of parameters of the improper.
     pub(super) fn improper_order(
         &mut self,
         table: u8,
@@ -344,13 +344,13 @@ impl ForceField {
         self.leap_orders.entry(table).or_default().arrange(atoms, row.map(name), force_constant)
     }
 
-    /// Returns the types by which the bonded parameters of these atom types are looked up.
+    /// Returns the bonded types of the given atom types, by which bonded parameters are looked up.
     pub(super) fn bonded_of<const N: usize>(&self, types: [u32; N]) -> [u32; N] {
         types.map(|kind| self.types[kind as usize].bonded)
     }
 }
 
-/// Reads function type and parameters of a line, and adds them to the tables of the directive.
+/// Reads function type and parameters of a line, and adds the parameters to the tables of the directive.
 fn add<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,

@@ -14,7 +14,7 @@ use crate::system::{Angle, Bond, BondedTerms, G96Angle, G96Bond, HarmonicImprope
 /// Largest number of parameters of a function type.
 const MOST: usize = 6;
 
-/// Parameters of a bonded term. Elements beyond the number of parameters of its function type are zero.
+/// Parameters of a bonded term. Elements beyond the number of parameters of the function type are zero.
 pub(super) type Parameters = [f64; MOST];
 
 /// Kind of bonded term that a function type creates.
@@ -137,8 +137,8 @@ impl Function {
             }
             (Kind::UreyBradley, &[i, j, k]) => {
                 bonded.angles.push(Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });
-                // CHARMM angles are written with a Urey–Bradley 1-3 term; its force constant is zero for the many
-                // angles that have no such term
+                // in CHARMM force fields, every angle is written with a Urey–Bradley term, whose force constant is zero
+                // for the many angles without 1-3 interaction
                 if p[3] != 0.0 {
                     bonded.urey_bradleys.push(Bond { atoms: [i, k], length: p[2], force_constant: p[3] });
                 }

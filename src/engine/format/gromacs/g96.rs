@@ -6,7 +6,7 @@
 //! | `TITLE` | title |
 //! | `TIMESTEP` | step, and time in ps |
 //! | `POSITION`, `VELOCITY` | for each atom 24 columns of names, then three numbers of 15 columns in nm or nm/ps |
-//! | `POSITIONRED`, `VELOCITYRED` | the same without names |
+//! | `POSITIONRED`, `VELOCITYRED` | as `POSITION` and `VELOCITY`, without the names |
 //! | `BOX` | box as in `.gro` |
 //!
 //! Lines that begin with `#` are comments.
@@ -18,7 +18,7 @@ use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, scaled, too_lon
 use crate::format::number;
 use crate::vec3::Vec3;
 
-/// Number of columns that the names of an atom take. The next constant is the number of columns of a coordinate.
+/// Number of columns that the names of an atom take. [`WIDTH`] is the number of columns of a coordinate.
 const LABELS: usize = 24;
 const WIDTH: usize = 15;
 

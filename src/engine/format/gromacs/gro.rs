@@ -17,7 +17,8 @@ use crate::format::number;
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
-/// Columns of the residue number. The next constants have the columns of the residue name and the atom name.
+/// Columns of the residue number. [`RESIDUE`] has the columns of the residue name, and [`NAME`] has the columns of the
+/// atom name.
 const NUMBER: std::ops::Range<usize> = 0..5;
 const RESIDUE: std::ops::Range<usize> = 5..10;
 const NAME: std::ops::Range<usize> = 10..15;
@@ -25,8 +26,8 @@ const NAME: std::ops::Range<usize> = 10..15;
 const LABELS: usize = 20;
 
 /// Whether the bytes are those of a `.gro` file. The first columns of the third line of a `.gro` file hold names and
-/// whole numbers. The first two lines of AMBER coordinates look the same, but their third line has a real number in
-/// these columns.
+/// whole numbers. AMBER coordinates can have the same first two lines, but have a real number in the first columns of
+/// the third line.
 pub(in crate::format) fn is_gro(bytes: &[u8]) -> bool {
     let mut lines = bytes.splitn(4, |&byte| byte == b'\n');
     let (Some(_), Some(count), Some(atom)) = (lines.next(), lines.next(), lines.next()) else { return false };

@@ -8,7 +8,7 @@ use crate::format::text::{push_fixed, write_in_pieces};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Limit of atom and residue numbers in five columns. This number is written as 0, and the numbers start again.
+/// Smallest atom or residue number that does not fit into five columns, where the numbers start again at 0.
 const NUMBERS: usize = 100_000;
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) and `velocities` (nm/ps, or empty) have

@@ -3,8 +3,8 @@
 //!
 //! GROMACS treats the section as a molecule type of the size of the system, and allows in the section neither
 //! constraints nor interactions that exclude pairs (reference manual, chapter "Topologies", "Intermolecular
-//! interactions"). The reader does the same. The types and charges of the atoms are known, so parameters may also be
-//! looked up in the force field.
+//! interactions"). This reader also treats the section as a molecule type of the size of the system. The types and
+//! charges of the atoms are known, so parameters may also be looked up in the force field.
 
 use super::Parsed;
 use super::directive::Directive;

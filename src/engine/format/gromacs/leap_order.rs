@@ -1,5 +1,5 @@
-//! Order of atoms in impropers of AMBER force fields, as LEaP writes it. Newer AMBER force fields of GROMACS request
-//! this order by defining the macro `_FF_AMBER_LEAP_ATOM_REORDERING`.
+//! Order of the atoms of impropers in AMBER force fields, as LEaP writes impropers. Newer AMBER force fields of GROMACS
+//! request LEaP's order by defining the macro `_FF_AMBER_LEAP_ATOM_REORDERING`.
 //!
 //! LEaP's order of atoms applies to impropers whose parameters are looked up. The names in the rules are the type names
 //! in the row of parameters, with a blank in place of a wildcard. The rules are:

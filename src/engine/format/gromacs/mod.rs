@@ -7,10 +7,10 @@
 //!         system           whole, intermolecular
 //! ```
 //!
-//! Position restraints are read separately (`position_restraints`). Units are those of the engine, except for angles,
-//! which are in degrees. A line that the reader does not understand is an error that names file and line, so that no
-//! interaction is skipped silently. Formats are those of the GROMACS reference manual, chapters "Topologies" and "File
-//! formats".
+//! Position restraints are read separately (`position_restraints`). Units of GROMACS files are those of the engine,
+//! except for angles, which are in degrees. A line that the reader does not understand is an error that names file and
+//! line, so that no interaction is skipped silently. Formats are those of the GROMACS reference manual, chapters
+//! "Topologies" and "File formats".
 
 mod bonded_types;
 mod cmap;

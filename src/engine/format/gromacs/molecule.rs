@@ -302,7 +302,7 @@ impl MoleculeType {
     }
 }
 
-/// Function type and parameters of a term. The parameters are those in the line of the term or those of a table.
+/// Function type and parameters of a term. The parameters come from the line of the term or from a table.
 struct Resolved<const N: usize> {
     function: Function,
     /// parameters of each term

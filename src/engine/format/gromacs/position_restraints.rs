@@ -37,7 +37,7 @@ pub enum RestraintShape {
     /// flat-bottomed restraint with a spherical region
     Sphere {
         /// radius in nm. With a positive radius, a force acts at larger distances than the radius. With a negative
-        /// radius, a force acts at distances smaller than its magnitude
+        /// radius, a force acts at distances smaller than the magnitude of the radius
         radius: f64,
         /// force constant, kJ/mol/nm²
         force_constant: f64,

@@ -2,9 +2,9 @@
 //! `#else`, `#endif`, lines continued by `\`, and comments after `;`.
 //!
 //! An included file is searched in the folder of the including file, then in the folders of the files that include the
-//! including file, and then along the search path. A problem names file and line, and the chain of including files. An
-//! `#include` may name any file of the user, also a private file. Therefore messages do not quote text of an included
-//! file before its first heading.
+//! including file, and then along the search path. An error names the file, the line, and the chain of including files.
+//! An `#include` may name any file of the user, also a private file. Therefore messages do not quote text of an
+//! included file before its first heading.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,8 +23,8 @@ const MOST_FILES: usize = 10_000;
 /// Largest number of bytes of all files after the replacement of macros. A topology describes each kind of molecule
 /// once, however many copies there are.
 const MOST_BYTES: usize = 1 << 30;
-/// Factor by which the bytes of a file are multiplied in the count when the file is included again. Further inclusions
-/// of a file take time, but no memory.
+/// Factor by which the number of bytes of a file is multiplied, for the limit [`MOST_BYTES`], when the file is included
+/// again. Further inclusions of a file take time, but no memory.
 const REPEATED: usize = 8;
 /// Largest number of bytes by which macros make lines longer in total. The limit allows some ten bytes in each of a
 /// few million lines.
@@ -48,7 +48,7 @@ pub(super) struct Line<'l> {
 /// Function that receives each line of the preprocessed topology.
 pub(super) type Sink<'s> = dyn FnMut(&Line<'_>) -> Parsed<()> + 's;
 
-/// Reads a file with all files that it includes. Returns the macros that are defined at its end.
+/// Reads a file with all files that it includes. Returns the macros that are defined at the end of the file.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
     let macros = Macros::from_options(&options.define)?;
     let mut preprocessor = Preprocessor {
@@ -68,7 +68,8 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &
 struct Preprocessor<'a> {
     search: &'a [PathBuf],
     macros: Macros,
-    /// files that are being read; the topology file is first, followed by the files that include each other
+    /// files that are being read: the topology file, followed by the chain of included files, each included by the file
+    /// before
     open: Vec<Open>,
     files: usize,
     /// real paths of the files that have been read
@@ -102,7 +103,7 @@ impl Preprocessor<'_> {
     fn file(&mut self, path: &Path, bytes: &[u8], sink: &mut Sink<'_>) -> Parsed<()> {
         let is_new = self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()));
         let weight = if is_new { 1 } else { REPEATED };
-        // the error is reported at the line that includes this file
+        // an error about the size is reported at the line that includes this file
         self.count(weight * bytes.len()).map_err(|problem| match self.open.is_empty() {
             true => problem.in_file(path),
             false => self.located(problem),
@@ -233,8 +234,8 @@ impl Preprocessor<'_> {
         self.file(&path, &bytes, sink)
     }
 
-    /// Finds the included file with this name. The folders are searched from the nearest folder to the last folder of
-    /// the search path.
+    /// Finds the included file with this name. The folder of the including file is searched first, then the folders of
+    /// the files that include that file, and then the search path.
     fn find(&self, name: &str) -> Parsed<PathBuf> {
         let open = self.open.iter().rev().map(|open| open.path.parent().unwrap_or(Path::new("")));
         let mut folders: Vec<&Path> = vec![];
@@ -253,7 +254,7 @@ impl Preprocessor<'_> {
         Err(Problem::new(format!("#include {name:?}: no such file in {}", looked.join(", "))).help(help))
     }
 
-    /// Adds to the number of bytes that have been read. Fails if this number exceeds the limit.
+    /// Adds to the number of bytes that have been read. Fails if the total number of bytes exceeds [`MOST_BYTES`].
     fn count(&mut self, bytes: usize) -> Parsed<()> {
         self.bytes += bytes;
         if self.bytes <= MOST_BYTES {
@@ -308,12 +309,12 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Returns the part of the line before its comment.
+/// Returns the part of a line before the comment.
 fn without_comment(line: &str) -> &str {
     line.split_once(';').map_or(line, |(line, _)| line).trim()
 }
 
-/// Returns the line joined with the lines that continue it.
+/// Returns a line joined with the continuation lines after the line.
 fn continued<'t>(line: &'t str, lines: &mut impl Iterator<Item = (&'t str, usize)>) -> Cow<'t, str> {
     let Some(start) = line.strip_suffix('\\') else { return Cow::Borrowed(line) };
     let mut whole = start.to_owned();

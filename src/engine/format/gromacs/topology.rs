@@ -127,8 +127,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the molecule type with a name. Upper and lower case are the same, unless the names of two molecule
-    /// types differ in case only.
+    /// Returns the molecule type with a name. The case of letters is ignored, unless the names of two molecule types
+    /// differ in case only.
     fn find(&self, name: &str) -> Parsed<usize> {
         if let Some(&index) = self.by_name.get(name) {
             return Ok(index);

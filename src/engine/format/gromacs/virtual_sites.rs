@@ -118,8 +118,8 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
     Ok((site, Construction::Average { atoms, weights }))
 }
 
-/// Reads the parameters at the end of a line. The line must have all parameters, although GROMACS can derive some of
-/// them from bonds.
+/// Reads the parameters at the end of a line. The line must have all parameters, although GROMACS can derive some
+/// parameters from bonds.
 fn parameters<const N: usize>(fields: &mut Fields<'_, '_>) -> Parsed<[f64; N]> {
     if fields.is_empty() {
         let problem = Problem::new("the parameters of the virtual site are missing");

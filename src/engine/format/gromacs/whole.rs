@@ -51,8 +51,8 @@ pub(super) fn expand(
     Ok((topology, reduced.table()?))
 }
 
-/// Returns the number of atoms of all molecules. Fails if this number exceeds the limit or differs from the number of
-/// atoms in the coordinate file.
+/// Returns the number of atoms of all molecules. Fails if the number of atoms exceeds [`MOST_ATOMS`] or differs from
+/// the number of atoms in the coordinate file.
 pub(super) fn count(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<usize> {
     let atoms = molecules.iter().try_fold(0usize, |sum, &(index, copies)| {
         sum.checked_add(types[index].topology.atoms.len().checked_mul(copies)?)
@@ -133,7 +133,7 @@ impl Whole {
 }
 
 /// Returns the first residue number of molecules that consist of one residue, such as waters and ions. As in GROMACS,
-/// such molecules have larger numbers than all other residues.
+/// molecules of one residue have larger residue numbers than all other molecules.
 fn first_free(types: &[MoleculeType], molecules: &[Copies]) -> i32 {
     let used = molecules.iter().filter(|(_, copies)| *copies > 0).map(|&(index, _)| &types[index].topology.residues);
     let numbers = used.filter(|residues| residues.len() > 1).flatten().map(|residue| residue.number);

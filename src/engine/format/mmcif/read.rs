@@ -1,4 +1,4 @@
-//! Reader of the models in the first block of the file that has atoms. The first model or all models are read.
+//! Reader of PDBx/mmCIF files. From the first block with atoms, either the first model or all models are read.
 //!
 //! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value. Atom
 //! names are those of the authors (`auth_atom_id`), or `label_atom_id` if the authors gave none. In each residue, the
@@ -32,8 +32,8 @@ const GROUPS: [&[u8]; 2] = [b"_symmetry.space_group_name_H-M", b"_space_group.na
 /// Items of an atom that together identify its residue.
 const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "label_seq_id", "pdbx_PDB_ins_code"];
 
-/// Whether a file with these first bytes is a PDBx/mmCIF file. Such a file has a block that begins with a tag or a
-/// loop.
+/// Whether a file with these first bytes is a PDBx/mmCIF file. A PDBx/mmCIF file has a block that begins with a tag or
+/// a loop.
 pub fn is_mmcif(beginning: &[u8]) -> bool {
     let mut words = Words::new(without_mark(beginning));
     matches!(words.next(), Some(Ok(Word::Block)))
@@ -105,7 +105,7 @@ const CUT: &str = "the file is damaged or cut off";
 struct Block<'a> {
     /// contents of the first model
     found: Coordinates,
-    /// models after the first, if they are kept
+    /// models after the first, if all models are read
     others: Vec<Coordinates>,
     every: bool,
     /// values of the cell, in the order of [`CELL`]
@@ -307,8 +307,7 @@ impl Columns {
 /// Reader of atom rows, which adds each atom to its model.
 struct Atoms<'a> {
     columns: Columns,
-    /// names of the models in the order of their first atoms; the last name is that of the model to which the last
-    /// atom belongs
+    /// names of the models that have been read up to now, in the order of their first atoms
     models: Vec<&'a [u8]>,
     alternative: Alternative<'a, [&'a [u8]; 5]>,
 }

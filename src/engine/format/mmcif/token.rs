@@ -81,7 +81,7 @@ impl<'a> Words<'a> {
         Ok(Value { text: text.strip_suffix(b"\r").unwrap_or(text), is_quoted: true, line })
     }
 
-    /// Reads a quoted text. A quote ends the text only if a blank follows it.
+    /// Reads a quoted text. A quote ends the text only if a blank follows the quote.
     fn quoted(&mut self, quote: u8) -> Parsed<Value<'a>> {
         let rest = &self.bytes[self.at + 1..];
         let of_line = &rest[..rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())];

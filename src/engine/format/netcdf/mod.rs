@@ -17,7 +17,7 @@ use super::number;
 use super::unit::Unit;
 use crate::error::Problem;
 
-/// Result of reading. The error is the reason why a file cannot be read.
+/// Result of reading a NetCDF file. The error is the reason why the file cannot be read.
 pub type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Tag that begins the list of dimensions in a header.
@@ -78,7 +78,7 @@ pub struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Parses the header from the first bytes of a file, which must contain all of it.
+    /// Parses the header from the first bytes of a file, which must contain the whole header.
     pub fn read(bytes: &'a [u8]) -> Parsed<Self> {
         let mut cursor = Cursor::new(bytes)?;
         let dimensions = cursor.dimensions()?;
@@ -137,7 +137,7 @@ fn once<'n>(what: &str, names: impl Iterator<Item = &'n [u8]>) -> Parsed<()> {
     Ok(())
 }
 
-/// Returns the names of the dimensions of a file with these first bytes; empty if it is not a NetCDF file.
+/// Returns the names of the dimensions of a file with these first bytes; empty if the file is not a NetCDF file.
 pub fn dimension_names(beginning: &[u8]) -> Vec<&[u8]> {
     let found = Cursor::new(beginning).and_then(|mut cursor| cursor.dimensions());
     found.unwrap_or_default().into_iter().map(|(name, _)| name).collect()
@@ -184,7 +184,7 @@ impl Variable<'_> {
         self.begin.saturating_add(self.size.checked_next_multiple_of(4).unwrap_or(u64::MAX))
     }
 
-    /// Returns the storage format of the values and their factor to the given unit.
+    /// Returns the storage format of the values, with the factor that converts the values to the given unit.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! AMBER NetCDF restarts.
+//! Reader of AMBER restart files in NetCDF format.
 
 use super::{Header, Parsed, Variable};
 use crate::error::Problem;
@@ -77,7 +77,7 @@ impl Restart<'_> {
         triples.iter().enumerate().map(vector).collect::<Parsed<_>>().map(Some)
     }
 
-    /// Returns all values of a variable, multiplied by its factors. Returns `None` if there is no such variable.
+    /// Returns all values of a variable, converted to the given unit. Returns `None` if there is no such variable.
     fn values(&self, name: &str, unit: &str) -> Parsed<Option<Vec<f64>>> {
         let Some(variable) = self.header.variable(name) else { return Ok(None) };
         if variable.has_records {

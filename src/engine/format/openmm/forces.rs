@@ -8,12 +8,12 @@ use crate::format::number;
 use crate::format::xml::Node;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, RyckaertBellemans, Topology, Torsion};
 
-/// Energy of harmonic impropers, without blanks, as OpenMM's readers of CHARMM and AMBER files write it. The next
-/// constant is the energy that the reader of GROMACS files writes.
+/// Energy expression of harmonic impropers, without blanks, as OpenMM's readers of CHARMM and AMBER files write the
+/// expression. [`GROMACS`] is the expression that OpenMM's reader of GROMACS files writes.
 const CHARMM: &str = "k*min(dtheta,2*pi-dtheta)^2;dtheta=abs(theta-theta0)";
 const GROMACS: &str =
     "0.5*k*(thetap-theta0)^2;thetap=step(-(theta-theta0+pi))*2*pi+theta+step(theta-theta0-pi)*(-2*pi)";
-/// Energy of harmonic impropers in older force-field files of OpenMM.
+/// Energy expression of harmonic impropers in older force-field files of OpenMM.
 const UNWRAPPED: &str = "k*(theta-theta0)^2";
 
 /// Minimum number of grid points of a correction map along an angle. Bicubic interpolation takes differences over two
@@ -129,11 +129,11 @@ fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
     })
 }
 
-/// Factor of harmonic energies without ½, as in force fields of CHARMM.
+/// Factor f for which f · ½ k (θ − θ₀)² is k (θ − θ₀)², the harmonic energy of CHARMM force fields.
 const WITHOUT_HALF: f64 = 2.0;
 
-/// Reads harmonic impropers. The engine wraps differences of angles to (−π, π]. An energy without wrapping is the
-/// same only if θ₀ = 0, so such an energy is refused for any other θ₀.
+/// Reads harmonic impropers. The engine wraps differences of angles to (−π, π]. An energy without wrapping equals the
+/// energy of the engine only if θ₀ = 0, so such an energy is refused for any other θ₀.
 fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mut Topology) -> Parsed<()> {
     let names = force.list("PerTorsionParameters")?.map(|parameter| parameter.text("name"));
     let names = names.collect::<Parsed<Vec<&str>>>()?;

@@ -13,7 +13,7 @@ type Parts = &'static [(&'static str, &'static [&'static str])];
 /// the reader of the force.
 type Known = (&'static str, &'static [&'static str], Parts);
 
-/// Attributes of all forces. None of them changes the energy.
+/// Attributes that every kind of force has, none of which changes the energy.
 const OF_ALL: [&str; 4] = ["type", "name", "version", "forceGroup"];
 /// Name of the numbered parameters of the elements of custom forces, which are `param1`, `param2` and so on.
 const PARAMETER: &str = "param";
@@ -134,7 +134,7 @@ fn part(part: &Node<'_>, known: Parts) -> Parsed<()> {
     }
 }
 
-/// Fails if an element has an attribute that is in neither of the two lists.
+/// Fails if an element has an attribute that is neither in `names` nor in `others`.
 fn attributes(node: &Node<'_>, names: &[&str], others: &[&str]) -> Parsed<()> {
     let is_numbered = |name: &str| {
         let number = name.strip_prefix(PARAMETER).filter(|_| names.contains(&PARAMETER));

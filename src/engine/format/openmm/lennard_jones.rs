@@ -9,7 +9,7 @@ use crate::system::{self, LennardJones, Pair14};
 use std::collections::HashMap;
 
 /// Energy expressions, without blanks and the last semicolon, and the power of `acoef` that gives C12. OpenMM's
-/// `ForceField` and its readers of CHARMM, AMBER and GROMACS files write these expressions.
+/// `ForceField` and OpenMM's readers of CHARMM, AMBER and GROMACS files write the expressions in this table.
 const TABLES: [(&str, i32); 4] = [
     ("acoef(type1,type2)/r^12-bcoef(type1,type2)/r^6", 1),
     ("(a/r6)^2-b/r6;r6=r^6;a=acoef(type1,type2);b=bcoef(type1,type2)", 2),
@@ -95,7 +95,8 @@ fn coefficients(force: &Node<'_>, functions: &[Node<'_>], name: &str) -> Parsed<
     }
 }
 
-/// Reads a `CustomBondForce` of `count` particles. Returns `None` if the force is not that of 1-4 pairs.
+/// Reads a `CustomBondForce` of `count` particles. Returns `None` if the energy expression of the force is not that of
+/// 1-4 pairs ([`PAIRS14`]).
 pub(super) fn read_pairs14(force: &Node<'_>, count: usize) -> Parsed<Option<Vec<Pair14>>> {
     if energy(force) != PAIRS14 {
         return Ok(None);
@@ -113,8 +114,8 @@ pub(super) fn read_pairs14(force: &Node<'_>, count: usize) -> Parsed<Option<Vec<
     force.list("Bonds")?.map(pair).collect::<Parsed<_>>().map(Some)
 }
 
-/// Puts the Lennard-Jones table and the 1-4 pairs into the non-bonded parameters, which have no Lennard-Jones
-/// parameters from the `NonbondedForce`.
+/// Puts the Lennard-Jones table and the 1-4 pairs of the custom forces into the non-bonded parameters. Fails if there
+/// is a table and the `NonbondedForce` has Lennard-Jones parameters.
 pub(super) fn replace(
     force: &Node<'_>,
     nonbonded: &mut Nonbonded,

@@ -6,15 +6,15 @@ use crate::format::number;
 use crate::format::xml::Node;
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters};
 
-/// OpenMM's default cutoff in nm, for old files without this attribute. The next constants are the defaults of the
-/// relative permittivity and of the error tolerance of Ewald sums.
+/// OpenMM's default cutoff in nm, for old files that state no cutoff. [`PERMITTIVITY`] is the default of the relative
+/// permittivity, and [`TOLERANCE`] is the default of the error tolerance of Ewald sums.
 const CUTOFF: f64 = 1.0;
 const PERMITTIVITY: f64 = 78.3;
 const TOLERANCE: f64 = 5e-4;
 /// Number of the non-bonded method LJ-PME in the file.
 const LJPME: &str = "5";
 /// Factor n of [`pme`] in the number of grid points nαd/3δ^⅕ along a cell vector of length d, for Coulomb interactions.
-/// The next constant is the factor for dispersion.
+/// [`LJ_POINTS`] is the factor n for dispersion.
 const POINTS: f64 = 2.0;
 const LJ_POINTS: f64 = 1.0;
 /// B-spline order of OpenMM's PME.
@@ -26,7 +26,7 @@ const FEWEST_POINTS: usize = 6;
 const MOST_POINTS: f64 = 1e5;
 
 /// Reads the methods from the attributes of the `NonbondedForce`. `table` is the force with a table of Lennard-Jones
-/// interactions, if there is such a force. If `table` is given, it determines the methods of Lennard-Jones
+/// interactions, if there is such a force. If `table` is given, this force determines the methods of Lennard-Jones
 /// interactions. Returns `None` for an unknown method.
 pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&PeriodicCell>) -> Option<Methods> {
     let of = |force: &Node<'_>, name: &str| force.text(name).ok().and_then(|text| number::real(text.as_bytes()));

@@ -1,9 +1,9 @@
 //! Reader of OpenMM systems as `XmlSerializer` writes them.
 //!
-//! Units and conventions are those of the engine. A bonded force may occur more than once. The input file of md sets
-//! cutoffs and non-bonded methods ([`methods`]), thermostats and barostats. Lennard-Jones interactions may be a table
-//! over types in custom forces ([`lennard_jones`]). Every other force is refused, and the error names the force.
-//! Unknown attributes are refused, too ([`known`]).
+//! Units and conventions of OpenMM are those of the engine. A bonded force may occur more than once. The input file of
+//! md sets cutoffs and non-bonded methods ([`methods`]), thermostats and barostats. Lennard-Jones interactions may be a
+//! table over types in custom forces ([`lennard_jones`]). A force that md does not support is refused, and the error
+//! names the force. Unknown attributes are refused, too ([`known`]).
 //!
 //! The file has no names of atoms and residues. If the coordinates have names, these names are used
 //! ([`super::take_names`]). Otherwise each atom is named by its element, which follows from its mass, and each
@@ -32,7 +32,7 @@ use pairs::Pairs;
 /// Result of a reading step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Version of the format of the system. Each force has a separate version.
+/// Version of the format of OpenMM systems that md reads. Each force has a separate version.
 const VERSION: &str = "1";
 
 /// Thermostats, barostats and removal of center-of-mass motion, which are ignored because the input file sets them.
@@ -133,7 +133,7 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
     Ok(masses)
 }
 
-/// Reads the periodic cell. If the coordinates also have a cell, that cell is used.
+/// Reads the periodic cell. If the coordinate file also has a cell, the run uses the cell of the coordinate file.
 fn cell(root: &Node<'_>) -> Parsed<PeriodicCell> {
     let mut rows = [vec3(0.0, 0.0, 0.0); 3];
     let names = root.list("PeriodicBoxVectors")?.map(|node| node.name()).collect::<Vec<&str>>();

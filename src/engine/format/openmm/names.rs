@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use crate::format::element;
 use crate::system::{Atom, Molecules, Name, Residue, Topology};
 
-/// Residue name of waters. The next constant is the residue name of other molecules with several atoms. A single atom
-/// has the name of its element as residue name.
+/// Residue name of waters. [`OTHER`] is the residue name of all other molecules with several atoms. A single atom has
+/// the name of its element as residue name.
 const WATER: &str = "HOH";
 const OTHER: &str = "MOL";
 
@@ -60,8 +60,8 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
     (bonded.urey_bradleys, bonded.bonds) = bonded.bonds.drain(..).partition(|bond| is_distance(&bond.atoms));
 }
 
-/// Returns the pairs of outer atoms of all angles. A pair that is also one side of another angle is left out, because
-/// it is a bond of a three-membered ring.
+/// Returns the pairs of outer atoms of all angles. A pair that is also a bond of another angle is left out, because the
+/// pair is a bond of a three-membered ring.
 fn urey_bradleys(topology: &Topology) -> HashSet<[u32; 2]> {
     let pair = |i: u32, j: u32| [i.min(j), i.max(j)];
     let angles = || topology.bonded.angles.iter().map(|angle| angle.atoms);

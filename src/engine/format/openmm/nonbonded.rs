@@ -22,12 +22,13 @@ pub(super) struct Nonbonded {
     pub(super) periodic: bool,
 }
 
-/// OpenMM's methods: `NoCutoff`, `CutoffNonPeriodic`, `CutoffPeriodic`, `Ewald`, `PME`, `LJPME`. The first two have no
-/// periodic cell.
+/// OpenMM's methods: `NoCutoff`, `CutoffNonPeriodic`, `CutoffPeriodic`, `Ewald`, `PME`, `LJPME`. The first two methods
+/// have no periodic cell.
 const METHODS: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
 const WITHOUT_CELL: usize = 2;
 
-/// Reads the force of `count` particles. Particles with the same parameters get the same Lennard-Jones type.
+/// Reads the `NonbondedForce` of a system of `count` particles. Particles with the same parameters get the same
+/// Lennard-Jones type.
 pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
     let parts = force.children().filter(|part| ["ParticleOffsets", "ExceptionOffsets"].contains(&part.name()));
     if let Some(offset) = parts.flat_map(|part| part.children()).next() {

@@ -36,7 +36,8 @@ pub(in crate::format) fn read_bonds(bytes: &[u8]) -> Vec<[u32; 2]> {
     bonds
 }
 
-/// Returns the atom with each serial number in the first model. The value is `None` if several atoms have the number.
+/// Returns the atom with each serial number in the first model. The value is `None` if several atoms have the serial
+/// number.
 fn serials(bytes: &[u8]) -> HashMap<&str, Option<u32>> {
     let (mut found, mut alternative, mut count) = (HashMap::new(), Alternative::default(), 0);
     for line in bytes.split(|&byte| byte == b'\n') {

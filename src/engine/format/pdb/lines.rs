@@ -11,8 +11,7 @@ const RECORDS: [&[u8; 6]; 63] = [
     b"TURN  ", b"TVECT ", b"USER  ",
 ];
 
-/// First column (0-based) of each of the three coordinates. The next constant is the number of columns of a
-/// coordinate.
+/// First column (0-based) of each of the three coordinates. [`COORDINATE`] is the number of columns of a coordinate.
 const COORDINATES: [usize; 3] = [30, 38, 46];
 const COORDINATE: usize = 8;
 /// Column of the decimal point within a coordinate with three decimals.
@@ -30,7 +29,7 @@ pub fn record(line: &[u8]) -> ([u8; 6], &[u8]) {
     if is_known(&moved) { (moved, trimmed) } else { (found, line) }
 }
 
-/// Whether the format has a record of this name.
+/// Whether the PDB format has a record of this name.
 pub fn is_known(name: &[u8; 6]) -> bool {
     RECORDS.contains(&name)
 }
@@ -48,8 +47,8 @@ fn name(line: &[u8]) -> [u8; 6] {
     }
 }
 
-/// An atom record. A serial number of more than five digits or a residue number of more than four digits may shift
-/// the columns that follow. The decimal points of the coordinates show whether these columns are shifted.
+/// An atom record. A serial number of more than five digits or a residue number of more than four digits may shift the
+/// columns that follow. The decimal points of the coordinates show whether columns are shifted.
 #[derive(Clone, Copy)]
 pub struct AtomLine<'a> {
     line: &'a [u8],
@@ -134,7 +133,7 @@ impl<'a> AtomLine<'a> {
         text(self.line, 26 + self.moved..27 + self.moved)
     }
 
-    /// Returns the occupancy; `None` if it is not a number.
+    /// Returns the occupancy; `None` if the occupancy is not a number.
     pub fn occupancy(&self) -> Option<f64> {
         number(self.line, 54 + self.moved..60 + self.moved)
     }

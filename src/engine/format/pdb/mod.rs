@@ -1,8 +1,9 @@
 //! PDB files: positions to 0.001 Å with the names of atoms and residues.
 //!
-//! Each line is a record. Its first six columns hold the record name, and its values are in fixed columns (format
-//! 3.3, wwPDB). This module uses the records `ATOM`, `HETATM`, `TER`, `CRYST1`, `MODEL`, `ENDMDL` and `TITLE`, and
-//! `CONECT` if bonds are requested. [`lines`] finds the records and their columns, also for readers of other records.
+//! Each line is a record. The first six columns of a record hold the record name, and the values are in fixed columns
+//! (format 3.3, wwPDB). This module uses the records `ATOM`, `HETATM`, `TER`, `CRYST1`, `MODEL`, `ENDMDL` and `TITLE`,
+//! and `CONECT` if bonds are requested. [`lines`] finds the records and their columns, also for readers of other
+//! records.
 
 mod bonds;
 pub mod lines;

@@ -1,9 +1,9 @@
 //! Ends of the models in a PDB file.
 //!
-//! `ENDMDL` or `END` ends a model. If both are missing, the next `MODEL` ends the model. Records before a `MODEL`
-//! record belong to the model that follows. The end of the file also ends a model, except in files that md wrote. md
-//! ends every model with a complete line `ENDMDL`, so a model without this line was cut off when md was killed. Files
-//! that md wrote are recognised by a `TITLE` after `MODEL`.
+//! `ENDMDL` or `END` ends a model. If a model has neither `ENDMDL` nor `END`, the next `MODEL` ends the model. Records
+//! before a `MODEL` record belong to the model that follows. The end of the file also ends a model, except in files
+//! that md wrote. md ends every model with a complete line `ENDMDL`, so a model without this line was cut off when md
+//! was killed. Files that md wrote are recognised by a `TITLE` after `MODEL`.
 
 use super::lines::record;
 
@@ -45,7 +45,7 @@ impl ModelEnds {
                 self.ends.push(end);
                 self.next = Pending::default();
             }
-            // these records belong to the last model, not to the next model
+            // a record of one of these kinds after the end of a model belongs to this model, not to the next model
             b"END   " | b"ENDMDL" | b"TER   " | b"CONECT" | b"MASTER" | b"      " if !self.next.any => {
                 if let Some(last) = self.ends.last_mut() {
                     *last = end;

@@ -24,7 +24,8 @@ type Parsed<T> = std::result::Result<T, Problem>;
 /// Number of lines that are searched for an atom record if the first line is not a PDB record.
 const LOOKED_AT: usize = 100;
 
-/// Columns of the space group of a `CRYST1` record, and of the number of copies of the molecule in the cell (Z).
+/// Columns of the space group in a `CRYST1` record. [`COPIES`] are the columns of the number of copies of the molecule
+/// in the cell (Z).
 const GROUP: std::ops::Range<usize> = 55..66;
 const COPIES: std::ops::Range<usize> = 66..70;
 
@@ -63,7 +64,7 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
             Some(second) => {
                 !second.trim_ascii_start().first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
             }
-            // unless the only line is an atom record, it may be the title of a file in another format
+            // a single line may be the title of a file in another format, unless the line is an atom record
             None => is_atom(first),
         };
     }

@@ -10,7 +10,7 @@ use crate::system::{Atom, Molecules, Topology};
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
-/// Number of different serial numbers in five columns. The next constant is the number of different residue numbers
+/// Number of different serial numbers in five columns. [`RESIDUE_NUMBERS`] is the number of different residue numbers
 /// in four columns. Larger numbers start again at 0, as viewers expect.
 const SERIALS: usize = 100_000;
 const RESIDUE_NUMBERS: i32 = 10_000;
@@ -63,7 +63,7 @@ fn cell_record(cell: &PeriodicCell) -> String {
     format!("CRYST1{lengths}{angles} P 1           1\n")
 }
 
-/// Text of the records of some atoms. The positions of each model are written into this text.
+/// Text of the atom records of a model. The positions of each model are written into a copy of this text.
 pub struct AtomRecords {
     text: Vec<u8>,
     /// byte offset in `text` of the position of each atom
@@ -112,8 +112,8 @@ impl AtomRecords {
     }
 }
 
-/// Appends the part of an atom record before the position. `before` is the previous atom. If the previous atom
-/// belongs to another molecule, a `TER` record is written first.
+/// Appends the part of an atom record before the position. `before` is the previous atom. If the previous atom belongs
+/// to another molecule, a `TER` record is written before the atom record.
 fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, index: usize, text: &mut String) {
     let molecule = molecules.of_atom(index);
     if before.is_some_and(|before| molecules.of_atom(before) != molecule) {

@@ -71,8 +71,8 @@ fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>
     Ok(residues)
 }
 
-/// Reads the pairs excluded from the non-bonded sum. The partners of the first atom come first in one list, followed
-/// by those of the second atom, and so on. The list has a single 0 for an atom without partners.
+/// Reads the pairs excluded from the non-bonded sum. One list has the excluded partners of the first atom, then the
+/// partners of the second atom, and so on. The list has a single 0 for an atom without partners.
 pub(super) fn exclusions(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Exclusions> {
     let counts_section = sections.require("NUMBER_EXCLUDED_ATOMS")?;
     let list_section = sections.require("EXCLUDED_ATOMS_LIST")?;

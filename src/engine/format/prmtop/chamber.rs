@@ -6,7 +6,7 @@ use super::sections::{Parsed, Section, Sections};
 use crate::system::{Bond, HarmonicImproper, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Adds the CHARMM terms. All CHAMBER files, and no other files, have the sections with the numbers of these terms.
+/// Adds the CHARMM terms. All CHAMBER files, and no other files, have the sections with the numbers of CHARMM terms.
 pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
     urey_bradleys(sections, topology)?;
     harmonic_impropers(sections, topology)

@@ -29,7 +29,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Adds the correction maps, and the terms that use them.
+/// Adds the correction maps, and the terms that use correction maps.
 pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
     for prefix in PREFIXES {
         if sections.iter().any(|section| section.name().starts_with(prefix)) {

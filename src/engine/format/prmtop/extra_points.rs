@@ -1,5 +1,6 @@
-//! Extra points of waters with four and five sites. The format states which particles are extra points, but not where
-//! they are. The positions of extra points follow from the bond lengths of the water, as in sander and OpenMM.
+//! Extra points of waters with four and five sites. The AMBER format states which particles are extra points, but not
+//! the positions of extra points. The positions of extra points follow from the bond lengths of the water, as in sander
+//! and OpenMM.
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;
@@ -7,7 +8,7 @@ use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 
 /// Cosine of 54.735°, half of the angle of 109.47° between the lone pairs of five-site water (M. W. Mahoney, W. L.
-/// Jorgensen, J. Chem. Phys. 112, 8910 (2000), doi:10.1063/1.481505). The next constant is the sine.
+/// Jorgensen, J. Chem. Phys. 112, 8910 (2000), doi:10.1063/1.481505). [`SINE`] is the sine of 54.735°.
 const COSINE: f64 = 0.577358966515530;
 const SINE: f64 = 0.816490430920117;
 
@@ -26,8 +27,8 @@ pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<V
     })
 }
 
-/// Returns the virtual sites whose positions follow from atoms and bonds. For a site whose position does not follow,
-/// `refused` returns the error.
+/// Returns the virtual sites whose positions follow from atoms and bonds. For a site whose position does not follow
+/// from atoms and bonds, `refused` returns the error.
 pub(super) fn derive(topology: &Topology, refused: impl Fn(u32, &str) -> Problem) -> Parsed<Vec<VirtualSite>> {
     let lengths = Lengths::new(topology);
     let mut sites = vec![];
@@ -74,8 +75,8 @@ impl Water {
         (self.oh * self.oh - 0.25 * self.hh * self.hh).sqrt()
     }
 
-    /// Returns the construction of the fourth site of a water. The site is on the bisector towards the hydrogens, and
-    /// its distance from the oxygen is its bond length.
+    /// Returns the construction of the fourth site of a water. The site is on the bisector towards the hydrogens, at
+    /// the distance from the oxygen that the bond between oxygen and site states.
     fn on_bisector(&self, lengths: &Lengths, point: u32) -> Option<Construction> {
         let part = lengths.of(self.atoms[0], point)? / self.height();
         Some(Construction::Average3 { atoms: self.atoms, weights: [1.0 - part, 0.5 * part, 0.5 * part] })

@@ -1,10 +1,10 @@
 //! AMBER topologies (`prmtop`, `parm7`): AMBER force fields from ff94 to ff19SB, and CHARMM force fields written by
 //! CHAMBER or ParmEd.
 //!
-//! A file is accepted only if the reader knows every energy term in the file. Therefore an unknown section is an
-//! error. Units and signs are converted to those of the engine (`½k` instead of `k`, nm, kJ/mol, e). Stored charges
-//! are divided by 18.2223, also in CHAMBER files. The module `sections` splits the columns, and the other modules
-//! interpret their values.
+//! A file is accepted only if the reader knows every energy term in the file. Therefore an unknown section is an error.
+//! Units and signs are converted to those of the engine (`½k` instead of `k`, nm, kJ/mol, e). Stored charges are
+//! divided by 18.2223, also in CHAMBER files. The module `sections` splits the columns, and the other modules interpret
+//! the values.
 
 mod atoms;
 mod bonded;

@@ -1,5 +1,5 @@
-//! Lennard-Jones tables: the coefficients of `A/r¹² − B/r⁶` for pairs of types, those of `−C/r⁴` for 12-6-4 ions, and
-//! CHARMM's second table for 1-4 pairs.
+//! Lennard-Jones tables: the coefficients of `A/r¹² − B/r⁶` for pairs of types, the coefficients of `−C/r⁴` for 12-6-4
+//! ions, and CHARMM's second table for 1-4 pairs.
 
 use super::pointers::Pointers;
 use super::sections::{Parsed, Sections};
@@ -108,7 +108,7 @@ fn triangle(types: usize) -> usize {
 }
 
 /// Returns an error if atoms of the file have a 10-12 hydrogen-bond term with a nonzero coefficient. Current force
-/// fields have no such terms.
+/// fields have no 10-12 terms.
 fn refuse_hydrogen_bonds(sections: &Sections<'_>, pointers: &Pointers, indices: &[i32]) -> Parsed<()> {
     if indices.iter().all(|&index| index >= 0) {
         return Ok(());

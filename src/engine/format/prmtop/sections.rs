@@ -84,12 +84,12 @@ impl<'a> Sections<'a> {
         self.by_name.values()
     }
 
-    /// Returns the section with this name; `None` if the file does not have it.
+    /// Returns the section with this name; `None` if the file has no such section.
     pub(super) fn get(&self, name: &str) -> Option<&Section<'a>> {
         self.by_name.get(name)
     }
 
-    /// Returns a required section, or an error if it is missing.
+    /// Returns a required section. If the section is missing, returns an error.
     pub(super) fn require(&self, name: &str) -> Parsed<&Section<'a>> {
         self.get(name).ok_or_else(|| {
             Problem::new(format!("section {name} is missing"))

@@ -24,18 +24,18 @@ enum Length {
     AtomLabels,
     /// the section has a label per residue
     ResidueLabels,
-    /// a value per atom type of the parameter file; their number is NATYP
+    /// the section has a value per atom type of the parameter file, which are NATYP values
     ParameterTypes,
     /// the section has a value per 10-12 hydrogen-bond term
     HydrogenBonds,
-    /// a value per molecule; the number of molecules is in `SOLVENT_POINTERS`
+    /// the section has a value per molecule; `SOLVENT_POINTERS` states the number of molecules
     Molecules,
     /// the section has this number of values in every file
     Fixed(usize),
 }
 
-/// Sections that md does not read, because they do not influence its energies. These sections contain names, trees,
-/// radii of implicit solvent, and solvent pointers. The solvent pointers follow from the bonds.
+/// Sections that md does not read, because they do not influence the energies. These sections contain names, tree
+/// classifications, radii of implicit solvent, and solvent pointers. The solvent pointers follow from the bonds.
 const UNREAD: &[(&str, Length)] = &[
     ("TITLE", Length::Text),
     ("CTITLE", Length::Text),
@@ -63,7 +63,7 @@ const UNREAD: &[(&str, Length)] = &[
 
 const FORCE_FIELD: &str = "FORCE_FIELD_TYPE";
 
-/// Sections of CHAMBER files only, and whether all CHAMBER files have them.
+/// Sections that only CHAMBER files have. A flag tells whether every CHAMBER file has the section.
 const CHAMBER: &[(&str, bool)] = &[
     (FORCE_FIELD, true),
     ("CHARMM_UREY_BRADLEY_COUNT", true),
@@ -129,7 +129,7 @@ fn check_length(section: &Section<'_>, length: &Length, sections: &Sections<'_>,
     section.check_length(count, lines_only)
 }
 
-/// Residues that have a correction map in ff19SB and CHARMM36, with all residue names that occur in AMBER topologies.
+/// Names in AMBER topologies of the residues that have a correction map in ff19SB and CHARMM36.
 const MAPPED: &[&str] = &[
     "ALA", "ARG", "ASH", "ASN", "ASP", "CYM", "CYS", "CYX", "GLH", "GLN", "GLU", "GLY", "HID", "HIE", "HIP", "HIS",
     "HSD", "HSE", "HSP", "ILE", "LEU", "LYN", "LYS", "MET", "PHE", "PRO", "SER", "THR", "TRP", "TYR", "VAL",

@@ -1,5 +1,5 @@
-//! Check of the number of attributes of XML elements before the file is parsed. The number is limited, because the XML
-//! library compares each attribute with all other attributes of the element.
+//! Check of the number of attributes of XML elements before the file is parsed. The number of attributes is limited,
+//! because the XML library compares each attribute with all other attributes of the element.
 
 use super::Parsed;
 use crate::error::Problem;

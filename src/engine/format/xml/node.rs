@@ -56,7 +56,7 @@ impl<'a> Node<'a> {
         self.node.text().unwrap_or_default()
     }
 
-    /// Returns the attribute, if the element has it.
+    /// Returns the value of an attribute; `None` if the element does not have this attribute.
     pub fn attribute(&self, attribute: &str) -> Option<&'a str> {
         self.node.attribute(attribute)
     }

@@ -21,7 +21,7 @@ enum Form {
     SigmaEpsilon,
 }
 
-/// Properties in which two atoms of different atom types differ.
+/// Properties that distinguish atom types. Two atoms with equal properties have the same atom type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     type_name: Name,
@@ -195,8 +195,9 @@ impl Form {
         self.values(c6, c12).map(Number)
     }
 
-    /// Returns the two Lennard-Jones parameters of a type. If a coefficient is negative, both are zero, because no
-    /// rule can combine negative coefficients. The pairs of such a type are listed in `[ nonbond_params ]`.
+    /// Returns the two Lennard-Jones parameters of a type. If a coefficient is negative, both parameters are zero,
+    /// because no rule can combine negative coefficients. The pairs of a type with negative coefficients are listed in
+    /// `[ nonbond_params ]`.
     fn type_values(self, nonbonded: &Nonbonded, kind: u32) -> [f64; 2] {
         let (c6, c12) = nonbonded.pair(kind, kind);
         if c6 < 0.0 || c12 < 0.0 { [0.0; 2] } else { self.values(c6, c12) }
@@ -220,7 +221,7 @@ impl Form {
     }
 }
 
-/// Returns a name that GROMACS accepts for a type. Such a name must not be a number.
+/// Returns a name that GROMACS accepts for a type. A name that GROMACS accepts is not a number.
 fn type_name(name: Name) -> String {
     let name = word(name.as_str());
     if name.bytes().all(|byte| byte.is_ascii_digit()) { format!("t{name}") } else { name }

@@ -10,12 +10,12 @@ use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, 
 
 /// Largest value of `nrexcl` that is written: number of bonds up to which all pairs are excluded.
 const MOST_EXCLUDED_BONDS: usize = 3;
-/// Number of partners of an atom that are written in one line of exclusions.
+/// Maximum number of excluded partners of an atom that are written in one line of `[ exclusions ]`.
 const PARTNERS: usize = 20;
 
 /// Writes a molecule type. `first` is the index of its first atom in the whole system, for messages.
 pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u32, text: &mut String) -> Parsed<()> {
-    // every list of terms is written below; if a list is added to the type, the compiler reports an error here
+    // every list of terms is written below; if a list is added to `BondedTerms`, the compiler reports an error here
     let BondedTerms {
         bonds: _,
         distances: _,
@@ -34,8 +34,8 @@ pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u
     let chemical = Chemical::new(molecule);
     let water = RigidWater::of(molecule);
     let (bonds, more) = match chemical.exclusions(molecule) {
-        // GROMACS counts only the first O–H bond of a `[ settles ]` line for exclusions, so its water models list all
-        // pairs as exclusions
+        // GROMACS counts only the first O–H bond of a `[ settles ]` line for exclusions, so the water models of GROMACS
+        // list all pairs as exclusions
         (bonds, _) if water.is_some() => (if bonds < 2 { 0 } else { 2 }, molecule.exclusions.pairs().collect()),
         exclusions => exclusions,
     };
@@ -70,7 +70,7 @@ pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u
     Ok(())
 }
 
-/// Writes a heading and the lines below it. Nothing is written if there are no lines.
+/// Writes the heading and the lines of a section. Nothing is written if there are no lines.
 fn section(name: &str, lines: impl Iterator<Item = String>, text: &mut String) {
     let mut lines = lines.peekable();
     if lines.peek().is_some() {
@@ -171,7 +171,7 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
 /// chemical bonds that have neither energy nor constraint.
 fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     let mut open: BTreeSet<[u32; 2]> = chemical.0.clone();
-    // an H–H bond of a flexible water has function type 1, and the reader makes a harmonic distance of it
+    // an H–H bond of a flexible water has function type 1, and the reader reads such a bond as a harmonic distance
     let is_brace = |[i, j]: [u32; 2]| molecule.is_water_brace([i, j]) && molecule.exclusions.contains(i, j);
     let bonds = molecule.bonded.bonds.iter().map(|bond| {
         let function = if open.remove(&ordered(bond.atoms)) || is_brace(bond.atoms) { 1 } else { 6 };

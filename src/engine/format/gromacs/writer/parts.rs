@@ -56,7 +56,8 @@ fn name(molecule: &Topology, number: usize) -> String {
     }
 }
 
-/// Splits the topology into molecules. `starts` has the first atom of each molecule, in ascending order.
+/// Splits the topology into molecules. `starts` has the first atom of each molecule, in ascending order, and the number
+/// of all atoms as its last element.
 fn split(topology: &Topology, starts: &[u32]) -> Vec<Topology> {
     let count = starts.len() - 1;
     let mut part_of = vec![0; topology.atoms.len()];

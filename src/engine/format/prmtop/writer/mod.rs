@@ -2,13 +2,13 @@
 //!
 //! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by a relative 5·10⁻⁹. CHAMBER files
 //! have charges with seventeen digits. Names are cut to four characters, and residues are counted from 1. A CHAMBER
-//! file is written for CHARMM force fields, and for systems with Urey–Bradley terms or harmonic impropers. 1-4 pairs
-//! have a table by types in CHAMBER files. In other files, the energy of a 1-4 pair is the energy from the charges
-//! and Lennard-Jones types of its atoms, divided by the divisors of the torsion.
+//! file is written for CHARMM force fields, and for systems with Urey–Bradley terms or harmonic impropers. A CHAMBER
+//! file has a separate Lennard-Jones table for 1-4 pairs. In a file that is no CHAMBER file, the energy of a 1-4 pair
+//! is the energy from the charges and Lennard-Jones types of its atoms, divided by the divisors of the torsion.
 //!
-//! Some terms are expressed exactly by other terms. A Ryckaert–Bellemans torsion is written as a sum of cosine
-//! torsions. A 1-4 pair is written as the end atoms of a torsion, whose force constant is zero if the system has no
-//! such torsion. A rigid water is written as bonds with LEaP's force constant.
+//! Some kinds of terms are written as other kinds of terms with the same energy. A Ryckaert–Bellemans torsion is
+//! written as a sum of cosine torsions. A 1-4 pair is written as the end atoms of a torsion, whose force constant is
+//! zero if the system has no such torsion. A rigid water is written as bonds with LEaP's force constant.
 //!
 //! The writer refuses the following terms, and the error names the term: GROMOS-96 bonds and angles, harmonic
 //! distances between atoms without a bond, constraints other than those of rigid waters, chemical bonds without
@@ -37,8 +37,8 @@ use sections::Text;
 /// Returns the text of a topology. The topology is periodic if a cell is given.
 pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<String> {
     let topology = &description.topology;
-    // every list of terms is written or refused below; if a list is added to the type, the compiler reports an error
-    // here
+    // every list of terms is written or refused below; if a list is added to `BondedTerms`, the compiler reports an
+    // error here
     let BondedTerms {
         bonds: _,
         distances: _,

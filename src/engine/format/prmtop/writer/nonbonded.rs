@@ -108,7 +108,8 @@ impl Types {
         if self.is_chamber() { CHARMM_SCALES } else { AMBER_SCALES }
     }
 
-    /// Returns the divisors with which the charges and types of its atoms give the parameters of a 1-4 pair.
+    /// Returns the divisors of a 1-4 pair: the charge product and the Lennard-Jones parameters of its two atoms,
+    /// divided by the divisors, are the parameters of the pair.
     pub(super) fn scales(&self, topology: &Topology, pair: &Pair14) -> Parsed<[f64; 2]> {
         let usual = self.usual_scales();
         let [a, b] = pair.atoms.map(|atom| topology.atoms[atom as usize].charge);
@@ -159,7 +160,7 @@ fn ratio(whole: f64, part: f64) -> Option<Option<f64>> {
 }
 
 /// Returns the common divisor by which c6 and c12 of the table must be divided to give those of the pair. Returns
-/// `Some(None)` if all four are zero, and `None` if there is no common divisor.
+/// `Some(None)` if all four coefficients are zero, and `None` if there is no common divisor.
 fn lj_scale(table: LennardJones, pair: &Pair14) -> Option<Option<f64>> {
     match (ratio(table.c6, pair.c6)?, ratio(table.c12, pair.c12)?) {
         (Some(sixth), Some(twelfth)) => close(sixth, twelfth).then_some(Some(sixth)),
