@@ -1,7 +1,8 @@
-// Reciprocal sum in three kernels that include the Fourier transforms, for meshes that fit; with cuFFT it takes eight
-// kernels. `transform_planes` transforms the planes of constant x along z and y. `solve_lines` transforms lines along
-// x, multiplies by the influence function and transforms back. `restore_planes` transforms the planes back. Latency
-// limits the speed, so there are as few kernels, barriers and dependent loads as possible.
+// Reciprocal sum in three kernels that include the Fourier transforms, for meshes within the limits of these kernels;
+// with cuFFT the reciprocal sum takes eight kernels. `transform_planes` transforms the planes of constant x along z and
+// y. `solve_lines` transforms lines along x, multiplies by the influence function and transforms back. `restore_planes`
+// transforms the planes back. Latency limits the speed, so there are as few kernels, barriers and dependent loads as
+// possible.
 //
 // A line of F·G numbers is transformed in place, in two stages with a barrier between them. A thread has the F or G
 // numbers of a stage in registers, and applies the twiddle factors when it reads the numbers of the second stage. The

@@ -67,9 +67,9 @@ __device__ inline void add_refreshment_work(const Arguments& a, double of_lane) 
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.status->refreshment_work, sum, SUM_SCALE);
 }
 
-// Prepares the next refreshment, between the integration of two steps. For one thread. The function may be called any
-// number of times: kernels that renew velocities read `step` but set `next_step`, because their blocks start at
-// different times.
+// Prepares the next refreshment, between the integration of two steps. Only one thread may call this function. The
+// function may be called any number of times: kernels that renew velocities read `step` but set `next_step`, because
+// their blocks start at different times.
 __device__ inline void begin_refreshment(const Arguments& a) {
     Status& status = *a.status;
     status.refreshment.step[0] = status.refreshment.next_step[0];
@@ -78,8 +78,8 @@ __device__ inline void begin_refreshment(const Arguments& a) {
     status.refreshment_work = 0;
 }
 
-// Schedules the next refreshment for the next step; the host may change this schedule later. To be called by a single
-// thread.
+// Schedules the next refreshment for the next step; the host may change this schedule later. Only one thread may call
+// this function.
 __device__ inline void end_refreshment(const Arguments& a) {
     Refreshment& refreshment = a.status->refreshment;
     refreshment.next_step[0] = refreshment.step[0] + 1;

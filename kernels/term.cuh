@@ -1,10 +1,10 @@
 // Potential functions: forces and energy of one term. Each function is the counterpart of the function of the same
 // name in `src/engine/term/`.
 //
-// Forces are in kJ/mol/nm and act on the named atoms. Displacements are minimum images. If T is float, displacements
-// were computed in double precision and rounded.
+// Forces are in kJ/mol/nm. Displacements are minimum images. If T is float, displacements were computed in double
+// precision and rounded.
 
-// Forces on N atoms and the energy.
+// Forces on the N atoms of a term, and the energy of the term.
 template <class T, int N>
 struct Term {
     Vec3<T> force[N];
@@ -59,7 +59,7 @@ struct Dihedral {
     Vec3<T> gradient[4];
 };
 
-// Lower limit of |u × g|² (nm⁴). Below it three atoms are collinear and φ is undefined.
+// Lower limit of |u × g|² (nm⁴). Below this limit three of the atoms count as collinear, and φ is undefined.
 constexpr double COLLINEAR = 1e-18;
 
 // Computes φ and its gradient from ij = r_i − r_j, kj = r_k − r_j and lk = r_l − r_k (Blondel & Karplus 1996).

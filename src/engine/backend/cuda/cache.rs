@@ -1,10 +1,11 @@
-//! Cache of compiled kernels. Kernels are kept in memory for other GPUs of the same process, and on disk for later
-//! processes.
+//! Cache of compiled kernels. Compiled kernels are kept in memory for other GPUs of the same process, and on disk for
+//! later processes.
 //!
-//! The cache has one file for each compiled program. The name of the file is a hash of all inputs of the compilation.
-//! The cache causes no errors. A file that is truncated, damaged or not from this cache is replaced by a new
-//! compilation. If the disk cannot be used, programs are kept only in memory. A folder that belongs to another user,
-//! or to which other users may write, is not used, because other users could put programs there.
+//! The cache has one file for each compiled program. The name of the file is a hash of all inputs of the compilation. A
+//! fault of the cache is never an error of the run. A cache file that is truncated, damaged or not from this cache is
+//! replaced by the result of a new compilation. If the disk cannot be used, compiled programs are kept only in memory.
+//! A folder that belongs to another user, or to which other users may write, is not used, because other users could put
+//! programs there.
 
 use crate::error::Result;
 use crate::team::locked;
@@ -229,7 +230,7 @@ mod tests {
             assert_eq!(through(folder.path(), &RECIPE), (PROGRAM.to_vec(), true), "{} bytes", bytes.len());
             assert_eq!(fs::read(&path).expect("a file"), whole);
         }
-        // a file with the name of another program is also rejected
+        // a valid cache file of another program, copied to this file name, is also rejected
         through(folder.path(), &Recipe { version: "2.0.0", ..RECIPE });
         let other = files(folder.path()).into_iter().find(|file| *file != path).expect("the other file");
         fs::copy(other, &path).expect("a copy");

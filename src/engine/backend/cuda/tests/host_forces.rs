@@ -21,8 +21,8 @@ const TIMESTEP: f64 = 0.001;
 /// force to a multiple of 2⁻³² kJ/mol/nm, and each component of the virial to a multiple of 2⁻²⁴ kJ/mol; differences
 /// of evaluations with and without the terms also contain the rounding errors of the other terms.
 const ROUNDING: f64 = 1e-5;
-/// Relative tolerance of work. Work adds up over steps, in which positions differ because of rounding errors of the
-/// other forces.
+/// Relative tolerance of work. Work adds up over steps, in which the positions on device and host differ because of
+/// rounding errors of all other forces.
 const WORK: f64 = 1e-4;
 /// Largest difference of positions that a step adds, nm: the rounding error of the force on a hydrogen atom, 0.2
 /// kJ/mol/nm as derived in [`super::motion`], times dt²/m.
@@ -41,8 +41,9 @@ const HARMONIC: Well = Well {
     linear_beyond: None,
 };
 
-/// Returns one collective variable of each kind, for the atoms of a peptide. Each center is the center of a group of
-/// three atoms, and the deviation is the deviation of twelve atoms from displaced positions.
+/// Returns one collective variable of each kind, for the atoms of a peptide. Distances, angles and torsions are between
+/// the centers of groups of three atoms. The RMSD is that of twelve atoms from reference positions, which are their
+/// displaced initial positions.
 fn variables(sample: &Sample) -> Vec<Variable> {
     let topology = &sample.system.topology;
     let (mass, molecules) = (|atom: u32| topology.atoms[atom as usize].mass, topology.molecules());
