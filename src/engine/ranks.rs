@@ -74,8 +74,8 @@ impl Ranks {
         Ranks { rank: 0, count: 1, connection: None }
     }
 
-    /// Creates the handle of rank `rank` among `count` ranks, connected by a network. Messages of this handle have no
-    /// purpose and are not counted.
+    /// Creates the handle of rank `rank` among `count` ranks, connected by a network. Messages that are sent through
+    /// this handle have no purpose and are not counted.
     pub fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
         let connection = Connection { network, counters: Arc::default(), purpose: None };
         Ranks { rank, count, connection: Some(connection).filter(|_| count > 1) }
@@ -120,8 +120,8 @@ impl Ranks {
         }
     }
 
-    /// Ends the processes of all ranks, because this rank can no longer take part. Returns if there is only one rank.
-    /// Not collective.
+    /// Ends the processes of all ranks, because this rank can no longer take part. Does nothing if there is only one
+    /// rank. Not collective.
     pub fn abort(&self) {
         if let Some(Connection { network, .. }) = &self.connection {
             network.abort();

@@ -15,7 +15,7 @@ pub struct TemperatureGroups {
     degrees_of_freedom: Vec<f64>,
 }
 
-/// Values, one for each temperature group. Up to four values need no heap memory.
+/// List of values with one value for each temperature group. Lists of up to four values need no heap memory.
 pub type PerGroup<T> = SmallVec<[T; 4]>;
 
 /// Maximum number of groups in addition to group 0.
@@ -116,7 +116,8 @@ mod tests {
         assert_eq!(all.degrees_of_freedom(), [8.0]);
         let groups = TemperatureGroups::new(&system, RemovedMotion::Translation, &[vec![2, 3], vec![1]]).unwrap();
         assert_eq!((0..4).map(|atom| groups.of_atom(atom)).collect::<Vec<_>>(), [0, 2, 1, 1]);
-        // the groups have 3, 5 and 3 degrees of freedom; the removed motion subtracts 3 of these 11, in proportion
+        // the groups have 3, 5 and 3 degrees of freedom; the removed motion of the whole system subtracts 3 of these 11
+        // degrees of freedom, in proportion
         let expected = [3.0, 5.0, 3.0].map(|free| free * 8.0 / 11.0);
         assert!(groups.degrees_of_freedom().iter().zip(expected).all(|(free, wanted)| (free - wanted).abs() < 1e-12));
         let kept = TemperatureGroups::new(&system, RemovedMotion::Nothing, &[vec![1, 0]]).unwrap();

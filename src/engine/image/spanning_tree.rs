@@ -131,7 +131,7 @@ impl Joined {
     }
 }
 
-/// Search for pairs of blocks whose atoms are near each other.
+/// Data for the search of pairs of blocks whose atoms are near each other.
 struct Search<'a> {
     cell: &'a PeriodicCell,
     positions: &'a [Vec3],
@@ -196,9 +196,9 @@ impl Search<'_> {
         shortest
     }
 
-    /// Calls `visit` once for each pair of nearby blocks if `looks` is true for at least one of the two. The pairs are
-    /// found on a grid of block centers. They include all pairs of blocks with atoms within `radius` (nm) of each
-    /// other.
+    /// Calls `visit` once for each pair of nearby blocks if `looks` is true for at least one block of the pair. The
+    /// pairs are found on a grid of block centers. The nearby pairs include all pairs of blocks with atoms within
+    /// `radius` (nm) of each other.
     fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
         let faces = self.cell.face_distances();

@@ -4,8 +4,8 @@ use crate::cell::PeriodicCell;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Order in which [`WholeMolecules::make_whole`] visits atoms. Each atom comes after an atom of the same molecule to
-/// which it is linked.
+/// Order in which [`WholeMolecules::make_whole`] visits atoms. Each atom, except the first atom of a molecule, comes
+/// after an atom to which it is linked.
 #[derive(Clone, Debug)]
 pub struct WholeMolecules {
     /// pairs (atom, linked atom visited before it); the first atom of a molecule is paired with itself
@@ -41,7 +41,7 @@ impl WholeMolecules {
             }
             starts.push(walk.len());
             // `head`: index in `walk` of the next atom whose links are followed; `joined`: index of the next atom whose
-            // joins are followed; `followed`: number of joins of that atom that were followed already
+            // joins are followed; `followed`: number of joins of the atom `joined` that were followed already
             let (mut head, mut joined, mut followed) = (walk.len(), walk.len(), 0);
             walk.push([first as u32; 2]);
             loop {

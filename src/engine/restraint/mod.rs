@@ -28,7 +28,7 @@ pub struct Restraints {
 }
 
 impl Restraints {
-    /// Whether nothing is restrained.
+    /// Whether the stage has no restraints.
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty() && self.collective.is_empty()
     }
