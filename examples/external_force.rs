@@ -17,7 +17,7 @@ const TEMPERATURE: f64 = 300.0;
 /// Force constant k, kJ/mol/nm²: atoms are 0.5 nm from the center on average, with a period of 5 ps.
 const TRAP: f64 = 60.0;
 
-/// Adds the forces −k r of the trap, and returns its energy.
+/// Adds the forces −k r of the trap, and returns the energy of the trap.
 fn trap(_cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> External {
     let mut energy = 0.0;
     for (position, force) in positions.iter().zip(forces) {

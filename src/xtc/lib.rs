@@ -1,9 +1,10 @@
 //! `md-xtc`: packed frames of XTC.
 //!
 //! The crate `molly` packs and unpacks positions. Its functions are generic over the reader and the writer, so that the
-//! calling package compiles them. They are fast only if the compiler optimises all of them in one codegen unit. This
-//! package is therefore compiled as one unit (`profile.release.package.md-xtc`); inside `md` the functions take twice
-//! as long. The decoder of `molly` does not check its input, so [`unpack`] checks each stream first.
+//! calling package compiles them. The functions of `molly` are fast only if the compiler optimises all of them in one
+//! codegen unit. This package is therefore compiled as one unit (`profile.release.package.md-xtc`); inside `md` the
+//! functions take twice as long. The decoder of `molly` does not check its input, so [`unpack`] checks each stream
+//! first.
 
 pub use molly::{Frame, Header, Magic};
 
