@@ -41,7 +41,8 @@ fn mean_energy() -> md::error::Result<f64> {
     let kind = ThermostatKind::VRescale;
     let thermostat = Some(Thermostat::new(kind, TEMPERATURE, 0.5, 10));
     let velocities = Velocities::Generate { temperature: TEMPERATURE };
-    // the trap acts on the center of mass, whose motion belongs to the ensemble: do not remove it
+    // the trap acts on the center of mass, whose motion belongs to the ensemble, so the motion of the center of mass is
+    // not removed
     let dynamics = Dynamics { timestep: 0.01, velocities, thermostat, com_removal: None, ..Dynamics::default() };
     let mut simulation = Engine::new(&plan)?.simulation(&plan, &system, &dynamics, &mut state)?;
     simulation.add_external_force(trap)?;

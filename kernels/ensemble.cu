@@ -141,7 +141,7 @@ __device__ inline void derive(Lattice& cell) {
     cell.coulomb_over_pi_volume = float(COULOMB / (3.141592653589793 * volume_of(cell)));
 }
 
-// Splits a component of a lattice shift into a multiple of ORIGIN_QUANTUM and the rest.
+// Splits a component of a lattice shift into a multiple of ORIGIN_QUANTUM, `high`, and a remainder, `low`.
 __device__ inline void split(double shift, float& high, float& low) {
     const double multiple = rint(shift / ORIGIN_QUANTUM) * ORIGIN_QUANTUM;
     high = float(multiple);

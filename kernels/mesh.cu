@@ -131,7 +131,7 @@ __device__ inline u32 absolute(int point, u32 points) {
 template <int N>
 __device__ inline void spread(const Arguments& a) {
     __shared__ int tile[SPREAD_POINTS];
-    // this kernel also runs after a halt, because the next kernels take the charges from the mesh
+    // spreading also runs after a halt, because the next kernels take the charges from the mesh even after a halt
     const u32 first_slot = blockIdx.x * SPREAD_ATOMS, slot = first_slot + threadIdx.x % SPREAD_ATOMS;
     const bool active = slot < a.slots && a.slot_atom[slot] != NO_ATOM;
     const int points[3] = {int(a.grid_x), int(a.grid_y), int(a.grid_z)};

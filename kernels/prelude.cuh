@@ -90,8 +90,8 @@ __device__ inline float2* launched_memory() {
 }
 #endif
 
-// Returns the index of this thread in its launch. The next two functions return the lane of the thread, and the index
-// of its warp.
+// Returns the index of this thread in its launch. The functions `lane_number` and `warp_number` return the lane of the
+// thread in its warp, and the index of the warp.
 __device__ inline u32 thread_number() {
     return blockIdx.x * blockDim.x + threadIdx.x;
 }
@@ -126,9 +126,9 @@ __device__ inline Vec3<double> block_sum(Vec3<double> of_thread) {
     return vec3(block_sum(of_thread.x), block_sum(of_thread.y), block_sum(of_thread.z));
 }
 
-// Returns true after a fault or when the lists have expired. In this case kernels that change the state return at once.
-// The flags are set before a step is integrated or after its couplings, so a step is integrated completely or not at
-// all.
+// Returns true after a fault or when the pair lists have expired. While `halted` returns true, kernels that change the
+// state return at once. The flags are set before a step is integrated or after its couplings, so a step is integrated
+// completely or not at all.
 __device__ inline bool halted(const Arguments& a) {
     return a.status->stopped != 0 || a.status->lists_expired != 0;
 }

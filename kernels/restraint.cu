@@ -40,8 +40,8 @@ __device__ inline double force_constant_at(const Arguments& a, const RestraintSe
     return before[1] + (before[3] - before[1]) * ((time - before[0]) / (before[2] - before[0]));
 }
 
-// Sets the force constants for the next forces to their values at `time` (ps since the start of the stage). One thread
-// handles one set of position restraints.
+// Sets the force constants, before forces are computed, to their values at `time` (ps since the start of the stage).
+// One thread handles one set of position restraints.
 extern "C" __global__ void set_force_constants(const Arguments a, const double time) {
     const u32 number = thread_number();
     if (number >= a.restraint_work->sets) return;

@@ -170,7 +170,7 @@ __device__ inline Radial<T> lennard_jones(T inverse_r2, T c6, T c12) {
 }
 
 // Limit of (αr)² below which erf(αr)/(αr) is computed from a power series. Above the limit cancellation in the force
-// magnifies rounding errors by 1/(αr)². The first term that the series leaves out, RANGE^SERIES_TERMS/7!, is below the
+// magnifies rounding errors by 1/(αr)². The first omitted term of the series, RANGE^SERIES_TERMS/7!, is below the
 // rounding error of float and of double.
 template <class T>
 struct Series {
@@ -185,7 +185,8 @@ __device__ inline Radial<T> ewald_excluded(T charge_product, T r2, T inverse_r, 
     const T x2 = alpha * alpha * r2;
     T potential, field;
     if (x2 < T(Series<T>::RANGE)) {
-        // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); its derivative with respect to x², times 2α², is (1/r) d/dr
+        // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); the derivative of this series with respect to x², times 2α², is (1/r)
+        // d/dr
         T value = T(0), slope = T(0), factorial = T(720);
         for (int n = SERIES_TERMS - 1; n >= 0; --n) {
             slope = slope * x2 + value;

@@ -276,7 +276,7 @@ fn excess(ratio: f64) -> f64 {
 /// whose edges differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
 /// Relative difference of squared lengths below which two images count as equally near: a few rounding errors. Of
-/// several equally near images the search keeps the current image, or else the one that it found first.
+/// several equally near images the search keeps the current image, or else the image that was found first.
 const EQUAL: f64 = 1e-13;
 
 /// Iterates over all integers, in the order of their distance from `value`.

@@ -1,8 +1,8 @@
 //! A system on a device (CPU or GPU), which computes forces from positions.
 //!
-//! A [`Context`] owns a backend and tracks the age of the pair lists. It builds or prunes the lists before a force
-//! evaluation that needs new lists. Dynamics, minimisation, single points and comparisons all get their forces from a
-//! `Context`.
+//! A [`Context`] owns a backend and tracks the age of the pair lists. The context builds or prunes the lists before a
+//! force evaluation that needs new lists. Dynamics, minimisation, single points and comparisons all get their forces
+//! from a `Context`.
 
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
 use crate::ensemble::refreshment::Refreshment;

@@ -1,7 +1,7 @@
 //! Memory of large arrays: huge pages, parallel first touch, prefetch.
 //!
-//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than the TLB holds, and a TLB miss costs
-//! as much as a cache miss. Huge pages of 2 MiB avoid TLB misses. Linux provides them on request (`madvise(2)`, the
+//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than the TLB holds, and a TLB miss costs as
+//! much as a cache miss. Huge pages of 2 MiB avoid TLB misses. Linux provides huge pages on request (`madvise(2)`, the
 //! default of transparent huge pages on most systems). Huge pages affect only the speed.
 //!
 //! The kernel allocates and clears memory at first touch, which takes longer than the write itself. All threads

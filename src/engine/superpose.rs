@@ -12,7 +12,7 @@ use crate::vec3::Vec3;
 /// Correlation matrix M_ij = Σ w a_i b_j, indexed as `[i][j]`.
 pub type Correlation = [[f64; 3]; 3];
 
-/// Returns the correlation matrix of pairs (w a, b), summed in their order.
+/// Returns the correlation matrix of pairs (w a, b), summed in the order of the pairs.
 pub fn correlation(pairs: impl IntoIterator<Item = (Vec3, Vec3)>) -> Correlation {
     let mut m = [[0.0; 3]; 3];
     for (a, b) in pairs {

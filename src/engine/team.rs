@@ -59,9 +59,10 @@ struct Shared {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: the only field that is not `Sync` is `work`. There is one leader at a time. The leader writes `work` while no
-// region is open and `inside` is zero. Workers read `work` only after incrementing `inside` and then finding the region
-// still open, so that the leader waits for these workers before the next write. `work` points to a `Sync` value.
+// SAFETY: the only field that is not `Sync` is `work`. At any time at most one thread is the leader, which holds the
+// lock `turn`. The leader writes `work` while no region is open and `inside` is zero. Workers read `work` only after
+// incrementing `inside` and then finding the region still open, so that the leader waits for these workers before the
+// next write. `work` points to a `Sync` value.
 unsafe impl Sync for Shared {}
 // SAFETY: as for `Sync`; the value behind `work` may be used from any thread.
 unsafe impl Send for Shared {}
@@ -222,8 +223,8 @@ impl Shared {
         (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
     }
 
-    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region number. Therefore
-    /// either the worker sees the new region, or the caller sees that the worker is asleep.
+    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region number. For this reason
+    /// either the worker sees the new region, or the caller of `wake_sleeping` sees that the worker is asleep.
     fn wake_sleeping(&self) {
         if self.asleep.load(SeqCst) > 0 {
             let _guard = locked(&self.mutex);

@@ -27,10 +27,10 @@
 //! the distribution of N − 1 groups. Monte Carlo volume moves count all N groups.
 //!
 //! Only the velocities of group centers are scaled, and not the velocities of atoms relative to their group center. The
-//! pressure P does not contain the kinetic energy of the relative velocities, so that scaling them would correlate this
-//! kinetic energy with the volume. The pressure must belong to the time t at which positions are scaled. The kinetic
-//! energy K and the virial W are independent only at equal times, and a pressure from another time would correlate
-//! K(t+½) and W(t).
+//! pressure P does not contain the kinetic energy of the relative velocities, so that a scaling of the relative
+//! velocities would correlate their kinetic energy with the volume. The pressure must belong to the time t at which
+//! positions are scaled. The kinetic energy K and the virial W are independent only at equal times, and a pressure from
+//! another time would correlate K(t+½) and W(t).
 //!
 //! Work of a scaling. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly, where U is the
 //! potential energy. The first term differs from the mean of the kinetic energies K(t−½) and K(t+½) by a function of
@@ -67,7 +67,8 @@ pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
 /// Minimum number of couplings per relaxation time τ of [`stochastic_rescale`]. An Euler step of Δt makes the variance
 /// of the volume too large by the fraction Δt/2τ times the ratio of the instantaneous bulk modulus to the inverse of
-/// the compressibility that the barostat uses. This error is a few percent with the minimum number.
+/// the compressibility that the barostat uses. The error of the variance is a few percent with the minimum number of
+/// couplings.
 pub const LEAST_INTERVALS: f64 = 20.0;
 
 /// Pressure coupling of a stage: algorithm, target pressure and time constants.
@@ -111,8 +112,7 @@ pub struct BarostatFacts {
     pub word: &'static str,
     /// name in messages, with an article
     pub name: &'static str,
-    /// whether the algorithm samples the isothermal-isobaric ensemble; if so, its noise has the temperature of the
-    /// thermostat
+    /// whether the algorithm samples the isothermal-isobaric ensemble, with noise at the temperature of the thermostat
     pub is_isobaric: bool,
     /// minimum number of couplings per coupling time; `None` if the algorithm has no coupling time
     pub min_couplings: Option<f64>,
@@ -282,7 +282,7 @@ impl ScaleFactors {
 
     /// Work (kJ/mol) of the scaling on the velocities of the group centers. `after` is the kinetic energy K(t+½) of the
     /// centers before the scaling. `cross` is K× = ½ Σ M V(t−½) V(t+½) with the masses M and velocities V of the
-    /// centers. Both are in kJ/mol along x, y, z.
+    /// centers. Both `after` and `cross` are in kJ/mol along x, y, z.
     pub fn kinetic_work(&self, after: Vec3, cross: Vec3) -> f64 {
         self.kinetic_change(after) + (self.lengths - self.velocities).dot(after - cross)
     }
@@ -412,7 +412,8 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 ///
 /// The compressibility β of an extent of n directions is n/3 of the compressibility of the volume, so that all lengths
 /// of a uniform material relax alike. If the target pressures of independent directions differ, the pressures do not
-/// derive from a potential. In this case no ensemble is sampled, and only the average pressures are correct.
+/// derive from a potential. With such target pressures no ensemble is sampled, and only the average pressures are
+/// correct.
 ///
 /// `temperature` is in K. `interval` is Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number depends on (seed,
 /// step, index) only. M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto,

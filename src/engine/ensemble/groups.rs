@@ -26,8 +26,8 @@ impl TemperatureGroups {
     /// groups, or if atoms connected by constraints are in different groups.
     ///
     /// The number of degrees of freedom of a group is three times its number of atoms with mass, minus its number of
-    /// constraints. The degrees of freedom of the removed motion of the whole system are subtracted from all groups
-    /// in proportion to their numbers, as in GROMACS.
+    /// constraints. The degrees of freedom of the removed motion of the whole system are subtracted from all groups in
+    /// proportion to the groups' numbers of degrees of freedom, as in GROMACS.
     pub fn new(system: &System, removed: RemovedMotion, groups: &[Vec<u32>]) -> Result<Self, Problem> {
         let (topology, constraints) = (&system.topology, &system.constraints);
         let total = crate::constraint::degrees_of_freedom(topology, constraints, removed) as f64;

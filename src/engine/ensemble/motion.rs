@@ -10,8 +10,8 @@ use crate::vec3::{Vec3, vec3};
 /// 0.01° the fraction is 1e-8.
 pub(crate) const LINEAR: f64 = 1e-12;
 
-/// Mass-weighted mean of `vectors`: the center of mass if they are positions, or the velocity of the center of mass
-/// if they are velocities. Zero if the total mass is zero.
+/// Mass-weighted mean of `vectors`: the center of mass for positions, and the velocity of the center of mass for
+/// velocities. Zero if the total mass is zero.
 pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
     let total: f64 = masses.iter().sum();
     if total == 0.0 {

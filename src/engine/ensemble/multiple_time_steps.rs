@@ -5,14 +5,14 @@
 //! corrections of excluded pairs, act at every step. With the fast forces F and the mesh forces S, one cycle of r-RESPA
 //! is exp(½ n dt S·∂p) [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p), a symmetric product of the flows
 //! of parts of the Hamiltonian. This integrator is reversible, conserves phase-space volume, and conserves an energy
-//! that differs from the true one by O((n dt)²). The kicks between two drifts can be combined, so that leapfrog (with
-//! v(t+½) for v(t+½dt)) reads v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n at steps that are multiples of n, and w
-//! = 0 at other steps. M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137;
-//! H. Grubmüller, H. Heller, A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142.
-//! GROMACS (`mts`) and OpenMM (`MTSIntegrator`) use the same scheme. Impulses resonate with vibrations of a period of 2
-//! n dt (T. Schlick, E. Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997),
-//! doi:10.1146/annurev.biophys.26.1.181): n dt must stay well below half a period of the fastest vibration, which is 5
-//! fs for an unconstrained bond to hydrogen.
+//! that differs from the true energy by O((n dt)²). The kicks between two drifts can be combined, so that leapfrog
+//! (with v(t+½) for v(t+½dt)) reads v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n at steps that are multiples of n,
+//! and w = 0 at other steps. M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992),
+//! doi:10.1063/1.463137; H. Grubmüller, H. Heller, A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991),
+//! doi:10.1080/08927029108022142. GROMACS (`mts`) and OpenMM (`MTSIntegrator`) use the same scheme. Impulses resonate
+//! with vibrations of a period of 2 n dt (T. Schlick, E. Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26,
+//! 181 (1997), doi:10.1146/annurev.biophys.26.1.181): n dt must stay well below half a period of the fastest vibration,
+//! which is 5 fs for an unconstrained bond to hydrogen.
 //!
 //! Energies and virials at the time t of a step are computed from the fast forces F plus the mesh forces S, both with
 //! weight 1, even if S acts with another weight w at this step:
@@ -32,17 +32,17 @@
 //! Barostats and thermostats that multiply velocities act at impulses. The second half of the work of a barostat needs
 //! the virial one step after the impulse, so that the mesh forces S are computed at that step, too. Monte Carlo volume
 //! moves need S before and after the volume move. The work of a velocity factor λ is computed from the forces that act.
-//! The term ½ (λ−1) (n−2) dt Σ v·S of this work is neglected: it is zero for impulses every n = 2 steps, and its
-//! average is zero for any n.
+//! The term ½ (λ−1) (n−2) dt Σ v·S of this work is neglected: the term is zero for impulses every n = 2 steps, and the
+//! average of the term is zero for any n.
 //!
 //! Friction, noise and collisions refresh velocities in the middle of any drift ([`super::refreshment`]). Consider the
 //! cycle of n steps between the impulse of the mesh forces S₀ at t and the impulse of the mesh forces Sₙ at t + n dt.
 //! In the drift from x(t+j dt) to x(t+(j+1) dt), 0 ≤ j < n, the thermostat changes the velocities from vⱼ to v′ⱼ = vⱼ +
 //! Δⱼ. The work of the thermostat in the cycle is Σⱼ [K(v′ⱼ) − K(vⱼ)] + ½ dt Σⱼ Δⱼ·[(j+½) Sₙ − (n−j−½) S₀], where K is
 //! the kinetic energy. The second sum is needed because velocities after an impulse are ahead of the velocities that
-//! belong to the positions: by the middle of drift j half an impulse has changed them by ½ n dt S/m, whereas a steady
-//! force S would have changed them by (j+½) dt S/m. With the lead ℓ = (n−1−2j) dt S/2m the change of the energy is ½ m
-//! (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ.
+//! belong to the positions: by the middle of drift j half an impulse has changed the velocities by ½ n dt S/m, whereas
+//! a steady force S would have changed the velocities by (j+½) dt S/m. With the lead ℓ = (n−1−2j) dt S/2m the change of
+//! the energy is ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ.
 //!
 //! The work of refreshed velocities is derived for mesh forces S that change within a cycle of n steps, from S₀ at its
 //! first impulse to Sₙ at the next impulse. The work ½ n dt S·(v + v′) of an impulse is shared equally between the two

@@ -3,8 +3,8 @@
 //! In the middle of the drift from x(t) to x(t+dt) velocities v become v' = α v + √(1−α²) √(kT/m) R, where R is a
 //! normal random number. The velocity v' is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt +
 //! √(2γkT/m) dW with the friction coefficient γ over the time τ, and α = exp(−γτ). The first half of the drift uses v,
-//! and the second half uses v'. Leapfrog has made both halves of the drift with v. The second half is therefore
-//! corrected: ½ dt (v' − v) is added to x(t+dt), and the constraints of this half are satisfied
+//! and the second half uses v'. Leapfrog has made both halves of the drift with v. The second half of the drift is
+//! therefore corrected: ½ dt (v' − v) is added to x(t+dt), and the constraints of the second half are satisfied
 //! ([`crate::constraint::Drift`]). A refreshment with γ > 0 at every step is the middle scheme of Langevin dynamics. In
 //! a harmonic potential the positions have the canonical distribution at any stable time step, and v(t−½) and v(t+½)
 //! both have the Maxwell–Boltzmann distribution. The distributions of positions and velocities stay correct if
@@ -20,8 +20,8 @@
 //!
 //! The work of a refreshment is the kinetic energy after the refreshment minus the kinetic energy before it, and is
 //! counted at once. The constraint forces do no work in the refreshment, because they are perpendicular to v and v'.
-//! The kinetic energy at time t is the mean of the kinetic energies before and after the kick at t. Therefore the total
-//! energy at t contains the kinetic energy before the refreshment, and the total energy at t+dt contains the kinetic
+//! The kinetic energy at time t is the mean of the kinetic energies before and after the kick at t. The total energy at
+//! t therefore contains the kinetic energy before the refreshment, and the total energy at t+dt contains the kinetic
 //! energy after the refreshment.
 //!
 //! Refreshments do not conserve momentum.

@@ -6,11 +6,12 @@
 //! stiff degrees of freedom, whose kinetic energy changes within a step, and cool soft degrees of freedom.
 //!
 //! Work of a velocity factor λ. The energy at t is U + ½ (K(t−½) + K(t+½)), with the potential energy U and the kinetic
-//! energies K of both half steps. The velocity v(t+½) is multiplied by λ after it has moved the atoms to x(t+dt). Then
-//! v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore larger by (λ²
-//! − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The first term ([`scaling_work`]) is counted at once. The second term,
-//! which is ½ (1 − 1/λ) dt Σ v·F with the scaled velocities v, is counted when the forces F(t+dt) are known
-//! ([`pending_work`]). The energy minus the work is the conserved quantity.
+//! energies K of both half steps. The velocity v(t+½) is multiplied by λ after the atoms have moved to x(t+dt). With
+//! the factor λ, v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore
+//! larger by (λ² − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The first term of this energy difference
+//! ([`scaling_work`]) is counted at once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the scaled velocities v,
+//! is counted when the forces F(t+dt) are known ([`pending_work`]). The energy minus the work is the conserved
+//! quantity.
 //!
 //! The forces F in the work of a velocity factor λ do not contain constraint forces. Constraint forces depend on the
 //! velocities, so that λ changes them. Consider a bond of length r that rotates with the velocity v by the angle θ = v

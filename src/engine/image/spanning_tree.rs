@@ -2,9 +2,9 @@
 //! 48 (1956), doi:10.1090/S0002-9939-1956-0078686-7).
 //!
 //! Distances are minimum-image distances between atoms. The atoms of a molecule are divided into blocks with bounding
-//! spheres. Pairs of blocks are searched within a radius that grows until all molecules are joined, so that only
-//! nearby molecules are compared atom by atom. The tree depends only on distances. The images that a file stores and
-//! the orientation of the system do not change it.
+//! spheres. Pairs of blocks are searched within a radius that grows until all molecules are joined, so that only nearby
+//! molecules are compared atom by atom. The tree depends only on distances. The images that a file stores and the
+//! orientation of the system do not change the tree.
 
 use super::Image;
 use crate::cell::PeriodicCell;
@@ -31,7 +31,7 @@ struct Block {
 struct Link {
     distance: f64,
     parts: [usize; 2],
-    /// image of the second part in which it is nearest to the first part
+    /// image in which the second part is nearest to the first part
     image: Image,
 }
 

@@ -104,15 +104,15 @@ impl PositionRestraints {
     }
 
     /// Chooses the periodic images of atoms by whole molecules, so that energies do not depend on the images that are
-    /// stored in files. Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell`
-    /// are those at the start.
+    /// stored in files. Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell` are
+    /// the positions and the cell at the start of the stage.
     ///
     /// With center-of-mass scaling, reference positions are moved by lattice vectors into their cell, molecule by
     /// molecule. Without scaling, reference positions are moved in the same way if they have the same cell as the
-    /// system, `cell`. In all other cases reference positions are not moved: either their images have no effect on the
-    /// energy, or the images in the file are intended. If consecutive restrained molecules are equal, only the first of
-    /// them contributes to the center of mass, as in GROMACS. Each atom gets the image in which the molecule of the
-    /// atom is nearest to the molecule's reference positions.
+    /// system, `cell`. In all other cases reference positions are not moved: either the images of reference positions
+    /// have no effect on the energy, or the images in the file are intended. If consecutive restrained molecules are
+    /// equal, only the first of these molecules contributes to the center of mass, as in GROMACS. Each atom gets the
+    /// image in which the molecule of the atom is nearest to the molecule's reference positions.
     pub fn choose_images(
         &mut self,
         topology: &Topology,

@@ -271,8 +271,8 @@ fn a_group_of_several_molecules_has_one_center_in_all_images() {
         let stored: Vec<Vec3> = whole.iter().zip(images).map(|(r, image)| *r + cell.shift(image)).collect();
         assert!((value(&stored, None) - expected).abs() < 1e-12, "{images:?}");
     }
-    // the third atom is 1.0 nm or more from the first; gathered around the first atom, its coordinate 1.1 becomes
-    // -0.9 + 2 k
+    // the third atom is 1.0 nm or more from the first; if the group is gathered around the first atom, the coordinate
+    // 1.1 of the third atom becomes -0.9 + 2 k
     let far = [whole[0], whole[1], whole[2] + vec3(0.1, 0.0, 0.0), whole[3]];
     let expected = |x: f64| (vec3((0.6 + x) / 3.0, 0.2, 1.3 / 3.0) - whole[3]).norm();
     assert!((value(&far, None) - expected(1.2)).abs() < 1e-12);

@@ -1,9 +1,10 @@
 //! Collective variables: functions of the positions of atoms, with their gradients.
 //!
 //! Distances, angles and torsions are between the centers of mass of groups; a group may be a single atom. Positions
-//! are not wrapped, and molecules are whole. The molecules of a group are gathered ([`crate::image`]) at the start of
-//! a stage, and keep these lattice images during the stage. The displacement between two centers is the minimum
-//! image. If centers coincide or are collinear, so that a direction is undefined, the gradient is zero, as in OpenMM.
+//! are not wrapped, and molecules are whole. The molecules of a group are gathered ([`crate::image`]) at the start of a
+//! stage, and keep the lattice images of the start during the stage. The displacement between two centers is the
+//! minimum image. If centers coincide or are collinear, so that a direction is undefined, the gradient is zero, as in
+//! OpenMM.
 
 use crate::cell::{PeriodicCell, displacement};
 use crate::image::{Image, Parts};
@@ -85,7 +86,7 @@ impl Members {
         Members { atoms, parts, around }
     }
 
-    /// Images in which the molecules are gathered at these positions.
+    /// Images of the molecules of the group in which the molecules are gathered at the given positions.
     fn gather(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Image> {
         let Some(cell) = cell else { return vec![[0; 3]; self.parts.len()] };
         let own = self.positions(positions);
@@ -231,7 +232,7 @@ pub struct VariableValue {
     /// value ξ, nm or rad
     pub value: f64,
     slope: Slope,
-    /// whether a displacement is so long that another of its periodic images may be as short
+    /// whether a displacement is so long that another periodic image of the displacement may be as short
     pub ambiguous: bool,
 }
 

@@ -14,7 +14,7 @@ pub(crate) const UNIT: f64 = 1.0 / 16_777_216.0;
 /// Absolute rounding error of a result that is not a normal number.
 const UNDERFLOW: f64 = 1.5e-45;
 
-/// A value, and a bound of its error in `f32` arithmetic.
+/// A value in `f64`, and a bound of the error that the same computation has in `f32` arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounded {
     /// value computed in `f64`

@@ -131,8 +131,8 @@ impl SitePlan {
         all
     }
 
-    /// Distributes the forces on sites over the atoms from which they are constructed, if only the forces on some atoms
-    /// and sites are known. `forces` (kJ/mol/nm) are the forces on the atoms and sites `listed` (ascending). The
+    /// Distributes the forces on sites over the atoms from which the sites are constructed, if only the forces on some
+    /// atoms and sites are known. `forces` (kJ/mol/nm) are the forces on the atoms and sites `listed` (ascending). The
     /// resulting force on an atom is complete if all sites that are constructed from this atom are in `listed`.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {

@@ -171,8 +171,8 @@ fn sites_made_of_sites_are_placed_and_spread_in_order() {
     assert_eq!(listed, forces);
     plan.spread_errors(&all, &everybody, &mut errors);
     assert!(forces.iter().zip(&errors).all(|(force, error)| force.norm() <= *error + ROUNDING));
-    // site 5 is constructed from atom 2, and the other sites from site 5; site 4 is constructed from atom 3, and site 6
-    // from site 4
+    // site 5 is constructed from atom 2, and the sites 4 and 6 depend on site 5; site 4 is constructed from atom 3, and
+    // site 6 from site 4
     assert_eq!(plan.with_sites(&[2]), [2, 4, 5, 6]);
     assert_eq!(plan.with_sites(&[3]), [3, 4, 6]);
 }

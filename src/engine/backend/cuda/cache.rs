@@ -25,7 +25,7 @@ const HASH: usize = 32;
 const ENDING: &str = ".cubin";
 /// File name prefix of a file that is still being written.
 const UNFINISHED: &str = ".unfinished-";
-/// Mode of the folder: access for its owner only.
+/// File mode of the cache folder: access for the owner of the folder only.
 const PRIVATE: u32 = 0o700;
 /// Mode bits that give write permission to the group or to all other users.
 const WRITABLE_BY_OTHERS: u32 = 0o022;

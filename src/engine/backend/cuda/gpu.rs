@@ -92,8 +92,8 @@ fn lanes(capability: (i32, i32)) -> f64 {
     }
 }
 
-/// Returns the peak rates of GPU `number`, computed from its clock rates, its number of multiprocessors and its
-/// memory bus width.
+/// Returns the peak rates of GPU `number`, computed from the clock rates, the number of multiprocessors and the memory
+/// bus width of the GPU.
 pub fn limits(number: u32) -> Result<Limits> {
     use sys::CUdevice_attribute as Attribute;
     let context = context(number)?;

@@ -64,9 +64,9 @@ fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]
     (forward.max(inverse) <= shared_memory && line_shared(nx) <= UNASKED).then_some([x, y, z])
 }
 
-/// Returns two radices whose product is `points`, the first a multiple of `step`. Of all such pairs the function
-/// picks the one whose larger radix is smallest. Between the two orders of a pair it prefers the order with the
-/// smaller radix first.
+/// Returns two radices whose product is `points`, the first a multiple of `step`. Of all such pairs the function picks
+/// the one whose larger radix is smallest. Between the two orders of a pair of radices the function prefers the order
+/// with the smaller radix first.
 fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
     let firsts = FIRST_RADICES.into_iter().filter(|first| first.is_multiple_of(step) && points.is_multiple_of(*first));
     let pairs = firsts.map(|first| [first, points / first]).filter(|[_, second]| SECOND_RADICES.contains(second));

@@ -69,7 +69,7 @@ fn forces_are_those_of_the_emulated_device() {
     }
 }
 
-/// Returns the state after some steps. Without `sums` the steps are captured as a graph; with `sums` they compute
+/// Returns the state after some steps. Without `sums` the steps are captured as a graph; with `sums` the steps compute
 /// energies and virial.
 fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);

@@ -48,7 +48,7 @@ fn lists_are_counted_in_tiles() {
     let useful = useful_pairs(&sample.system, sample.state.cell.map(|cell| cell.volume()));
     let share = useful / counts.slots as f64;
     // the 16 atoms of half a block fill half of a cube of 0.7 nm; an atom within 0.95 nm of one of these 16 atoms is
-    // paired with all of them, so that about (0.9/1.2)³ = 0.42 of the pairs are within the cutoff
+    // paired with all 16 atoms, so that about (0.9/1.2)³ = 0.42 of the pairs are within the cutoff
     assert!((0.2..0.5).contains(&share), "{share} of the pairs are useful");
     assert!(counts.slots.is_multiple_of(512) && counts.lj_slots == counts.slots && counts.outer_slots > counts.slots);
     assert!(counts.entries > 0 && counts.entries * 8 * 1024 >= counts.outer_slots);

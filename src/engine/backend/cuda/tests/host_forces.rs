@@ -17,9 +17,10 @@ use crate::vec3::{Mat3, Vec3, vec3};
 use std::sync::Arc;
 
 const TIMESTEP: f64 = 0.001;
-/// Tolerance of energies, forces and virial. The same code computes the terms on both backends. The device rounds each
-/// force to a multiple of 2⁻³² kJ/mol/nm, and each component of the virial to a multiple of 2⁻²⁴ kJ/mol; differences
-/// of evaluations with and without the terms also contain the rounding errors of the other terms.
+/// Tolerance of energies, forces and virial. The same host code computes restraints and external forces for both
+/// backends. The device rounds each force to a multiple of 2⁻³² kJ/mol/nm, and each component of the virial to a
+/// multiple of 2⁻²⁴ kJ/mol; differences of evaluations with and without the terms also contain the rounding errors of
+/// the other terms.
 const ROUNDING: f64 = 1e-5;
 /// Relative tolerance of work. Work adds up over steps, in which the positions on device and host differ because of
 /// rounding errors of all other forces.
@@ -151,7 +152,8 @@ fn energies_forces_and_virial_are_those_of_the_host() {
     compare(&Sample::load("tip4pew").rigid(), &Restraints::default(), true);
 }
 
-/// A barostat without noise. Its rate is so high that the virial of the restraints changes the cell visibly.
+/// A barostat without noise. The rate of the barostat is so high that the virial of the restraints changes the cell
+/// visibly.
 const BAROSTAT: Relaxation = Relaxation { rate: 1e-5, pressure: 1.0, thermal: 1.0, noise: 0.0, stochastic: false };
 
 /// Makes the step with index `number` since the start of the stage, with a barostat after each third step.
