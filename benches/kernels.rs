@@ -5,10 +5,10 @@
 //!     cargo bench -- avx512            one instruction set
 //!     cargo bench -- 'pairs|spread'    some phases
 //!
-//! A reported time is the time of a thousand units, so 7.1 µs means 7.1 ns per unit. A unit is sixteen slots of the
-//! pair kernel, an atom, a bonded term, or a water. Phases are timed within whole steps that start from the same state,
-//! so that the caches are in the state in which the preceding phase leaves them. The Fourier transform is timed
-//! separately, and its time is that of one call.
+//! A reported time is the time of a thousand units, so 7.1 µs means 7.1 ns per unit. Depending on the phase, a unit is
+//! sixteen slots of the pair kernel, an atom, a bonded term, or a water molecule. Phases are timed within whole steps
+//! that start from the same state, so that the CPU caches are in the state in which the preceding phase leaves the
+//! caches. The Fourier transform is timed separately, and the reported time is the time of one transform.
 
 #![allow(missing_docs, reason = "criterion's macros make public functions without words")]
 #![allow(clippy::expect_used, reason = "a benchmark without its system has nothing to say")]
@@ -24,7 +24,7 @@ use md::run::schedule;
 use md::simd::Level;
 use md::team::Team;
 
-/// Number of units in a reported time.
+/// Number of units of work to which a reported time refers.
 const UNITS: f64 = 1000.0;
 
 fn system(name: &str) -> Prepared {

@@ -14,8 +14,8 @@ use md::vec3::vec3;
 
 /// Temperature in K.
 const TEMPERATURE: f64 = 94.4;
-/// Number of unit cells of the face-centered cubic lattice along each edge, and edge of a unit cell in nm: 1.374
-/// g/cm³.
+/// Number of unit cells of the face-centered cubic lattice along each edge, and edge of a unit cell in nm. The density
+/// is 1.374 g/cm³.
 const CELLS: i32 = 6;
 const EDGE: f64 = 0.57802;
 

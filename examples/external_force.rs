@@ -17,7 +17,7 @@ const TEMPERATURE: f64 = 300.0;
 /// Force constant k, kJ/mol/nm²: atoms are 0.5 nm from the center on average, with a period of 5 ps.
 const TRAP: f64 = 60.0;
 
-/// Adds the forces −k r of the trap, and returns its energy.
+/// Adds the forces −k r of the trap, and returns the energy of the trap.
 fn trap(_cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> External {
     let mut energy = 0.0;
     for (position, force) in positions.iter().zip(forces) {
@@ -41,7 +41,8 @@ fn mean_energy() -> md::error::Result<f64> {
     let kind = ThermostatKind::VRescale;
     let thermostat = Some(Thermostat::new(kind, TEMPERATURE, 0.5, 10));
     let velocities = Velocities::Generate { temperature: TEMPERATURE };
-    // the trap acts on the center of mass, whose motion belongs to the ensemble: do not remove it
+    // the trap acts on the center of mass, whose motion belongs to the ensemble, so the motion of the center of mass is
+    // not removed
     let dynamics = Dynamics { timestep: 0.01, velocities, thermostat, com_removal: None, ..Dynamics::default() };
     let mut simulation = Engine::new(&plan)?.simulation(&plan, &system, &dynamics, &mut state)?;
     simulation.add_external_force(trap)?;

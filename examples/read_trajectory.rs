@@ -27,7 +27,7 @@ pub(crate) fn centers(path: &Path) -> Result<Vec<(f64, Vec3)>> {
 /// Computes an observable of the selected atoms. One pass over the frames can serve any number of observables.
 pub(crate) fn radius_of_gyration(path: &Path, words: &str) -> Result<Vec<String>> {
     let mut trajectory = open(path)?;
-    // H5MD has names, masses and bonds; for XTC and DCD read them with `md::format::read_topology`
+    // H5MD has names, masses and bonds; for XTC and DCD, read names, masses and bonds with `md::format::read_topology`
     let topology = trajectory.topology().cloned().unwrap_or_default();
     let system = AnalysedSystem::new(&topology, Images::Gathered);
     let gyration = RadiusOfGyration::new(&system, system.group(words)?)?;

@@ -1,8 +1,8 @@
-// Integration: leapfrog and constraints, one thread per update group. Also the barostat's scaling of the centers of
-// mass of update groups.
+// Integration: leapfrog and constraints, one thread per update group. The file also contains the barostat's scaling of
+// the centers of mass of update groups.
 
-// v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints. If RENEWS is true, a thermostat
-// refreshes velocities in the middle of the step.
+// Leapfrog step v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, after which the constraints are satisfied.
+// If RENEWS is true, a thermostat refreshes velocities in the middle of the step.
 template <bool RENEWS>
 struct Leapfrog {
     const Arguments& a;

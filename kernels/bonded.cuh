@@ -42,7 +42,8 @@ __device__ inline void add_forces(const Arguments& a, const u32* atoms, const Ve
     if constexpr (N > 3) add_outer(sums.virial, d[1] + d[2], converted<double>(term.force[3]));
 }
 
-// Computes a term whose formula is in the table of bonded terms, and adds its forces, energy and virial.
+// Computes a term of the table of bonded terms with the given formula, and adds the forces, energy and virial of the
+// term.
 template <class T, int N, int P, class Formula>
 __device__ inline void add_term(const Arguments& a, const Lattice& cell, const Bonded<T, N, P>& t, Formula formula,
                                 BondedSums& sums) {
@@ -88,8 +89,8 @@ __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const
 }
 
 // Ewald correction of an excluded pair: subtracts the contribution of the pair to the reciprocal sum. Many excluded
-// pairs have the same distance, as in rigid water. In `f32` they would all have the same rounding error, so energies
-// are in double precision.
+// pairs have the same distance, as in rigid water. In `f32` the energies of these pairs would all have the same
+// rounding error, which would add up, so energies are in double precision.
 template <bool SUMS>
 __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, const ExcludedTerm& t, BondedSums& sums) {
     const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);
@@ -139,7 +140,7 @@ __device__ inline u32 bonded_blocks(const Arguments& a) {
     return (a.bonded_starts[BONDED_KINDS] + blockDim.x - 1) / blockDim.x;
 }
 
-// Computes the terms of one of the blocks that `bonded_blocks` counts.
+// Computes the bonded terms of block `block`, which is less than `bonded_blocks`.
 template <bool SUMS>
 __device__ inline void bonded_forces(const Arguments& a, u32 block) {
     const u32 thread = block * blockDim.x + threadIdx.x;

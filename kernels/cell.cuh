@@ -5,15 +5,15 @@ __device__ inline Vec3<double> lattice_shift(const Lattice& cell, double na, dou
     return vec3(na * cell.ax + nb * cell.bx + nc * cell.cx, nb * cell.by + nc * cell.cy, nc * cell.cz);
 }
 
-// Fractional coordinates.
+// Returns the fractional coordinates of a position `r` (nm).
 __device__ inline Vec3<double> to_fractional(const Lattice& cell, Vec3<double> r) {
     const double sz = r.z / cell.cz;
     const double sy = (r.y - sz * cell.cy) / cell.by;
     return vec3((r.x - sy * cell.bx - sz * cell.cx) / cell.ax, sy, sz);
 }
 
-// Returns the shortest periodic image of a displacement. The result is right for all lengths up to the largest cutoff
-// that the cell allows.
+// Returns the shortest periodic image of a displacement. The result is correct if the shortest image is shorter than
+// the largest cutoff that the cell allows.
 __device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d) {
     if (!cell.periodic) return d;
     // the condition is nearly always true, and then all three roundings below would give zero

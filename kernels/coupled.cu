@@ -3,12 +3,12 @@
 //
 // The iteration is the same as on the CPU: Newton's method, in which all iterations use the matrix A = D M⁻¹ Dᵀ of the
 // old bond vectors (D: derivatives of the constraints with respect to the positions, M: masses). The CPU factors A,
-// which is serial along a chain. Here conjugate gradients with diagonal preconditioning solve for the change of the
-// multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur. Stand. 49, 409 (1952), doi:10.6028/jres.049.044).
-// Conjugate gradients converge because A is positive definite. The condition number of A depends on the angles between
-// neighbouring bonds and not on the number of bonds (6.2 for the 73 bonds of a peptide, 6.4 for the 2523 bonds of
-// DHFR), so long chains need no more iterations than short chains. A is never formed: the product of A with a vector λ
-// of multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
+// which is a serial computation along a chain. The GPU instead uses conjugate gradients with diagonal preconditioning
+// to solve for the change of the multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur. Stand. 49, 409 (1952),
+// doi:10.6028/jres.049.044). Conjugate gradients converge because A is positive definite. The condition number of A
+// depends on the angles between neighbouring bonds and not on the number of bonds (6.2 for the 73 bonds of a peptide,
+// 6.4 for the 2523 bonds of DHFR), so long chains need no more iterations than short chains. A is never formed: the
+// product of A with a vector λ of multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
 
 // Solver for a cluster of coupled constraints, run by one block of threads. Constraints and atoms are numbered over
 // all clusters. `old` holds the positions at the start of the step.

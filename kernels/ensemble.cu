@@ -82,8 +82,8 @@ __device__ inline bool choose_factors(const Arguments& a, Vec3<double> measured)
     return true;
 }
 
-// Scales the cell in a barostat step and adds the work of this scaling. Other kernels scale the atoms afterwards. To be
-// called by a single thread.
+// Scales the cell in a barostat step and adds the work of this scaling. Other kernels scale the atoms afterwards. Only
+// one thread may call this function.
 __device__ inline void scale_box(const Arguments& a) {
     Status& status = *a.status;
     Lattice& cell = *a.cell;
@@ -126,8 +126,8 @@ extern "C" __global__ void finish_work(const Arguments a, const double timestep)
     status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
-// Computes the derived quantities of a cell from its rows. Among them are the reciprocal rows, whose lengths are the
-// inverse distances of opposite faces (1/nm).
+// Computes the derived quantities of a cell from its rows. The derived quantities include the reciprocal rows, whose
+// lengths are the inverse distances of opposite faces (1/nm).
 __device__ inline void derive(Lattice& cell) {
     if (!cell.periodic) return;
     const Vec3<double> a = vec3(1.0 / cell.ax, -cell.bx / (cell.ax * cell.by),
@@ -141,7 +141,7 @@ __device__ inline void derive(Lattice& cell) {
     cell.coulomb_over_pi_volume = float(COULOMB / (3.141592653589793 * volume_of(cell)));
 }
 
-// Splits a component of a lattice shift into a multiple of ORIGIN_QUANTUM and the rest.
+// Splits a component of a lattice shift into a multiple of ORIGIN_QUANTUM, `high`, and a remainder, `low`.
 __device__ inline void split(double shift, float& high, float& low) {
     const double multiple = rint(shift / ORIGIN_QUANTUM) * ORIGIN_QUANTUM;
     high = float(multiple);

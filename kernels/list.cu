@@ -2,8 +2,8 @@
 //
 // A list entry is an atom j in a lattice image, and a mask of the i-atoms of the block with which atom j interacts.
 // Entries form groups of 32. Groups form chunks of CHUNK_GROUPS. A chunk is the work of one warp in the force kernel.
-// The position of a chunk in memory depends on timing, but the contents of chunks do not. Of two different blocks,
-// exactly one lists the pairs between them: see `lists`.
+// The position of a chunk in memory depends on timing, but the contents of chunks do not. The pairs between two
+// different blocks are listed by exactly one of the two blocks: see `lists`.
 
 // Entries that a warp has found but not written yet, in shared memory.
 struct EntryBuffer {
@@ -15,9 +15,9 @@ struct Searcher {
     u32 block, chunk, groups, found;
 };
 
-// Returns true if `block` lists its pairs with `other` in the given image. Of two different blocks one lists the
-// pairs between them, so that each block lists about half of its partners. Pairs of a block with its own image are
-// listed from one of the two sides.
+// Returns true if `block` lists its pairs with `other` in the given image. The pairs between two different blocks are
+// listed by one of the two blocks, so that each block lists about half of its partners. The pairs of a block with its
+// own periodic image are listed for only one of the two opposite lattice shifts.
 __device__ inline bool lists(u32 block, u32 other, int na, int nb, int nc) {
     if (block == other) return na != 0 ? na > 0 : nb != 0 ? nb > 0 : nc >= 0;
     return (block + other) % 2 == 1 ? block < other : block > other;
@@ -98,7 +98,7 @@ __device__ inline void append(const Arguments& a, Searcher& searcher, EntryBuffe
     }
 }
 
-// The searching block in one lattice image.
+// A lattice image of the block for which pairs are searched.
 struct Image {
     int na, nb, nc;
     u32 shift;
@@ -129,8 +129,8 @@ __device__ inline void search_region(const Arguments& a, Searcher& searcher, Ent
     }
 }
 
-// Finds all atoms within the list radius in one lattice image. The search goes region by region, because nearly all
-// of thousands of blocks are out of reach.
+// Finds all atoms within the list radius in one lattice image. The search tests whole regions of 32 blocks first,
+// because nearly all of thousands of blocks are beyond the list radius.
 __device__ inline void search_image(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
                                     int na, int nb, int nc) {
     const u32 block = searcher.block, shift = shift_number(na, nb, nc), regions = (a.blocks + WARP - 1) / WARP;

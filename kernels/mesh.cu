@@ -1,7 +1,7 @@
-// Particle-mesh Ewald: spreads charges, solves with the influence function, gathers forces. The kernels between
-// spreading and gathering are in `mesh_fft.cu`. Meshes that the kernels of `mesh_fft.cu` cannot transform use `solve`
-// between transforms by cuFFT. The grid point (x, y, z) has the index (x · grid_y + y) · grid_z + z; in the spectrum
-// grid_z/2 + 1 replaces grid_z.
+// Particle-mesh Ewald: kernels that spread charges onto the mesh, multiply by the influence function, and gather
+// forces. The kernels between spreading and gathering are in `mesh_fft.cu`. Meshes that the kernels of `mesh_fft.cu`
+// cannot transform use `solve` between transforms by cuFFT. The grid point (x, y, z) has the index (x · grid_y + y) ·
+// grid_z + z; in the spectrum grid_z/2 + 1 replaces grid_z.
 
 // Spline weights of one atom, and its first grid point.
 template <int N>
@@ -53,8 +53,8 @@ __device__ inline SplineLane spline_lane(const Arguments& a) {
 
 // Spreading of charges onto the mesh, in fixed point, so that the order of additions does not matter. Additions to
 // global memory limit the speed of spreading. A block of threads therefore first adds the charges of SPREAD_ATOMS
-// neighbouring atoms to a box of grid points in shared memory. At order 4 each atom has 64 additions, and the box of
-// these atoms has about 1600 points.
+// neighbouring atoms to a box of grid points in shared memory. At order 4 each atom takes 64 additions, whereas the box
+// of SPREAD_ATOMS atoms has only about 1600 grid points.
 
 // Returns an atom's grid point relative to the grid point of the first atom of its block, in the nearest image.
 __device__ inline int nearest(int point, int first, int points) {
@@ -131,7 +131,7 @@ __device__ inline u32 absolute(int point, u32 points) {
 template <int N>
 __device__ inline void spread(const Arguments& a) {
     __shared__ int tile[SPREAD_POINTS];
-    // this kernel also runs after a halt, because the next kernels take the charges from the mesh
+    // spreading also runs after a halt, because the next kernels take the charges from the mesh even after a halt
     const u32 first_slot = blockIdx.x * SPREAD_ATOMS, slot = first_slot + threadIdx.x % SPREAD_ATOMS;
     const bool active = slot < a.slots && a.slot_atom[slot] != NO_ATOM;
     const int points[3] = {int(a.grid_x), int(a.grid_y), int(a.grid_z)};
@@ -148,7 +148,7 @@ __device__ inline void spread(const Arguments& a) {
     const u32 plane = threadIdx.x / SPREAD_ATOMS, all = box.size[0] * box.size[1] * box.size[2];
     if (all > SPREAD_POINTS) {
         // the box is too large for shared memory if atoms are far apart, at the end of the traversal or in a sparse
-        // system; charges are then added without it
+        // system; charges are then added directly to global memory
         if (active)
             add_charges<N>(at, charge, plane, [&](u32 i, u32 j, u32 k, int part) {
                 const u32 x = wrapped(at.first[0] + i, a.grid_x), y = wrapped(at.first[1] + j, a.grid_y);
@@ -215,7 +215,7 @@ struct MeshSums {
     double energy;
     Tensor virial;
 
-    // Adds the energy and the virial of one wave vector; `value` is the transform of the charges there.
+    // Adds the energy and the virial of one wave vector; `value` is the transform of the charges at this wave vector.
     __device__ void add(const Arguments& a, const Influence& factor, u32 z, float2 value) {
         // the half of the spectrum that is not stored mirrors the stored half, so each element counts twice, except in
         // planes that are their own mirror image

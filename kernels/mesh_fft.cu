@@ -1,17 +1,18 @@
-// Reciprocal sum in three kernels that include the Fourier transforms, for meshes that fit; with cuFFT it takes eight
-// kernels. `transform_planes` transforms the planes of constant x along z and y. `solve_lines` transforms lines along
-// x, multiplies by the influence function and transforms back. `restore_planes` transforms the planes back. Latency
-// limits the speed, so there are as few kernels, barriers and dependent loads as possible.
+// Reciprocal sum in three kernels that include the Fourier transforms, for meshes within the limits of these kernels;
+// with cuFFT the reciprocal sum takes eight kernels. `transform_planes` transforms the planes of constant x along z and
+// y. `solve_lines` transforms lines along x, multiplies by the influence function and transforms back. `restore_planes`
+// transforms the planes back. Latency limits the speed, so there are as few kernels, barriers and dependent loads as
+// possible.
 //
 // A line of F·G numbers is transformed in place, in two stages with a barrier between them. A thread has the F or G
-// numbers of a stage in registers, and applies the twiddle factors when it reads the numbers of the second stage. The
-// rows y and y + grid_y/2 of a plane are the real and imaginary parts of one complex row. The stage after the
-// transform along z separates the transforms of both rows by symmetry when it reads them. The radix F of the y axis
-// is even, so that one thread reads both rows.
+// numbers of a stage in registers. The twiddle factors are applied when the numbers of the second stage are read. The
+// rows y and y + grid_y/2 of a plane are the real and imaginary parts of one complex row. The stage after the transform
+// along z separates the transforms of both rows by symmetry when it reads them. The radix F of the y axis is even, so
+// that one thread reads both rows.
 
-// A plane during the transforms: grid_y/2 rows of grid_z complex numbers in shared memory. The elements k and −k
-// first hold the joint transform of two real rows. Later they hold the separate transforms of the two rows at k. If k
-// equals −k, the second transform is stored at the end of the row.
+// A plane during the transforms: grid_y/2 rows of grid_z complex numbers in shared memory. The elements k and −k first
+// hold the joint transform of two real rows. After the separation these two elements hold the transforms of the two
+// real rows at k. If k equals −k, the second transform is stored at the end of the row.
 struct Plane {
     const Arguments& a;
     const Transforms& t;
@@ -46,9 +47,9 @@ struct Plane {
     }
 };
 
-// One element per thread of a table that is copied from global to shared memory. The element is loaded before the first
-// stage and stored after it, so that the thread waits only once, for this load and the loads of the first stage
-// together. A block has at least as many threads as an axis has points.
+// One element per thread of a table that is copied from global to shared memory. A thread loads its element before the
+// first stage and stores the element after the first stage, so that the thread waits only once for the element and the
+// numbers of the first stage. A block has at least as many threads as an axis has points.
 template <class T>
 struct TableEntry {
     T value;
@@ -63,7 +64,7 @@ struct TableEntry {
 };
 
 // Reads the numbers of a second stage, which are `step` apart, and multiplies them by the twiddle factors; `part` is
-// the index of the result of the first stage to which they belong.
+// the index of the result of the first stage to which the numbers belong.
 template <class R>
 __device__ inline void read_twiddled(R, float2* values, const float2* from, u32 step, const float2* roots, u32 part) {
     values[0] = from[0];
@@ -244,8 +245,8 @@ struct InverseYSecond : InversePlane {
             radix.transform(v);
 #pragma unroll
             for (u32 n = 0; n < HALF; ++n) {
-                // transforms of two real rows, with real and imaginary parts swapped; at k = −k they are real except
-                // for rounding errors
+                // transforms of two real rows, with real and imaginary parts swapped; at k = −k the transforms are real
+                // except for rounding errors
                 const float2 one = v[n], other = v[n + HALF];
                 float2* both = row(t.y.second * n + k);
                 both[places.at] = places.same ? make_float2(other.y, one.y) : make_float2(one.x + other.y, one.y - other.x);

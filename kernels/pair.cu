@@ -64,7 +64,7 @@ __device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 ha
         const Vec3<float> home = seen_from(a, entry.x, origin);
         // wait until all lanes have read the previous tile
         __syncwarp();
-        // atoms of entries without pairs are moved beyond the cutoff, so that they need no mask
+        // atoms of entries without pairs are moved beyond the cutoff, so that these atoms need no mask
         const bool nowhere = entry.y == 0 && a.largest_cutoff2 < NOWHERE * NOWHERE;
         const float x = nowhere ? NOWHERE : home.x;
         tile.sites[lane] = tile.sites[lane + WARP] = make_float4(x, home.y, home.z, a.packed[slot_j].w);
@@ -111,13 +111,14 @@ __device__ inline void pair_forces(const Arguments& a) {
     const u32 warp = (blockIdx.x - before) * SEARCH_WARPS + threadIdx.x / WARP, chunk = warp / 2, half = warp % 2;
     if (chunk >= a.counts->chunks || halted(a)) return;
     JTile& tile = tiles[threadIdx.x / WARP];
-    // steps with sums are few; a single instantiation for them saves compilation time
+    // steps with sums of energies and virial are few; a single instantiation for these steps saves compilation time
     if constexpr (!SUMS)
         if (a.coulomb_force.more_pairs == 0) return pair_forces_of_half<RULE, SUMS, false>(a, chunk, half, tile);
     pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 
-// Kernels of a Lennard-Jones rule: one computes forces alone, the other forces, energies and virial.
+// Kernels of a Lennard-Jones rule: the first kernel computes only forces, and the second kernel computes forces,
+// energies and virial.
 #define PAIR_KERNELS(NAME, RULE) \
     extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_##NAME(const Arguments a, const double) { \
         pair_forces<RULE, false>(a); \

@@ -4,9 +4,9 @@
 // `src/engine/backend/cuda/layout.rs`: number types, constants, and the structures that kernels share with the host.
 // The same source compiles as host C++ for the tests.
 
-// Fused multiply-add a b + c, rounded once. The compiler itself fuses no operations (`--fmad=false`): otherwise its
-// choice would depend on the rest of the kernel, and steps with energies would differ in the last bits from steps
-// without energies.
+// Fused multiply-add a b + c, rounded once. The compiler itself fuses no operations (`--fmad=false`): which operations
+// the compiler fuses would depend on the rest of the kernel, and steps with energies would differ in the last bits from
+// steps without energies.
 __device__ inline float fused(float a, float b, float c) {
     return fmaf(a, b, c);
 }
@@ -58,7 +58,8 @@ template <class T>
 __device__ inline Vec3<T> fused(Vec3<T> a, T factor, Vec3<T> b) {
     return vec3(fused(a.x, factor, b.x), fused(a.y, factor, b.y), fused(a.z, factor, b.z));
 }
-// the operations are not fused, so that the product of parallel vectors is exactly zero
+// Returns the cross product. The operations are not fused, so that the cross product of parallel vectors is exactly
+// zero.
 template <class T>
 __device__ inline Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
     return vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
@@ -89,8 +90,8 @@ __device__ inline float2* launched_memory() {
 }
 #endif
 
-// Returns the index of this thread in its launch. The next two functions return the lane of the thread, and the index
-// of its warp.
+// Returns the index of this thread in its launch. The functions `lane_number` and `warp_number` return the lane of the
+// thread in its warp, and the index of the warp.
 __device__ inline u32 thread_number() {
     return blockIdx.x * blockDim.x + threadIdx.x;
 }
@@ -125,39 +126,39 @@ __device__ inline Vec3<double> block_sum(Vec3<double> of_thread) {
     return vec3(block_sum(of_thread.x), block_sum(of_thread.y), block_sum(of_thread.z));
 }
 
-// Returns true after a fault or when the lists have expired. In this case kernels that change the state return at once.
-// The flags are set before a step is integrated or after its couplings, so a step is integrated completely or not at
-// all.
+// Returns true after a fault or when the pair lists have expired. While `halted` returns true, kernels that change the
+// state return at once. The flags are set before a step is integrated or after its couplings, so a step is integrated
+// completely or not at all.
 __device__ inline bool halted(const Arguments& a) {
     return a.status->stopped != 0 || a.status->lists_expired != 0;
 }
 
-// Halts the run after a fault. Only one thread of a kernel that changes no state may call it, because blocks of that
-// kernel that start before and after the call may disagree on `halted`.
+// Halts the run after a fault. Only one thread of a kernel that changes no state may call this function, because blocks
+// of the kernel that start before and after the call may get different results from `halted`.
 __device__ inline void stop_after_fault(const Arguments& a) {
     if (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM) a.status->stopped = STOPPED_BY_FAULT;
 }
 
-// Returns true if a force of this step exceeds the limit, in which case the step is not integrated. For kernels that
-// run after the force kernels.
+// Returns true if a force of this step exceeds the limit, in which case the step is not integrated. The result is valid
+// only in kernels that run after the force kernels.
 __device__ inline bool forces_overflowed(const Arguments& a) {
     return a.status->overflow != NO_ATOM;
 }
 
-// Adds to a fixed-point sum. Integer addition is associative, so the order does not matter. The scale is a power of
-// two, so only the conversion to an integer rounds, in single and in double precision.
+// Adds `value` to the fixed-point sum `sum`. Integer addition is associative, so the order does not matter. The scale
+// is a power of two, so only the conversion to an integer rounds, in single and in double precision.
 template <class T>
 __device__ inline void add_fixed(i64* sum, T value, T scale) {
     atomicAdd(reinterpret_cast<u64*>(sum), static_cast<u64>(static_cast<i64>(llrint(value * scale))));
 }
 
-// Adds the sum over a warp to one energy, kJ/mol. All lanes must call this function.
+// Adds the sum of `of_lane` over a warp to the sum with index `which`, kJ/mol. All lanes must call this function.
 __device__ inline void add_sum(const Arguments& a, u32 which, double of_lane) {
     const double sum = warp_sum(of_lane);
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.sums[which], sum, SUM_SCALE);
 }
 
-// Returns one of the sums, kJ/mol.
+// Returns the sum with index `which`, kJ/mol.
 __device__ inline double sum_of(const Arguments& a, u32 which) {
     return a.sums[which] * (1.0 / SUM_SCALE);
 }
@@ -179,7 +180,7 @@ struct Tensor {
     double xx, xy, xz, yy, yz, zz;
 };
 
-// Adds r⊗F of an atom. The sum over the atoms of a term is symmetric.
+// Adds r⊗F of an atom to a virial. The sum of r⊗F over the atoms of a term is symmetric.
 __device__ inline void add_outer(Tensor& sum, Vec3<double> r, Vec3<double> f) {
     sum.xx += r.x * f.x;
     sum.xy += r.x * f.y;

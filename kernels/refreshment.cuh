@@ -1,6 +1,6 @@
 // Partial velocity refreshment by a thermostat, the counterpart of `src/engine/ensemble/refreshment.rs` and
-// `src/engine/backend/refresh.rs`. The random numbers equal those of `src/engine/rng` bit for bit, because only sums,
-// products, quotients and square roots are used.
+// `src/engine/backend/refresh.rs`. The random numbers equal those of `src/engine/rng` bit for bit, because the
+// computation uses only sums, products, quotients and square roots, which are rounded in the same way on CPU and GPU.
 
 // Random number generator Philox4x32 with ten rounds.
 __device__ inline void philox(u32 (&counter)[4], u32 key_low, u32 key_high) {
@@ -67,9 +67,9 @@ __device__ inline void add_refreshment_work(const Arguments& a, double of_lane) 
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.status->refreshment_work, sum, SUM_SCALE);
 }
 
-// Prepares the next refreshment, between the integration of two steps. For one thread. The function may be called any
-// number of times: kernels that renew velocities read `step` but set `next_step`, because their blocks start at
-// different times.
+// Prepares the next refreshment, between the integration of two steps. Only one thread may call this function. The
+// function may be called any number of times: kernels that renew velocities read `step` but set `next_step`, because
+// their blocks start at different times.
 __device__ inline void begin_refreshment(const Arguments& a) {
     Status& status = *a.status;
     status.refreshment.step[0] = status.refreshment.next_step[0];
@@ -78,8 +78,8 @@ __device__ inline void begin_refreshment(const Arguments& a) {
     status.refreshment_work = 0;
 }
 
-// Schedules the next refreshment for the next step; the host may change this schedule later. To be called by a single
-// thread.
+// Schedules the next refreshment for the next step; the host may change this schedule later. Only one thread may call
+// this function.
 __device__ inline void end_refreshment(const Arguments& a) {
     Refreshment& refreshment = a.status->refreshment;
     refreshment.next_step[0] = refreshment.step[0] + 1;
@@ -87,8 +87,8 @@ __device__ inline void end_refreshment(const Arguments& a) {
 }
 
 // Refreshes the velocities of an update group in the middle of a drift, satisfies the constraints of the second half of
-// the drift, and adds the work. The `unconstrained` positions of the group are those after the whole drift. Returns −1
-// on success, otherwise the leaf whose constraint failed.
+// the drift, and adds the work. The `unconstrained` positions of the group are the positions after the whole drift.
+// Returns −1 on success, otherwise the leaf whose constraint failed.
 template <class Kind>
 __device__ inline int renew(const Arguments& a, const Kind& kind, double timestep, UpdateGroup<Kind::SIZE>& group,
                             Vec3<double> (&velocity)[Kind::SIZE], double& work) {

@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Argu
     }
     __syncthreads();
     if (warp > 0) return;
-    // box corners are rounded before, so that every block is inside its region
+    // the box of a region is computed from the rounded boxes of its blocks, so that every block is inside its region
     box = warp_box({widened(xyz(boxes[2 * lane])), widened(xyz(boxes[2 * lane + 1]))});
     if (lane == 0) store_box(a.regions, blockIdx.x, box);
 }

@@ -1,10 +1,10 @@
 // Potential functions: forces and energy of one term. Each function is the counterpart of the function of the same
 // name in `src/engine/term/`.
 //
-// Forces are in kJ/mol/nm and act on the named atoms. Displacements are minimum images. If T is float, displacements
-// were computed in double precision and rounded.
+// Forces are in kJ/mol/nm. Displacements are minimum images. If T is float, displacements were computed in double
+// precision and rounded.
 
-// Forces on N atoms and the energy.
+// Forces on the N atoms of a term, and the energy of the term.
 template <class T, int N>
 struct Term {
     Vec3<T> force[N];
@@ -59,7 +59,7 @@ struct Dihedral {
     Vec3<T> gradient[4];
 };
 
-// Lower limit of |u × g|² (nm⁴). Below it three atoms are collinear and φ is undefined.
+// Lower limit of |u × g|² (nm⁴). Below this limit three of the atoms count as collinear, and φ is undefined.
 constexpr double COLLINEAR = 1e-18;
 
 // Computes φ and its gradient from ij = r_i − r_j, kj = r_k − r_j and lk = r_l − r_k (Blondel & Karplus 1996).
@@ -170,7 +170,7 @@ __device__ inline Radial<T> lennard_jones(T inverse_r2, T c6, T c12) {
 }
 
 // Limit of (αr)² below which erf(αr)/(αr) is computed from a power series. Above the limit cancellation in the force
-// magnifies rounding errors by 1/(αr)². The first term that the series leaves out, RANGE^SERIES_TERMS/7!, is below the
+// magnifies rounding errors by 1/(αr)². The first omitted term of the series, RANGE^SERIES_TERMS/7!, is below the
 // rounding error of float and of double.
 template <class T>
 struct Series {
@@ -185,7 +185,8 @@ __device__ inline Radial<T> ewald_excluded(T charge_product, T r2, T inverse_r, 
     const T x2 = alpha * alpha * r2;
     T potential, field;
     if (x2 < T(Series<T>::RANGE)) {
-        // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); its derivative with respect to x², times 2α², is (1/r) d/dr
+        // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); the derivative of this series with respect to x², times 2α², is (1/r)
+        // d/dr
         T value = T(0), slope = T(0), factorial = T(720);
         for (int n = SERIES_TERMS - 1; n >= 0; --n) {
             slope = slope * x2 + value;

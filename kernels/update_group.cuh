@@ -76,8 +76,8 @@ struct Shake {
 
 // Satisfies the constraints of an update group at the end of a drift in whose middle velocities were changed, as
 // `Drift` in `src/engine/constraint` describes. The `unconstrained` positions and the `velocity` are those of the
-// changed drift, whose first and second halves take the time `half` each (ps). Both are corrected. Returns −1 on
-// success, otherwise the leaf whose constraint failed.
+// changed drift, whose first and second halves take the time `half` each (ps). The function corrects both positions and
+// velocities. Returns −1 on success, otherwise the leaf whose constraint failed.
 template <class Kind>
 __device__ inline int finish_drift(const Arguments& a, const Kind& kind, double half, UpdateGroup<Kind::SIZE>& group,
                                    Vec3<double> (&velocity)[Kind::SIZE]) {
@@ -113,15 +113,15 @@ __device__ inline void visit_update_group(const Arguments& a, Work& work) {
     if (kind == GROUP_SHAKE4) work(Shake<4>{a.shakes4[index]});
 }
 
-// Reports a failed constraint. Of several failures the one with the lowest atoms is reported. The group keeps its old
-// positions.
+// Reports a failed constraint. If several constraints fail, the constraint with the lowest atom indices is reported.
+// The group keeps its old positions.
 template <int N>
 __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& group, int failed) {
     atomicMin(&a.status->failed[0], group.atoms[0]);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-        // without branches, because indexing with a variable would move the whole group from registers to local
-        // memory
+        // the leaf is selected without branches, because indexing with a variable would move the whole group from
+        // registers to local memory
         atomicMin(&a.status->failed[1], group.atoms[k] | (k == 1 + failed ? 0u : NO_ATOM));
         a.old[group.atoms[k]] = group.old[k];
     }
@@ -201,8 +201,8 @@ struct CenterMotion {
         moved = moved + (a.positions[atom] - a.old[atom]) * m;
         momentum = momentum + a.velocities[atom] * m;
     }
-    // Scales R(t) and V by the factors of the last barostat step, and changes the position of an atom at t + dt
-    // accordingly.
+    // Scales the position R(t) and the velocity V of the center by the factors of the last barostat step, and changes
+    // the position of an atom at t + dt accordingly.
     __device__ void scale(const Arguments& a, u32 atom) const {
         const Vec3<double> one = vec3(1.0, 1.0, 1.0);
         const Vec3<double> further = (components(a.status->length_factors) - one) * (1.0 / mass);

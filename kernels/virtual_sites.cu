@@ -192,7 +192,7 @@ extern "C" __global__ void place_sites(const Arguments a, const double moved) {
 }
 
 // Returns the force (kJ/mol/nm) on the atom in a slot and clears this force. An atomic exchange acts on the same memory
-// as atomic additions, so it comes after the additions of this thread.
+// as atomic additions, so the exchange comes after the earlier atomic additions of the same thread.
 __device__ inline Vec3<double> take_force(const Arguments& a, u32 slot) {
     double components[3];
     for (u32 axis = 0; axis < 3; ++axis) {
@@ -210,7 +210,8 @@ __device__ inline void spread_sites_of(const Arguments& a) {
     Tensor virial = {};
     if (cluster < a.site_clusters) {
         const u32 first = a.site_starts[cluster];
-        // in reverse order, because forces on a site are complete only after the sites that depend on it
+        // sites are processed in reverse order, because the force on a site is complete only after the forces on all
+        // dependent sites have been spread
         for (u32 k = a.site_starts[cluster + 1]; k > first; --k) {
             const Site site = {a, a.virtual_sites[k - 1]};
             const Vec3<double> origin = a.positions[site.site.site];

@@ -24,10 +24,10 @@ pub struct PeriodicCell {
     rows: [Vec3; 3],
 }
 
-/// Exact angle of a truncated octahedron, acos(−1/3). Files print it as 109.4712190°.
+/// Exact angle of a truncated octahedron, acos(−1/3). Files have the angle as 109.4712190°.
 const OCTAHEDRON_ANGLE_DEGREES: f64 = 109.471_220_634_490_69;
-/// An angle that differs by less than this (degrees) from the exact angle of a truncated octahedron is replaced by
-/// the exact angle. Angles in files are rounded to 7 decimals or fewer.
+/// An angle that differs by less than this number of degrees from the exact angle of a truncated octahedron is replaced
+/// by the exact angle. Angles in files are rounded to 7 decimals or fewer.
 const OCTAHEDRON_SNAP_DEGREES: f64 = 1e-4;
 
 impl PeriodicCell {
@@ -187,7 +187,7 @@ impl PeriodicCell {
     pub fn image_within_cutoff(&self, mut d: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
         // nearly all displacements need no reduction: if every component is below half of the diagonal, the roundings
-        // below give zero
+        // below would give zero
         if d.z.abs() < 0.5 * c.z && d.y.abs() < 0.5 * b.y && d.x.abs() < 0.5 * a.x {
             return d;
         }
@@ -276,7 +276,7 @@ fn excess(ratio: f64) -> f64 {
 /// whose edges differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
 /// Relative difference of squared lengths below which two images count as equally near: a few rounding errors. Of
-/// several equally near images the search keeps the current image, or else the one that it found first.
+/// several equally near images the search keeps the current image, or else the image that was found first.
 const EQUAL: f64 = 1e-13;
 
 /// Iterates over all integers, in the order of their distance from `value`.

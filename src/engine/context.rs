@@ -1,8 +1,8 @@
 //! A system on a device (CPU or GPU), which computes forces from positions.
 //!
-//! A [`Context`] owns a backend and tracks the age of the pair lists. It builds or prunes the lists before a force
-//! evaluation that needs new lists. Dynamics, minimisation, single points and comparisons all get their forces from a
-//! `Context`.
+//! A [`Context`] owns a backend and tracks the age of the pair lists. The context builds or prunes the lists before a
+//! force evaluation that needs new lists. Dynamics, minimisation, single points and comparisons all get their forces
+//! from a `Context`.
 
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
 use crate::ensemble::refreshment::Refreshment;
@@ -74,8 +74,8 @@ impl<B: Backend + ?Sized> Context<B> {
         &mut self.backend
     }
 
-    /// Adds a user-defined force, which acts from the next force evaluation on. With a GPU the force is computed on
-    /// the host, and the GPU waits for it in every step. Returns an error on several ranks, which support no
+    /// Adds a user-defined force, which acts from the next force evaluation on. With a GPU the force is computed on the
+    /// host, and the GPU waits for the force in every step. Returns an error on several ranks, which support no
     /// user-defined forces.
     pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
         // the force must not act in earlier steps, which the device may still have to repeat
@@ -108,8 +108,8 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(())
     }
 
-    /// Returns the states from which a restart rebuilds the current pair lists. A checkpoint stores them next to the
-    /// current state. `None` if the next force evaluation needs new lists.
+    /// Returns the states from which a restart rebuilds the current pair lists. A checkpoint stores these states next
+    /// to the current state. `None` if the next force evaluation needs new lists.
     pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
         if self.search_is_scheduled() {
             return Ok(None);
@@ -121,8 +121,9 @@ impl<B: Backend + ?Sized> Context<B> {
     }
 
     /// Builds the outer pair list if it has expired. Returns whether the inner list must be pruned next, which is
-    /// always so after a build. If displacements limit the lifetime of the lists, an asynchronous device may delay the
-    /// check of the displacements. With `must_know` the check is done before this function returns.
+    /// always necessary after a build of the outer list. If displacements limit the lifetime of the lists, an
+    /// asynchronous device may delay the check of the displacements. With `must_know` the check is done before this
+    /// function returns.
     fn update_outer_list(&mut self, must_know: bool) -> Result<bool> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();

@@ -1,4 +1,4 @@
-//! Errors, one kind for each way in which the user must respond. Each kind has its own exit code.
+//! Errors. There is one kind of error for each way in which the user must respond, and each kind has its own exit code.
 //!
 //! Functions that read or check input return [`Problem`]s. A problem has a location, a message that says what was
 //! expected, and advice how to fix it. All problems of the configuration are reported together. Every other failure

@@ -1,8 +1,8 @@
 //! `md-engine`: computation of forces and integration of motion of biomolecular systems.
 //!
-//! This package computes forces and advances the positions ([`context::Context`]). It contains units, vectors and
-//! cells, the terms of force fields, topologies and coordinates with their file formats, pair lists, PME,
-//! constraints, and thermostats and barostats. Three backends compute forces: a double-precision reference, SIMD
+//! The package `md-engine` computes forces and advances the positions ([`context::Context`]). The package contains
+//! units, vectors and cells, the terms of force fields, topologies and coordinates with their file formats, pair lists,
+//! PME, constraints, and thermostats and barostats. Three backends compute forces: a double-precision reference, SIMD
 //! kernels on CPUs, and CUDA. The package `md` adds input, output and the run loop. The package `md` re-exports every
 //! module of this package except `arrays`, so that other programs depend on `md` alone. The documentation of `md`
 //! describes the architecture of both packages.

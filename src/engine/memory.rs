@@ -1,12 +1,12 @@
 //! Memory of large arrays: huge pages, parallel first touch, prefetch.
 //!
-//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than the TLB holds, and a TLB miss costs
-//! as much as a cache miss. Huge pages of 2 MiB avoid TLB misses. Linux provides them on request (`madvise(2)`, the
+//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than the TLB holds, and a TLB miss costs as
+//! much as a cache miss. Huge pages of 2 MiB avoid TLB misses. Linux provides huge pages on request (`madvise(2)`, the
 //! default of transparent huge pages on most systems). Huge pages affect only the speed.
 //!
 //! The kernel allocates and clears memory at first touch, which takes longer than the write itself. All threads
-//! together therefore make the first write to an array over all atoms. The functions [`resize`] and [`copy`] do this
-//! with rayon's `collect_into_vec`, which can also be called directly.
+//! together therefore make the first write to an array over all atoms. The functions [`resize`] and [`copy`] write with
+//! all threads, by rayon's `collect_into_vec`, which can also be called directly.
 
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,7 +14,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 /// Size of a huge page of x86-64, bytes. On systems without huge pages, or with huge pages of another size, a request
 /// for huge pages does no harm.
 const PAGE: usize = 2 << 20;
-/// Arrays of at least this size (bytes) are aligned to a huge page.
+/// Minimum size (bytes) of arrays that are aligned to a huge page.
 const LARGE: usize = PAGE;
 
 /// Allocator that calls the system's allocator and requests huge pages for large arrays.

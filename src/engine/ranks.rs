@@ -40,7 +40,7 @@ pub trait Network: Send + Sync {
     fn abort(&self) -> !;
 }
 
-/// Connection to the other ranks, which counts what this rank sends.
+/// Connection of this rank to all other ranks, with counters of the bytes and messages that this rank sends.
 #[derive(Clone)]
 struct Connection {
     network: Arc<dyn Network>,
@@ -74,8 +74,8 @@ impl Ranks {
         Ranks { rank: 0, count: 1, connection: None }
     }
 
-    /// Creates the handle of rank `rank` among `count` ranks, connected by a network. Messages of this handle have no
-    /// purpose and are not counted.
+    /// Creates the handle of rank `rank` among `count` ranks, connected by a network. Messages that are sent through
+    /// this handle have no purpose and are not counted.
     pub fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
         let connection = Connection { network, counters: Arc::default(), purpose: None };
         Ranks { rank, count, connection: Some(connection).filter(|_| count > 1) }
@@ -120,8 +120,8 @@ impl Ranks {
         }
     }
 
-    /// Ends the processes of all ranks, because this rank can no longer take part. Returns if there is only one rank.
-    /// Not collective.
+    /// Ends the processes of all ranks, because this rank can no longer take part. Does nothing if there is only one
+    /// rank. Not collective.
     pub fn abort(&self) {
         if let Some(Connection { network, .. }) = &self.connection {
             network.abort();
@@ -183,8 +183,8 @@ impl Ranks {
         all.iter().map(|bytes| bytemuck::pod_read_unaligned::<f64>(bytes)).fold(own, f64::max)
     }
 
-    /// Returns `result` if it is `Ok` on every rank. Otherwise all ranks return the error of the first rank that
-    /// failed.
+    /// Returns `result` if it is `Ok` on every rank. If `result` is an error on any rank, all ranks return the error of
+    /// the first rank that failed.
     pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
         let failed = |error: Error| if self.rank == 0 { error } else { error.of(&format!("rank {}", self.rank)) };
         let (value, error) = match result {
@@ -197,8 +197,8 @@ impl Ranks {
         }
     }
 
-    /// Sends a message to another rank, which receives it with [`Ranks::receive`] or [`Ranks::receive_from`].
-    /// Messages from one rank to another keep their order. Not collective.
+    /// Sends a message to another rank, which receives it with [`Ranks::receive`] or [`Ranks::receive_from`]. Messages
+    /// from one rank to another rank arrive in the order in which they were sent. Not collective.
     pub fn send<T: Serialize>(&self, to: usize, message: &T) {
         if let Some(connection) = &self.connection {
             let bytes = encode(message);
@@ -292,7 +292,7 @@ mod tests {
             }
             ranks.barrier();
             assert!(leaders.receive::<usize>().is_none());
-            // all ranks have looked before the first rank sends to the other leaders
+            // all ranks have checked for messages before the first rank sends to the other leaders
             ranks.barrier();
             let first = if group.is_first() { None } else { group.receive_from::<usize>(0) };
             (group.rank(), group.count(), first, group.gather(&ranks.rank()), leaders.gather(&ranks.rank()))

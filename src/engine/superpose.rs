@@ -12,7 +12,7 @@ use crate::vec3::Vec3;
 /// Correlation matrix M_ij = Σ w a_i b_j, indexed as `[i][j]`.
 pub type Correlation = [[f64; 3]; 3];
 
-/// Returns the correlation matrix of pairs (w a, b), summed in their order.
+/// Returns the correlation matrix of pairs (w a, b), summed in the order of the pairs.
 pub fn correlation(pairs: impl IntoIterator<Item = (Vec3, Vec3)>) -> Correlation {
     let mut m = [[0.0; 3]; 3];
     for (a, b) in pairs {
@@ -68,8 +68,8 @@ pub fn overlap(m: &Correlation, bound: f64) -> f64 {
 pub fn rotation(m: &Correlation) -> Matrix3<f64> {
     let svd = SVD::new(Matrix3::from_fn(|i, j| m[i][j]), true, true);
     let (Some(u), Some(v)) = (svd.u, svd.v_t.map(|v| v.transpose())) else { return Matrix3::identity() };
-    // with the singular value decomposition M = U S Vᵀ and R = V D Uᵀ, R M has a positive trace; D changes the sign of
-    // the smallest singular value if R would be a reflection otherwise
+    // with the singular value decomposition M = U S Vᵀ, the rotation R = V D Uᵀ maximises tr(R M); D is the identity,
+    // or changes the sign of the smallest singular value if V Uᵀ is a reflection
     let mut signs = Matrix3::identity();
     if u.determinant() * v.determinant() < 0.0 {
         let least = svd.singular_values.imin();
@@ -192,7 +192,8 @@ mod tests {
         let flat: Vec<_> = a.iter().map(|r| Vector3::new(r.x, r.y, 0.0)).collect();
         let line: Vec<_> = a.iter().map(|r| Vector3::new(r.x, 0.0, 0.0)).collect();
         let mirror = |points: &[Vector3<f64>]| points.iter().map(|r| -r).collect::<Vec<_>>();
-        // a mirror image in space cannot be rotated onto its original; a mirror image in a plane or on a line can
+        // the mirror image of points in space cannot be rotated onto the points; the mirror image of points in a plane
+        // or on a line can be rotated onto the points
         for (points, same) in [(&a, false), (&flat, true), (&line, true)] {
             let (m, bound) = correlation_and_bound(points, &mirror(points));
             assert!((overlap(&m, bound) - horn(&m)).abs() < MEETING * bound);

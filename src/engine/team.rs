@@ -2,8 +2,8 @@
 //!
 //! A time step has about a dozen parallel regions of 20 to 3000 µs each. Rayon's workers sleep after about ten idle
 //! microseconds. Waking a worker takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this delay occurs at the
-//! start of a region, and again at its end if the waiting thread sleeps. The workers of a [`Team`] spin between the
-//! regions of a step, and sleep only after a timeout.
+//! start of a region, and also at the end of a region if the waiting thread sleeps. The workers of a [`Team`] spin
+//! between the regions of a step, and sleep only after a timeout.
 //!
 //! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. A piece of the same index
 //! goes to the same thread in every region, because the cache of this thread may still hold the data of the piece. Idle
@@ -46,7 +46,7 @@ type Work = dyn Fn(usize) + Sync;
 struct Shared {
     /// region number, which is odd while a region is open; no number is used twice
     region: CachePadded<AtomicUsize>,
-    /// number of workers that may be reading `work`
+    /// number of workers that may be reading or running `work`
     inside: CachePadded<AtomicUsize>,
     /// pointer to the work of the open region
     work: UnsafeCell<*const Work>,
@@ -59,9 +59,10 @@ struct Shared {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: the only field that is not `Sync` is `work`. There is one leader at a time. The leader writes `work` while
-// no region is open and `inside` is zero. Workers read `work` only after incrementing `inside` and then finding the
-// region still open, so that the leader waits for them before the next write. `work` points to a `Sync` value.
+// SAFETY: the only field that is not `Sync` is `work`. At any time at most one thread is the leader, which holds the
+// lock `turn`. The leader writes `work` while no region is open and `inside` is zero. Workers read `work` only after
+// incrementing `inside` and then finding the region still open, so that the leader waits for these workers before the
+// next write. `work` points to a `Sync` value.
 unsafe impl Sync for Shared {}
 // SAFETY: as for `Sync`; the value behind `work` may be used from any thread.
 unsafe impl Send for Shared {}
@@ -116,7 +117,8 @@ impl Team {
         // SAFETY: as at `Shared`. The lifetime is erased here: no thread reads `work` after the region is closed and
         // empty, which `Open` ensures before this function returns, even if it panics
         unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
-        // remove the panic of an earlier region whose leader panicked, too
+        // removes the panic of a worker in an earlier region, which stays here if the leader of that region panicked,
+        // too
         *locked(&shared.panic) = None;
         let open = Open::new(shared);
         work(0);
@@ -138,7 +140,7 @@ impl Drop for Team {
     }
 }
 
-/// Guard of an open region, which closes the region when dropped.
+/// Guard of an open region. The drop of the guard closes the region.
 struct Open<'a>(&'a Shared);
 
 impl<'a> Open<'a> {
@@ -214,14 +216,15 @@ impl Shared {
     }
 
     /// Returns the number of the open region. `None` if no region is open, or if the open region has the number `last`,
-    /// whose work this thread has done already. When the team is released, an arbitrary number is returned.
+    /// because this thread has already done the work of region `last`. When the team is released, an arbitrary number
+    /// is returned.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
         (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
     }
 
-    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region number. Therefore
-    /// either the worker sees the new region, or the caller sees that the worker is asleep.
+    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region number. For this reason
+    /// either the worker sees the new region, or the caller of `wake_sleeping` sees that the worker is asleep.
     fn wake_sleeping(&self) {
         if self.asleep.load(SeqCst) > 0 {
             let _guard = locked(&self.mutex);
@@ -337,7 +340,7 @@ mod tests {
         }
     }
 
-    /// Runs two work items that wait for each other.
+    /// Runs `count` work items that wait for each other.
     fn threads_of(team: &Team, count: usize) {
         let arrived = AtomicUsize::new(0);
         team.for_each((0..count).into_par_iter(), |_| {
@@ -352,7 +355,7 @@ mod tests {
     fn nobody_works_in_a_region_that_is_closed() {
         let team = team(4);
         for round in 0..50_000 {
-            // many short regions over different items, which end before most workers arrive
+            // many short regions, each with its own work, which end before most workers arrive
             let sum = AtomicUsize::new(0);
             team.for_each((0..3).into_par_iter(), |k| {
                 sum.fetch_add(round + k, SeqCst);

@@ -20,7 +20,7 @@ pub(crate) const EVERYTHING: Workload = Workload { energy: true, virial: true, .
 
 /// Cutoff, nm. The cells of the test systems are a little over 2 nm wide.
 const CUTOFF: f64 = 0.9;
-/// Cutoff for domain decomposition, nm. The cells are 2 nm wide, and two domains must fit.
+/// Cutoff for domain decomposition, nm. The cells are 2 nm wide, and two domains must fit into a cell.
 pub(crate) const SHORT_CUTOFF: f64 = 0.45;
 /// Buffer of the pair lists, nm.
 const BUFFER: f64 = 0.05;
@@ -159,7 +159,8 @@ impl Sample {
     }
 }
 
-/// Pair lists with a buffer that a volume move of [`volume_trial`] does not use up.
+/// Schedule of pair lists whose buffer is larger than a volume move of [`volume_trial`] needs, so that the lists stay
+/// valid.
 pub(crate) const TRIAL_LISTS: ListSchedule =
     ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 

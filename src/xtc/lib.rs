@@ -1,9 +1,10 @@
 //! `md-xtc`: packed frames of XTC.
 //!
-//! The crate `molly` packs and unpacks positions. Its functions are generic over the reader and the writer, so that the
-//! calling package compiles them. They are fast only if the compiler optimises all of them in one codegen unit. This
-//! package is therefore compiled as one unit (`profile.release.package.md-xtc`); inside `md` the functions take twice
-//! as long. The decoder of `molly` does not check its input, so [`unpack`] checks each stream first.
+//! The crate `molly` packs and unpacks positions. The functions of `molly` are generic over the reader and the writer,
+//! so that the calling package compiles these functions. The functions of `molly` are fast only if the compiler
+//! optimises all of them in one codegen unit. This package is therefore compiled as one unit
+//! (`profile.release.package.md-xtc`); inside `md` the functions take twice as long. The decoder of `molly` does not
+//! check its input, so [`unpack`] checks each stream first.
 
 pub use molly::{Frame, Header, Magic};
 
@@ -60,7 +61,7 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for r in placed {
         for axis in 0..3 {
-            // `min` and `max` ignore NaN, so that infinity replaces it, which is refused below
+            // `min` and `max` ignore NaN, so that infinity, which is refused below, replaces NaN
             let value = if r[axis].is_nan() { f32::INFINITY } else { r[axis] };
             (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
         }

@@ -2,23 +2,23 @@
 //!
 //! At time t the barostat computes a length factor μ_α and a velocity factor ν_α for each direction α of x, y, z. The
 //! components α of the cell vectors are multiplied by μ_α. Atoms are moved in groups: the component α of the position
-//! of a *group center* at t is multiplied by μ_α, and the component α of its velocity is multiplied by ν_α. A group
-//! is a set of atoms connected by constraints; an atom without a constraint is a group of its own. The scaling does
-//! not change the shape or the rotation of a group. It has no shear, so that an orthorhombic cell stays orthorhombic.
-//! Stretching a triclinic cell changes the angles of the cell, but its vectors stay in the reduced form. Leapfrog
-//! continues from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t) and the
+//! of a *group center* at t is multiplied by μ_α, and the component α of its velocity is multiplied by ν_α. A group is
+//! a set of atoms connected by constraints; an atom without a constraint is a group of its own. The scaling does not
+//! change the shape or the rotation of a group. The scaling has no shear, so that an orthorhombic cell stays
+//! orthorhombic. Stretching a triclinic cell changes the angles of the cell, but its vectors stay in the reduced form.
+//! Leapfrog continues from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t) and the
 //! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt,
 //! component by component.
 //!
-//! The barostat uses the pressure of the group centers at the time t of the scaling. Along direction α it is P_αα =
-//! (2K_αα + W_αα)/V, with the volume V, the kinetic term 2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²) of the centers, and
-//! their virial W_αα = Σ r_α F_α − Σ (r−R)_α F_α. M is the mass of a group and V_α a component of the velocity of its
-//! center. R is the position of the center and r the position of an atom of the group, both at t. The forces F exclude
-//! constraint forces, because constraint forces do not move a group center. Directions that are scaled alike use the
-//! mean of their pressures. The pressure in the output is not this pressure, but the atomic pressure, which includes
-//! constraint forces. If all groups are rigid, the distances |r−R| are the same at t−dt, t and t+dt. The virial of the
-//! constraint forces is therefore exactly −2K′, where K′ is the kinetic energy of the motion inside the groups,
-//! averaged over both half steps. The trace of the atomic pressure then equals the trace of the pressure of the
+//! The barostat uses the pressure of the group centers at the time t of the scaling. Along direction α this pressure is
+//! P_αα = (2K_αα + W_αα)/V, with the volume V, the kinetic term 2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²) of the centers,
+//! and their virial W_αα = Σ r_α F_α − Σ (r−R)_α F_α. M is the mass of a group and V_α a component of the velocity of
+//! its center. R is the position of the center and r the position of an atom of the group, both at t. The forces F
+//! exclude constraint forces, because constraint forces do not move a group center. Directions that are scaled alike
+//! use the mean of their pressures. The pressure in the output is not this pressure, but the atomic pressure, which
+//! includes constraint forces. If all groups are rigid, the distances |r−R| are the same at t−dt, t and t+dt. The
+//! virial of the constraint forces is therefore exactly −2K′, where K′ is the kinetic energy of the motion inside the
+//! groups, averaged over both half steps. The trace of the atomic pressure then equals the trace of the pressure of the
 //! centers. For groups that can bend (CH₃), only the time averages of the atomic pressure and of the pressure of the
 //! centers are equal.
 //!
@@ -27,10 +27,10 @@
 //! the distribution of N − 1 groups. Monte Carlo volume moves count all N groups.
 //!
 //! Only the velocities of group centers are scaled, and not the velocities of atoms relative to their group center. The
-//! pressure P does not contain the kinetic energy of the relative velocities, so that scaling them would correlate this
-//! kinetic energy with the volume. The pressure must belong to the time t at which positions are scaled. The kinetic
-//! energy K and the virial W are independent only at equal times, and a pressure from another time would correlate
-//! K(t+½) and W(t).
+//! pressure P does not contain the kinetic energy of the relative velocities, so that a scaling of the relative
+//! velocities would correlate their kinetic energy with the volume. The pressure must belong to the time t at which
+//! positions are scaled. The kinetic energy K and the virial W are independent only at equal times, and a pressure from
+//! another time would correlate K(t+½) and W(t).
 //!
 //! Work of a scaling. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly, where U is the
 //! potential energy. The first term differs from the mean of the kinetic energies K(t−½) and K(t+½) by a function of
@@ -67,7 +67,8 @@ pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
 /// Minimum number of couplings per relaxation time τ of [`stochastic_rescale`]. An Euler step of Δt makes the variance
 /// of the volume too large by the fraction Δt/2τ times the ratio of the instantaneous bulk modulus to the inverse of
-/// the compressibility that the barostat uses. This error is a few percent with the minimum number.
+/// the compressibility that the barostat uses. The error of the variance is a few percent with the minimum number of
+/// couplings.
 pub const LEAST_INTERVALS: f64 = 20.0;
 
 /// Pressure coupling of a stage: algorithm, target pressure and time constants.
@@ -111,8 +112,7 @@ pub struct BarostatFacts {
     pub word: &'static str,
     /// name in messages, with an article
     pub name: &'static str,
-    /// whether the algorithm samples the isothermal-isobaric ensemble; if so, its noise has the temperature of the
-    /// thermostat
+    /// whether the algorithm samples the isothermal-isobaric ensemble, with noise at the temperature of the thermostat
     pub is_isobaric: bool,
     /// minimum number of couplings per coupling time; `None` if the algorithm has no coupling time
     pub min_couplings: Option<f64>,
@@ -151,11 +151,11 @@ impl BarostatKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PressureCoupling {
-    /// x, y and z alike: the volume changes
+    /// x, y and z are scaled alike: the volume changes
     Isotropic,
-    /// x and y alike: the area and the height change
+    /// x and y are scaled alike: the xy area and the height change independently
     SemiIsotropic,
-    /// no two directions alike: three lengths change
+    /// no two directions are scaled alike: the three lengths change independently
     Anisotropic,
 }
 
@@ -172,12 +172,12 @@ impl PressureCoupling {
 }
 
 impl Barostat {
-    /// Whether the barostat scales the cell after this step of a stage.
+    /// Whether the barostat scales the cell after step `step` of a stage.
     pub fn acts_at(&self, step: u64) -> bool {
         self.kind != BarostatKind::MonteCarlo && step > 0 && is_due(self.every, step)
     }
 
-    /// Whether the barostat makes a Monte Carlo volume move at the beginning of this step of a stage. The volume move
+    /// Whether the barostat makes a Monte Carlo volume move at the beginning of step `step` of a stage. The volume move
     /// is made at the last step before a multiple of `every`, so that output at multiples of `every` shows the state
     /// after the volume move.
     pub fn tries_at(&self, step: u64) -> bool {
@@ -282,14 +282,14 @@ impl ScaleFactors {
 
     /// Work (kJ/mol) of the scaling on the velocities of the group centers. `after` is the kinetic energy K(t+½) of the
     /// centers before the scaling. `cross` is K× = ½ Σ M V(t−½) V(t+½) with the masses M and velocities V of the
-    /// centers. Both are in kJ/mol along x, y, z.
+    /// centers. Both `after` and `cross` are in kJ/mol along x, y, z.
     pub fn kinetic_work(&self, after: Vec3, cross: Vec3) -> f64 {
         self.kinetic_change(after) + (self.lengths - self.velocities).dot(after - cross)
     }
 
     /// Half of the work (kJ/mol) of the scaling against the forces. `changes` is ln μ along x, y, z, where μ are the
-    /// length factors. `virial` is the diagonal of the virial of the group centers (kJ/mol). The work is the sum of
-    /// this function for the virials before and after the scaling.
+    /// length factors. `virial` is the diagonal of the virial of the group centers (kJ/mol). The whole work is the sum
+    /// of the values of this function for the virials before and after the scaling.
     pub fn half_potential_work(changes: Vec3, virial: Vec3) -> f64 {
         -0.5 * virial.dot(changes)
     }
@@ -313,9 +313,9 @@ pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
     height * (pressure.z - 0.5 * (pressure.x + pressure.y))
 }
 
-/// Change of an extent s of the cell (volume, area or length) as a function of pressure P and volume V. With x = 1 −
-/// a (P₀ − P − e/V) + n/√V, stochastic rescaling changes s to x² s, and weak coupling changes s to x s. The fields
-/// are P₀, a, e and n.
+/// Relaxation law of an extent s of the cell (volume, area or length), as a function of pressure P and volume V. With x
+/// = 1 − a (P₀ − P − e/V) + n/√V, stochastic rescaling changes s to x² s, and weak coupling changes s to x s. The
+/// fields are P₀, a, e and n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
     /// rate a: relative change of √s or s per pressure, nm³ mol/kJ
@@ -403,15 +403,17 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 /// extent has n directions. The extents diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT) Π ds,
 /// where A is the xy area, γ₀ the surface tension and F the free energy. The derivative −∂F/∂ε with ε = ln s is V times
 /// the pressure P, averaged over the directions of s. The diffusion constant is D = kTβ/(Vτ). The Itô drift that
-/// conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), where γ₀/L is present for the area only, and L is the
-/// height. The contribution D of ln Π s and ∂D/∂ε = −D cancel for every s, because D is proportional to 1/V = 1/Π s. In
-/// λ = √s, whose relative change is x = λ'/λ, this is dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW, where the
-/// noise of a single s no longer depends on s. The length factor μ follows from μⁿ = x². Velocities are divided by μ,
-/// so that the scaling conserves the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
+/// conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), where L is the height of the cell, and the term γ₀/L
+/// is present only if s is the area. The contribution D of ln Π s and ∂D/∂ε = −D cancel for every s, because D is
+/// proportional to 1/V = 1/Π s. For λ = √s, whose relative change is x = λ'/λ, the stochastic differential equation is
+/// dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW, where the noise of a single s no longer depends on s. The length
+/// factor μ follows from μⁿ = x². Velocities are divided by μ, so that the scaling conserves the phase-space volume. P
+/// contains the kinetic part 2K/V with the instantaneous K.
 ///
-/// The compressibility β of an extent of n directions is n/3 of the compressibility of the volume, so that all
-/// lengths of a uniform material relax alike. If the target pressures of independent directions differ, they do not
-/// derive from a potential. In this case no ensemble is sampled, and only the average pressures are correct.
+/// The compressibility β of an extent of n directions is n/3 of the compressibility of the volume, so that all lengths
+/// of a uniform material relax alike. If the target pressures of independent directions differ, the pressures do not
+/// derive from a potential. With such target pressures no ensemble is sampled, and only the average pressures are
+/// correct.
 ///
 /// `temperature` is in K. `interval` is Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number depends on (seed,
 /// step, index) only. M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto,

@@ -2,12 +2,12 @@
 //!
 //! A state k has a temperature, optionally a pressure, and a Hamiltonian. The probability density of state k is
 //! exp(−uₖ) with uₖ(x, V) = (Uₖ(x) + Pₖ V)/kTₖ. Replicas a and b in the states i and j swap their states with the
-//! probability min(1, exp(−Δ)), Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b), which leaves the product of all densities
-//! invariant. If all states have the same Hamiltonian and pressure, this is the rule of Y. Sugita, Y. Okamoto, Chem.
-//! Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9. If pressures differ, it is the rule of T. Okabe,
-//! M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001), doi:10.1016/S0009-2614(01)00055-0. Momenta
-//! cancel from Δ, because the velocities of a replica that goes from the temperature T to T' are multiplied by
-//! √(T'/T).
+//! probability min(1, exp(−Δ)), Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b), which leaves the product of all densities invariant.
+//! If all states have the same Hamiltonian and pressure, this swap probability is the rule of Y. Sugita, Y. Okamoto,
+//! Chem. Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9. If pressures differ, the swap probability is
+//! the rule of T. Okabe, M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001),
+//! doi:10.1016/S0009-2614(01)00055-0. Momenta cancel from Δ, because the velocities of a replica that goes from the
+//! temperature T to T' are multiplied by √(T'/T).
 //!
 //! Neighbouring states in the list of states try to swap their replicas: states 1–2, 3–4, ... at odd exchange attempts
 //! (counted from 1), and states 2–3, 4–5, ... at even exchange attempts.
@@ -128,9 +128,9 @@ impl Exchange {
 }
 
 /// Multiplies velocities between two steps by a factor λ, and counts the work for each of `groups` temperature groups.
-/// The work (λ²−1) K, where K is the kinetic energy before the multiplication, is counted at once. The remaining work
-/// is counted in the next step, for which the coefficient 1 − 1/λ is stored ([`super::rescaling`]). If a thermostat has
-/// already scaled velocities by λ' after the last step, the stored coefficient is 1 − 1/(λ λ').
+/// The part (λ²−1) K of the work, where K is the kinetic energy before the multiplication, is counted at once. The rest
+/// of the work is counted in the next step, for which the coefficient 1 − 1/λ is stored ([`super::rescaling`]). If a
+/// thermostat has already scaled velocities by λ' after the last step, the stored coefficient is 1 − 1/(λ λ').
 pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: usize) {
     let coupling = &mut state.coupling;
     coupling.thermostat_work += scaling_work(kinetic_energy(masses, &state.velocities), factor);

@@ -1,8 +1,9 @@
 //! Thermostats, barostats, initial velocities and motion of the whole system: the arithmetic that all backends share.
 //!
-//! Thermostats and barostats are pure functions of scalars (kinetic energy, virial, volume, a random key). Their
-//! results are a scale factor and its work. The caller, which owns the atoms, applies the factor. This module has no
-//! state. Random numbers depend only on (seed, purpose, step), so that a restarted run draws the same numbers.
+//! Thermostats and barostats are pure functions of scalars (kinetic energy, virial, volume, a random key). Each of
+//! these functions returns a scale factor and the work of the scaling. The caller, which owns the atoms, applies the
+//! factor. This module has no state. Random numbers depend only on (seed, purpose, step), so that a restarted run draws
+//! the same numbers.
 
 pub mod barostat;
 pub mod exchange;
@@ -30,7 +31,7 @@ pub struct CouplingStep {
     pub key: RandomKey,
 }
 
-/// Whether an event that occurs every `every` steps occurs at this step.
+/// Whether an event that occurs every `every` steps occurs at step `step`.
 pub fn is_due(every: u32, step: u64) -> bool {
     step.is_multiple_of(u64::from(every.max(1)))
 }

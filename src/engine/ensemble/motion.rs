@@ -1,15 +1,17 @@
-//! Motion of the whole system: velocity of the center of mass, and in vacuum rotation.
+//! Motion of the whole system: the velocity of the center of mass, and in vacuum also the rotation about the center of
+//! mass.
 
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 
 use crate::vec3::{Vec3, vec3};
 
 /// A principal moment of inertia below this fraction of the largest moment counts as zero, because all atoms then lie
-/// on one axis. For an exactly linear molecule rounding gives a fraction of about 1e-16. A bend of 0.01° gives 1e-8.
+/// on one axis. For an exactly linear molecule rounding gives a fraction of about 1e-16. For a molecule that is bent by
+/// 0.01° the fraction is 1e-8.
 pub(crate) const LINEAR: f64 = 1e-12;
 
-/// Mass-weighted mean of `vectors`: the center of mass if they are positions, or the velocity of the center of mass
-/// if they are velocities. Zero if the total mass is zero.
+/// Mass-weighted mean of `vectors`: the center of mass for positions, and the velocity of the center of mass for
+/// velocities. Zero if the total mass is zero.
 pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
     let total: f64 = masses.iter().sum();
     if total == 0.0 {
@@ -68,7 +70,7 @@ pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3])
     vec3(omega.x, omega.y, omega.z)
 }
 
-/// Removes the velocity of the center of mass and the rotation about the center of mass. For systems without a
+/// Removes the velocity of the center of mass and the rotation about the center of mass. The system must have no
 /// periodic cell. Returns the removed kinetic energy in kJ/mol.
 pub fn remove_translation_and_rotation(masses: &[f64], positions: &[Vec3], velocities: &mut [Vec3]) -> f64 {
     let translation = remove_translation(masses, velocities);

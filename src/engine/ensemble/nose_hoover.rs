@@ -10,8 +10,8 @@
 //! energy of the chain is the negative work.
 //!
 //! The coupling time τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The thermostat is
-//! deterministic, so that stiff degrees of freedom, or a few degrees of freedom without coupling to others, may not be
-//! sampled. Stochastic velocity rescaling has no such limitation.
+//! deterministic, so that stiff degrees of freedom, or a few degrees of freedom without coupling to other degrees of
+//! freedom, may not be sampled. Stochastic velocity rescaling has no such limitation.
 //!
 //! G. J. Martyna, M. L. Klein, M. E. Tuckerman, J. Chem. Phys. 97, 2635 (1992), doi:10.1063/1.463940; G. J. Martyna,
 //! M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996), doi:10.1080/00268979600100761.
@@ -28,8 +28,8 @@ pub const CHAIN_LENGTH: usize = 3;
 pub type Chain = [f64; CHAIN_LENGTH];
 
 /// Minimum number of couplings per period τ of the oscillations of the temperature. The splitting between chain and
-/// leapfrog changes the period by the fraction (2π Δt/τ)²/24 for couplings at intervals of Δt. This fraction is below
-/// half a percent with the minimum number.
+/// leapfrog changes the period by the fraction (2π Δt/τ)²/24 for couplings at intervals of Δt. The change of the period
+/// is below half a percent with the minimum number of couplings.
 pub const LEAST_COUPLINGS: f64 = 20.0;
 
 /// Number of substeps of a coupling. Each substep has three parts with fourth-order Suzuki–Yoshida weights.

@@ -6,19 +6,20 @@
 //! stiff degrees of freedom, whose kinetic energy changes within a step, and cool soft degrees of freedom.
 //!
 //! Work of a velocity factor λ. The energy at t is U + ½ (K(t−½) + K(t+½)), with the potential energy U and the kinetic
-//! energies K of both half steps. The velocity v(t+½) is multiplied by λ after it has moved the atoms to x(t+dt). Then
-//! v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore larger by (λ²
-//! − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The first term ([`scaling_work`]) is counted at once. The second term,
-//! which is ½ (1 − 1/λ) dt Σ v·F with the scaled velocities v, is counted when the forces F(t+dt) are known
-//! ([`pending_work`]). The energy minus the work is the conserved quantity.
+//! energies K of both half steps. The velocity v(t+½) is multiplied by λ after the atoms have moved to x(t+dt). With
+//! the factor λ, v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore
+//! larger by (λ² − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The first term of this energy difference
+//! ([`scaling_work`]) is counted at once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the scaled velocities v,
+//! is counted when the forces F(t+dt) are known ([`pending_work`]). The energy minus the work is the conserved
+//! quantity.
 //!
 //! The forces F in the work of a velocity factor λ do not contain constraint forces. Constraint forces depend on the
 //! velocities, so that λ changes them. Consider a bond of length r that rotates with the velocity v by the angle θ = v
-//! dt/r in a step. The part Kᵣ = K sin²(θ/2) of its kinetic energy K belongs to the velocity along r(t+dt). The
-//! constraint removes Kᵣ, and the next step rotates the bond by the angle λθ. K(t+3/2) and all later kinetic energies
-//! are λ² K + λ² (λ²−1) Kᵣ. With the scaled velocity v and the change Δv that constraints make to v(t+3/2), C = Σ m
-//! v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is counted, too. Without this term the conserved quantity would drift by
-//! 10⁻² kJ/mol/ps with strong thermostats.
+//! dt/r in a step. The part Kᵣ = K sin²(θ/2) of the kinetic energy K of the bond belongs to the velocity along r(t+dt).
+//! The constraint removes Kᵣ, and the next step rotates the bond by the angle λθ. K(t+3/2) and all later kinetic
+//! energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled velocity v and the change Δv that constraints make to v(t+3/2), C
+//! = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is counted, too. Without the term −½ (λ−1) C the conserved quantity
+//! would drift by 10⁻² kJ/mol/ps with strong thermostats.
 //!
 //! All random numbers of a coupling can be drawn before the kinetic energy is known ([`Rescaling`]), so that a device
 //! can rescale velocities without sending the kinetic energy to the host.
@@ -50,7 +51,7 @@ impl Bath {
 /// b/√K.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rescaling {
-    /// coefficient a: fraction of the velocities that is kept
+    /// coefficient a: factor by which the old velocities are multiplied
     pub kept: f64,
     /// coefficient b, √(kJ/mol): noise along the velocities
     pub along: f64,
@@ -127,9 +128,9 @@ pub fn pending(factor: f64) -> f64 {
     1.0 - 1.0 / factor
 }
 
-/// Pending work (kJ/mol) of a [`pending`] factor, counted in the next step. `forces` is dt Σ v·F with the scaled
-/// velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change that constraints make to the velocities of the
-/// next step.
+/// Part of the work (kJ/mol) of a velocity factor λ that is counted in the next step, from the coefficient `pending` =
+/// 1 − 1/λ. `forces` is dt Σ v·F with the scaled velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change
+/// that constraints make to the velocities of the next step.
 pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
     0.5 * pending * (forces - constraints / (1.0 - pending))
 }
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn work_is_the_change_of_the_energy_of_leapfrog() {
         // an oscillator of mass 1 and frequency 1 with 8 steps per radian. The test compares the energies at the next
-        // position with and without the factor; their kinetic energy is the mean of both half steps
+        // position with and without the factor; the kinetic energy in each energy is the mean of both half steps
         let timestep = 0.125;
         for (x, v) in [(1.0, 0.3), (-0.2, 1.0), (0.7, -0.8)] {
             for factor in [0.9, 1.001, 1.2] {
@@ -233,7 +234,7 @@ mod tests {
         let factor = berendsen(bath, 0.02).factor(200.0).unwrap();
         let expected = 200.0 + 0.2 * (bath.target() - 200.0);
         assert!((200.0 + scaling_work(200.0, factor) - expected).abs() < 1e-12);
-        // a coupling time shorter than the interval sets the kinetic energy to its target at once
+        // weak coupling with a coupling time shorter than the interval sets the kinetic energy to its target at once
         let factor = berendsen(Bath { coupling_time: 0.0, ..bath }, 0.02).factor(200.0).unwrap();
         assert!((factor * factor * 200.0 - bath.target()).abs() < 1e-12);
     }

@@ -3,11 +3,11 @@
 use crate::units::Dimension;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A quantity that changes linearly with time between given points, for example for simulated annealing, as in GROMACS.
+/// A quantity that changes linearly with time between given points, for example the temperature in simulated annealing.
 /// The quantity is constant before the first and after the last point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// points of time (ps from the start of the stage, ascending) and value; at least one point
+    /// pairs of time (ps from the start of the stage, ascending) and value; at least one pair
     points: Vec<(f64, f64)>,
 }
 
@@ -41,7 +41,7 @@ impl Schedule {
         }
     }
 
-    /// Describes the values in words with a preposition, as "at 300 K" or "from 0 K to 300 K".
+    /// Returns the values in words with a preposition, for example "at 300 K" or "from 0 K to 300 K".
     pub fn words(&self, dimension: Dimension) -> String {
         let values: Vec<String> = self.points.iter().map(|(_, value)| dimension.spell(*value)).collect();
         match values.as_slice() {

@@ -1,5 +1,5 @@
-//! Thermostats, and how each changes the velocities of its temperature groups. [`super::rescaling`] and
-//! [`super::nose_hoover`] multiply all velocities of a group by one factor. [`super::refreshment`] partially
+//! Thermostats, and the velocity changes that each thermostat applies to its temperature groups. [`super::rescaling`]
+//! and [`super::nose_hoover`] multiply all velocities of a group by one factor. [`super::refreshment`] partially
 //! refreshes each velocity.
 
 use super::groups::PerGroup;
@@ -17,8 +17,9 @@ pub struct Thermostat {
     pub kind: ThermostatKind,
     /// target temperature, K
     pub temperature: Schedule,
-    /// coupling time, ps; this is the inverse friction coefficient of Langevin dynamics, the inverse collision rate
-    /// of Andersen's thermostat, and the period of the oscillations of a Nosé–Hoover chain
+    /// coupling time, ps: the relaxation time of rescaling thermostats, the inverse friction coefficient of Langevin
+    /// dynamics, the inverse collision rate of Andersen's thermostat, and the period of the oscillations of a
+    /// Nosé–Hoover chain
     pub coupling_time: f64,
     /// steps between couplings
     pub every: u32,
@@ -92,7 +93,8 @@ impl ThermostatKind {
             is_canonical: true,
             is_random: true,
             refreshes: false,
-            // zero, since the algorithm is exact for any ratio of the interval to the coupling time
+            // no minimum is needed, since the algorithm is exact for any ratio of the coupling interval to the coupling
+            // time
             min_couplings: 0.0,
         };
         match self {
@@ -127,7 +129,8 @@ impl ThermostatKind {
     }
 }
 
-/// Change of velocities by a thermostat: a factor for each temperature group, or a partial refreshment.
+/// Change of velocities by a thermostat: one factor for each temperature group, or a partial refreshment of each
+/// velocity.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum VelocityChange {
     /// the velocities of each group are multiplied by a factor that depends on the kinetic energy of the group
@@ -144,7 +147,7 @@ impl Thermostat {
         Thermostat { kind, temperature: temperature.into(), coupling_time, every, groups: vec![] }
     }
 
-    /// Whether the thermostat changes velocities after this step of the stage.
+    /// Whether the thermostat changes velocities after step `step` of the stage.
     pub fn acts_at(&self, step: u64) -> bool {
         step > 0 && is_due(self.every, step)
     }
@@ -184,7 +187,8 @@ impl Thermostat {
         )
     }
 
-    /// Change of velocities after a step of the run, for groups with these degrees of freedom.
+    /// Change of velocities after the coupling step `at`, for temperature groups with the numbers `degrees_of_freedom`
+    /// of degrees of freedom.
     pub fn change(&self, degrees_of_freedom: &[f64], at: CouplingStep) -> VelocityChange {
         let CouplingStep { time, timestep, key } = at;
         let baths = self.baths(degrees_of_freedom, time);

@@ -20,7 +20,7 @@ pub fn maxwell_boltzmann(seed: u64, step: u64, atom: u32, mass: f64, temperature
     vec3(stream.gaussian(), stream.gaussian(), stream.gaussian()) * width
 }
 
-/// Kinetic energy ½ Σ m v² in kJ/mol, summed in order.
+/// Kinetic energy ½ Σ m v² in kJ/mol, summed in the order of the atoms.
 pub fn kinetic_energy(masses: &[f64], velocities: &[Vec3]) -> f64 {
     masses.iter().zip(velocities).map(|(m, v)| 0.5 * m * v.norm_squared()).sum()
 }

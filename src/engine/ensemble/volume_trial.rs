@@ -1,5 +1,5 @@
-//! Monte Carlo barostats: trial moves of the volume, or of the xy area and the height, or of the three lengths of the
-//! cell.
+//! Monte Carlo barostats, whose trial moves change the volume, or the xy area or the height, or one of the three
+//! lengths of the cell.
 //!
 //! A volume move picks one of the variable extents s of the cell at random, and changes ε = ln s by δ, which is uniform
 //! in ±Δ. The cell is stretched along the directions of s, together with the centers of mass of whole molecules.
@@ -13,9 +13,9 @@
 //!
 //! A volume move takes place at the time t of the positions x(t) of a step, before the forces F of the step act. The
 //! potential energy of the move is that of x(t). The velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and
-//! AMBER. The velocities v(t−½) are independent of the volume. They depend on x(t) to first order in dt, since v(t) =
-//! v(t−½) + ½ dt F/m. A move therefore heats the system by a fraction of (F dt)²/m that is of second order in the
-//! change δ of the logarithm of the extent, and the thermostat removes this heat.
+//! AMBER. The velocities v(t−½) are independent of the volume. The velocities depend on x(t) to first order in dt,
+//! since v(t) = v(t−½) + ½ dt F/m. A move therefore heats the system by a fraction of (F dt)²/m that is of second order
+//! in the change δ of the logarithm of the extent, and the thermostat removes this heat.
 //!
 //! A volume move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF,
 //! where ΔU and ΔF are the changes of the potential energy and of the forces. The increase is counted as work of the
@@ -38,7 +38,7 @@ use crate::vec3::Vec3;
 /// extent is adapted.
 pub const ADAPTING: u64 = 200;
 
-/// Minimum number of moves of an extent before the log reports that many moves are rejected. With this number a
+/// Minimum number of moves of an extent before the log reports that many moves are rejected. With 40 moves a measured
 /// fraction of one quarter has a standard error of 0.07.
 const FEWEST_TRIALS: u64 = 40;
 
@@ -49,7 +49,8 @@ fn adaptation(tried: u64) -> f64 {
     0.3 * (1.0 + tried as f64 / 10.0).powf(-0.7)
 }
 
-/// A volume move as a function of cell and energy, with all random numbers already drawn.
+/// Parameters of a volume move, with all random numbers already drawn, so that only cell and energy decide about the
+/// move.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct VolumeTrial {
     /// index of the extent of the cell
@@ -105,15 +106,15 @@ impl VolumeTrial {
         self.threshold < (-work / self.kt).exp()
     }
 
-    /// Counts a move that is rejected because an atom would interact with two periodic images of another atom. Such a
-    /// cell is outside the sampled ensemble.
+    /// Counts a move that is rejected because an atom would interact with two periodic images of another atom. A cell
+    /// in which this happens is outside the sampled ensemble.
     pub fn refuse_too_small(moves: &mut TrialMoves) {
         moves.too_small += 1;
         Self::count(moves, false);
     }
 
-    /// Whether more than a quarter of the moves were rejected because the cell would be too small. A quarter of all
-    /// moves is half of the moves that shrink the cell.
+    /// Whether more than a quarter of the moves were rejected because the cell would be too small. Half of all moves
+    /// shrink the cell, so that a quarter of all moves is half of the shrinking moves.
     pub fn is_hindered(moves: &TrialMoves) -> bool {
         moves.tried >= FEWEST_TRIALS && 4 * moves.too_small > moves.tried
     }

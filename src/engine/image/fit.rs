@@ -1,4 +1,4 @@
-//! Choice of the periodic images in which a reference structure fits best to a target structure.
+//! Choice of the periodic images of molecules for which a reference structure fits best to a target structure.
 
 use super::{Image, Parts};
 use crate::cell::PeriodicCell;
@@ -30,7 +30,8 @@ impl Parts {
         best.map(|(images, _)| images).unwrap_or_default()
     }
 
-    /// Improves an arrangement iteratively. Returns the final images and their deviation.
+    /// Improves an arrangement of images iteratively. Returns the final images and the root-mean-square deviation of
+    /// the reference in these images.
     fn improved(
         &self,
         cell: &PeriodicCell,

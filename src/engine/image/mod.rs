@@ -1,7 +1,7 @@
 //! Periodic images of molecules. All code except pair lists and backends uses this module to choose periodic images.
 //!
 //! A file may store each molecule, and even each atom, in any periodic image. Results must not depend on the stored
-//! images. This module therefore defines:
+//! images. This module therefore defines the following rules:
 //!
 //! - **Molecules** are the atoms joined by bonds, constraints and virtual sites
 //!   ([`crate::system::Topology::molecules`]).

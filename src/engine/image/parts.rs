@@ -51,9 +51,9 @@ impl Parts {
         self.starts.windows(2).map(|part| &self.places[part[0] as usize..part[1] as usize])
     }
 
-    /// Returns the images in which the parts are gathered: two parts that are joined by a link of the minimum spanning
-    /// tree are at their minimum-image distance. The tree connects the parts by the shortest distances between their
-    /// atoms. The first part keeps its image.
+    /// Returns the images in which the parts are gathered: the atoms at the two ends of each link of the minimum
+    /// spanning tree are at their minimum-image distance. The tree connects the parts by the shortest distances between
+    /// their atoms. The first part keeps its image.
     pub fn gather(&self, cell: &PeriodicCell, positions: &[Vec3]) -> Vec<Image> {
         match self.len() {
             0 | 1 => vec![[0; 3]; self.len()],

@@ -3,11 +3,11 @@
 use crate::cell::{PeriodicCell, displacement};
 use crate::vec3::Vec3;
 
-/// Paths of points, from their positions in consecutive frames.
+/// Continuous paths of points through periodic images, computed from the positions of the points in consecutive frames.
 ///
 /// A point moves from a frame to the next by the minimum image of the difference of its positions. Before the
-/// difference, the positions are wrapped, each into the cell of its own frame. In a cell whose size fluctuates, the
-/// paths would otherwise depend on the stored images, because a lattice vector differs from frame to frame
+/// difference is computed, each position is wrapped into the cell of its own frame. Without this wrapping the paths in
+/// a cell whose size fluctuates would depend on the stored images, because a lattice vector differs from frame to frame
 /// (S. von Bülow, J. T. Bullerjahn, G. Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316).
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
@@ -16,8 +16,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Adds a frame with the positions `points` (nm), as many as in the frames before. Returns the positions on the
-    /// paths, which in the first frame are those of `points`.
+    /// Adds a frame with the positions `points` (nm), as many as in the frames before. Returns the unwrapped positions
+    /// of the points, which in the first frame are equal to `points`.
     pub fn add(&mut self, cell: Option<&PeriodicCell>, points: &[Vec3]) -> impl ExactSizeIterator<Item = Vec3> {
         let wrapped = |point: Vec3| cell.map_or(point, |cell| cell.wrap(point).0);
         if self.last.is_empty() {

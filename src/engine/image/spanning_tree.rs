@@ -2,9 +2,9 @@
 //! 48 (1956), doi:10.1090/S0002-9939-1956-0078686-7).
 //!
 //! Distances are minimum-image distances between atoms. The atoms of a molecule are divided into blocks with bounding
-//! spheres. Pairs of blocks are searched within a radius that grows until all molecules are joined, so that only
-//! nearby molecules are compared atom by atom. The tree depends only on distances. The images that a file stores and
-//! the orientation of the system do not change it.
+//! spheres. Pairs of blocks are searched within a radius that grows until all molecules are joined, so that only nearby
+//! molecules are compared atom by atom. The tree depends only on distances. The images that a file stores and the
+//! orientation of the system do not change the tree.
 
 use super::Image;
 use crate::cell::PeriodicCell;
@@ -31,7 +31,7 @@ struct Block {
 struct Link {
     distance: f64,
     parts: [usize; 2],
-    /// image of the second part in which it is nearest to the first part
+    /// image in which the second part is nearest to the first part
     image: Image,
 }
 
@@ -131,7 +131,7 @@ impl Joined {
     }
 }
 
-/// Search for pairs of blocks whose atoms are near each other.
+/// Data for the search of pairs of blocks whose atoms are near each other.
 struct Search<'a> {
     cell: &'a PeriodicCell,
     positions: &'a [Vec3],
@@ -196,9 +196,9 @@ impl Search<'_> {
         shortest
     }
 
-    /// Calls `visit` once for each pair of nearby blocks if `looks` is true for at least one of the two. The pairs are
-    /// found on a grid of block centers. They include all pairs of blocks with atoms within `radius` (nm) of each
-    /// other.
+    /// Calls `visit` once for each pair of nearby blocks if `looks` is true for at least one block of the pair. The
+    /// pairs are found on a grid of block centers. The nearby pairs include all pairs of blocks with atoms within
+    /// `radius` (nm) of each other.
     fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
         let faces = self.cell.face_distances();

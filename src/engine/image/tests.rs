@@ -101,8 +101,8 @@ proptest! {
         prop_assert!((tree[0] - tree[1]).abs() < ROUNDING, "{tree:?}");
     }
 
-    /// Points walk in a cell whose size fluctuates. Their paths are the same whatever images are stored, and in a cell
-    /// of constant size they are the walks.
+    /// Points walk in a cell whose size fluctuates. The paths of the points are the same whatever images are stored,
+    /// and in a cell of constant size the paths are equal to the walks.
     #[test]
     fn paths_do_not_depend_on_stored_images(
         cell in cells(),
@@ -183,8 +183,8 @@ fn a_chain_of_contacts_stays_together_beyond_half_the_cell() {
     let mut stored: Vec<Vec3> = whole.iter().map(|r| cell.wrap(*r + vec3(3.0, 0.0, 0.0)).0).collect();
     parts.make_gathered(&cell, &mut stored);
     assert!(agree(&shape(&stored), &shape(&whole)), "{stored:?}");
-    // gathering around the last atom moves each atom to within half of the cell edge from it, so that the first atom,
-    // which was 6 nm away, moves to the other side
+    // gathering around the last atom moves each atom to within half of the cell edge from the last atom, so that the
+    // first atom, which was 6 nm away, moves to the opposite side of the last atom
     let images = parts.gather_around(&cell, &whole, whole[5]);
     assert_eq!(images, [[1, 0, 0], [1, 0, 0], [0; 3], [0; 3], [0; 3], [0; 3]]);
 }

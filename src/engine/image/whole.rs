@@ -4,8 +4,8 @@ use crate::cell::PeriodicCell;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Order in which [`WholeMolecules::make_whole`] visits atoms. Each atom comes after an atom of the same molecule to
-/// which it is linked.
+/// Order in which [`WholeMolecules::make_whole`] visits atoms. Each atom, except the first atom of a molecule, comes
+/// after an atom to which it is linked.
 #[derive(Clone, Debug)]
 pub struct WholeMolecules {
     /// pairs (atom, linked atom visited before it); the first atom of a molecule is paired with itself
@@ -16,8 +16,8 @@ pub struct WholeMolecules {
 
 impl WholeMolecules {
     /// Plans the molecules of a topology. Atoms that can be reached by bonds and constraints are visited before atoms
-    /// that are joined only by a virtual site. Therefore a site that is constructed from both ends of a long molecule
-    /// does not determine the images of these ends.
+    /// that are joined only by a virtual site. In this order, a site that is constructed from both ends of a long
+    /// molecule does not determine the images of these ends.
     pub fn of(topology: &Topology) -> Self {
         Self::walk(topology.atoms.len(), &topology.links(), &topology.site_joins())
     }
@@ -41,7 +41,7 @@ impl WholeMolecules {
             }
             starts.push(walk.len());
             // `head`: index in `walk` of the next atom whose links are followed; `joined`: index of the next atom whose
-            // joins are followed; `followed`: number of joins of that atom that were followed already
+            // joins are followed; `followed`: number of joins of the atom `joined` that were followed already
             let (mut head, mut joined, mut followed) = (walk.len(), walk.len(), 0);
             walk.push([first as u32; 2]);
             loop {
@@ -71,7 +71,7 @@ impl WholeMolecules {
 
     /// Moves atoms by lattice vectors until the vector of every link in `walk` is a minimum image. The first atom of
     /// each molecule does not move. Positions of molecules that are already whole are unchanged bit for bit.
-    /// `positions` are those of all atoms, or of all atoms before some molecule.
+    /// `positions` holds the positions of all atoms, or only of the atoms before some molecule.
     pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         // vectors shorter than the largest cutoff of the cell are minimum images
         let shortest = cell.max_cutoff().powi(2);

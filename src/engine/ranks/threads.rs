@@ -14,7 +14,7 @@ struct Post {
     barrier: Barrier,
     /// set when a rank has panicked, so that other ranks stop waiting
     broken: AtomicBool,
-    /// messages of the groups of [`Network::split`]
+    /// messages within each group that [`Network::split`] makes, by group number
     groups: Mutex<BTreeMap<usize, Arc<Post>>>,
 }
 
@@ -77,7 +77,7 @@ impl Network for Thread {
         let members: Vec<usize> = (0..self.count).filter(|&rank| groups[rank] == group.to_le_bytes()).collect();
         let (count, rank) = (members.len(), members.iter().filter(|&&rank| rank < self.rank).count());
         let post = Arc::clone(locked(&self.post.groups).entry(group).or_insert_with(|| Arc::new(Post::new(count))));
-        // all members have found the messages of this group before another split reuses its number
+        // all members have found the entry of this group before another split reuses the group number
         self.barrier();
         locked(&self.post.groups).remove(&group);
         self.barrier();

@@ -1,9 +1,9 @@
 //! Counters of the bytes and messages that a rank sends, by purpose.
 //!
-//! Counted are the payloads that a rank passes to the [`super::Network`]: a message to one rank counts once, a message
-//! to all other ranks and a gather over n ranks count as n − 1 messages. An empty message counts as a message. Not
-//! counted are barriers, splits, envelopes, and additional messages of the transport, such as the lengths of gathered
-//! arrays or the internal messages of a collective operation of MPI.
+//! The counters count the payloads that a rank passes to the [`super::Network`]. A message to one rank counts as one
+//! message. A message to all other ranks and a gather over n ranks count as n − 1 messages. An empty message counts as
+//! a message. The counters do not count barriers, splits, message headers, and additional messages of the transport,
+//! such as the lengths of gathered arrays or the internal messages of a collective operation of MPI.
 
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ pub enum Purpose {
     Mesh,
     /// energies, virials, kinetic energies and all other reductions
     Sums,
-    /// orders of rank 0, with their data
+    /// commands of rank 0 to other ranks, with the data of the commands
     Commands,
     /// positions, velocities and forces of all atoms, for rank 0
     Output,
@@ -127,7 +127,8 @@ mod tests {
                     ranks.exchange(above, &[1; 10], below, &mut [0; 10]);
                 });
                 assert_eq!(pulse, [10, 1]);
-                // the length, 8 bytes, then a list of three bytes with its length in one byte
+                // the first message is the length of the second message, in 8 bytes; the second message is a list of
+                // three bytes, preceded by its length in one byte
                 let any = counted(&ranks, Purpose::Migration, |ranks| {
                     ranks.exchange_any(above, &vec![1u8, 2, 3], below);
                 });

@@ -1,10 +1,10 @@
 //! Restraints of collective variables during a stage: moving centers, and their work.
 //!
 //! A moving center ξ₀(t) = ξ₀ + v t makes the energy depend on time. The center can be treated as an additional
-//! coordinate of infinite mass, whose velocity v does not depend on forces. The momentum p of the center obeys dp/dt
-//! = −∂U/∂ξ₀, and K + U + v p is conserved. The work done by the center is W = −v p. It obeys dW/dt = v ∂U/∂ξ₀ = v f,
-//! where f = −∂U/∂ξ is the force on the variable. Leapfrog changes p at whole steps, together with the momenta of the
-//! atoms (v(t±½) stands for v(t±½dt)):
+//! coordinate of infinite mass, whose velocity v does not depend on forces. The momentum p of the center obeys dp/dt =
+//! −∂U/∂ξ₀, and K + U + v p is conserved. The work done by the center is W = −v p. The work obeys dW/dt = v ∂U/∂ξ₀ = v
+//! f, where f = −∂U/∂ξ is the force on the variable. Leapfrog changes p at whole steps, together with the momenta of
+//! the atoms (t±½ stands for t±½dt):
 //!
 //! The work at half steps is W(t+½) = W(t−½) + v f(t) dt, with the velocity v of the center and the force f on the
 //! variable. The work at steps is W(t) = ½ (W(t−½) + W(t+½)), which is zero at the start of the stage.
@@ -12,8 +12,8 @@
 //! The work W of a moving center is integrated by the trapezoidal rule for ∫ v f dt, with the velocity v of the center
 //! and the force f on the variable. Leapfrog conserves the total energy minus the work, K + U − W, as well as it
 //! conserves K + U without moving centers: with a fluctuation of order dt² and without drift. The force constant k of
-//! position restraints may also change with time. The work of this change is ∂U/∂k dk and is integrated in the same
-//! way.
+//! position restraints may also change with time. The work of a change of the force constant is ∫ ∂U/∂k dk, which is
+//! integrated by the trapezoidal rule, too.
 
 use super::{Configuration, PositionRestraints, Potential, Restraints, Variable, VariableKind};
 use crate::cell::PeriodicCell;
@@ -32,7 +32,7 @@ pub struct CollectiveRestraint {
     pub potential: Potential,
 }
 
-/// State of one restraint, from which a stage can be resumed.
+/// State of one restraint in a stage, which a checkpoint stores to resume the stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RestraintProgress {
     /// lattice images of the molecules of the variable's groups, in which the molecules were gathered at the start of
@@ -54,7 +54,7 @@ impl RestraintProgress {
 /// Values of one restraint at a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RestraintSample {
-    /// value ξ, nm or rad
+    /// value ξ of the variable, nm or rad
     pub value: f64,
     /// center ξ₀ at the step, nm or rad; NaN for a constant force
     pub center: f64,
@@ -145,8 +145,8 @@ impl Restraining {
         self.progress.last().and_then(|progress| progress.work)
     }
 
-    /// Sets the work of position restraints computed by a device: half a step after the last step, and at the last
-    /// step (kJ/mol).
+    /// Sets the work (kJ/mol) of position restraints that a device has computed: `after` is the work half a step after
+    /// the last step, and `at_step` is the work at the last step.
     pub fn set_work_of_positions(&mut self, after: f64, at_step: f64) {
         if let Some(progress) = self.progress.last_mut() {
             progress.work = Some(after);
@@ -183,21 +183,22 @@ impl Restraining {
         Ok(applied)
     }
 
-    /// Adds only the forces of position restraints, on the home atoms of this process. Otherwise as [`Self::apply`].
+    /// Does the same as [`Self::apply`], but adds only the forces of position restraints, on the home atoms of this
+    /// process.
     pub fn apply_positions(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> Applied {
         let mut applied = Applied::default();
         self.add_positions(cell, positions, forces, &mut applied);
         applied
     }
 
-    /// ∂U/∂k (nm²) for each set of position restraints at the last call of [`Self::apply`]. If several processes share
-    /// the atoms, each of them replaces its values by the sums over all processes.
+    /// ∂U/∂k (nm²) for each set of position restraints at the last call of [`Self::apply`]. If the atoms are
+    /// distributed over several processes, each process replaces its values by the sums over all processes.
     pub fn slopes_mut(&mut self) -> &mut [f64] {
         &mut self.samples.slopes
     }
 
-    /// Adds only the forces of collective restraints, for a device that computes position restraints itself. Reads
-    /// and changes only elements of the atoms in [`Self::collective_atoms`]. Otherwise as [`Self::apply`].
+    /// Does the same as [`Self::apply`], but adds only the forces of collective restraints, for a device that computes
+    /// position restraints itself. Reads and changes only elements of the atoms in [`Self::collective_atoms`].
     pub fn apply_collective(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -286,8 +287,8 @@ impl Restraining {
         self.book_collective_work(timestep);
     }
 
-    /// Adds only the work of moving centers, for a device that adds the work of position restraints itself. Otherwise
-    /// as [`Self::book_work`].
+    /// Does the same as [`Self::book_work`], but adds only the work of moving centers, for a device that adds the work
+    /// of position restraints itself.
     pub fn book_collective_work(&mut self, timestep: f64) {
         let running = self.progress.iter_mut().zip(&mut self.samples.collective);
         for (restraint, (progress, sample)) in self.restraints.collective.iter().zip(running) {

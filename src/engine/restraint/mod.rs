@@ -1,4 +1,4 @@
-//! Restraints: potentials that a stage adds to those of the force field.
+//! Restraints: potentials that a stage adds to the potentials of the force field.
 //!
 //! Position restraints ([`PositionRestraints`]) hold atoms near reference positions. Collective restraints
 //! ([`CollectiveRestraint`]) act on the value ξ of a collective variable ([`Variable`]) of some atoms, with the
@@ -28,7 +28,7 @@ pub struct Restraints {
 }
 
 impl Restraints {
-    /// Whether nothing is restrained.
+    /// Whether the stage has no restraints.
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty() && self.collective.is_empty()
     }

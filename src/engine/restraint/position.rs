@@ -1,14 +1,14 @@
 //! Position restraints, which hold atoms near reference positions.
 //!
-//! E = ½ k (|d| − ρ)² where |d| > ρ, else 0, with d = x − x₀ and the radius ρ of a flat bottom. AMBER's
-//! `restraint_wt` and CHARMM's force constants are ½ k. Positions are not wrapped, and molecules are whole. Each atom
-//! has a lattice image n, the image in which its molecule was nearest to its reference positions at the start. The
-//! restrained position is x = r − n h, where r is the position of the atom and h are the lattice vectors. The
-//! displacement d is not replaced by its minimum image.
+//! The energy of an atom is E = ½ k (|d| − ρ)² if |d| > ρ, else 0, with the displacement d = x − x₀ from the reference
+//! position x₀ and the radius ρ of a flat bottom. AMBER's `restraint_wt` and CHARMM's force constants equal ½ k.
+//! Positions are not wrapped, and molecules are whole. Each atom has a lattice image n, in which the molecule of the
+//! atom was nearest to the molecule's reference positions at the start. The restrained position is x = r − n h, where r
+//! is the position of the atom and h are the lattice vectors. The displacement d is not replaced by its minimum image.
 //!
 //! With a barostat reference positions may be scaled with the cell ([`ReferenceScaling`]). The virial is minus the
-//! derivative of the energy with respect to a strain of the cell and all atoms about the origin of the cell. It is W
-//! = Σ a⊗F, where the vector a (the arm) depends on the [`ReferenceScaling`].
+//! derivative of the energy with respect to a strain of the cell and all atoms about the origin of the cell. The virial
+//! is W = Σ a⊗F, where the vector a (the arm) depends on the [`ReferenceScaling`].
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
@@ -57,11 +57,11 @@ pub struct PositionRestraints {
     pub flat_radius: f64,
     /// reference scaling
     pub scaling: ReferenceScaling,
-    /// cell to which the references belong
+    /// cell for which the reference positions are given
     pub cell: Option<PeriodicCell>,
     /// center of mass X₀ of the references in `cell`, nm
     pub center: Vec3,
-    /// atoms with their references
+    /// restrained atoms with their reference positions
     pub held: Vec<Held>,
 }
 
@@ -104,15 +104,15 @@ impl PositionRestraints {
     }
 
     /// Chooses the periodic images of atoms by whole molecules, so that energies do not depend on the images that are
-    /// stored in files. Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell`
-    /// are those at the start.
+    /// stored in files. Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell` are
+    /// the positions and the cell at the start of the stage.
     ///
     /// With center-of-mass scaling, reference positions are moved by lattice vectors into their cell, molecule by
     /// molecule. Without scaling, reference positions are moved in the same way if they have the same cell as the
-    /// system, `cell`. In all other cases reference positions are not moved: either their images have no effect on the
-    /// energy, or the images in the file are intended. If consecutive restrained molecules are equal, only the first of
-    /// them contributes to the center of mass, as in GROMACS. Each atom gets the image in which its molecule is nearest
-    /// to its reference positions.
+    /// system, `cell`. In all other cases reference positions are not moved: either the images of reference positions
+    /// have no effect on the energy, or the images in the file are intended. If consecutive restrained molecules are
+    /// equal, only the first of these molecules contributes to the center of mass, as in GROMACS. Each atom gets the
+    /// image in which the molecule of the atom is nearest to the molecule's reference positions.
     pub fn choose_images(
         &mut self,
         topology: &Topology,

@@ -7,16 +7,16 @@ use std::f64::consts::TAU;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Potential {
-    /// harmonic well, optionally with a flat bottom or on one side only
+    /// harmonic well, optionally with a flat bottom or with a wall on only one side
     Well(Well),
     /// constant force F (kJ/mol/nm or kJ/mol/rad) along the variable ξ, with the energy −F ξ
     Force(f64),
 }
 
-/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a for δ > a,
-/// δ + b for δ < −b, and 0 otherwise. For a periodic variable δ is reduced to the range from −π to π. For |e| > w the
-/// energy is linear with the slope that it has at |e| = w: E = k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS'
-/// distance restraints.
+/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a for δ > a, δ
+/// + b for δ < −b, and 0 otherwise. For a periodic variable δ is reduced to the range from −π to π. For |e| > w the
+/// energy is linear with the slope of the harmonic energy at |e| = w: E = k w (|e| − w/2), as in AMBER's `nmropt` and
+/// GROMACS' distance restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
     /// center ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable at the start
@@ -61,7 +61,8 @@ impl Well {
     }
 }
 
-/// Reduces a deviation to the range from −π to π if the variable is periodic. Returns it unchanged otherwise.
+/// Reduces a deviation to the range from −π to π if the variable is periodic. Returns the deviation of a variable that
+/// is not periodic unchanged.
 fn difference(deviation: f64, periodic: bool) -> f64 {
     if periodic { deviation - TAU * (deviation / TAU).round() } else { deviation }
 }
@@ -104,7 +105,7 @@ mod tests {
         let (energy, force) = Potential::Well(well).at(-3.0, 3.0, true);
         let deviation = TAU - 6.0;
         assert!((energy - 4.0 * deviation * deviation).abs() < 1e-14 && (force + 8.0 * deviation).abs() < 1e-14);
-        // a moving center of a torsion, which has turned by 100 periods
+        // the center of a torsion has moved by 100 periods of 2π
         let turned = Potential::Well(well).at(-3.0, 3.0 + 100.0 * TAU, true);
         assert!((turned.0 - energy).abs() < 1e-11 && (turned.1 - force).abs() < 1e-11);
     }

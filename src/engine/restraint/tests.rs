@@ -43,7 +43,7 @@ impl File {
     }
 
     fn restraint(&self, case: &Case) -> CollectiveRestraint {
-        // all atoms in one molecule, so that nothing is gathered
+        // all atoms are one molecule, so that no molecule is moved to another periodic image
         let atoms = self.masses.len();
         let bonds: Vec<[u32; 2]> = (1..atoms as u32).map(|atom| [atom - 1, atom]).collect();
         let molecules = Molecules::from_bonds(atoms, &bonds);
@@ -70,8 +70,7 @@ fn restraining(restraint: CollectiveRestraint) -> Restraining {
     Restraining::new(Restraints { collective: vec![Arc::new(restraint)], ..Restraints::default() }, &[])
 }
 
-/// Energy, forces and virial of a restraint. The cells are so small that minimum images are ambiguous, and the error
-/// for this case is ignored here.
+/// Returns energy, forces and virial of a restraint. The cell must be so large that no minimum image is ambiguous.
 fn applied(restraint: &CollectiveRestraint, cell: Option<&PeriodicCell>, r: &[Vec3]) -> (f64, Vec<Vec3>, Mat3) {
     let mut forces = vec![Vec3::ZERO; r.len()];
     let applied = restraining(restraint.clone()).apply(cell, r, &mut forces).expect("near images");
@@ -152,7 +151,7 @@ fn group(atoms: &[u32]) -> Group {
     Group::new(atoms, |_| 1.0, &separate(), None).expect("mass")
 }
 
-/// Three atoms on a line, and a fourth off the line.
+/// Positions of three atoms on a line, and of a fourth atom off the line.
 fn line() -> Vec<Vec3> {
     vec![vec3(-0.1, 0.0, 0.0), Vec3::ZERO, vec3(0.2, 0.0, 0.0), vec3(0.3, 0.1, 0.0)]
 }
@@ -207,7 +206,7 @@ fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
     let refusal = apply(of([true; 3], 5.0), 1.2).expect_err("beyond half of the shortest edge");
     assert!(refusal.contains("restraint 1") && refusal.contains("larger cell"), "{refusal}");
     assert!(apply(of([true; 3], 5.0), 0.9).is_ok());
-    // without a force any distance is accepted; the cell is longer along z
+    // a distance of any length is accepted if the restraint exerts no force; the cell is longer along z
     assert!(apply(of([true; 3], 0.1), 1.2).is_ok());
     assert!(apply(of([false, false, true], 5.0), 1.9).is_ok());
     assert!(apply(of([false, false, true], 5.0), 1.99).is_err());
@@ -266,14 +265,14 @@ fn a_group_of_several_molecules_has_one_center_in_all_images() {
         let images = distance.gather(Some(&cell), positions);
         distance.find(Configuration { cell: Some(&cell), positions, images: &images }).value
     };
-    // distance between the mean of three points and a fourth
+    // distance between the mean of three points and a fourth point
     let expected = (vec3(1.7 / 3.0, 0.2, 1.3 / 3.0) - whole[3]).norm();
     for images in [[[0; 3]; 4], [[1, 0, 0], [0, -2, 0], [0, 0, 3], [-1, 0, 0]]] {
         let stored: Vec<Vec3> = whole.iter().zip(images).map(|(r, image)| *r + cell.shift(image)).collect();
         assert!((value(&stored, None) - expected).abs() < 1e-12, "{images:?}");
     }
-    // the third atom is 1.0 nm or more from the first; gathered around the first atom, its coordinate 1.1 becomes
-    // -0.9 + 2 k
+    // the third atom is 1.0 nm or more from the first; if the group is gathered around the first atom, the coordinate
+    // 1.1 of the third atom becomes -0.9 + 2 k
     let far = [whole[0], whole[1], whole[2] + vec3(0.1, 0.0, 0.0), whole[3]];
     let expected = |x: f64| (vec3((0.6 + x) / 3.0, 0.2, 1.3 / 3.0) - whole[3]).norm();
     assert!((value(&far, None) - expected(1.2)).abs() < 1e-12);

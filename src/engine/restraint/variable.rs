@@ -1,9 +1,10 @@
 //! Collective variables: functions of the positions of atoms, with their gradients.
 //!
 //! Distances, angles and torsions are between the centers of mass of groups; a group may be a single atom. Positions
-//! are not wrapped, and molecules are whole. The molecules of a group are gathered ([`crate::image`]) at the start of
-//! a stage, and keep these lattice images during the stage. The displacement between two centers is the minimum
-//! image. If centers coincide or are collinear, so that a direction is undefined, the gradient is zero, as in OpenMM.
+//! are not wrapped, and molecules are whole. The molecules of a group are gathered ([`crate::image`]) at the start of a
+//! stage, and keep the lattice images of the start during the stage. The displacement between two centers is the
+//! minimum image. If centers coincide or are collinear, so that a direction is undefined, the gradient is zero, as in
+//! OpenMM.
 
 use crate::cell::{PeriodicCell, displacement};
 use crate::image::{Image, Parts};
@@ -54,7 +55,8 @@ impl VariableKind {
     }
 }
 
-/// Components x, y, z of the displacement from which a distance is computed, as `pull-coord-dim` in GROMACS.
+/// Flags for the components x, y, z of the displacement from which a distance is computed, as `pull-coord-dim` in
+/// GROMACS.
 pub type Components = [bool; 3];
 
 /// Cell, positions and images at which a variable is evaluated.
@@ -84,7 +86,7 @@ impl Members {
         Members { atoms, parts, around }
     }
 
-    /// Images in which the molecules are gathered at these positions.
+    /// Images of the molecules of the group in which the molecules are gathered at the given positions.
     fn gather(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Image> {
         let Some(cell) = cell else { return vec![[0; 3]; self.parts.len()] };
         let own = self.positions(positions);
@@ -161,8 +163,8 @@ impl Group {
         })
     }
 
-    /// Center of mass. It is computed from differences to the position of the first atom, so that rounding errors are
-    /// small even far from the origin.
+    /// Center of mass. The center is computed from differences to the position of the first atom, so that rounding
+    /// errors are small even far from the origin.
     fn center(&self, at: Configuration<'_>) -> Vec3 {
         let first = self.members.first(at);
         first + self.members.placed(at).map(|(place, r)| (r - first) * self.shares[place]).sum::<Vec3>()
@@ -175,7 +177,7 @@ impl Group {
     }
 }
 
-/// Atoms of a root-mean-square deviation, with equal weights.
+/// Atoms with equal weights, and their reference positions, for a root-mean-square deviation (RMSD).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Superposed {
     members: Members,
@@ -184,13 +186,15 @@ pub struct Superposed {
 }
 
 impl Superposed {
-    /// Makes a set of at least one atom with reference positions (nm), molecules gathered.
+    /// Makes a set of at least one atom with reference positions (nm). The molecules of the reference positions must be
+    /// gathered.
     pub fn new(members: Members, references: &[Vec3]) -> Self {
         let center = references.iter().copied().sum::<Vec3>() / references.len() as f64;
         Superposed { members, references: references.iter().map(|r| *r - center).collect() }
     }
 
-    /// Deviation, rows of the rotation Rᵀ that rotates references onto atoms, and the center of the atoms.
+    /// Returns the root-mean-square deviation, the rows of the rotation Rᵀ that rotates references onto atoms, and the
+    /// center of the atoms.
     fn find(&self, at: Configuration<'_>) -> (f64, [Vec3; 3], Vec3) {
         let (count, first) = (self.references.len() as f64, self.members.first(at));
         let offset: Vec3 = self.members.placed(at).map(|(_, r)| r - first).sum();
@@ -212,7 +216,7 @@ fn turned(rows: &[Vec3; 3], r: Vec3) -> Vec3 {
 /// A collective variable and its groups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Variable {
-    /// distance between two centers, computed from some or all components
+    /// distance between two centers, computed from some or all components of the displacement
     Distance([Group; 2], Components),
     /// angle between three centers
     Angle([Group; 3]),
@@ -228,7 +232,7 @@ pub struct VariableValue {
     /// value ξ, nm or rad
     pub value: f64,
     slope: Slope,
-    /// whether a displacement is so long that another of its periodic images may be as short
+    /// whether a displacement is so long that another periodic image of the displacement may be as short
     pub ambiguous: bool,
 }
 
@@ -244,7 +248,7 @@ enum Slope {
     Superposed { rows: [Vec3; 3], center: Vec3, scale: f64 },
 }
 
-/// RMSD (nm) below which rounding errors determine the direction of the gradient.
+/// RMSD (nm) below which the direction of its gradient consists of rounding errors.
 const SAME: f64 = 1e-10;
 
 /// A distance longer than this fraction of the shortest distance between opposite faces of the cell is ambiguous,
@@ -267,8 +271,8 @@ impl Variable {
         self.members().flat_map(|members| members.gather(cell, positions)).collect()
     }
 
-    /// Atoms whose positions determine the variable, and the atoms around which molecules are gathered. An atom of
-    /// several groups is repeated.
+    /// Atoms whose positions determine the variable, and the atoms around which molecules are gathered. The index of an
+    /// atom that is in several groups is repeated.
     pub fn atoms(&self) -> impl Iterator<Item = u32> + '_ {
         self.members().flat_map(|members| members.atoms.iter().copied().chain(members.around))
     }
@@ -360,8 +364,7 @@ impl Variable {
     }
 }
 
-/// Centers of mass of all groups. `at.images` holds the images of the molecules of the first group, then those of the
-/// next group, and so on.
+/// Centers of mass of all groups. `at.images` holds the images of the molecules of all groups, group by group.
 fn centers<const N: usize>(groups: &[Group; N], at: Configuration<'_>) -> [Vec3; N] {
     let mut images = at.images;
     groups.each_ref().map(|group| {

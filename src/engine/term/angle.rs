@@ -3,7 +3,7 @@
 use super::{Real, inverse_norm};
 use crate::vec3::Vec3;
 
-/// The angle θ (rad) between `u` and `v` (nm), with ∂θ/∂u and ∂θ/∂v.
+/// Returns the angle θ (rad) between `u` and `v` (nm), and the derivatives ∂θ/∂u and ∂θ/∂v.
 ///
 /// θ = atan2(|u × v|, u · v) keeps its precision at 0 and π. With the direction n̂ of u × v, ∂θ/∂u = u × n̂/|u|² is
 /// bounded by 1/|u| everywhere. If n̂ is undefined, the gradient is set to zero.

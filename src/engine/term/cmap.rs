@@ -9,7 +9,7 @@ use std::f64::consts::{PI, TAU};
 use super::{Dihedral, Real};
 use crate::vec3::Vec3;
 
-/// A square of a correction map and a position (u, v) in the square: E = Σ a_mn uᵐ vⁿ.
+/// A grid square of a correction map, and a position (u, v) in the square, at which the energy is E = Σ a_mn uᵐ vⁿ.
 #[derive(Clone, Copy, Debug)]
 pub struct Patch<T> {
     /// coefficients a_mn at index 4m + n, kJ/mol
@@ -102,9 +102,9 @@ fn transpose(size: usize, values: &[f64]) -> Vec<f64> {
     (0..size * size).map(|index| values[(index % size) * size + index / size]).collect()
 }
 
-/// Slopes per grid step of the periodic cubic spline through each row:
-/// d_{j−1} + 4 d_j + d_{j+1} = 3 (f_{j+1} − f_{j−1}).
-/// The inverse of this circulant matrix has the elements (zᵏ + zⁿ⁻ᵏ)/((1 − zⁿ) 2√3) with z = √3 − 2.
+/// Slopes d_j per grid step of the periodic cubic spline through the values f_j of each row, from d_{j−1} + 4 d_j +
+/// d_{j+1} = 3 (f_{j+1} − f_{j−1}). The inverse of the circulant matrix of these equations has the elements (zᵏ +
+/// zⁿ⁻ᵏ)/((1 − zⁿ) 2√3) with z = √3 − 2.
 fn spline_slopes(size: usize, values: &[f64]) -> Vec<f64> {
     let z = 3f64.sqrt() - 2.0;
     let power = |k: usize| z.powi(k as i32);

@@ -1,7 +1,7 @@
 //! Coulomb pairs: plain, reaction field, and the two direct-space parts of an Ewald sum.
 //!
-//! Functions of Coulomb pairs take the charge product multiplied by Coulomb's constant (kJ nm/mol). They return the
-//! force over the distance f/r (kJ/mol/nm²) and the energy E (kJ/mol). The force on i is (f/r)(r_i − r_j).
+//! Functions of Coulomb pairs take the charge product multiplied by Coulomb's constant (kJ nm/mol). The functions
+//! return the force over the distance f/r (kJ/mol/nm²) and the energy E (kJ/mol). The force on i is (f/r)(r_i − r_j).
 
 use super::{Real, Special};
 

@@ -33,7 +33,7 @@ pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T
     let far = (c(1.0) - gaussian * sum) * inverse4 * inverse4;
     let eighth = T::select(x2.less(c(SERIES_RANGE)), near * beta6 * beta2, far);
     // the quotient with x⁶ and the sum over n from 0 to 2 follows from the quotient with x⁸ and the sum over n from 0
-    // to 3: it is the latter times x², plus the term n = 3
+    // to 3: the first quotient is the second quotient times x², plus the term n = 3
     let sixth = eighth.mul_add(r2, gaussian * beta6 * c(1.0 / 6.0));
     (product * c(6.0) * eighth, product * sixth)
 }

@@ -3,8 +3,7 @@
 use super::Real;
 
 /// Lennard-Jones pair E = c12/r¹² − c6/r⁶ from 1/r² (nm⁻²), c6 (kJ/mol nm⁶) and c12 (kJ/mol nm¹²). Returns f/r
-/// (kJ/mol/nm²; the force on i is (f/r)(r_i − r_j)) and E. The shift of a potential with a cutoff r_c is this energy
-/// at r_c.
+/// (kJ/mol/nm²; the force on i is (f/r)(r_i − r_j)) and E. The potential shift for a cutoff r_c is the energy E at r_c.
 #[inline(always)]
 pub fn lennard_jones<T: Real>(inverse_r2: T, c6: T, c12: T) -> (T, T) {
     let inverse_r6 = inverse_r2 * inverse_r2 * inverse_r2;

@@ -2,7 +2,8 @@
 
 use super::Real;
 
-/// A switch between the distances r₁ and r_c (nm), for r ≤ r_c.
+/// A switch of the Lennard-Jones interaction between the distances r₁ and r_c (nm). A switch is evaluated only for r ≤
+/// r_c.
 #[derive(Clone, Copy, Debug)]
 pub enum LjSwitch<T> {
     /// switch of the force
@@ -40,8 +41,8 @@ pub struct PotentialSwitch<T> {
     pub inverse_width: T,
 }
 
-/// Switched radial functions r⁻ᵅ/α for α = 6 and 12: f/r (nm⁻⁸, nm⁻¹⁴) and V. A pair multiplies them by 6 c6 and 12
-/// c12.
+/// Switched radial functions r⁻ᵅ/α for α = 6 and 12: f/r (nm⁻⁸, nm⁻¹⁴) and V. The interaction of a pair is the sum of
+/// these functions, multiplied by −6 c6 and 12 c12.
 #[derive(Clone, Copy, Debug)]
 pub struct LjRadial<T> {
     /// force over distance, f/r
@@ -250,7 +251,7 @@ mod tests {
             }
             assert!((pair(&potential, r * r).1 / e - 1.0).abs() < 1e-13);
         }
-        // the force switch shifts the potential by the same amount at all distances
+        // the force switch shifts the potential by the same amount at all distances below r₁
         let shift = |r: f64| lennard_jones(r.powi(-2), 2.5e-3, 2.4e-6).1 - pair(&force, r * r).1;
         assert!((shift(0.7) / shift(FROM) - 1.0).abs() < 1e-12);
     }

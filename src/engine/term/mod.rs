@@ -1,10 +1,11 @@
 //! Potential functions: energy and forces of a single bond, angle, torsion, pair or other term.
 //!
 //! Each formula is written once in Rust, generic over a small number trait ([`Real`]), and once in CUDA
-//! (`kernels/term.cuh`). A formula takes displacement vectors that the caller has reduced to minimum images. Loops
-//! over atoms, cells, cutoffs and parameter look-up are in other modules. A formula returns the forces on all atoms
-//! of the term. A formula of a two-body term may return only the force on the first atom, and the second atom gets
-//! the opposite force. A formula for pairs returns f/r, the factor that multiplies the displacement r_i − r_j.
+//! (`kernels/term.cuh`). A formula takes displacement vectors that the caller has reduced to minimum images. Loops over
+//! atoms, periodic images, cutoffs and the look-up of parameters are in other modules. A formula returns the forces on
+//! all atoms of the term. As an exception, a formula of a two-body term may return only the force on the first atom;
+//! the force on the second atom is the opposite force. A formula for pairs returns f/r, the factor that multiplies the
+//! displacement r_i − r_j.
 //!
 //! Units are nm, rad, e and kJ/mol throughout. Start reading at [`bond()`]. The trait [`Real`] is in the module `real`.
 

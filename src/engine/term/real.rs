@@ -21,7 +21,7 @@ pub trait Real:
     fn round(self) -> Self;
     /// The angle in (−π, π] of the point (x, self).
     fn atan2(self, x: Self) -> Self;
-    /// Returns self if it is positive, else zero.
+    /// Returns the number `self` if `self` is positive, else zero.
     #[inline(always)]
     fn positive_part(self) -> Self {
         let zero = Self::constant(0.0);
@@ -41,8 +41,8 @@ pub trait Special: Real {
     fn erfc(self) -> Self;
 }
 
-/// Squared length (nm²) below which a vector has no direction. The corresponding length, 10⁻¹⁵ nm, is far below the
-/// spacing of `f64` coordinates of a few nm, and its square is still a normal number in `f32`.
+/// Squared length (nm²) below which a vector has no direction. The corresponding length, 10⁻¹⁵ nm, is about the spacing
+/// of `f64` coordinates of a few nm, and the square of this length is still a normal number in `f32`.
 const VANISHING: f64 = 1e-30;
 
 /// Returns 1/√x, and zero for x = 0, so that the direction of a zero vector is the zero vector and forces stay

@@ -1,8 +1,8 @@
 //! Numbers for tests that compute in `f64`, together with a bound for the error of the same computation in `f32`.
 //!
-//! Running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): each value has
-//! a bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds its own
-//! rounding, so that cancellation and steep functions increase the bound of the result.
+//! The method is running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3):
+//! each value has a bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds
+//! its own rounding, so that cancellation and steep functions increase the bound of the result.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -14,7 +14,7 @@ pub(crate) const UNIT: f64 = 1.0 / 16_777_216.0;
 /// Absolute rounding error of a result that is not a normal number.
 const UNDERFLOW: f64 = 1.5e-45;
 
-/// A value, and a bound of its error in `f32` arithmetic.
+/// A value in `f64`, and a bound of the error that the same computation has in `f32` arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounded {
     /// value computed in `f64`
@@ -31,7 +31,7 @@ pub(crate) struct Truth {
 }
 
 impl Rounded {
-    /// An input number of both computations, without error.
+    /// Makes a number without error, for an input that is the same in `f32` and in `f64`.
     pub(crate) fn exact(value: f32) -> Self {
         Rounded { value: f64::from(value), error: 0.0 }
     }
@@ -90,7 +90,7 @@ impl Real for Rounded {
         Rounded { value, error: (f64::from(value as f32) - value).abs() }
     }
     fn mul_add(self, factor: Self, summand: Self) -> Self {
-        // the bound assumes two roundings, which is the worse case
+        // the bound assumes that product and sum are rounded separately, which is worse than a fused multiply-add
         self * factor + summand
     }
     fn sqrt(self) -> Self {

@@ -4,9 +4,9 @@ use super::dual::{Dual, dual};
 use crate::rng::{Purpose, Stream};
 use crate::vec3::Vec3;
 
-/// Tolerance. Dual numbers and the analytic force differ only by the rounding of a few dozen operations. Forces in
-/// the tests are up to 10⁵ kJ/mol/nm. The sine of every angle is at least 0.05, so that no geometry is close to a
-/// singularity.
+/// Tolerance of the comparison of forces with derivatives of the energy. Dual numbers and the analytic force differ
+/// only by the rounding of a few dozen operations. Forces in the tests are up to 10⁵ kJ/mol/nm. The sine of every angle
+/// is at least 0.05, so that no geometry is close to a singularity.
 pub(crate) const TOLERANCE: f64 = 1e-11;
 
 /// Random numbers of one test.

@@ -1,6 +1,6 @@
-//! Compares every formula on sixteen lanes of `f32` with the same formula in `f64`, on every instruction set. The
-//! CUDA version of the formula in `kernels/term.cuh` is also compared. The difference must be within the rounding
-//! error bound of the geometry ([`Rounded`]), and this bound must be small.
+//! Compares every formula on sixteen lanes of `f32` with the same formula in `f64`, on every instruction set. The CUDA
+//! version of the formula in `kernels/term.cuh` is compared with the formula in `f64`, too. The difference must be
+//! within the rounding error bound of the geometry ([`Rounded`]), and this bound must be small.
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
@@ -202,12 +202,12 @@ impl<M: Formula<IN, OUT>, const IN: usize, const OUT: usize> Kernel for OnLanes<
 /// Number of batches of sixteen terms of each kind.
 const BATCHES: usize = 200;
 /// Upper limit of the median error bound, since a test with large bounds would test nothing. For half of all results
-/// the bound must be less than this number of rounding errors of the largest result of the same kind. Formulas with
-/// about fifty operations have error bounds of about fifty rounding errors.
+/// the bound must be less than `TYPICAL_ROUNDINGS` rounding errors of the largest result of the same kind. Formulas
+/// with about fifty operations have error bounds of about fifty rounding errors.
 const TYPICAL_ROUNDINGS: f64 = 100.0;
 
 /// Input of a term. The first numbers are the ATOMS − 1 bond vectors of a chain with the signs of
-/// [`DISPLACEMENTS`](super::DISPLACEMENTS), then the parameters follow.
+/// [`DISPLACEMENTS`](super::DISPLACEMENTS), and the parameters come after the bond vectors.
 fn input<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: usize>(
     random: &mut Stream,
     displacements: fn([Vec3; ATOMS]) -> Vec<Vec3>,

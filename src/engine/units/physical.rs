@@ -33,7 +33,8 @@ const ANGLE: f64 = 1e6;
 const INVERSE_LENGTH: f64 = 1e6;
 
 impl Dimension {
-    /// Smallest accepted nonzero magnitude, in internal units. Its reciprocal is finite in single precision.
+    /// Smallest accepted nonzero magnitude, in internal units. The reciprocal of this magnitude is finite in single
+    /// precision.
     pub const SMALLEST: f64 = 1e-30;
 
     /// Returns the largest accepted magnitude, in internal units.

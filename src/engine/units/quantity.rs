@@ -1,8 +1,7 @@
 //! Quantities with units as text, such as `"2 fs"`, `"0.9 nm"`, `"1 bar"`.
 //!
-//! A quantity is a number, optional blanks, and a unit from the table of its [`Dimension`]. There are no default
-//! units. A number without a unit, an unknown unit, and a unit of another dimension give three different error
-//! messages.
+//! A quantity is a number, optional blanks, and a unit from the table of its [`Dimension`]. No dimension has a default
+//! unit. A number without a unit, an unknown unit, and a unit of another dimension give three different error messages.
 
 use super::{ANGSTROM, BAR, KCAL};
 use crate::error::Problem;
@@ -189,8 +188,8 @@ impl Dimension {
         UNITS.iter().filter(move |unit| unit.1 == self).map(|unit| unit.0)
     }
 
-    /// Parses `text` and returns the value in internal units. The problem of an invalid text has no location yet, and
-    /// its help names the accepted units.
+    /// Parses `text` and returns the value in internal units. For an invalid text, returns a problem without a
+    /// location, whose help text names the accepted units.
     ///
     /// ```
     /// use md_engine::units::Dimension;

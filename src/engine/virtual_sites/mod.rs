@@ -1,12 +1,12 @@
-//! Virtual sites: positions are computed from the positions of atoms, and forces on sites are distributed to these
+//! Virtual sites, whose positions are computed from the positions of atoms, and whose forces are distributed to these
 //! atoms.
 //!
-//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. Some of these atoms
-//! may be virtual sites themselves, whose positions are computed first. A force F on the site therefore acts on atom
-//! k as F_k = (∂r/∂r_k)ᵀ F. Energies depend on the positions of the atoms alone, and total force and torque are
-//! preserved. [`formula`] implements both directions for every [`crate::system::Construction`]; a [`SitePlan`]
-//! applies them to a system. Positions are not wrapped, and molecules are whole, so that minimum images are not
-//! needed.
+//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. Some of these atoms may
+//! be virtual sites themselves, whose positions are computed first. A force F on the site therefore acts on atom k as
+//! F_k = (∂r/∂r_k)ᵀ F. Energies depend on the positions of the atoms alone, and total force and torque are preserved.
+//! The module [`formula`] computes positions and distributes forces for every [`crate::system::Construction`]; a
+//! [`SitePlan`] applies these formulas to a system. Positions are not wrapped, and molecules are whole, so that minimum
+//! images are not needed.
 
 mod formula;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use crate::team::Team;
 use crate::vec3::{Mat3, Vec3, vec3};
 use rayon::prelude::*;
 
-/// Number of atoms per unit of parallel work.
+/// Number of atoms per section, the unit of parallel work.
 const ATOMS: usize = 1024;
 
 /// Virtual sites of a system, in sections that share no atom and are processed in parallel. Results do not depend on
@@ -131,8 +131,8 @@ impl SitePlan {
         all
     }
 
-    /// Distributes the forces on sites over the atoms from which they are constructed, if only the forces on some atoms
-    /// and sites are known. `forces` (kJ/mol/nm) are the forces on the atoms and sites `listed` (ascending). The
+    /// Distributes the forces on sites over the atoms from which the sites are constructed, if only the forces on some
+    /// atoms and sites are known. `forces` (kJ/mol/nm) are the forces on the atoms and sites `listed` (ascending). The
     /// resulting force on an atom is complete if all sites that are constructed from this atom are in `listed`.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {

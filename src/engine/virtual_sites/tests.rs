@@ -4,8 +4,8 @@ use crate::system::Construction;
 use crate::term::Real;
 use crate::term::dual::{Dual, dual};
 
-/// Tolerance for the rounding of a few dozen operations, in which dual numbers and the formulas differ, on forces of
-/// about 1.
+/// Tolerance of the difference between forces of about 1 from dual numbers and from the formulas. The difference is the
+/// rounding of a few dozen operations.
 const ROUNDING: f64 = 1e-12;
 
 /// Returns a construction of every kind, on atoms without special geometry.
@@ -25,7 +25,7 @@ fn constructions() -> Vec<Construction> {
     ]
 }
 
-/// Four atoms in a chain with distances of about 0.15 nm, far from the origin.
+/// Returns the positions of four atoms with distances of about 0.15 nm, far from the origin.
 fn positions(seed: u64) -> Vec<Vec3> {
     let mut random = Stream::new(seed, Purpose::Test, 0, 0);
     let mut jitter = || Vec3::from([(); 3].map(|()| random.between(-0.03, 0.03)));
@@ -171,15 +171,15 @@ fn sites_made_of_sites_are_placed_and_spread_in_order() {
     assert_eq!(listed, forces);
     plan.spread_errors(&all, &everybody, &mut errors);
     assert!(forces.iter().zip(&errors).all(|(force, error)| force.norm() <= *error + ROUNDING));
-    // site 5 is constructed from atom 2, and the other sites from site 5; site 4 is constructed from atom 3, and site 6
-    // from site 4
+    // site 5 is constructed from atom 2, and the sites 4 and 6 depend on site 5; site 4 is constructed from atom 3, and
+    // site 6 from site 4
     assert_eq!(plan.with_sites(&[2]), [2, 4, 5, 6]);
     assert_eq!(plan.with_sites(&[3]), [3, 4, 6]);
 }
 
 #[test]
 fn sections_share_no_atom_and_threads_change_no_bit() {
-    // molecules of three atoms and a site, so many that there are several sections
+    // so many molecules of three atoms and a site that there are several sections
     let waters = 3000u32;
     let sites = (0..waters).map(|w| VirtualSite {
         site: 4 * w + 3,

@@ -1,10 +1,11 @@
-//! Cache of compiled kernels. Kernels are kept in memory for other GPUs of the same process, and on disk for later
-//! processes.
+//! Cache of compiled kernels. Compiled kernels are kept in memory for other GPUs of the same process, and on disk for
+//! later processes.
 //!
-//! The cache has one file for each compiled program. The name of the file is a hash of all inputs of the compilation.
-//! The cache causes no errors. A file that is truncated, damaged or not from this cache is replaced by a new
-//! compilation. If the disk cannot be used, programs are kept only in memory. A folder that belongs to another user,
-//! or to which other users may write, is not used, because other users could put programs there.
+//! The cache has one file for each compiled program. The name of the file is a hash of all inputs of the compilation. A
+//! fault of the cache is never an error of the run. A cache file that is truncated, damaged or not from this cache is
+//! replaced by the result of a new compilation. If the disk cannot be used, compiled programs are kept only in memory.
+//! A folder that belongs to another user, or to which other users may write, is not used, because other users could put
+//! programs there.
 
 use crate::error::Result;
 use crate::team::locked;
@@ -24,7 +25,7 @@ const HASH: usize = 32;
 const ENDING: &str = ".cubin";
 /// File name prefix of a file that is still being written.
 const UNFINISHED: &str = ".unfinished-";
-/// Mode of the folder: access for its owner only.
+/// File mode of the cache folder: access for the owner of the folder only.
 const PRIVATE: u32 = 0o700;
 /// Mode bits that give write permission to the group or to all other users.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -229,7 +230,7 @@ mod tests {
             assert_eq!(through(folder.path(), &RECIPE), (PROGRAM.to_vec(), true), "{} bytes", bytes.len());
             assert_eq!(fs::read(&path).expect("a file"), whole);
         }
-        // a file with the name of another program is also rejected
+        // a valid cache file of another program, copied to this file name, is also rejected
         through(folder.path(), &Recipe { version: "2.0.0", ..RECIPE });
         let other = files(folder.path()).into_iter().find(|file| *file != path).expect("the other file");
         fs::copy(other, &path).expect("a copy");

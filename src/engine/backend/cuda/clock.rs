@@ -1,15 +1,15 @@
-//! Measures the time of each phase of a step. The kernels of a CUDA graph cannot be timed individually. Once per list
-//! lifetime, one step is therefore launched kernel by kernel, with events before and after each kernel, and the times
-//! of this step represent all other steps. Kernels of the timed step do not overlap, but kernels of a graph do, so
-//! the sum of the phases may exceed the time of a step.
+//! Measures the time of each phase of a step. The kernels of a CUDA graph cannot be timed individually. Once per
+//! lifetime of the pair lists, one step is therefore launched kernel by kernel, with CUDA events before and after each
+//! kernel. The times of this step represent all other steps. Kernels of the timed step do not overlap, but kernels of a
+//! graph do, so the sum of the phases may exceed the time of a step.
 
 use super::device::{Span, Timing};
 use super::kernel::Kernel;
 use crate::backend::Phases;
 
-/// Number of steps without output between a search and the timed step. The host waits for the list length during the
-/// search. In the first steps after the search the device therefore waits for launches by the host, and timed events
-/// would include this wait.
+/// Number of steps without output between a pair search and the timed step. During a pair search the host waits for the
+/// length of the list. In the first steps after the search the device therefore waits for launches by the host, and the
+/// measured times would include this wait.
 const WARM_UP_STEPS: u32 = 5;
 
 /// Counts all steps and the timed steps, and sums the times of the phases of the timed steps.
@@ -19,9 +19,9 @@ pub(super) struct Clock {
     samples: u64,
     /// seconds spent in each phase of the timed steps
     sampled: Phases,
-    /// seconds spent in all searches and prunings
+    /// time of all pair searches and prunings of the pair lists, s
     search: f64,
-    /// steps without output since the last search
+    /// number of steps without output since the last pair search
     quiet: u32,
 }
 
@@ -40,12 +40,13 @@ impl Clock {
         timed
     }
 
-    /// Subtracts the last `steps` steps, which were launched but did nothing because the lists had expired.
+    /// Subtracts the last `steps` steps from the count of steps, because these steps were launched but did nothing
+    /// after the pair lists had expired.
     pub(super) fn undo(&mut self, steps: u64) {
         self.steps -= steps.min(self.steps);
     }
 
-    /// Adds the times of launches of kernels.
+    /// Adds the measured times of kernel launches to the times of their phases.
     pub(super) fn add(&mut self, spans: &[Span]) {
         for &Span { timing, kernel, seconds } in spans {
             match timing {
@@ -62,8 +63,8 @@ impl Clock {
     }
 }
 
-/// Returns the phase of a kernel. Bonded terms are computed by the pair kernels and count as pairs. SETTLE and SHAKE
-/// clusters count as update, and coupled constraints count as constraints.
+/// Returns the phase of a kernel. The pair kernels also compute the bonded terms, whose time counts as `pairs`. The
+/// time of SETTLE and SHAKE clusters counts as `update`, and the time of coupled constraints counts as `constraints`.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack

@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
 
-/// Compiler options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly.
-/// Otherwise the compiler might fuse different operations in the variants of a kernel with and without energy sums,
-/// so that requesting energies would change the trajectory. Denormal numbers of `f32` (below 10⁻³⁸) are treated as
-/// zero, which saves a test in every reciprocal square root.
+/// Compiler options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly. If
+/// the compiler fused operations by itself, the compiler might fuse different operations in the variants of a kernel
+/// with and without energy sums, and then requesting energies would change the trajectory. Denormal numbers of `f32`
+/// (below 10⁻³⁸) are treated as zero, which saves a test in every reciprocal square root.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--fmad=false", "--ftz=true"];
 
 /// Oldest architecture that the kernels support: Turing.
@@ -140,8 +140,8 @@ impl Compiled {
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        // SAFETY: the program was created by `new` and is not used again. An error is ignored, because nothing can be
-        // done about it
+        // SAFETY: the program was created by `new` and is not used again. An error is ignored, because a failed release
+        // of the program has no further effect
         let _ = unsafe { result::destroy_program(self.0) };
     }
 }
@@ -175,7 +175,8 @@ mod tests {
         assert_eq!(found, None);
     }
 
-    /// Compiles with few optimisations where the compiler has the option, which takes a sixth of the time.
+    /// Compiles the kernels with few optimisations if the compiler has an option for this, because such a compilation
+    /// takes a sixth of the time.
     #[test]
     #[allow(clippy::print_stderr, reason = "a skipped test says why")]
     fn kernels_compile_and_are_fused_only_where_they_say_so() {

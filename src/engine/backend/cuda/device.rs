@@ -83,8 +83,8 @@ pub trait Device: Send {
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
     /// Computes the Fourier transform between the mesh (`f32`) and its spectrum (complex numbers as pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
-    /// Runs both closures. The work that they start on the device runs concurrently if possible. Neither closure may
-    /// call this function.
+    /// Runs both closures. The work that the two closures start on the device runs concurrently if possible. Neither
+    /// closure may call this function.
     fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,

@@ -16,13 +16,13 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// Maximum number of CUDA graphs that are kept. Four kinds of steps have a graph. Three of them pack positions: a
-/// step without output, a step with kinetic energies, and a step with the virial. The fourth is a step without output
-/// that does not pack positions. The remaining four graphs are a reserve.
+/// Maximum number of CUDA graphs that are kept. Four kinds of steps have a graph. Three kinds of steps pack positions:
+/// steps without output, steps with kinetic energies, and steps with the virial. The fourth kind of step has no output
+/// and does not pack positions. The remaining four of the eight graphs are a reserve.
 const GRAPHS: usize = 8;
 
-/// Version of the oldest driver that supports [`PRIORITIES`], which is the driver of CUDA 11.7. cudarc panics if a
-/// driver lacks a function, but this driver has all functions that are called here.
+/// Version of the oldest driver that supports [`PRIORITIES`], which is the driver of CUDA 11.7. The library cudarc
+/// panics if a driver lacks a function, but the driver of CUDA 11.7 has all functions that this file calls.
 const OLDEST_DRIVER: i32 = 11070;
 
 /// Flags for the instantiation of graphs, with which each kernel keeps the priority of the stream on which it was
@@ -92,8 +92,8 @@ fn lanes(capability: (i32, i32)) -> f64 {
     }
 }
 
-/// Returns the peak rates of GPU `number`, computed from its clock rates, its number of multiprocessors and its
-/// memory bus width.
+/// Returns the peak rates of GPU `number`, computed from the clock rates, the number of multiprocessors and the memory
+/// bus width of the GPU.
 pub fn limits(number: u32) -> Result<Limits> {
     use sys::CUdevice_attribute as Attribute;
     let context = context(number)?;
@@ -169,7 +169,7 @@ pub struct Gpu {
     /// whether launches currently go to the second stream
     is_beside: Cell<bool>,
     module: sys::CUmodule,
-    /// function of each kernel, by kernel number
+    /// CUDA function handle of each kernel, indexed by kernel number
     functions: Vec<sys::CUfunction>,
     /// maximum shared memory of a block, bytes
     shared_memory: u32,

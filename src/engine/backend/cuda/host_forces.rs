@@ -1,10 +1,11 @@
 //! Forces that the host computes for a system on a device: restraints of collective variables ([`Restraining`]) and
-//! external forces ([`ExternalForce`]). The formulas are those of the CPU; no kernel repeats them.
+//! external forces ([`ExternalForce`]). The code of the CPU backend computes these forces, so that no kernel contains
+//! their formulas.
 //!
 //! Order of operations in a step:
 //!
-//! 1. A kernel gathers the positions (`f64`) of the atoms that the host needs. Restraints need the atoms of their
-//!    groups, and external forces need all atoms.
+//! 1. A kernel gathers the positions (`f64`) of the atoms that the host needs: for restraints the atoms of the groups
+//! of the collective variables, and for external forces all atoms.
 //! 2. The host waits, reads the positions, computes energies, forces and virial, and writes forces and virial.
 //! 3. After the other forces, and before the forces on virtual sites are spread, a kernel adds the host's forces to the
 //!    fixed-point forces. If the step has sums, the kernel also adds the host's virial, from which a barostat on the
@@ -14,8 +15,9 @@
 //! next graph. If displacements limit the lifetime of the pair lists, the host also checks the lists before every
 //! step, which costs a packing of positions and another copy.
 //!
-//! The check guarantees that the device makes every step for which the host computes forces. No such step is
-//! replayed, so that the host adds the work of moving centers once, and calls an external force once per evaluation.
+//! The check of the pair lists guarantees that the device makes every step for which the host computes forces. A step
+//! with host forces is never replayed, so that the host adds the work of moving restraint centers once per step, and
+//! calls each external force once per evaluation.
 
 use super::Cuda;
 use super::device::{Device, allocate, give_back, over, read, store, write};
@@ -33,7 +35,8 @@ pub(super) struct HostForces {
     external: Vec<Box<dyn ExternalForce>>,
     /// atoms whose positions the host needs, in ascending order
     atoms: Vec<u32>,
-    /// copy of the device's array of positions, nm, and later of its array of forces, kJ/mol/nm
+    /// host copy of an array of the device: first the positions of `atoms` (nm), later in the step the forces on
+    /// `atoms` (kJ/mol/nm)
     exchanged: Vec<Vec3>,
     /// positions (nm) and forces (kJ/mol/nm) in topology order; only the elements of `atoms` are used
     positions: Vec<Vec3>,
@@ -102,7 +105,7 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// Computes the host's forces at the present positions, and writes the forces to the device. Waits for the device.
+    /// Waits for the device, computes the host's forces at the present positions, and writes the forces to the device.
     pub(super) fn compute_host_forces(&mut self) -> Result<()> {
         if !self.computes_on_host() {
             return Ok(());

@@ -7,7 +7,8 @@ use crate::cell::PeriodicCell;
 use crate::vec3::vec3;
 use bytemuck::Zeroable;
 
-/// Returns a cell as its lattice vectors (rows), which are all zero without a cell.
+/// Returns the lattice vectors (rows) of a cell as the structure for the device. All vectors are zero if there is no
+/// cell.
 pub(super) fn lattice(cell: Option<&PeriodicCell>) -> Lattice {
     let Some(cell) = cell else { return Lattice::zeroed() };
     let [a, b, c] = cell.rows();

@@ -1,5 +1,6 @@
-//! Structures and constants shared by host and kernels. The C declarations are generated from the definitions here
-//! ([`declarations`]), with an assertion for every size and offset, so a mismatch is a compile error.
+//! Structures and constants shared by host and kernels. The C declarations are generated from the Rust definitions
+//! ([`declarations`]), with an assertion for every size and offset, so a mismatch between C and Rust is a compile
+//! error.
 
 mod couplings;
 mod host_forces;
@@ -30,7 +31,8 @@ use std::fmt::Write;
 
 /// Number of lanes of a warp, and number of atoms in a block of atoms.
 pub(super) const WARP: u32 = 32;
-/// Value that marks a slot without an atom, and the absence of a fault where an atom with a fault is reported.
+/// Atom index that stands for no atom: in a slot without an atom, and in a field of [`Status`] for the atom of a fault
+/// while there is no fault.
 pub(super) const NO_ATOM: u32 = u32::MAX;
 /// Number of atoms in half a block of atoms. A warp computes the pairs of half a block with one chunk of the pair list.
 pub(super) const HALF: u32 = WARP / 2;
@@ -38,7 +40,8 @@ pub(super) const HALF: u32 = WARP / 2;
 /// chunk. With eight groups these additions cost little, and few entries of a chunk are empty. With more groups the
 /// longest warps would take too long.
 pub(super) const CHUNK_GROUPS: u32 = 8;
-/// Bits of a list entry that hold the slot index. The other bits hold the index of one of 125 lattice shifts.
+/// Number of bits of a pair-list entry that hold the slot index of an atom. The other bits of the entry hold the index
+/// of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
 /// Number of lattice shifts by which atoms can be displaced in a pair list.
 pub(super) const SHIFTS: u32 = crate::pair::SHIFTS as u32;
@@ -48,8 +51,8 @@ pub(super) const CENTRAL_SHIFT: u32 = 62;
 pub(super) const GRID_BITS: u32 = 10;
 /// Number of warps per block of threads in list and pair kernels.
 pub(super) const SEARCH_WARPS: u32 = 4;
-/// Number of threads of the single block that computes prefix sums over the slices of the spatial sorting. The number
-/// is the maximum for a block, so that few tiles are needed.
+/// Number of threads of the single block that computes prefix sums over the slices of the spatial sorting. The scan
+/// processes as many slices at once as there are threads, so the number of threads is the maximum for a block.
 pub(super) const SCAN_THREADS: u32 = 1024;
 /// Minimum number of resident thread blocks of pair kernels per multiprocessor. This minimum limits each thread to 64
 /// registers, so that the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the same
@@ -59,31 +62,32 @@ const PAIR_BLOCKS: u32 = 8;
 /// Number of atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial
 /// sorting.
 pub(super) const SPREAD_ATOMS: u32 = 64;
-/// Number of threads per atom in the kernel that spreads charges. The threads share the planes of the atom's grid
-/// points.
+/// Number of threads per atom in the kernel that spreads charges. The threads of an atom handle different planes of the
+/// atom's grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
-/// Number of PME grid points that the spreading kernel keeps in shared memory (16 KiB). This is enough for two blocks
-/// of atoms of a liquid at a grid spacing of 0.07 nm.
+/// Number of PME grid points that the spreading kernel keeps in shared memory (16 KiB). The box of grid points of two
+/// blocks of atoms of a liquid is smaller at a grid spacing of 0.07 nm.
 const SPREAD_POINTS: u32 = 4096;
 
-/// Units of the fixed-point sums of forces per kJ/mol/nm. Forces are summed as integer multiples of 2⁻³² kJ/mol/nm,
-/// which is 10⁻¹³ of a typical force.
+/// Number of fixed-point units per kJ/mol/nm in the sums of forces. Forces are summed as integer multiples of 2⁻³²
+/// kJ/mol/nm, which is 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
 /// Limit of a force contribution (kJ/mol/nm); a larger contribution stops the run. A sum of 2¹¹ contributions, more
 /// than an atom has neighbours, still fits into 63 bits.
 pub(super) const FORCE_LIMIT: f32 = 1_048_576.0;
-/// Units of the fixed-point sums per kJ/mol or amu nm/ps. Energies, virials and momenta are summed as integer multiples
-/// of 2⁻²⁴ kJ/mol or amu nm/ps, up to 5·10¹¹.
+/// Number of fixed-point units per kJ/mol or amu nm/ps in the sums of energies, virials and momenta. Energies, virials
+/// and momenta are summed as integer multiples of 2⁻²⁴ kJ/mol or amu nm/ps, up to 5·10¹¹.
 pub(super) const SUM_SCALE: f64 = 16_777_216.0;
-/// Units of the fixed-point mesh charges per e. Mesh charges are summed as integer multiples of 2⁻²⁶ e (10⁻⁷ of a
-/// typical charge), up to 32 e at a grid point.
+/// Number of fixed-point units per e in the mesh charges. Mesh charges are summed as integer multiples of 2⁻²⁶ e (10⁻⁷
+/// of a typical charge), up to 32 e at a grid point.
 pub(super) const GRID_SCALE: f32 = 67_108_864.0;
 /// Quantum of block origins, nm. The origins of blocks are multiples of this length, so that their differences are
 /// exact in `f32`.
 pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
 /// Margin (nm) by which bounding boxes of blocks are enlarged, because coordinates up to 100 nm are rounded to `f32`.
 pub(super) const BOUNDS_ROUNDING: f32 = 2e-5;
-/// Offset of empty slots from the origin (nm). The offset is beyond any cutoff, but its square is finite.
+/// Offset of an empty slot from the origin of its block (nm). The offset is beyond any cutoff, but the square of the
+/// offset is finite in `f32`.
 const NOWHERE: f32 = 1e6;
 /// Maximum number of Newton iterations for a SHAKE cluster, as on the CPU.
 const SHAKE_ITERATIONS: u32 = 50;
@@ -105,15 +109,15 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lorentz–Berthelot combination rule. The Lennard-Jones parameters of an atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters from a table of pairs of types. Atoms store the start of a row and a column index, as bits
-/// of floats.
+/// Lennard-Jones parameters from a table of pairs of types. For each atom the start of its row of the table and its
+/// column index are stored, as the bits of two floats.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
 /// Lennard-Jones interactions with a force switch, which use a table as in [`RULE_TYPE_TABLE`] for every combination
 /// rule, so that fewer kernels are compiled.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;
 pub(super) const RULE_POTENTIAL_SWITCH: u32 = 4;
 
-/// Defines consecutive constants and their count.
+/// Defines constants with the consecutive values 0, 1, 2, …, and a constant with the number of these constants.
 macro_rules! numbered {
     ($(#[$meta:meta])* $count:ident: $($name:ident)*) => {
         numbered!(@next 0u32, $($name)*);
@@ -127,8 +131,8 @@ macro_rules! numbered {
     (@next $number:expr,) => {};
 }
 
-/// Numbers of the kinds of bonded terms that are not lists of the table of bonded terms; the lists have the numbers
-/// below. The energy sum of a kind has the same number.
+/// Numbers of the kinds of bonded terms that are not in the table of bonded terms. The lists of the table have the
+/// numbers from 0 to `BONDED_LISTS` − 1. The energy sum of a kind of terms has the same number as the kind.
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
@@ -138,12 +142,13 @@ numbered! {
     /// Kinds of update groups.
     UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
 }
-/// Reasons for a halt: failed forces or constraints, too fast atoms, too large scaling by a barostat, too small cell.
+/// Reasons why the run has halted: too large a force or a failed constraint (`FAULT`), atoms that are too fast
+/// (`SPEED`), too large a scaling by a barostat (`PRESSURE`), a cell that is too small (`CELL`).
 pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
 pub(super) const STOPPED_BY_CELL: u32 = 4;
-/// Indices of the sums that the device computes, after the energy sums of the bonded kinds.
+/// Indices of the other sums that the device computes. The energy sums of the kinds of bonded terms have lower indices.
 pub(super) const SUM_LJ: u32 = BONDED_KINDS;
 pub(super) const SUM_COULOMB: u32 = SUM_LJ + 1;
 pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
@@ -156,8 +161,8 @@ pub(super) const SUM_POWER: u32 = SUM_LJ + 6;
 pub(super) const SUM_KINETIC_CROSS: u32 = SUM_LJ + 7;
 /// Kinetic energy along x, y, z, as the mean of both half steps, kJ/mol.
 pub(super) const SUM_KINETIC_ALONG: u32 = SUM_LJ + 8;
-/// Kinetic energies of the centers of mass of update groups at both half steps, and ½ Σ M V(t−½dt) V(t+½dt) with the
-/// mass M and the velocity V of a center, each along x, y, z, kJ/mol.
+/// Kinetic energies (kJ/mol, along x, y, z) of the centers of mass of update groups at t−½dt and t+½dt, and the cross
+/// term ½ Σ M V(t−½dt) V(t+½dt) of the centers, which have the masses M and the velocities V.
 pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_KINETIC_ALONG + 3;
 pub(super) const SUM_CENTRE_AFTER: u32 = SUM_CENTRE_BEFORE + 3;
 pub(super) const SUM_CENTRE_CROSS: u32 = SUM_CENTRE_AFTER + 3;
@@ -166,7 +171,7 @@ pub(super) const SUM_INTERNAL_VIRIAL: u32 = SUM_CENTRE_CROSS + 3;
 /// Virial tensors of six components each, in the order xx xy xz yy yz zz.
 pub(super) const SUM_VIRIAL: u32 = SUM_INTERNAL_VIRIAL + 3;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
-/// Total momentum: three components.
+/// Total momentum, three components, amu nm/ps.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 /// Torque Σ r×F of position restraints, kJ/mol, from which the antisymmetric part of their virial is computed.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
@@ -199,7 +204,7 @@ shared! {
 }
 
 shared! {
-    /// Faults, expiry of the lists, and work of the couplings.
+    /// State of the run on the device: faults, expiry of the pair lists, and work of thermostat and barostat.
     Status {
         /// lowest index of an atom with a force above [`FORCE_LIMIT`]
         overflow: u32,

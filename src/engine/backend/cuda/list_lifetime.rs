@@ -5,8 +5,8 @@
 //! change the state return at once until new lists are built. The host meanwhile launches further steps. At its next
 //! check the host reads how many of these steps did nothing, and replays them. The results therefore do not depend, bit
 //! for bit, on when the host checks. An early check makes the host wait, and a late check costs launches that do
-//! nothing. Searching on the device without the host would cost about ten launches in every step. If the host always
-//! checked the state of the step before the last one, pairs would be missed. If the host computes forces, the host
+//! nothing. Searching on the device without the host would cost about ten launches in every step. If the host avoided
+//! the wait by checking an earlier state in every step, pairs would be missed. If the host computes forces, the host
 //! waits in every step anyway, and checks in every step (see `host_forces`).
 
 /// Number of steps between the first pair search and the first check by the host.
@@ -33,7 +33,7 @@ impl ListLifetime {
     }
 
     /// Restarts the count of steps after new lists were built. The new lists are expected to live as long as the
-    /// previous ones.
+    /// previous lists.
     pub(super) fn lists_built(&mut self) {
         (self.steps, self.next_check) = (0, self.lifetime);
     }

@@ -17,7 +17,7 @@ const SLICE_ATOMS: f64 = 2.0;
 /// Initial capacity of the lists in chunks per block, which is twice the need of a liquid at a cutoff of 1 nm. Lists
 /// are enlarged when necessary.
 const FIRST_CHUNKS: u32 = 6;
-/// Capacity that a list gets when it was too small, relative to the size needed.
+/// New capacity of a pair list that was too small, relative to the capacity that the search needed.
 const GROWTH: f64 = 1.25;
 
 /// Chooses columns and slices of the spatial sorting for the present cell, or, without a cell, for the bounding box of
@@ -143,8 +143,8 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     Ok(PairCounts { slots, lj_slots: slots, entries: chunks as u64, outer_slots, busiest_slots: slots })
 }
 
-/// Checks whether the lists have expired, because displacements since the search are too large at the current
-/// positions. [`Kernel::Pack`] does the check.
+/// Checks whether the pair lists have expired because atoms have moved too far since the search. [`Kernel::Pack`] does
+/// the check.
 pub(super) fn check_displacements(device: &impl Device, a: &Arguments) -> Result<()> {
     steps::pack(device, a)
 }

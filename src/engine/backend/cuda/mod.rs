@@ -6,34 +6,36 @@
 //! waits for the device only when it reads a result, or when it computes forces itself. Start reading at [`Cuda`],
 //! then `steps`.
 //!
-//! Thermostats and barostats do not synchronise host and device. The host draws their random numbers in advance, or
-//! the integration kernel draws them. Kinetic energies, virial and cell stay on the device. Pair lists whose lifetime
-//! is limited by displacements do not synchronise host and device either, unless the host computes forces; see
-//! `list_lifetime`.
+//! Thermostats and barostats do not synchronise host and device. The random numbers of thermostats and barostats are
+//! drawn by the host in advance, or by the integration kernel. Kinetic energies, virial and cell stay on the device.
+//! Pair lists whose lifetime is limited by displacements do not synchronise host and device either, unless the host
+//! computes forces; see `list_lifetime`.
 //!
 //! Kernels per step with PME and without coupled constraints:
 //!
 //! - 7 kernels in every step: charge spreading; three kernels for the transforms and the influence function; force
 //!   gathering; pairs with bonded terms; integration, which also packs positions for the next step
-//! - +1 if positions were changed after the integration, or if sums must be cleared
-//! - +5 if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, influence function, and two transforms of
-//!   three kernels each, instead of three kernels
-//! - +1 for coupled constraints
-//! - +2 for virtual sites
-//! - +1 for a rescaling of velocities; a refreshment needs no further kernel
-//! - +2 for a scaling by a barostat (3 with coupled constraints or virtual sites, 4 with both); after such a scaling, a
-//!   velocity refreshment takes +1 (2 with coupled constraints or virtual sites, 3 with both)
-//! - +1 in the step after a rescaling of velocities, or after a scaling by a barostat
-//! - +2 for the removal of center-of-mass motion (1 without a cell)
-//! - +2 for restraints of collective variables and external forces, which the host computes; in such steps host and
-//!   device wait for each other (see `host_forces`)
+//! - one more kernel if positions were changed after the integration, or if sums must be cleared
+//! - five more kernels if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, influence function, and two
+//! transforms of three kernels each, instead of three kernels
+//! - one more kernel for coupled constraints
+//! - two more kernels for virtual sites
+//! - one more kernel for a rescaling of velocities; a velocity refreshment needs no further kernel
+//! - two more kernels for a scaling by a barostat (three with coupled constraints or virtual sites, four with both);
+//! after such a scaling, a velocity refreshment takes one more kernel (two with coupled constraints or virtual sites,
+//! three with both)
+//! - one more kernel in the step after a rescaling of velocities, or after a scaling by a barostat
+//! - two more kernels for the removal of center-of-mass motion (one without a cell)
+//! - two more kernels for restraints of collective variables and external forces, which the host computes; in such
+//! steps host and device wait for each other (see `host_forces`)
 //!
-//! With velocity rescaling every ten steps a step has 7.4 kernels on average. With a barostat in addition a step has
-//! 7.6 kernels on average. PME runs concurrently with pairs and bonded terms, and the short kernels of PME have
-//! priority.
+//! With velocity rescaling every ten steps a step has 7.4 kernels on average. With velocity rescaling and a barostat,
+//! both every ten steps, a step has 7.6 kernels on average. PME runs concurrently with pairs and bonded terms, and the
+//! short kernels of PME have priority.
 //!
-//! Forces, sums and the charge mesh are integers, so the order of additions changes no bit of the result. After a
-//! fault the device makes no further steps. The host reports the fault when it next reads a result.
+//! Forces, sums of energies and the charges on the mesh are added up as integers (fixed point), so the order of
+//! additions changes no bit of the result. After a fault the device makes no further steps. The host reports the fault
+//! when it next reads a result.
 
 mod cache;
 mod clock;

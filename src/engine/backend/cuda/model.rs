@@ -20,9 +20,10 @@ use crate::units::COULOMB;
 use bytemuck::Zeroable;
 use std::collections::BTreeMap;
 
-/// Largest error of the energy polynomial relative to 1/r, which is the rounding error of `f32`. The tolerance is
-/// smaller than on the CPU. On the CPU excluded pairs also use a polynomial, so that most errors cancel in neutral
-/// molecules. On the GPU the energies of excluded pairs are exact, so that errors do not cancel.
+/// Largest error of the polynomial for the Coulomb energy relative to 1/r, about the rounding error of `f32`. The
+/// tolerance is smaller than on the CPU. On the CPU excluded pairs also use a polynomial, so that most errors cancel in
+/// neutral molecules. On the GPU the energies of excluded pairs are exact, so that the errors of other pairs do not
+/// cancel.
 const ENERGY_TOLERANCE: f64 = 5e-8;
 
 /// Returns the Lennard-Jones rule of the pair kernels for a system.
@@ -187,7 +188,8 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     (a.cutoff, a.check_displacements) = (settings.longest_cutoff(), u32::from(schedule.is_exact()));
 }
 
-/// Returns the first thread of each kind of terms or groups. Each kind begins at a multiple of the warp size.
+/// Returns the first thread of each kind of bonded terms or update groups. Each kind begins at a multiple of the warp
+/// size.
 pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
     let mut starts = [0; M];
     for kind in 0..N {
@@ -196,7 +198,7 @@ pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; 
     starts
 }
 
-/// Uploads bonded terms and excluded pairs. The contribution of excluded pairs to the reciprocal sum is subtracted.
+/// Uploads bonded terms, and excluded pairs, whose contribution to the reciprocal sum the kernels subtract.
 fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
     let terms = &system.topology.bonded;
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };

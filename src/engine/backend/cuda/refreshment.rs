@@ -38,7 +38,8 @@ fn after(refreshment: layout::Refreshment) -> layout::Refreshment {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Makes `refreshment` the next refreshment on the device. Does nothing if it is the next refreshment already.
+    /// Makes `refreshment` the next refreshment on the device. Does nothing if `refreshment` is already the next
+    /// refreshment.
     pub(super) fn set_refreshment(&mut self, refreshment: layout::Refreshment) -> Result<()> {
         let is_set = |known: &layout::Refreshment| bytemuck::bytes_of(known) == bytemuck::bytes_of(&refreshment);
         if !self.next_refreshment.as_ref().is_some_and(is_set) {

@@ -13,7 +13,7 @@ use crate::ensemble::rescaling::Rescaling;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 
-/// Request of one step, as the caller made it.
+/// Parameters of one step, as the caller requested the step.
 #[derive(Clone, Copy)]
 pub(super) struct StepRequest {
     /// whether forces are computed with the virial

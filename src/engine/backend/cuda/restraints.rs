@@ -1,9 +1,9 @@
 //! Position restraints of a stage: their arrays on the device, and the work of time-dependent force constants.
 //!
-//! The kernel for bonded terms also computes the restraints, even in captured CUDA graphs. If a force constant
-//! changes with time, a small kernel before each step sets the force constant, and a small kernel after each step
-//! adds its work. The host waits for neither kernel. The host computes restraints of collective variables, see
-//! `host_forces`.
+//! The kernel for bonded terms also computes the restraints, even in captured CUDA graphs. If a force constant changes
+//! with time, a small kernel before each step sets the force constant, and a small kernel after each step adds the work
+//! of this change. The host waits for neither of these two small kernels. Restraints of collective variables are
+//! computed by the host, see `host_forces`.
 
 use super::device::{Device, give_back, read_one, store, zeros};
 use super::lattice::lattice;
@@ -75,7 +75,8 @@ impl<D: Device> Cuda<D> {
         steps::set_force_constants(&self.device, &self.arguments, sets, self.restraints.time())
     }
 
-    /// Adds the work of moving centers and of time-dependent force constants, after a step of `timestep` (ps).
+    /// Adds the work of moving restraint centers and of time-dependent force constants, after a step of `timestep`
+    /// (ps).
     pub(super) fn book_restraint_work(&mut self, timestep: f64) -> Result<()> {
         self.restraints.book_collective_work(timestep);
         if !self.restraints.changes() {

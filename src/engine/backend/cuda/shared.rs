@@ -95,7 +95,7 @@ pub(super) struct Structure {
 /// A field of a [`Structure`].
 pub(super) struct Field {
     pub(super) name: &'static str,
-    /// bytes from the start of the structure
+    /// offset of the field from the start of the structure, bytes
     pub(super) offset: usize,
     /// declares a field of this type, see [`Member::declare`]
     pub(super) declare: fn(&str) -> String,

@@ -49,8 +49,8 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
     device.launch(Launch { block, ..over(kernel, blocks * block) }, a)
 }
 
-/// Sets the force constants of `sets` sets of position restraints for the next forces. `time` is in ps since the
-/// start of the stage.
+/// Sets the force constants of `sets` sets of position restraints before the next forces are computed. `time` is in ps
+/// since the start of the stage.
 pub(super) fn set_force_constants(device: &impl Device, a: &Arguments, sets: u32, time: f64) -> Result<()> {
     device.launch(Launch { parameter: time, ..over(Kernel::SetForceConstants, sets) }, a)
 }

@@ -51,8 +51,8 @@ pub(super) fn upload(device: &impl Device, a: &mut Arguments, system: &System) -
     Ok(())
 }
 
-/// Computes the positions of all sites. `moved` is true if a step has moved the atoms. In this case, the old positions
-/// of the sites are kept, because they are needed if the step has failed.
+/// Computes the positions of all sites. `moved` is true if a step has moved the atoms. If `moved` is true, the old
+/// positions of the sites are kept, because the old positions are needed if the step has failed.
 pub(super) fn place(device: &impl Device, a: &Arguments, moved: bool) -> Result<()> {
     let parameter = if moved { 1.0 } else { 0.0 };
     device.launch(Launch { parameter, ..over(Kernel::PlaceSites, a.site_clusters) }, a)

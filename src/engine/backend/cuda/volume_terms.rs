@@ -43,8 +43,8 @@ impl VolumeTerms {
         self.mesh.as_ref().map_or(0.0, plasma)
     }
 
-    /// Returns the value of each diagonal element of the virial of the volume-dependent terms, kJ/mol. This value is
-    /// inversely proportional to the volume (nm³).
+    /// Returns the value of each diagonal element of the virial of the volume-dependent terms, kJ/mol. The virial of
+    /// these terms is inversely proportional to the volume (nm³).
     pub(super) fn virial(&self, volume: f64) -> f64 {
         self.plasma(volume) + self.tail.at(volume).1
     }

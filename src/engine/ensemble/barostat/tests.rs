@@ -33,9 +33,9 @@ fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Deviations of the mean and the variance of `values` from those of the distribution Γ(shape), in standard errors.
-/// `independent` is the number of independent values. The Euler step makes the variance of the volume larger by the
-/// fraction `discretisation`.
+/// Deviations of the mean and the variance of `values` from the mean and the variance of the distribution Γ(shape), in
+/// standard errors. `independent` is the number of independent values. The Euler step makes the variance of the volume
+/// larger by the fraction `discretisation`.
 fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) -> [f64; 2] {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -59,7 +59,7 @@ fn assert_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f6
 #[test]
 fn ideal_gas_has_the_volumes_of_the_ensemble() {
     // p(V) ∝ V^N exp(−P₀V/kT) is a Γ(N+1) distribution, whose mean and variance are N + 1 in units of kT/P₀; without
-    // the drift term kT/2V of λ both would be N
+    // the drift term kT/2V of λ mean and variance would be N
     for count in [50usize, 400] {
         let (interval, steps) = (0.01, 4_000_000u64);
         let values = ideal_gas(count, steps, interval);
@@ -129,8 +129,8 @@ fn diffusion_error() -> f64 {
 #[test]
 fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
     // the volume has the distribution Γ(N+1), for which ⟨1/V⟩ is P₀/NkT. Let ε₁ and ε₂ be the logarithms of two extents
-    // of n₁ and n₂ directions, with the compressibilities β n₁/3 and β n₂/3. Their difference ε₁/n₁ − ε₂/n₂ = ln L_x −
-    // ln L_z has no drift, and the square of its noise is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
+    // of n₁ and n₂ directions, with the compressibilities β n₁/3 and β n₂/3. The difference ε₁/n₁ − ε₂/n₂ = ln L_x − ln
+    // L_z has no drift, and the square of the noise of this difference is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
     for (coupling, inverses) in [(PressureCoupling::SemiIsotropic, 1.5), (PressureCoupling::Anisotropic, 2.0)] {
         let mut gas = Gas::new(coupling, [true; 3], 0.0);
         let (count, kt) = (gas.count, BOLTZMANN * TEMPERATURE);
@@ -164,7 +164,7 @@ fn area_follows_the_ensemble_under_a_surface_tension() {
         assert!(edges.iter().all(|edge| edge[2] == height));
         let areas: Vec<f64> = edges.iter().map(|[x, y, _]| x * y * scale).collect();
         // without surface tension the area relaxes at the rate 2/3τ; a positive surface tension makes the relaxation
-        // slower, and a negative one faster
+        // slower, and a negative surface tension makes the relaxation faster
         let rate = 2.0 / 3.0 * stiffness / (PRESSURE * height);
         assert_gamma(&areas, gas.count + 1.0, STEPS as f64 * INTERVAL * rate / 2.0, INTERVAL * rate);
     }

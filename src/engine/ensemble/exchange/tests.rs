@@ -109,7 +109,8 @@ fn harmonic_degrees_of_freedom_are_swapped_as_often_as_they_should() {
     }
 }
 
-/// ∫∫ p₁(U₁) p₂(U₂) min(1, exp((β₁−β₂)(U₁−U₂))) of two Gamma distributions, by the rectangle rule.
+/// Returns the mean exchange probability ∫∫ p₁(U₁) p₂(U₂) min(1, exp((β₁−β₂)(U₁−U₂))) of two Gamma distributions p₁ and
+/// p₂, by the rectangle rule.
 fn mean_probability(low: f64, high: f64, shape: f64) -> f64 {
     // integration limit: energies are in units of kT at the lower temperature, and both distributions are negligible
     // beyond 60

@@ -31,8 +31,8 @@ fn edge(molecules: usize) -> f64 {
     (molecules as f64 * BOLTZMANN * TEMPERATURE / PRESSURE).cbrt()
 }
 
-/// Edges of the cell of an ideal gas after each move with constant Δ, and the counters of the moves. If three extents
-/// change, each has a third of the moves.
+/// Returns the edges of the cell of an ideal gas after each move with constant Δ, and the counters of the moves. If
+/// three extents change, each extent has a third of the moves.
 fn ideal_gas(barostat: &Barostat, molecules: usize) -> (Vec<[f64; 3]>, [TrialMoves; 3]) {
     let (mut cell, mut moves) = (PeriodicCell::orthorhombic([edge(molecules); 3]), [TrialMoves::default(); 3]);
     let mut step = |step| {
@@ -81,8 +81,8 @@ fn volume_follows_the_ensemble() {
         assert_gamma(&volumes, &format!("{coupling:?}"));
         for (directions, moves) in coupling.extents().iter().zip(&moves) {
             let share = moves.accepted as f64 / moves.tried as f64;
-            // the gas has few molecules; an acceptance of one half would need a larger change of a single direction
-            // than the limit allows
+            // because the gas has few molecules, an acceptance of one half may need a larger change of a single
+            // direction than the limit allows
             let most = directions.len() as f64 * (1.0 + LARGEST_CHANGE).ln();
             let as_wanted = (0.3..0.7).contains(&share) || (moves.largest > 0.9 * most && share > 0.5);
             assert!(as_wanted, "{share} accepted along {directions:?}, {}", moves.largest);

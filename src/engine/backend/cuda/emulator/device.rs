@@ -12,7 +12,8 @@ use num_complex::Complex;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Number of guard words of 16 bytes before each array, and also after it. Kernels must not write to guard words.
+/// Number of guard words of 16 bytes before each array, and also number of guard words after each array. Kernels must
+/// not write to guard words.
 const GUARD: usize = 4;
 /// Value of guard words and of uninitialised memory: NaN as a float.
 const UNTOUCHED: u128 = u128::MAX;

@@ -41,9 +41,10 @@ constexpr unsigned LANES = 32;
 constexpr size_t STACK = 128 * 1024;
 enum Meeting { NONE, SHUFFLE, BALLOT, WARP_BARRIER, BLOCK_BARRIER };
 
-// Where a fiber goes on. The jumps of the compiler keep two registers and are several times faster than `longjmp`. A
-// function that jumps must not be inlined where a place is taken, nor analysed (`noipa`): other fibers change variables
-// before it returns.
+// Saved execution point at which a fiber continues. The compiler's built-in jumps keep two registers and are several
+// times faster than `longjmp`. A function that jumps must not be inlined into a function that saves an execution point,
+// and the compiler must not analyse it (`noipa`), because other fibers change variables before the function that jumps
+// returns.
 using Place = void* [5];
 
 struct Fiber {
@@ -119,7 +120,8 @@ inline T value_of(unsigned long long bits) {
     return value;
 }
 
-// Runs a thread of one block after another, because a new context costs two system calls.
+// Runs the same thread of all blocks, one block after another. A fiber serves all blocks, because a new context costs
+// two system calls.
 inline void fiber_main() {
     for (;;) {
         body(arguments, parameter);
@@ -139,8 +141,8 @@ inline unsigned in_order(unsigned k, unsigned n, unsigned order) {
     return unsigned((unsigned long long)k * step % n);
 }
 
-// The segment that holds shared memory. Shared memory is the only `thread_local` memory, so that the loader keeps all
-// of it in one segment.
+// Memory segment that holds all variables in shared memory. Variables in shared memory are the only `thread_local`
+// variables, so that the loader keeps them in one segment.
 struct Piece {
     void* start;
     size_t size;

@@ -16,8 +16,8 @@ use std::num::NonZero;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
-/// Source text before the kernels, which is the emulated part of CUDA. The source text after the kernels defines
-/// terms as plain functions.
+/// Source text that is placed before the source of the kernels: the emulated part of CUDA. The source text `BEHIND`,
+/// placed after the kernels, defines terms as plain functions.
 const BEFORE: &str = include_str!("emulator.hpp");
 const BEHIND: &str = include_str!("terms.cpp");
 
@@ -61,8 +61,9 @@ impl Library {
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table()))
             .expect("the source can be written");
-        // `fmaf` is one instruction where the processor has it; multiply-adds are not fused, because machines differ in
-        // this; `_FORTIFY_SOURCE` is undefined because a kernel may have the name of a function of the C library
+        // with `-march=native`, `fmaf` is a single instruction if the processor has such an instruction; other
+        // multiply-adds are not fused, because only some processors can fuse them; `_FORTIFY_SOURCE` is undefined
+        // because a kernel may have the name of a function of the C library
         let options = [
             "-std=c++17",
             "-O2",

@@ -77,17 +77,17 @@ void term_map(const float* in, float* out) {
     put(out + 12, turned(psi, at.slope_psi, at.energy));
 }
 
-// input: q, r², α
+// input: charge product q, squared distance r², Ewald parameter α
 void term_excluded(const float* in, float* out) {
     const Radial<float> term = ewald_excluded(in[0], in[1], inverse_norm(in[1]), in[2]);
     out[0] = term.force;
     out[1] = term.energy;
 }
 
-// input: a, b, d, K
+// input: `kept`, `along` and `across` of `Rescaling`, kinetic energy
 void rescaling_factor_f64(const double* in, double* out) { *out = rescaling_factor({in[0], in[1], in[2]}, in[3]); }
 
-// input: low and high words of seed and step, atom
+// input: low and high words of the seed, low and high words of the step, index of the atom
 void normals_f64(const double* in, double* out) {
     const Refreshment refreshment = {{u32(in[0]), u32(in[1])}, {u32(in[2]), u32(in[3])}, {0, 0}, 0.0, 0.0};
     const Vec3<double> numbers = normals(refreshment, u32(in[4]));
@@ -96,15 +96,16 @@ void normals_f64(const double* in, double* out) {
     out[2] = numbers.z;
 }
 
-// input: a, P₀, e, n, whether stochastic, number of directions, P, V
+// input: the fields of `Relaxation` (rate, pressure, thermal energy, noise, whether stochastic, number of directions),
+// then the measured pressure and the volume
 void length_factor_f64(const double* in, double* out) {
     *out = length_factor({in[0], in[1], in[2], in[3], in[4] != 0.0, u32(in[5])}, in[6], in[7]);
 }
 
-// input: R, cutoff, μ, d²
+// input: list radius, cutoff, scale factor of lengths, squared displacement
 void may_miss_f64(const double* in, double* out) { *out = may_miss(in[0], in[1], in[2], in[3]); }
 
-// input: I, L
+// input: six components of the inertia tensor, three components of the angular momentum
 void angular_velocity_f64(const double* in, double* out) {
     const Vec3<double> omega =
         angular_velocity({in[0], in[1], in[2], in[3], in[4], in[5]}, vec3(in[6], in[7], in[8]));

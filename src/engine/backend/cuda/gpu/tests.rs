@@ -10,13 +10,14 @@ use crate::system::State;
 use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::Vec3;
 
-/// Tolerance of forces, which is the limit of this project for interactions in f32. The differences due to fused
-/// operations and different implementations of reciprocals are smaller.
+/// Relative tolerance of the RMS error of forces, which is the limit of this project for interactions in f32. GPU and
+/// emulated device have different fused operations and different implementations of reciprocals, whose effect on forces
+/// is below this limit.
 const FORCE: f64 = 2e-5;
 /// Tolerance of energies relative to the largest energy.
 const ENERGY: f64 = 1e-6;
 const STEPS: usize = 20;
-/// Samples with every kind of term and cell, virtual sites, and ions without any bond.
+/// Names of sample systems, which together have every kind of term and cell, virtual sites, and ions without any bond.
 const SYSTEMS: [&str; 10] = [
     "water",
     "tip4pew",
@@ -68,7 +69,7 @@ fn forces_are_those_of_the_emulated_device() {
     }
 }
 
-/// Returns the state after some steps. Without `sums` the steps are captured as a graph; with `sums` they compute
+/// Returns the state after some steps. Without `sums` the steps are captured as a graph; with `sums` the steps compute
 /// energies and virial.
 fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
@@ -89,7 +90,8 @@ fn captured_steps_give_the_same_bits() {
     assert_eq!(steps_on(&sample, first, false), steps_on(&sample, second, false));
 }
 
-/// Tests that kernels with and without sums, which are compiled separately, give bitwise identical results.
+/// Tests that the kernels with and without sums of energies and virial, which are compiled separately, give bitwise
+/// identical states.
 #[test]
 fn steps_with_energies_give_the_same_bits() {
     let sites = Sample::with_every_kind_of_site().rigid();
@@ -99,8 +101,8 @@ fn steps_with_energies_give_the_same_bits() {
     }
 }
 
-/// Tests steps with and without output. Both devices use the same random numbers, so velocities differ only because
-/// forces differ.
+/// Tests velocity refreshments in steps with and without output. GPU and emulated device use the same random numbers,
+/// so their velocities differ only because their forces differ.
 #[test]
 fn renewed_velocities_are_those_of_the_emulated_device() {
     for sample in [Sample::load("opc").rigid(), Sample::load("peptide-charged").all_bonds()] {

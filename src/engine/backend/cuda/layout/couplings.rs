@@ -29,7 +29,7 @@ shared! {
         noise: f64,
         /// 1 if the square root of the extent relaxes (stochastic cell rescaling), otherwise 0
         stochastic: u32,
-        /// number of directions that are scaled alike; 0 if the cell has no such extent
+        /// number of directions of this extent, which are scaled alike; 0 if the coupling type has fewer extents
         directions: u32,
     }
 }
@@ -58,8 +58,8 @@ shared! {
         stretched: Pointer<Vec3>,
         /// forces before the move, kJ/mol/nm
         kept_forces: Pointer<Vec3>,
-        /// largest distance (nm) of an atom from the position that it would have if it were scaled itself, as the bits
-        /// of a float
+        /// largest distance (nm) between the position of an atom after the move, which moves molecules rigidly, and the
+        /// scaled old position of the atom, as the bits of a float
         deviation: Pointer<u32>,
         /// scale factors of lengths along x, y, z
         factors: [f64; 3],

@@ -16,7 +16,7 @@ pub(in crate::backend::cuda) const SITE_FIXED_ANGLE3: u32 = 3;
 pub(in crate::backend::cuda) const SITE_OUT_OF_PLANE: u32 = 4;
 /// Construction from four atoms at a fixed distance; parameters: a, b and d of [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE4: u32 = 5;
-/// Construction in a local frame; parameters: p, then w, u and v of each atom, of [`Construction`].
+/// Construction in a local frame; parameters: p, followed by w, u and v of each atom, all defined by [`Construction`].
 pub(in crate::backend::cuda) const SITE_LOCAL_FRAME: u32 = 6;
 
 shared! {

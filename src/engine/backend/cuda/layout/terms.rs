@@ -25,7 +25,7 @@ impl Number for f32 {
     }
 }
 
-/// A bonded term of the table, with N atoms and P parameters. The name of the type in C is `Bonded<T, N, P>`.
+/// A term in the table of bonded terms, with N atoms and P parameters. The name of the type in C is `Bonded<T, N, P>`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(in crate::backend::cuda) struct Bonded<T, const N: usize, const P: usize> {

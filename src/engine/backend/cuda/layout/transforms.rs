@@ -3,13 +3,13 @@
 use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
 use bytemuck::{Pod, Zeroable};
 
-/// Number of lines along x per block of threads. A memory access reads 32 bytes (four complex numbers), and one row
-/// of the 32 banks of shared memory holds 16 complex numbers.
+/// Number of lines along x per block of threads. Global memory is read in units of 32 bytes (four complex numbers), and
+/// one row of the 32 banks of shared memory holds 16 complex numbers.
 pub(in crate::backend::cuda) const LINES: u32 = 16;
 /// Maximum number of threads per block in kernels that transform lines along x.
 pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
-/// Maximum number of threads per block in kernels that transform planes. In a plane of 100 × 100 points each thread
-/// then computes one short transform per stage.
+/// Maximum number of threads per block in kernels that transform planes. With 512 threads each thread computes one
+/// short transform per stage in a plane of 100 × 100 points.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
 /// Minimum number of resident blocks per multiprocessor in kernels that transform planes. This minimum limits each
 /// thread to 64 registers, which suffice for the largest radix; with more registers per thread, blocks of the transform

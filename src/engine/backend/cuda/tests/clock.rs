@@ -13,15 +13,16 @@ fn steps(cuda: &mut Cuda<Emulated>, number: usize, workload: Workload) {
     }
 }
 
-/// Returns the times of the kernels of `steps` steps. Pairs and bonded terms take one kernel. The influence function
-/// together with the Fourier transforms takes three kernels. The kernel that integrates also packs positions.
+/// Returns the times of the kernels of `steps` steps. Pairs and bonded terms together take one kernel. The influence
+/// function together with the Fourier transforms takes three kernels. The kernel that integrates also packs positions.
 fn launches(steps: f64) -> Phases {
     Phases { pairs: 1.0, pme_spread: 1.0, pme_solve: 3.0, pme_gather: 1.0, update: 1.0, ..Phases::default() }
         .scaled(steps * LAUNCH)
 }
 
-/// Number of kernels of a search (five that sort atoms, then packing of positions, the search, and the end of the
-/// search), and of a pruning (two, including packing of positions).
+/// Number of kernels of a pair search and a pruning. A pair search takes eight kernels: five kernels sort the atoms,
+/// and one kernel each packs positions, searches, and ends the search. A pruning takes two kernels, one of which packs
+/// positions.
 const LISTS: f64 = 8.0 + 2.0;
 
 #[test]
@@ -47,7 +48,7 @@ fn lists_are_counted_in_tiles() {
     let useful = useful_pairs(&sample.system, sample.state.cell.map(|cell| cell.volume()));
     let share = useful / counts.slots as f64;
     // the 16 atoms of half a block fill half of a cube of 0.7 nm; an atom within 0.95 nm of one of these 16 atoms is
-    // paired with all of them, so that about (0.9/1.2)³ = 0.42 of the pairs are within the cutoff
+    // paired with all 16 atoms, so that about (0.9/1.2)³ = 0.42 of the pairs are within the cutoff
     assert!((0.2..0.5).contains(&share), "{share} of the pairs are useful");
     assert!(counts.slots.is_multiple_of(512) && counts.lj_slots == counts.slots && counts.outer_slots > counts.slots);
     assert!(counts.entries > 0 && counts.entries * 8 * 1024 >= counts.outer_slots);

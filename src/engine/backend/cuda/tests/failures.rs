@@ -101,7 +101,7 @@ fn a_barostat_that_tears_the_cell_is_stopped() {
     let sample = Sample::load("water").rigid();
     let by = |noise| BoxScaling::isotropic(Relaxation { noise, ..Relaxation::default() });
     let root = sample.state.cell.unwrap().volume().sqrt();
-    // scaling by 12 percent in one step
+    // a barostat that would scale the lengths by 12 percent in one step
     let (error, state) = quiet_barostat(&sample, by(-0.3 * root));
     assert!(error.to_string().contains("would scale the cell by a factor of 0.888"), "{error}");
     assert!(state.cell == sample.state.cell && state.positions == sample.state.positions);

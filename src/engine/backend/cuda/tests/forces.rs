@@ -14,7 +14,8 @@ const FORCE: f64 = 2e-5;
 const LATTICE_FORCE: f64 = 1e-3;
 /// Tolerance of the energy: the project's limit, relative to the sum of the absolute terms.
 const ENERGY: f64 = 1e-6;
-/// Tolerance of the virial, from positions of a few nm times forces accurate to [`FORCE`], as in `tests/forces.rs`.
+/// Tolerance of the virial, a sum of positions of a few nm times forces that are accurate to [`FORCE`]. The value is
+/// the same as in `tests/forces.rs`.
 const VIRIAL: f64 = 2e-5;
 /// Tolerance of the virial, relative to the direct and reciprocal parts of the Coulomb virial. The two parts nearly
 /// cancel, and each part is accurate to a few times [`ENERGY`].
@@ -38,7 +39,8 @@ fn check_virial(ours: &Mat3, exact: &Evaluation, what: &str) {
     }
 }
 
-/// Compares a system with the reference, with and without sums, and with different orders of blocks and threads.
+/// Compares forces, energies and virial of a system with those of the reference backend, with and without sums of
+/// energies and virial, and with different orders of blocks and threads.
 fn compare(sample: &Sample, what: &str) {
     let (system, state) = (&sample.system, &sample.state);
     let (mut sites, mut positions) = (SitePlan::new(&system.topology), state.positions.clone());
@@ -157,8 +159,8 @@ fn virtual_sites() {
     compare(&Sample::with_sites_of_sites(), "sites of sites");
 }
 
-/// Tests a short cutoff, for which α is large. The energies of excluded pairs and of the mesh then nearly cancel, and
-/// their sum is a tenth of either energy.
+/// Tests a short cutoff, for which α is large. With a large α the energies of excluded pairs and of the mesh nearly
+/// cancel, and their sum is a tenth of either energy.
 #[test]
 fn energies_that_cancel() {
     for name in ["water", "opc"] {

@@ -17,12 +17,13 @@ use crate::vec3::{Mat3, Vec3, vec3};
 use std::sync::Arc;
 
 const TIMESTEP: f64 = 0.001;
-/// Tolerance of energies, forces and virial. The same code computes the terms on both backends. The device rounds each
-/// force to a multiple of 2⁻³² kJ/mol/nm, and each component of the virial to a multiple of 2⁻²⁴ kJ/mol; differences
-/// of evaluations with and without the terms also contain the rounding errors of the other terms.
+/// Tolerance of energies, forces and virial. The same host code computes restraints and external forces for both
+/// backends. The device rounds each force to a multiple of 2⁻³² kJ/mol/nm, and each component of the virial to a
+/// multiple of 2⁻²⁴ kJ/mol; differences of evaluations with and without the terms also contain the rounding errors of
+/// the other terms.
 const ROUNDING: f64 = 1e-5;
-/// Relative tolerance of work. Work adds up over steps, in which positions differ because of rounding errors of the
-/// other forces.
+/// Relative tolerance of work. Work adds up over steps, in which the positions on device and host differ because of
+/// rounding errors of all other forces.
 const WORK: f64 = 1e-4;
 /// Largest difference of positions that a step adds, nm: the rounding error of the force on a hydrogen atom, 0.2
 /// kJ/mol/nm as derived in [`super::motion`], times dt²/m.
@@ -41,8 +42,9 @@ const HARMONIC: Well = Well {
     linear_beyond: None,
 };
 
-/// Returns one collective variable of each kind, for the atoms of a peptide. Each center is the center of a group of
-/// three atoms, and the deviation is the deviation of twelve atoms from displaced positions.
+/// Returns one collective variable of each kind, for the atoms of a peptide. Distances, angles and torsions are between
+/// the centers of groups of three atoms. The RMSD is that of twelve atoms from reference positions, which are their
+/// displaced initial positions.
 fn variables(sample: &Sample) -> Vec<Variable> {
     let topology = &sample.system.topology;
     let (mass, molecules) = (|atom: u32| topology.atoms[atom as usize].mass, topology.molecules());
@@ -150,7 +152,8 @@ fn energies_forces_and_virial_are_those_of_the_host() {
     compare(&Sample::load("tip4pew").rigid(), &Restraints::default(), true);
 }
 
-/// A barostat without noise. Its rate is so high that the virial of the restraints changes the cell visibly.
+/// A barostat without noise. The rate of the barostat is so high that the virial of the restraints changes the cell
+/// visibly.
 const BAROSTAT: Relaxation = Relaxation { rate: 1e-5, pressure: 1.0, thermal: 1.0, noise: 0.0, stochastic: false };
 
 /// Makes the step with index `number` since the start of the stage, with a barostat after each third step.

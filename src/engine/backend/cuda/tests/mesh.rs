@@ -15,8 +15,9 @@ use crate::vec3::Mat3;
 use bytemuck::Zeroable;
 use num_complex::Complex;
 
-/// Grid sizes that together use every radix along every axis that allows this radix. Some sizes are odd, because only
-/// rows with an even number of points have a middle element that is its own mirror image.
+/// Grid sizes that together use every radix along every axis that allows this radix. Some grid sizes are odd, because
+/// rows of even and odd length are treated differently: only a row with an even number of points has a middle element
+/// that is its own mirror image.
 const GRIDS: [[usize; 3]; 12] = [
     [12, 20, 27],
     [9, 24, 25],

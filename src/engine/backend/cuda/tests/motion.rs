@@ -17,9 +17,9 @@ use crate::virtual_sites::SitePlan;
 
 const TIMESTEP: f64 = 0.002;
 const STEPS: usize = 5;
-/// Tolerance of positions, nm. Forces have an RMS value of 10³ kJ/mol/nm, and their RMS error is 2·10⁻⁵ of this
-/// value. The largest error is ten times the RMS error, 0.2 kJ/mol/nm. For hydrogen dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm
-/// per step. Over five steps the error grows at most to fifteen times this length.
+/// Tolerance of positions, nm. Forces have an RMS value of 10³ kJ/mol/nm, and their RMS error is 2·10⁻⁵ of this value.
+/// The largest error is ten times the RMS error, 0.2 kJ/mol/nm. For hydrogen dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm per step.
+/// Over five steps the error grows at most to fifteen times 10⁻⁶ nm.
 const POSITION: f64 = 1.5e-5;
 /// Relative tolerance of sums of squared velocities. The velocities differ by at most [`POSITION`] divided by the time
 /// step.
@@ -130,7 +130,7 @@ fn waters_with_virtual_sites() {
     compare_steps(&Sample::load("tip4pew").all_bonds());
 }
 
-/// Largest relative error of a constraint length. It is twice the tolerance of the solver, because the solver
+/// Largest relative error of a constraint length. The limit is twice the tolerance of the solver, because the solver
 /// compares half of a squared length with the tolerance.
 const DISTANCE: f64 = 2e-6;
 
@@ -197,7 +197,8 @@ fn waters_of_unequal_hydrogens_are_triangles() {
 }
 
 /// Relative tolerance of lengths. The barostat computes scaling factors of about 1.005 from pressures. The
-/// contributions to the pressure are accurate to [`VIRIAL`] and partly cancel, so that a third remains.
+/// contributions to the pressure are accurate to [`VIRIAL`] and partly cancel, so that the pressure is a third of the
+/// largest contribution.
 const LENGTH: f64 = 3.0 * 5e-3 * VIRIAL;
 /// Tolerance of work relative to the kinetic energy: twice the length error [`LENGTH`] times a virial.
 const WORK: f64 = 2.0 * LENGTH;
@@ -348,8 +349,8 @@ fn coupling_on_the_device_is_that_of_the_host() {
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }
 
-/// Rounding error over five steps of a tenth of the energies, which about fifty warps add up as multiples of 2⁻²⁴
-/// kJ/mol.
+/// Rounding error (kJ/mol) of the work over five steps. The work of a step is about a tenth of energies that about
+/// fifty warps add up as multiples of 2⁻²⁴ kJ/mol.
 const SUMMED: f64 = 5.0 * 0.1 * 50.0 * 6e-8;
 
 /// Returns the state after steps without output, with blocks and threads in the given order.

@@ -19,8 +19,8 @@ const K: f64 = 1000.0;
 /// Tolerance of energies and forces. Device and host compute in `f64`. The device rounds each force to a multiple of
 /// 2⁻³² kJ/mol/nm, and the energy of each warp to a multiple of 2⁻²⁴ kJ/mol.
 const ROUNDING: f64 = 1e-5;
-/// Tolerance of work. Work adds up over steps, in which positions differ because of rounding errors of the other
-/// forces.
+/// Tolerance of work. Work adds up over steps, in which the positions on device and host differ because of rounding
+/// errors of all other forces.
 const WORK: f64 = 1e-4;
 
 /// Returns restraints of every third atom to a reference position about 0.05 nm away. The reference cell is slightly

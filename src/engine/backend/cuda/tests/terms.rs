@@ -14,8 +14,8 @@ use crate::term::{ewald_excluded, inverse_norm};
 use crate::vec3::{Vec3, vec3};
 
 /// Tolerance of the correction of an excluded pair, in units of rounding errors relative to 2α/√π (energy) and α³
-/// (force). erf and exp are each accurate to four units. In the force the error of their difference is magnified by
-/// 1/(αr)², which is four at the distance where the power series ends.
+/// (force). erf and exp are each accurate to four units. In the force the error of the difference of erf and exp is
+/// magnified by 1/(αr)², which is four at the distance where the power series ends.
 const ENERGY_ROUNDINGS: f64 = 8.0;
 const FORCE_ROUNDINGS: f64 = 8.0 * std::f64::consts::FRAC_2_SQRT_PI * 4.0;
 
