@@ -4,7 +4,7 @@
 /// Finds atoms by the number of bonds between them and a given atom.
 pub(crate) struct Neighbours {
     bonded: Vec<Vec<u32>>,
-    /// for each atom, the number of the last search that reached the atom; 0 if no search has reached the atom
+    /// number of the last search that reached each atom; 0 if no search has reached the atom
     reached_in: Vec<u64>,
     /// number of searches so far
     searches: u64,
