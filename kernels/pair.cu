@@ -64,7 +64,7 @@ __device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 ha
         const Vec3<float> home = seen_from(a, entry.x, origin);
         // wait until all lanes have read the previous tile
         __syncwarp();
-        // atoms of entries without pairs are moved beyond the cutoff, so that these atoms need no mask
+        // an entry without pairs gets a position beyond the cutoff, so that no mask is needed
         const bool nowhere = entry.y == 0 && a.largest_cutoff2 < NOWHERE * NOWHERE;
         const float x = nowhere ? NOWHERE : home.x;
         tile.sites[lane] = tile.sites[lane + WARP] = make_float4(x, home.y, home.z, a.packed[slot_j].w);

@@ -48,7 +48,7 @@ struct Request {
 struct Common {
     /// Trajectories: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB, in the order of time; and the energy table (CSV) of
     /// observables that use it, which by default is energies.csv beside the first trajectory. If a run is still
-    /// writing, complete frames and rows are read
+    /// writing these files, only complete frames and rows are read
     #[arg(value_name = "TRAJECTORY")]
     files: Vec<PathBuf>,
     /// Topology, if the trajectory contains none (all formats except H5MD). A topology file (CHARMM psf without

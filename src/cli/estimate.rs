@@ -34,9 +34,9 @@ impl Cost {
 /// the machine that [`Cost::of`] describes, and is used for all systems.
 const HAND_OVER: f64 = 10e-6;
 
-/// Fraction of the time of pairs that the pair search takes. [`PRUNINGS`] and [`SEARCHES`] are the numbers of prunings
-/// of the pair list and of pair searches per step. All three constants were measured for DHFR on the machine that
-/// [`Cost::of`] describes.
+/// Fraction of the time of pairs that the pair search takes. [`PRUNINGS`] is the number of prunings of the pair list
+/// per step, and [`SEARCHES`] is the number of pair searches per step. All three constants were measured for DHFR on
+/// the machine that [`Cost::of`] describes.
 const SEARCH: f64 = 0.1;
 const PRUNINGS: f64 = 0.1;
 const SEARCHES: f64 = 0.015;

@@ -19,7 +19,7 @@ use crate::run::{
     Engine, Plan, ReplicaJob, ReplicaPlacement, Sharing, Start, estimated_acceptances, preflight, processors, warnings,
 };
 
-/// Replicas of an input file, after reading and checks.
+/// Replicas that an input file defines. The systems of all replicas have been read and checked.
 pub(super) struct Replicas<'a> {
     pub(super) ensemble: &'a Ensemble,
     pub(super) spread: ReplicaPlacement,

@@ -16,8 +16,8 @@ use crate::observe::trajectory::StoredFrame;
 use crate::units::Dimension;
 use crate::vec3::{Vec3, vec3};
 
-/// Results: vacf (nm²/ps², by lag in ps) and its normalised form with standard error; the integral over a third of it
-/// up to each lag (diffusion, nm²/ps); the vibrational density of states (cm, by wavenumber in 1/cm)
+/// Results: vacf (nm²/ps², by lag in ps) and its normalised form with standard error; a third of the integral of
+/// vacf from 0 to each lag (diffusion, nm²/ps); the vibrational density of states (cm, by wavenumber in 1/cm)
 #[derive(Debug, clap::Args)]
 pub(super) struct VacfOptions {
     /// Selection of atoms

@@ -65,7 +65,7 @@ impl Lines<'_> {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
 
-    /// Whether all elements of lines of `length` ≥ 1 elements lie inside the arrays.
+    /// Returns whether the arrays hold all elements of lines that are `length` ≥ 1 elements long.
     #[inline(always)]
     fn contain(&self, length: usize) -> bool {
         (length - 1).checked_mul(self.stride).is_some_and(|last| last < self.re.len().min(self.im.len()))
@@ -90,7 +90,7 @@ impl LinesMut<'_> {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
 
-    /// Whether all elements of lines of `length` ≥ 1 elements lie inside the arrays.
+    /// Returns whether the arrays hold all elements of lines that are `length` ≥ 1 elements long.
     #[inline(always)]
     fn contain(&self, length: usize) -> bool {
         Lines { re: self.re, im: self.im, stride: self.stride }.contain(length)

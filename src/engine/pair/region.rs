@@ -45,7 +45,8 @@ impl Region {
         self.zone_starts[1] as usize
     }
 
-    /// Returns the position (nm) of an atom in the periodic image from which it was taken.
+    /// Returns the position (nm) of an atom in the cell: removes the lattice shift with which the atom is in the
+    /// region.
     pub fn wrapped(&self, cell: &PeriodicCell, positions: &[Vec3], atom: u32) -> Vec3 {
         positions[atom as usize] - cell.shift(self.images[atom as usize])
     }

@@ -30,7 +30,7 @@
 //! steps host and device wait for each other (see `host_forces`)
 //!
 //! With velocity rescaling every ten steps a step has 7.4 kernels on average. With velocity rescaling and a barostat,
-//! both every ten steps, a step has 7.6 kernels on average. PME runs concurrently with pairs and bonded terms, and the
+//! a step has 7.6 kernels on average. PME runs concurrently with pairs and bonded terms, and the
 //! short kernels of PME have priority.
 //!
 //! Forces, sums of energies and the charges on the mesh are added up as integers (fixed point), so the order of

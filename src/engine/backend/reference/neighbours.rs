@@ -94,8 +94,8 @@ impl Boxes {
         true
     }
 
-    /// Calls `consider(j, r_i − r_j)` for every atom j in the 27 boxes in and around the box of atom i. The image of
-    /// atom j is the periodic image that lies in such a box.
+    /// Calls `consider(j, r_i − r_j)` for every atom j in the 27 boxes in and around the box of atom i. Of the periodic
+    /// images of atom j, the image in one of the 27 boxes counts.
     #[inline(always)]
     fn around(&self, cell: &PeriodicCell, i: usize, mut consider: impl FnMut(usize, Vec3)) {
         for neighbour in 0..27 {

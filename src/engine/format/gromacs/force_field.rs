@@ -294,8 +294,8 @@ impl ForceField {
         self.nonbonded.keys().flatten().copied().collect()
     }
 
-    /// Returns a key of a type. Two types with equal keys have equal Lennard-Jones parameters with every other type,
-    /// unless one of the two types occurs in `[ nonbond_params ]`.
+    /// Returns the Lennard-Jones parameters of an atom type as a key. Two atom types with equal keys have equal
+    /// Lennard-Jones parameters with every other type, unless one of the two occurs in `[ nonbond_params ]`.
     pub(super) fn lennard_jones_key(&self, kind: u32) -> [u64; 2] {
         let [first, second] = self.types[kind as usize].parameters;
         let of_sigma = self.defaults.is_some_and(|defaults| defaults.rule != CombinationRule::Coefficients);
