@@ -22,8 +22,9 @@ pub(super) struct Ligands {
 /// Reads the parameters of ligands from topology files, and adds to each residue with a definition the bonds of the
 /// definition. Hydrogens of these residues are removed from the entry, because all hydrogens are placed later.
 ///
-/// # Errors Fails if the entry contains no residue that a topology file defines, or if the heavy atoms of such a
-/// residue have other names than in the topology file.
+/// # Errors
+/// Fails if the entry contains no residue that a topology file defines, or if the heavy atoms of such a residue have
+/// other names than in the topology file.
 pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[MoleculeFiles]) -> Result<Ligands> {
     let residues = entry.chains.iter().flat_map(|chain| &chain.residues);
     let unknown = residues.filter(|residue| residue.atoms.len() > 1 && !is_standard(residue));
