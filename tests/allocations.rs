@@ -46,19 +46,20 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Input that uses every phase of a step: PME, bonded terms, rigid waters, constrained bonds, thermostat and barostat,
-/// removal of the center-of-mass motion.
+/// Input whose steps use every phase of the engine: PME, bonded terms, rigid waters, constrained bonds, thermostat and
+/// barostat, and removal of the center-of-mass motion.
 const INPUT: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ns\"\ntimestep = \"2 fs\"\ncom_removal = 5\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\", every = 5 }\n\
     barostat = { pressure = \"1 bar\", coupling_time = \"2 ps\", every = 5 }";
-/// Number of steps before allocations are counted, and number of steps in which they are counted. Before the count,
-/// buffers reach their final sizes and threads allocate what they need to sleep.
+/// Number of steps before allocations are counted, and number of steps in which allocations are counted. Before the
+/// count, buffers reach their final sizes, and threads allocate what the operating system needs to put threads to
+/// sleep.
 const WARM_UP: u64 = 200;
 /// Value of [`WARM_UP`] in double precision, which is slow.
 const SHORT_WARM_UP: u64 = 40;
 
-/// Number and allocations of each step, and whether its lists were rebuilt or pruned.
+/// Step number, number of allocations, and whether pair lists were rebuilt or pruned, for each step.
 type Counts = Vec<(u64, u64, bool)>;
 
 fn allocations(lists: &str, stage: &str, precision: Precision) -> Counts {
@@ -122,7 +123,7 @@ fn quiet_steps_allocate_nothing() {
         let allocating: Vec<_> = quiet.iter().filter(|(_, count, _)| *count > 0).collect();
         assert!(allocating.is_empty(), "step, allocations: {allocating:?}");
     }
-    // check that the counter works
+    // an allocation checks that the counter works
     let before = COUNT.load(Ordering::Relaxed);
     drop(std::hint::black_box(vec![1u8]));
     assert!(COUNT.load(Ordering::Relaxed) > before);

@@ -34,15 +34,15 @@ fn eight_copies_have_eight_times_the_energy_and_the_same_forces() {
     let (system, state) = water(forces);
     let (mut larger, all) = replicate(&system, &state, [2, 2, 2]).unwrap();
     let Electrostatics::Pme(pme) = &mut larger.settings.electrostatics else { panic!("PME was asked for") };
-    // the same grid spacing: twice as many points over twice the length
+    // twice as many grid points over twice the length keep the grid spacing
     pme.grid = [40, 40, 40];
     let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     let evaluate = |system: &System, state: &State| {
         Reference::new(system).unwrap().evaluate(state.cell.as_ref(), &state.positions, workload)
     };
     let (one, eight) = (evaluate(&system, &state), evaluate(&larger, &all));
-    // rounding errors of f64 in sums of about 10⁵ terms, whose absolute values add up to a hundred times the result:
-    // 1e-16 · 10⁵ · 100
+    // tolerance for rounding errors of f64 in sums of about 10⁵ terms whose absolute values add up to a hundred times
+    // the sum: 1e-16 · 10⁵ · 100
     const ROUNDING: f64 = 1e-9;
     for ((name, a), (_, b)) in one.energies.named().zip(eight.energies.named()) {
         assert!((b - 8.0 * a).abs() <= ROUNDING * 8.0 * a.abs(), "{name}: 8 × {a} and {b}");
@@ -72,7 +72,7 @@ fn useful_pairs_are_those_within_the_cutoff() {
         }
     }
     // Tolerance for the remaining structure of the liquid: g(r) differs from 1 by 1 % in the last 0.1 nm below the
-    // cutoff, which hold 30 % of the pairs.
+    // cutoff, where 30 % of the pairs are.
     const STRUCTURE: f64 = 0.003;
     let expected = useful_pairs(&system, Some(cell.volume()));
     assert!((expected / count as f64 - 1.0).abs() < STRUCTURE, "{expected} and {count}");
@@ -99,7 +99,7 @@ fn md(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 const STAGE: &str = "[[stage]]\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\n\
     velocities = \"generate\"\ntemperature = \"300 K\"\n";
 
-/// Tests a later stage, which is timed with the velocities of the preceding stage, because the coordinate file has no
+/// Tests that a later stage is timed with the velocities of the preceding stage, because the coordinate file has no
 /// velocities.
 #[test]
 fn a_later_stage_is_timed_with_velocities_of_the_first() {
@@ -156,7 +156,8 @@ fn an_input_file_is_timed_and_compared_and_nothing_else_is_written() {
     assert_eq!(left, ["a.json", "a.svg", "water.toml"]);
 }
 
-/// The forecast for several ranks adds up its parts, and an impossible division is named.
+/// Tests the forecast of the speed on several ranks: the forecast is the sum of its parts, and an impossible domain
+/// decomposition is reported.
 #[test]
 fn the_speed_on_several_ranks_is_forecast() {
     let mut command = Command::cargo_bin("md").unwrap();
@@ -170,7 +171,7 @@ fn the_speed_on_several_ranks_is_forecast() {
     let (_, numbers) = { row("2  ") }.split_once("domains").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     let numbers: Vec<f64> = numbers.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [_, _, step, parts @ ..] = &numbers[..] else { panic!("{text}") };
-    // each number is rounded to a microsecond
+    // the tolerance allows for the rounding of each printed number to a microsecond
     assert!(parts.len() == 4 && (parts.iter().sum::<f64>() - step).abs() <= 2.5, "{text}");
     assert!(row("64 ").contains("cannot be divided among 64 ranks"), "{text}");
 }
@@ -184,8 +185,9 @@ fn the_summary_of_a_run_counts_work_too() {
     command.current_dir(folder.path()).args(["run", "input.toml", "--quiet", "--threads", "1"]).assert().success();
     let summary = Summary::read(&folder.path().join("out/summary.json")).unwrap();
     let flops = |name: &str| summary.phases.iter().find(|phase| phase.name == name).unwrap().work.unwrap().flops;
-    // 774 atoms in 8 nm³ have 145 partners each within 0.9 nm, if each pair is counted once. The test assumes at least
-    // 6 floating-point operations per pair. The operations of SETTLE for 258 waters are counted exactly by the formula.
+    // Each of 774 atoms in 8 nm³ has 145 partners within 0.9 nm, if each pair is counted once. The test assumes at
+    // least 6 floating-point operations per pair. The operations of SETTLE for 258 waters are counted exactly by the
+    // formula.
     assert!(flops("pairs") > 6.0 * 774.0 * 145.0);
     assert_eq!(flops("constraints"), 320.0 * 258.0);
     let useful = summary.useful_pairs.unwrap();

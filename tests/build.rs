@@ -1,4 +1,4 @@
-//! `md build` with ubiquitin: the files that it writes can be run, and invalid requests are refused with a reason.
+//! Tests of `md build` with ubiquitin: the written files can be run, and invalid requests are refused with a reason.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -10,7 +10,7 @@ use assert_cmd::Command;
 
 use helix::helix;
 
-/// The entry 1UBI: 76 residues and 81 waters, with all heavy atoms.
+/// Returns the path of the PDB entry 1UBI: 76 residues and 81 waters, with all heavy atoms.
 fn entry() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/ubiquitin/1ubi.pdb.xz")
 }
@@ -68,7 +68,7 @@ fn the_same_wishes_give_the_same_files() {
     assert!(first == second && first[0] != other[0]);
     let check = done(md(folder.path()).args(["check", "a/input.toml"]));
     assert!(check.contains("net charge 0 e") && check.contains("angles 109.47"), "{check}");
-    // an AMBER topology derives the extra point of a water from a bond between its hydrogens
+    // readers of an AMBER topology derive the virtual site of a water from the bond between its hydrogens
     let log = std::fs::read_to_string(folder.path().join("a/build.log")).unwrap();
     assert!(log.contains("system.top, because system.prmtop cannot be written"), "{log}");
     let json: serde_json::Value = serde_json::from_slice(&first[2]).unwrap();
@@ -194,7 +194,7 @@ fn ions_and_cells_are_those_that_were_asked_for() {
     let protein = atoms(&["LEU", "ILE", "LYS", "GLU", "ASP", "THR", "GLN"]);
     assert!(protein.len() > 700);
     for (at, ion) in ions.iter().enumerate() {
-        // 0.5 nm, with the rounding of coordinates in the file
+        // the smallest distance is 0.5 nm, reduced by the rounding of coordinates in the file
         assert!(ions[..at].iter().chain(&protein).all(|other| apart(ion, other) > 4.99));
     }
     let check = done(md(folder.path()).args(["check", "z/input.toml"]));
@@ -245,7 +245,8 @@ fn a_helix_is_built_into_a_membrane() {
     let json = std::fs::read_to_string(folder.path().join("x/build.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let lipids = [0, 1].map(|leaflet| json["lipids"][leaflet].as_u64().unwrap());
-    // the helix has the area of two lipids and touches at most six other lipids, as in a hexagonal lattice
+    // the cross-section of the helix is the area of two lipids, and the helix is in contact with at most six further
+    // lipids, as in a hexagonal lattice
     assert!(lipids[0] == lipids[1] && (56..63).contains(&lipids[0]), "{lipids:?}");
     let check = done(md(folder.path()).args(["check", "x/input.toml"]));
     // each lipid of Lipid17 has a charge of −2e-6 e, because the force-field file rounds charges to seven decimals
@@ -272,7 +273,7 @@ fn a_helix_is_built_into_a_membrane() {
 #[test]
 fn a_ligand_comes_from_its_topology_and_is_restrained() {
     let folder = tempfile::tempdir().unwrap();
-    // heavy atoms of p-cresol with a regular ring, in Å
+    // positions (Å) of the heavy atoms of p-cresol with a regular ring
     let places = [
         ("C1", 1.39, 0.0),
         ("C2", 0.695, 1.204),

@@ -27,7 +27,7 @@ fn read(name: &str) -> (Description, Coordinates) {
     (description, read_coordinates(&file(name, "rst7"), None, angle).expect("coordinates"))
 }
 
-/// Rebuilds a system from the atoms, residues, bonds and types of a file, added one by one.
+/// Returns a builder to which the atoms, residues, bonds and types of a description are added one by one.
 fn rebuilt(description: &Description, coordinates: &Coordinates) -> SystemBuilder {
     let (topology, nonbonded) = (&description.topology, &description.nonbonded);
     let mut builder = System::builder();
@@ -216,7 +216,7 @@ fn atoms_that_cannot_be_are_refused() {
     });
     refused("must be contiguous and non-empty", |b| _ = b.residue("A"));
     refused("must be contiguous and non-empty", |b| _ = b.residue("A").residue("B").atom(atom));
-    // an atom has an unknown type, and the 1-4 pairs of its chain need this type
+    // one atom has an unknown type, and the 1-4 pairs of the chain need this type
     refused("type 7, but there are 1", |b| {
         let last = b.atom(AtomSpec { lj_type: 7, ..atom });
         b.bond([3, last]).scale_pairs14(0.5, 0.5);
@@ -315,7 +315,7 @@ fn types_and_options_that_contradict_each_other_are_refused() {
     refused("cutoff is 0.9 nm", |b| _ = b.cell(PeriodicCell::orthorhombic([1.0; 3])));
     refused("has no volume", |b| _ = b.cell(PeriodicCell::orthorhombic([1.0, f64::NAN, 1.0])));
     refused("set a cutoff", |b| _ = b.cell(PeriodicCell::orthorhombic([3.0; 3])).forces(ForceOptions::all_pairs()));
-    // the error lists all problems at once
+    // a single error lists all problems
     let mut builder = chain();
     builder.bond([0, 8]).exclude([9, 0]).scale_pairs14(f64::NAN, 1.0);
     match builder.build().map(|_| ()) {
@@ -386,8 +386,8 @@ fn virtual_sites_are_placed() {
     }
 }
 
-/// A virtual site may depend on a site that is added later. A site that depends on itself through other sites is
-/// refused.
+/// Tests virtual sites that depend on virtual sites. A site may depend on a site that is added later, but a site that
+/// depends on itself through other sites is refused.
 #[test]
 fn sites_of_sites_are_placed_in_order() {
     let build = |last: Construction| {

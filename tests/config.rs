@@ -1,4 +1,4 @@
-//! Tests of the input file. Bad files contain the expected message in a comment on the line of the mistake.
+//! Tests of the input file. Invalid files contain the expected message in a comment on the line of the mistake.
 
 mod damage;
 
@@ -154,7 +154,7 @@ fn defaults_are_those_documented() {
         panic!("a fixed life")
     };
     assert_eq!((tolerance, interval), (0.005, None));
-    // 0.5 bar · N_A
+    // 0.5 bar, multiplied by the Avogadro constant, in kJ/mol/nm³
     assert!((pressure_tolerance - 0.5 * 0.060_221_407_6).abs() < 1e-12, "{pressure_tolerance}");
     assert_eq!((plan.run.precision, plan.run.tuning), (Precision::Mixed, TuningMethod::Model));
     assert_eq!(plan.output.directory, Path::new("/somewhere/out"));
@@ -202,7 +202,7 @@ fn a_stage_writes_what_the_run_does_unless_it_says_otherwise() {
     assert_eq!(every(ENERGIES), [time(1.0), None, time(1.0), time(2.0)]);
     assert_eq!(every(RESTRAINTS), [None; 4]);
     assert_eq!([1, 2].map(|stage| plan.checkpoints(stage).every.as_secs()), [420, 60]);
-    // the key appears in the effective configuration, and may change when a run continues
+    // the effective configuration contains the key, whose value may change when a run continues
     let again = Config::parse(&effective, Path::new("/elsewhere/effective.toml"), &[]).unwrap().plan;
     assert_eq!(again, plan);
     let other =
@@ -328,7 +328,7 @@ fn any_text_is_answered_without_a_panic() {
     for nested in ["a = ".to_owned() + &"[".repeat(100_000), vec!["a"; 100_000].join(".") + " = 1"] {
         assert!(parse(&nested).is_err());
     }
-    // parse each prefix of a good file, and the file with each byte changed
+    // the parser must handle each prefix of a valid file, and the file with each byte changed
     for end in (0..EVERYTHING.len()).filter(|end| EVERYTHING.is_char_boundary(*end)) {
         let _ = parse(&EVERYTHING[..end]);
         let mut bytes = EVERYTHING.as_bytes().to_vec();
@@ -360,7 +360,8 @@ fn problems_are_found_at_their_lines_however_many() {
     assert_eq!(problems.len(), 499, "all but the first have a name that is taken");
 }
 
-/// Numbers outside the range of any experiment or model, whose squares and products would not be finite.
+/// Tests numbers outside the range of any experiment or model. The squares and products of such numbers would not be
+/// finite.
 #[test]
 fn quantities_outside_the_physical_range_are_refused_with_the_range() {
     for (setting, expected) in [

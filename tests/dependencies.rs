@@ -50,7 +50,7 @@ fn dependencies_have_permissive_licences_and_one_registry() {
         let licence = package["license"].as_str().unwrap_or("none");
         let file = (package["name"].as_str(), package["license_file"].as_str());
         let is_known = FILES.iter().any(|&(name, path)| file == (Some(name), Some(path)));
-        // this package itself is the only one without a source
+        // only this package itself has no source
         let source = package["source"].as_str();
         if !(is_allowed(licence) || is_known) || source.is_some_and(|source| !source.contains(REGISTRY)) {
             faults.push(format!("{}: licence {licence}, source {source:?}", package["name"]));
@@ -72,9 +72,9 @@ fn packages(kinds: &str) -> Vec<String> {
     String::from_utf8(tree.stdout).expect("UTF-8").lines().map(|line| line.trim_end_matches(" (*)").into()).collect()
 }
 
-/// Cargo compiles a package with the union of the features that the build requests. If a development dependency
-/// requested more features than the program does, `cargo build` after `cargo test` would compile the package and all
-/// its dependents again.
+/// Tests that development dependencies request no further features of shared packages. Cargo compiles a package with
+/// the union of the requested features, so with further features `cargo build` after `cargo test` would compile the
+/// package and all its dependents again.
 #[test]
 fn development_dependencies_add_no_features() {
     let with_tests = packages("normal,build,dev");

@@ -10,7 +10,7 @@ use std::process::Command;
 const EXAMPLES: &[(&str, &[&str])] =
     &[("argon", &[]), ("external_force", &[]), ("single_point", &["inputs/ala2-vacuum/input.toml"])];
 
-/// Packages that the Python examples and the program that checks them import.
+/// Python packages that are imported by the Python examples and by the program that checks these examples.
 const PACKAGES: &str =
     "MDAnalysis, mdtraj, tables, h5py, h5netcdf, pandas, xarray, matplotlib, nbformat, nbclient, ipykernel";
 
@@ -18,7 +18,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Builds the examples and returns their folder. If `cargo test` has built them already, nothing is built.
+/// Builds the examples, unless `cargo test` has already built the examples, and returns their folder.
 fn programs() -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_md")).parent().expect("a folder of programs");
     let profile = match folder.file_name().expect("a profile").to_string_lossy() {
@@ -71,18 +71,18 @@ fn every_example_is_run_here_or_included_in_another_test() {
 /// of state of J. K. Johnson, J. A. Zollweg and K. E. Gubbins, Mol. Phys. 78, 591 (1993),
 /// doi:10.1080/00268979300100411; ε/k is 120 K.
 const LIQUID: f64 = -5.8245;
-/// Tolerance in kJ/mol: three times the root of the sum of squares of three errors. The equation of state deviates by
-/// 0.006 from NIST's Monte Carlo results at ρσ³ = 0.776, kT/ε = 0.85. In 40 ps of 864 atoms the mean varies by 0.006:
-/// U/N varies by kT √(1.3/864) = 0.03, and there are some 25 correlation times of 1.5 ps. Beyond the cutoff of 2.65 σ
-/// the fluid is assumed to be uniform, which is accurate to 2 % of the correction of 0.37.
+/// Tolerance of U/N in kJ/mol: three times the root of the sum of squares of three errors. The equation of state
+/// deviates by 0.006 from NIST's Monte Carlo results at ρσ³ = 0.776, kT/ε = 0.85. The mean over 40 ps of 864 atoms has
+/// a standard error of 0.006: U/N fluctuates by kT √(1.3/864) = 0.03, and 40 ps are some 25 correlation times of 1.5
+/// ps. The assumption of a uniform fluid beyond the cutoff of 2.65 σ is accurate to 2 % of the correction of 0.37.
 const LIQUID_TOLERANCE: f64 = 0.034;
 
 /// Lattice sums of the face-centered cubic lattice over r⁻⁶ and r⁻¹², in units of the nearest distance (J. E. Jones and
 /// A. E. Ingham, Proc. R. Soc. A 107, 636 (1925)).
 const LATTICE_SUMS: [f64; 2] = [14.45392, 12.13188];
 /// Tolerance in kJ/mol of the lattice energy. With the uniform density of the dispersion correction there are 62.2
-/// atoms within the cutoff of 0.9 nm, while the lattice has 54. Half of V(0.9 nm), at most 0.0115 ε, is missing or
-/// superfluous for the difference of 8.2 atoms.
+/// atoms within the cutoff of 0.9 nm, while the lattice has 54. The error of the correction is half of V(0.9 nm), at
+/// most 0.0115 ε, for each of the 8.2 atoms by which these numbers differ.
 const LATTICE_TOLERANCE: f64 = 0.5 * 8.2 * 0.0115;
 
 #[test]
@@ -97,8 +97,9 @@ fn argon_has_the_energy_of_its_lattice_and_of_its_liquid() {
     assert!((liquid - LIQUID).abs() < LIQUID_TOLERANCE, "{liquid} for {LIQUID} kJ/mol");
 }
 
-/// Tolerance of the mean energy in kT per atom: three standard errors. The potential energy of 375 oscillators varies
-/// by √(375/2)/125 = 0.11, with a correlation time of about 2 ps, over 800 ps.
+/// Tolerance of the mean energy in kT per atom: three standard errors. The potential energy of 375 oscillators
+/// fluctuates by √(375/2)/125 = 0.11, and 800 ps contain about 14² independent values with a correlation time of about
+/// 2 ps.
 const TRAP_TOLERANCE: f64 = 3.0 * 0.11 / 14.0;
 
 #[test]

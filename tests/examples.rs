@@ -28,7 +28,7 @@ fn a_custom_reporter_and_a_reader_see_the_same_run() {
         .map(|line| line.split_once(' ').unwrap())
         .map(|(time, distance)| (time.parse().unwrap(), distance.parse().unwrap()))
         .collect();
-    // steps 0 to 1000, every tenth
+    // the file has a row for every tenth step from 0 to 1000
     assert_eq!(rows.len(), 101);
     let path = folder.path().join("trajectory.h5md");
     let centers = read_trajectory::centers(&path).unwrap();
@@ -38,7 +38,7 @@ fn a_custom_reporter_and_a_reader_see_the_same_run() {
         trajectory.read(index, &mut frame).unwrap();
         let (time, distance) = rows[50 * index];
         let expected = (frame.positions[5] - frame.positions[15]).norm();
-        // the text has six decimals, and the trajectory has positions in f32
+        // the printed text has six decimals, and the trajectory stores positions in f32
         assert!(time == frame.time && (distance - expected).abs() < 2e-6, "{distance} for {expected} at {time} ps");
         assert!((center * 22.0 - frame.positions.iter().copied().sum()).norm() < 1e-9);
     }
@@ -54,7 +54,7 @@ fn write_program(folder: &Path, name: &str, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Runs the Slurm scripts with replacements for Slurm's commands, which record how they were called.
+/// Runs the Slurm scripts with replacements for the commands of Slurm. Each replacement records its arguments.
 #[test]
 fn scripts_for_slurm_queue_again_what_has_stopped() {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/slurm");

@@ -18,11 +18,11 @@ use md::team::Team;
 use md::vec3::Vec3;
 use std::sync::Arc;
 
-/// Maximum RMS force error over RMS force, the project's limit for interactions in f32.
+/// Maximum RMS force error divided by the RMS force: the project's limit for interactions in f32.
 const FORCE: f64 = 2e-5;
-/// Maximum RMS force error in kJ/mol/nm on a perfect lattice, where forces cancel.
+/// Maximum RMS force error in kJ/mol/nm on a perfect lattice, where the forces on each atom cancel.
 const LATTICE_FORCE: f64 = 1e-3;
-/// Maximum energy error relative to the sum of the absolute terms, the project's limit.
+/// Maximum energy error relative to the sum of the absolute energy terms: the project's limit.
 const ENERGY: f64 = 1e-6;
 /// Maximum relative error of the virial, which is a sum of products of positions (a few nm) and forces accurate to
 /// [`FORCE`].
@@ -71,16 +71,16 @@ fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
     f64::sqrt(sum / number)
 }
 
-/// Returns the RMS error of forces relative to the RMS of `theirs`, and the same error as a multiple of the allowed
-/// error.
+/// Returns the RMS error of the forces `ours` relative to the RMS of `theirs`, and the same error as a multiple of the
+/// allowed error.
 fn force_excess(ours: &[Vec3], theirs: &[Vec3]) -> (f64, f64) {
     let error = rms(ours.iter().zip(theirs).map(|(a, b)| *a - *b));
     let scale = rms(theirs.iter().copied());
     (error / scale.max(1e-300), error / (FORCE * scale).max(LATTICE_FORCE))
 }
 
-/// Returns the tested combinations of instruction set and threads: all instruction sets on two threads, the best on
-/// one and on seven.
+/// Returns the tested combinations of instruction set and number of threads: all instruction sets with two threads, and
+/// the best instruction set with one and with seven threads.
 fn ways() -> Vec<(Level, usize)> {
     let mut ways: Vec<_> = Level::available().into_iter().map(|level| (level, 2)).collect();
     ways.extend([(Level::detect(), 1), (Level::detect(), 7)]);
@@ -157,12 +157,13 @@ systems! {
     truncated_octahedron: "tz2-truncoct";
 }
 
-/// Compares settings without golden data with the reference backend, on the best instruction set.
+/// Compares the fast backend with the reference backend after `change`, for settings without reference data. The best
+/// instruction set is used.
 fn against_reference(name: &str, change: impl Fn(&mut System)) {
     compare_changed(name, &[Level::detect()], change);
 }
 
-/// Compares a system with changed settings with the reference backend, on the given instruction sets.
+/// Compares the fast backend with the reference backend for a system after `change`, with the given instruction sets.
 fn compare_changed(name: &str, levels: &[Level], change: impl Fn(&mut System)) {
     let mut golden = Golden::load(name).expect("an own system");
     let case = golden.cases()[0].clone();
@@ -239,7 +240,7 @@ fn bonds_and_angles_of_gromos() {
     });
 }
 
-/// Scales c12 of a pair of types.
+/// Scales the Lennard-Jones coefficient c12 of a pair of types.
 fn scale_c12(system: &mut System, [a, b]: [usize; 2], factor: f64) {
     let types = system.nonbonded.types;
     system.nonbonded.c12[a * types + b] *= factor;
@@ -319,7 +320,7 @@ fn compare_every_rule(change: impl Fn(&mut System)) {
     });
 }
 
-/// Tests both switches, with equal and with different cutoffs.
+/// Tests both switching functions of Lennard-Jones interactions, with equal and with different cutoffs.
 #[test]
 fn switched_interactions() {
     let switches = |from| [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }];
@@ -350,7 +351,7 @@ fn lennard_jones_by_pme() {
         };
         compare_every_rule(change);
         compare_changed("octahedron", &Level::available(), change);
-        // only the mesh includes excluded pairs
+        // excluded pairs interact only through the mesh
         compare_changed("peptide-charged", &Level::available(), |system| {
             change(system);
             system.settings.electrostatics = Electrostatics::Off;
@@ -358,8 +359,8 @@ fn lennard_jones_by_pme() {
     }
 }
 
-/// Tests 12-6-4 ions: with two cutoffs, a potential shift, LJ-PME, exceptions, tables, another rule, and without a
-/// cutoff.
+/// Tests 12-6-4 ions with two cutoffs, a potential shift, LJ-PME, pairs that deviate from the combination rule, type
+/// tables, and another combination rule, and without a cutoff.
 #[test]
 fn twelve_six_four_ions() {
     let compare = |change: &dyn Fn(&mut System)| compare_changed("ions", &Level::available(), change);
@@ -389,7 +390,7 @@ fn twelve_six_four_ions() {
     compare_changed("peptide-vacuum", &Level::available(), third_with_all);
 }
 
-/// Sets the parameters of all pairs by the geometric rule.
+/// Sets the Lennard-Jones parameters of all pairs of types by the geometric combination rule.
 fn geometric(system: &mut System) {
     let types = system.nonbonded.types;
     let own = |c: &[f64]| (0..types).map(|t| c[t * types + t].sqrt()).collect::<Vec<_>>();

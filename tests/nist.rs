@@ -1,5 +1,5 @@
 //! Tests against reference energies of the NIST Standard Reference Simulation Website (`nist/README.md`), to the last
-//! digit printed there. `validation/nist` has all configurations.
+//! printed digit. `validation/nist` has all configurations.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::f64::consts::PI;
@@ -19,7 +19,8 @@ const CHARGES: [f64; 3] = [-0.8476, 0.4238, 0.4238];
 /// Relative difference between the physical constants of 2010, which NIST uses, and the current constants.
 const CONSTANTS: f64 = 2e-7;
 
-/// Returns the JSON output of `md energy` for a configuration, with the lines `forces` in its `[forces]` section.
+/// Returns the JSON output of `md energy` for a configuration. The `[forces]` section of the input contains the lines
+/// `forces`.
 fn energy_in(precision: &str, name: &str, forces: &str) -> Value {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nist");
     let [topology, coordinates] = ["top", "gro.xz"].map(|ending| data.join(format!("{name}.{ending}")));
@@ -44,7 +45,7 @@ fn term(found: &Value, name: &str) -> f64 {
     found["energies"][name].as_f64().unwrap()
 }
 
-/// Asserts that a number has the cited digits.
+/// Asserts that a number agrees with the digits that NIST cites.
 fn has_digits(what: &str, value: f64, cited: &str, constants: f64) {
     let (mantissa, exponent) = cited.split_once('E').unwrap();
     let decimals = mantissa.split_once('.').unwrap().1.len();
@@ -78,11 +79,11 @@ fn lennard_jones_energies_are_those_of_nist() {
 fn mixed_precision_needs_no_velocities() {
     let forces = "cutoff = \"3 nm\"\nelectrostatics = \"off\"\n";
     let [mixed, double] = ["mixed", "double"].map(|precision| term(&energy_in(precision, "lj-2", forces), "lj"));
-    // tolerance of energies in mixed precision (tests/forces.rs)
+    // the tolerance is that of energies in mixed precision in tests/forces.rs
     assert!((mixed / double - 1.0).abs() < 1e-6, "{mixed} and {double}");
 }
 
-/// Returns the minimum image of a distance, because molecules may be split by the sides of the cell.
+/// Returns the minimum image of a distance vector. Molecules may be split across the faces of the cell.
 fn nearest(d: Vec3, edge: f64) -> Vec3 {
     let image = |x: f64| x - edge * (x / edge).round();
     vec3(image(d.x), image(d.y), image(d.z))

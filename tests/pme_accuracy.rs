@@ -1,5 +1,5 @@
 //! Tests of the PME accuracy in real systems: the force error, relative to a converged Ewald sum, must equal the
-//! requested error. Also compares the dispersion correction with GROMACS.
+//! requested error. Another test compares the dispersion correction with GROMACS.
 #![allow(clippy::print_stderr, reason = "a skipped system says why, and the figures are worth seeing")]
 
 mod golden;
@@ -13,12 +13,13 @@ use md::term::coulomb;
 use md::units::COULOMB;
 use md::vec3::Vec3;
 
-/// Minimum error as a fraction of the target. The reciprocal part has nearly all of the error. The estimate of the
-/// reciprocal part is too large for correlated charges, as in water: by a factor of 2.3 at α = 3.3/nm and order 4, and
-/// by a factor of 4.1 at α = 3.6/nm. A force error below this fraction would mean that the estimate has become worse,
-/// which costs speed but not accuracy.
+/// Minimum force error as a fraction of the requested error. Nearly all of the error comes from the reciprocal part.
+/// The estimate of the reciprocal part is too large for correlated charges, as in water: by a factor of 2.3 at α =
+/// 3.3/nm and order 4, and by a factor of 4.1 at α = 3.6/nm. A force error below this fraction would mean that the
+/// estimate is too pessimistic, which costs speed but not accuracy.
 const LEAST_SHARE: f64 = 0.2;
-/// Fraction of the target that the reciprocal part may use, reduced because the grid spacing is found only to 10⁻³.
+/// Fraction of the requested error that the reciprocal part may have. The fraction is below 1 because the grid spacing
+/// is found only to a relative accuracy of 10⁻³.
 const RECIPROCAL_SHARE: f64 = 0.97;
 
 fn rms(forces: impl ExactSizeIterator<Item = Vec3>) -> f64 {

@@ -9,18 +9,18 @@ use md::backend::{Energies, Evaluation, Reference, Workload};
 use md::system::{BondedTerms, Exclusions, G96Angle, G96Bond, RyckaertBellemans, Topology};
 use md::vec3::Vec3;
 
-/// Relative tolerance, the project's limit. Both sides compute in f64 with the same α, grid and order. The order of
-/// summation and the last digits of converted units (Å, kcal, AMBER's charge factor 18.2223) differ.
+/// Relative tolerance: the project's limit. md and OpenMM compute in f64 with the same α, grid and interpolation order.
+/// The order of summation and the last digits of converted units (Å, kcal, AMBER's charge factor 18.2223) differ.
 const TOLERANCE: f64 = 1e-7;
 /// Absolute tolerance of energies in kJ/mol, for terms that vanish at their minimum. Such energies are sums of
-/// differences of nearly equal numbers. A cosine or a distance has a rounding error of 10⁻¹⁶, which is multiplied by
-/// force constants of up to 5·10⁵ in a few thousand terms.
+/// differences of nearly equal numbers. The rounding error of a cosine or a distance, 10⁻¹⁶, is multiplied by force
+/// constants of up to 5·10⁵ in a few thousand terms.
 const FLOOR: f64 = 1e-12;
 /// Relative tolerance of the dispersion correction with a type table. OpenMM's `CustomNonbondedForce` computes the
 /// correction by numerical integration, which stops at a relative change of this order.
 const NUMERICAL_TAIL: f64 = 1e-6;
-/// Minimum RMS force in kJ/mol/nm to which force errors are relative. It is needed on a perfect lattice, where forces
-/// cancel, and is 10⁻³ of the force between two ions in contact.
+/// Minimum RMS force in kJ/mol/nm to which force errors are relative. The minimum matters on a perfect lattice, where
+/// forces cancel. The value is 10⁻³ of the force between two ions in contact.
 const FORCE_FLOOR: f64 = 1.0;
 
 fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
@@ -32,8 +32,8 @@ fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
     found
 }
 
-/// Returns name, energy of md and energy of OpenMM (kJ/mol) for each term. `elec_*` and `lj_*` of the reference include
-/// 1-4 pairs. With a type table, the part without 1-4 pairs is in `lj_nbfix`.
+/// Returns name, energy of md and energy of OpenMM (kJ/mol) for each term. The reference values `elec_*` and `lj_*`
+/// include 1-4 pairs. With a type table, the part without 1-4 pairs is in `lj_nbfix`.
 fn energies(golden: &Golden, case: &str, ours: &Evaluation) -> Vec<(&'static str, f64, f64)> {
     let their = |key| golden.number(case, key);
     let e = &ours.energies;
@@ -60,7 +60,8 @@ fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
     f64::sqrt(sum / number)
 }
 
-/// Compares one system in all its cases, and reports all deviations together.
+/// Compares the energies and forces of a system with OpenMM for all Coulomb settings, and reports all deviations
+/// together.
 fn compare(name: &str) {
     let mut golden = match Golden::load(name) {
         Ok(golden) => golden,
@@ -172,7 +173,7 @@ fn lennard_jones_by_pme() {
     }
 }
 
-/// Contents of a file written by `tests/systems/build/ryckaert_bellemans.py`.
+/// Reference data of Ryckaert–Bellemans and Fourier torsions, written by `tests/systems/build/ryckaert_bellemans.py`.
 #[derive(serde::Deserialize)]
 struct Torsions {
     positions: Vec<[f64; 3]>,
@@ -188,7 +189,8 @@ struct Expected {
     forces: Vec<[f64; 3]>,
 }
 
-/// Compares with `RBTorsionForce`, and with Fourier torsions as sums of `PeriodicTorsionForce`.
+/// Compares Ryckaert–Bellemans torsions with OpenMM's `RBTorsionForce`, and Fourier torsions with sums of
+/// `PeriodicTorsionForce`.
 #[test]
 fn ryckaert_bellemans_and_fourier_torsions() {
     let text = include_str!("systems/ryckaert-bellemans.json");
@@ -233,8 +235,8 @@ fn agree_alone(kind: &str, positions: &[Vec3], bonded: BondedTerms, energy: fn(&
     assert!(error < TOLERANCE, "{kind}: forces off by {error:e}");
 }
 
-/// Contents of a file written by `tests/systems/build/g96.py`. A term has atoms, then equilibrium value and force
-/// constant.
+/// Reference data of GROMOS-96 bonds and angles, written by `tests/systems/build/g96.py`. A term lists its atoms, its
+/// equilibrium value and its force constant.
 #[derive(serde::Deserialize)]
 struct Gromos {
     positions: Vec<[f64; 3]>,
@@ -243,7 +245,7 @@ struct Gromos {
     openmm: std::collections::HashMap<String, Expected>,
 }
 
-/// Compares with `CustomBondForce` and `CustomAngleForce` with the formulas of GROMOS-96.
+/// Compares GROMOS-96 bonds and angles with OpenMM's `CustomBondForce` and `CustomAngleForce` with the same formulas.
 #[test]
 fn bonds_and_angles_of_gromos() {
     let file: Gromos = serde_json::from_str(include_str!("systems/g96.json")).expect("the file of the build script");

@@ -25,7 +25,8 @@ fn pme(alpha: f64, points: usize, order: usize) -> Electrostatics {
     Electrostatics::Pme(PmeParameters { alpha, grid: [points; 3], order })
 }
 
-/// Returns the chains with one kind of interaction each, and with all interactions.
+/// Returns variants of the chain system: for each kind of interaction, the system with only this interaction; and the
+/// system with all interactions.
 fn variants() -> Vec<(&'static str, Model)> {
     type Keep = fn(&mut BondedTerms, &BondedTerms);
     let bonded: [(&str, Keep); 11] = [
@@ -74,7 +75,7 @@ fn variants() -> Vec<(&'static str, Model)> {
         ("force switch", LjModifier::ForceSwitch { from: 0.6 }),
         ("potential switch", LjModifier::PotentialSwitch { from: 0.6 }),
     ] {
-        // tr W = −3V dE/dV also holds for the energy that a switch removes
+        // tr W = −3V dE/dV also holds with a switching function
         let mut switched = variants[variants.len() - 1].1.clone();
         switched.system.settings.lj_modifier = lj_modifier;
         variants.push((name, switched));
@@ -91,9 +92,9 @@ fn variants() -> Vec<(&'static str, Model)> {
     variants
 }
 
-/// Step of a central difference, and its tolerance. The error is h² times the third derivative plus 10⁻¹⁶ E/h. With
-/// energies of up to 10⁴ kJ/mol and derivatives of up to 10⁵ kJ/mol it is at most 10⁻⁶ relative to the largest
-/// derivative.
+/// Step of central differences, and the tolerance of derivatives that are computed from central differences. The error
+/// is h² times the third derivative plus 10⁻¹⁶ E/h. With energies of up to 10⁴ kJ/mol and derivatives of up to 10⁵
+/// kJ/mol it is at most 10⁻⁶ relative to the largest derivative.
 const STEP: f64 = 3e-6;
 const DIFFERENCE_TOLERANCE: f64 = 1e-6;
 
@@ -147,8 +148,8 @@ fn virial_is_the_derivative_under_strain() {
     }
 }
 
-/// Relative rounding error of sums in another order, and of displacements that are rounded differently: 10⁻¹⁶ times a
-/// thousand contributions.
+/// Relative tolerance for rounding errors of sums in another order, and of displacements that are rounded differently:
+/// 10⁻¹⁶ times a thousand contributions.
 const ROUNDING: f64 = 1e-11;
 
 fn assert_same(name: &str, a: &Evaluation, b: &Evaluation) {
@@ -267,7 +268,7 @@ fn rms(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
     (vectors.map(|v| v.norm_squared()).sum::<f64>() / number).sqrt()
 }
 
-/// Returns the RMS force error of PME in kJ/mol/nm against a plain Ewald sum, with the direct sum up to the cutoff.
+/// Returns the RMS force error (kJ/mol/nm) of PME, with a direct sum up to the cutoff, relative to a plain Ewald sum.
 fn pme_error(gas: &(PeriodicCell, Vec<Vec3>, Vec<f64>), exact: &[Vec3], cutoff: f64, parameters: PmeParameters) -> f64 {
     let (cell, positions, charges) = gas;
     let mut system: System = chains().system;
@@ -342,7 +343,7 @@ fn shift_of_the_ewald_pair_is_its_value_at_the_cutoff() {
     let mut plain = shifted.clone();
     plain.system.settings.coulomb_modifier = Modifier::None;
     let (a, b) = (evaluate(&shifted), evaluate(&plain));
-    // erfc(2.7) according to the C library
+    // expected energy with erfc(2.7) from the C library
     let expected = COULOMB * 1.343_327_399e-4 / 0.9;
     assert!(
         (a.energies.coulomb - b.energies.coulomb - expected).abs() < 1e-9,

@@ -19,8 +19,8 @@ fn md(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), out, words.join(" "))
 }
 
-/// Compares the number of selected atoms with MDAnalysis 2.11 on the same files, with the equivalent selection in its
-/// language.
+/// Compares the number of selected atoms with MDAnalysis 2.11 on the same files, with the equivalent selection in
+/// MDAnalysis' language.
 #[test]
 fn as_many_atoms_are_selected_as_by_mdanalysis() {
     let folder = tempfile::tempdir().unwrap();
@@ -32,7 +32,7 @@ fn as_many_atoms_are_selected_as_by_mdanalysis() {
             "bonded to name CA",
             "around 3.5 A of protein",
             "byres within 0.3 nm of protein",
-            // the distance is more than half of the cell
+            // the distance is more than half of the cell width
             "around 14.5 A of index 5",
         ];
         for (text, count) in texts.into_iter().zip(counts) {

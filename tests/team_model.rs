@@ -1,9 +1,9 @@
 //! Model check of the thread protocol in `src/engine/team.rs` over all interleavings, with `loom`.
 //!
-//! The model has the fields and steps of `Shared`, `Open`, `serve` and `next` under the same names, but leaves out
-//! the distribution of work items. Members check once before they sleep, as if their spin time had expired. `loom`
-//! does not model the total order of `SeqCst` accesses, so the model has a fence between the two accesses whose order
-//! the protocol needs.
+//! The model has the fields and steps of `Shared`, `Open`, `serve` and `next` under the same names, but leaves out the
+//! distribution of work items. In the model, members check for work once before they sleep, as if their spin time had
+//! expired. `loom` does not model the total order of `SeqCst` accesses, so the model has a fence between the two
+//! accesses whose order the protocol needs.
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::Ordering::SeqCst;
@@ -18,14 +18,14 @@ const PREEMPTIONS: usize = 3;
 struct Shared {
     region: AtomicUsize,
     inside: AtomicUsize,
-    /// number of the region that the work belongs to; [`NO_WORK`] after the region has ended
+    /// number of the parallel region to which the work belongs; [`NO_WORK`] after the region has ended
     work: UnsafeCell<usize>,
     asleep: AtomicUsize,
     condvar: Condvar,
     mutex: Mutex<()>,
     dismissed: AtomicBool,
-    /// whether members check that the region is still open after they have counted themselves in; the real protocol
-    /// does
+    /// whether members check again that the region is open after incrementing the counter of active members, as in the
+    /// real protocol
     looks_again: bool,
 }
 
@@ -33,7 +33,7 @@ struct Shared {
 const NO_WORK: usize = usize::MAX;
 
 impl Shared {
-    /// Runs a region as the leader.
+    /// Runs a parallel region as the leader of the team.
     fn run(&self) {
         let region = self.region.load(SeqCst) + 1;
         self.work.with_mut(|work| {
@@ -42,7 +42,7 @@ impl Shared {
         });
         self.region.fetch_add(1, SeqCst);
         self.ring();
-        // close the region
+        // the leader closes the region
         self.region.fetch_add(1, SeqCst);
         fence(SeqCst);
         while self.inside.load(SeqCst) != 0 {
@@ -99,7 +99,8 @@ impl Shared {
     }
 }
 
-/// Checks a team with a leader and the given number of members over some regions, until the team is released.
+/// Model-checks a thread team: a leader and `members` other threads run `regions` parallel regions, and then the team
+/// is released.
 fn model(members: usize, regions: usize, looks_again: bool) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(PREEMPTIONS);

@@ -1,4 +1,4 @@
-//! `md-build`: from a molecular structure to a system that can be simulated.
+//! `md-build` turns a molecular structure into a system that can be simulated.
 //!
 //! [`structure`] holds chains, residues, atoms and bonds, independent of any force field. [`entry`] reads entries of
 //! the Protein Data Bank and makes structures from them. Missing atoms are rebuilt from templates, then [`hydrogens`]

@@ -9,11 +9,11 @@ use md_engine::error::Problem;
 pub struct Structure {
     /// identifiers of the chains, e.g. `A`
     pub chains: Vec<String>,
-    /// all residues, with ascending `first`
+    /// all residues, in ascending order of their first atoms
     pub residues: Vec<Residue>,
     /// all atoms
     pub atoms: Vec<Atom>,
-    /// chemical bonds, each pair of atoms once
+    /// chemical bonds as pairs of atom indices; each bond is listed once
     pub bonds: Vec<[u32; 2]>,
 }
 
@@ -28,7 +28,7 @@ pub struct Residue {
     pub insertion_code: Option<char>,
     /// index into [`Structure::chains`]
     pub chain: u32,
-    /// first atom
+    /// index of the first atom of the residue
     pub first: u32,
 }
 
@@ -46,7 +46,7 @@ pub struct Atom {
 pub struct Component {
     /// residue name, e.g. `LIG`
     pub name: String,
-    /// atoms, whose names differ
+    /// atoms, each with a different name
     pub atoms: Vec<Atom>,
     /// bonds, as indices into `atoms`
     pub bonds: Vec<[u32; 2]>,
@@ -79,13 +79,13 @@ impl Structure {
         self.residue_atoms(index).find(|&atom| self.atoms[atom].name == name)
     }
 
-    /// Residue of each atom.
+    /// Returns the index of the residue of each atom.
     pub fn residue_of_atoms(&self) -> Vec<u32> {
         let residues = 0..self.residues.len();
         residues.flat_map(|residue| self.residue_atoms(residue).map(move |_| residue as u32)).collect()
     }
 
-    /// Returns the name of a residue for messages, as `ALA 7B of chain A`.
+    /// Returns the name of a residue for messages, such as `ALA 7B of chain A`.
     pub fn residue_label(&self, index: usize) -> String {
         let Residue { name, number, insertion_code, chain, .. } = &self.residues[index];
         let code = insertion_code.map(String::from).unwrap_or_default();
@@ -95,15 +95,15 @@ impl Structure {
         }
     }
 
-    /// Returns the name of an atom for messages, as `HB2 of ALA 7B of chain A`. Residues must follow each other without
-    /// gaps.
+    /// Returns the name of an atom for messages, such as `HB2 of ALA 7B of chain A`. Every atom must belong to a
+    /// residue.
     pub fn atom_label(&self, index: usize) -> String {
         let residue = self.residues.partition_point(|residue| residue.first as usize <= index) - 1;
         format!("{} of {}", self.atoms[index].name, self.residue_label(residue))
     }
 
-    /// Checks that residues follow each other without gaps and that bonds name different atoms of the structure, each
-    /// bond once.
+    /// Checks that every atom belongs to exactly one residue, that every bond joins two different atoms of the
+    /// structure, and that no bond is listed twice.
     pub fn check(&self) -> Result<(), Problem> {
         let atoms = self.atoms.len();
         if u32::try_from(atoms).is_err() {
@@ -132,7 +132,7 @@ impl Structure {
     }
 }
 
-/// Bonded atoms of each atom, ascending.
+/// Lists, for each atom, the atoms that are bonded to that atom, in ascending order.
 pub(crate) fn neighbours(atoms: usize, bonds: &[[u32; 2]]) -> Vec<Vec<u32>> {
     let mut neighbours = vec![vec![]; atoms];
     for &[a, b] in bonds {

@@ -1,10 +1,11 @@
-//! Analyses of structures from crystals: images of the cell of the crystal are no images of a simulation.
+//! Tests of analyses of crystal structures: the unit cell of a crystal is not treated as the periodic cell of a
+//! simulation.
 
 use std::path::Path;
 
 use crate::program::md;
 
-/// Two molecules, each of three atoms in a row.
+/// GROMACS topology of two molecules, each of three atoms in a row.
 const TOPOLOGY: &str = "\
 [ defaults ]
 1 2 no
@@ -25,7 +26,8 @@ x
 M 2
 ";
 
-/// Writes the six atoms on a line, 0.4 nm apart. In a cell of 2.4 nm the last atom is also 0.4 nm from the first.
+/// Writes a structure file with six atoms on a line, 0.4 nm apart. In a cell of 2.4 nm the last atom is also 0.4 nm
+/// from the first.
 fn structure(folder: &Path, name: &str, record: &str) {
     let atom = |index: usize| {
         let (chain, number, x) = (["A", "B"][index / 3], index % 3 + 1, 1 + 4 * index);
@@ -42,7 +44,8 @@ fn cell(edge: &str, group: &str) -> String {
     format!("CRYST1   {edge}   50.000   50.000  90.00  90.00  90.00 {group}\n")
 }
 
-/// The row of six atoms has five contacts; a sixth contact is that with the next cell.
+/// Tests that native contacts in a crystal structure ignore periodic images: six atoms on a line have five contacts,
+/// and a sixth contact only with the neighbouring cell.
 #[test]
 fn native_contacts_of_a_crystal_are_those_of_its_atoms() {
     let folder = tempfile::tempdir().unwrap();
@@ -64,11 +67,12 @@ fn native_contacts_of_a_crystal_are_those_of_its_atoms() {
         let text = contacts(&["--reference", reference, "run.pdb"]);
         assert!(text.contains("native       5 contacts") && text.contains("fraction     mean 1.0000"), "{text}");
     }
-    // as a trajectory, the atoms in a cell of lattice translations touch the next cell, and those of a crystal do not
+    // in a trajectory, atoms are in contact with the next cell if the cell is periodic, but not if the cell is the unit
+    // cell of a crystal
     assert!(contacts(&["lattice.pdb"]).contains("native       6 contacts"));
     assert!(contacts(&["none.pdb"]).contains("native       5 contacts"));
     assert!(contacts(&["crystal.pdb"]).contains("native       5 contacts"));
-    // a molecule that the cell of the reference breaks is made whole
+    // a molecule that is broken across the cell of the reference structure is made whole
     structure(here, "broken.pdb", &cell("30.000", "P 1           1"));
     let text = std::fs::read_to_string(here.join("broken.pdb")).unwrap();
     std::fs::write(here.join("broken.pdb"), text.replace("   1.000  10.000", "  31.000  10.000")).unwrap();
@@ -95,13 +99,13 @@ fn the_cell_of_a_crystal_is_told_where_it_is_left_out() {
         |name: &str| told(&["analyze", "rg", "--select", "all", "--json", "--force", name, "--topology", "mol.top"]);
     assert!(rg("crystal.pdb").contains("warning the cell in crystal.pdb is that of a crystal"));
     assert_eq!(rg("box.pdb"), "");
-    // a conversion keeps the cell
+    // a conversion keeps the unit cell
     assert!(
         told(&["convert", "crystal.pdb", "out.gro", "--topology", "mol.top"])
             .contains("warning the cell is that of a crystal")
     );
     assert!(std::fs::read_to_string(here.join("out.gro")).unwrap().contains("2.4"));
-    // a selection by distance does not see the next cell
+    // a selection by distance ignores atoms in the next unit cell
     let select = |name: &str| md(here, &["select", "within 0.45 nm of index 0", name, "--list"]).unwrap();
     assert_eq!(select("crystal.pdb").split_whitespace().collect::<Vec<_>>(), ["0", "1"]);
     assert_eq!(select("box.pdb").split_whitespace().collect::<Vec<_>>(), ["0", "1", "5"]);

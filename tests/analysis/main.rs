@@ -42,7 +42,7 @@ fn trajectory() -> TempDir {
     folder
 }
 
-/// A short run of a peptide of five residues, without a cell.
+/// Runs a peptide of five residues for a short time, without a periodic cell.
 fn chain(folder: &Path) {
     let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum");
     let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| system.join(format!("peptide-vacuum.{kind}.xz")));
@@ -187,8 +187,8 @@ fn unwrapped(message: &str) -> String {
     message.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
 
-/// A structure states names and no bonds. The residues of a chain are then found by distances: the peptide of five
-/// residues has the same angles as with its topology.
+/// Tests a structure file in place of a topology. The file states names but no bonds, so the residues of a chain are
+/// found by distances; the peptide of five residues must have the same dihedral angles as with its topology.
 #[test]
 fn a_structure_serves_for_dihedrals_and_lacks_bonds_for_ends() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Inputs in the guide and in the README: `md check` accepts every block of TOML.
+//! Tests of the inputs in the guide and in the README: `md check` must accept every block of TOML.
 //!
 //! The following rules decide how a block is checked.
 //!
@@ -14,7 +14,7 @@ use toml::{Table, Value};
 use crate::fences::{Block, blocks, blocks_of_all_pages};
 use crate::md;
 
-/// Input that completes fragments: a peptide in water, in a periodic cell.
+/// Path of the input that completes fragments: a peptide in water, in a periodic cell.
 const BASE: &str = "ala2-water/input.toml";
 
 /// Whether the block is a list of observables for `md analyze`.
@@ -22,18 +22,19 @@ fn is_analysis(block: &Table) -> bool {
     block.contains_key("observable")
 }
 
-/// Folder of the ready-made inputs.
+/// Folder of the ready-to-run inputs.
 fn inputs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs")
 }
 
-/// Folder below `inputs` with a file of this name.
+/// Folder below `inputs` that contains a file with the given name.
 fn folder_of(file: &str) -> PathBuf {
     let mut folders = std::fs::read_dir(inputs()).unwrap().map(|entry| entry.unwrap().path());
     folders.find(|folder| folder.join(file).is_file()).unwrap_or_else(|| panic!("no input has {file}"))
 }
 
-/// Adds the keys of `part` to `base`. Sections in both are merged; stages and all other values are replaced.
+/// Adds the keys of `part` to `base`. Sections that exist in both inputs are merged; stages and all other values are
+/// replaced.
 fn merge(base: &mut Table, part: Table) {
     for (key, value) in part {
         match (base.get_mut(&key), value) {
@@ -45,7 +46,7 @@ fn merge(base: &mut Table, part: Table) {
     }
 }
 
-/// Returns the whole input to which a block belongs. Paths of its system lead to the files below `inputs`.
+/// Returns the complete input for a block. File names in its `[system]` section become paths of files below `inputs`.
 fn completed(block: Table) -> Table {
     let (mut input, folder) = match block.get("system").and_then(|system| system.get("topology")) {
         Some(topology) => {

@@ -1,10 +1,11 @@
-//! Runs the commands of the guide and of the README: every block whose fence names `sh` or `console`.
+//! Runs the commands of the guide and of the README: the tests run every block whose fence names `sh` or `console`.
 //!
 //! The blocks of a page run in order, in a folder that has the inputs of the project with shorter stages. Each command
 //! must succeed. The output of a command of a block `console` must equal the lines that the page shows below the
 //! command, apart from numbers. A line "..." on the page stands for any lines.
 //!
-//! Commands that install or compile `md` are run by the scripts of `.ci`, which take them from the pages as well.
+//! Commands that install or compile `md` are left out here; the scripts of `.ci` read these commands from the pages and
+//! run them.
 
 use std::path::Path;
 
@@ -17,10 +18,10 @@ use crate::{isolated, page};
 /// Languages of the blocks that hold commands.
 const LANGUAGES: &[&str] = &["sh", "console"];
 
-/// Scripts that run commands of pages, which `.ci/commands` finds by a text in them.
+/// Scripts that run commands of pages. `.ci/commands` finds each block by a text that the block contains.
 const SCRIPTS: &[&str] = &["../.ci/run", "../.ci/try-release"];
 
-/// Settings of inputs and options of commands, each with the shorter one that the test uses.
+/// Settings of inputs and options of commands, each with the replacement that makes the test shorter.
 const SHORTER: &[(&str, &str)] = &[
     ("\"10 ps\"", "\"0.1 ps\""),
     ("\"100 ps\"", "\"0.4 ps\""),
@@ -29,8 +30,8 @@ const SHORTER: &[(&str, &str)] = &[
     ("--steps 500", "--steps 50"),
 ];
 
-/// Files that the commands of pages read and that the project does not have below `inputs`, with the files of the
-/// project that take their place.
+/// Files that commands of pages read but that are not below `inputs`, each with a file of the project that replaces the
+/// file in the test.
 const FILES: &[(&str, &str)] = &[
     ("em.mdp", "validation/gromacs-tutorial/mdp/em.mdp"),
     ("nvt.mdp", "validation/gromacs-tutorial/mdp/nvt.mdp"),
@@ -42,7 +43,7 @@ const FILES: &[(&str, &str)] = &[
 /// Index file with the two groups that the mdp files of [`FILES`] name.
 const INDEX: &str = "[ Protein ]\n1 2\n[ Non-Protein ]\n3 4\n";
 
-/// Home of the checkout in the output that pages show.
+/// Path of the checkout in the output that pages show.
 const SHOWN_HOME: &str = "/home/me/md";
 
 /// Returns a line with every number replaced by "#" and without repeated blanks.
@@ -76,7 +77,7 @@ fn is_shown(printed: &[String], shown: &[String]) -> bool {
     }
 }
 
-/// Returns a text with the settings and options of [`SHORTER`].
+/// Returns a text in which settings and options are replaced as in [`SHORTER`].
 fn shortened(text: &str) -> String {
     SHORTER.iter().fold(text.to_owned(), |text, (long, brief)| text.replace(long, brief))
 }
@@ -100,12 +101,12 @@ fn fill(folder: &Path) {
         std::fs::copy(project.join(stand_in), folder.join(name)).unwrap();
     }
     std::fs::write(folder.join("index.ndx"), INDEX).unwrap();
-    // like the file of OPM, whose place it takes, this entry spans the membrane along z
+    // the helix replaces a file of OPM, and like that file it spans the membrane along z
     std::fs::write(folder.join("1afo.pdb"), helix(0.0)).unwrap();
 }
 
-/// Runs a script of the shell in a folder, with `md` on the search path. Returns all lines that are printed, except
-/// lines of progress, which depend on the speed of the machine. Fails if a command of the script fails.
+/// Runs a shell script in a folder, with `md` on the search path. Returns all printed lines except progress lines,
+/// which depend on the speed of the machine. Fails if a command of the script fails.
 fn run(script: &str, folder: &Path, place: &str) -> Vec<String> {
     let programs = Path::new(env!("CARGO_BIN_EXE_md")).parent().unwrap().to_owned();
     let path = std::env::var_os("PATH").unwrap();
@@ -154,8 +155,8 @@ fn keys_of_scripts(name: &str) -> Vec<String> {
     scripts.split(&call).skip(1).filter_map(|rest| rest.split('\'').next()).map(str::to_owned).collect()
 }
 
-/// Whether a script of [`SCRIPTS`] runs a block. The block may also be on another page than the one that the script
-/// reads, if it has the same text.
+/// Whether a script of [`SCRIPTS`] runs a block. The block may be on a different page than the page that the script
+/// reads, if the text of the block is the same.
 fn is_run_by_a_script(block: &Block, all: &[Block]) -> bool {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut same = all.iter().filter(|other| other.text == block.text);

@@ -13,7 +13,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Page and line of the block, for messages.
+    /// Returns page and line of the block, for messages.
     pub(crate) fn place(&self) -> String {
         format!("{}:{}", self.page.display(), self.line)
     }

@@ -1,4 +1,4 @@
-//! The page about files names every column, field and dataset of real runs.
+//! Tests that the page about files names every column, field and dataset that runs write.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use crate::{md, page};
 use md::observe::summary::Summary;
 
-/// Names in code on the page.
+/// Returns all names in code spans on the page about files.
 fn names() -> BTreeSet<String> {
     page("files.md").split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Columns of a table of comma-separated values, without units.
+/// Returns the names of the columns in a CSV file, without units.
 fn columns(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     let header = text.lines().next().unwrap().split(',');
@@ -35,7 +35,7 @@ fn fields(value: &serde_json::Value, skipped: &[&str], found: &mut Vec<String>) 
     }
 }
 
-/// Paths of all datasets of a group.
+/// Collects the paths of all datasets in an HDF5 group.
 fn datasets(group: &hdf5::Group, above: &str, found: &mut Vec<String>) {
     for name in group.member_names().unwrap() {
         let path = format!("{above}/{name}");
@@ -101,7 +101,8 @@ fn every_name_in_the_files_of_a_run_is_explained() {
     assert_named("exchange.csv", columns(&path("ensemble/exchange.csv")).into_iter().map(counted).collect());
     let (file, mut found) = (hdf5::File::open(path("run/trajectory.h5md")).unwrap(), vec![]);
     datasets(&file, "", &mut found);
-    // the page has one row for the values of all observables, and one row for the steps and times stored beside them
+    // the page has one row for the values of all observables, and one row for the steps and times stored with each
+    // observable
     let observable = |path: String| match path.strip_prefix("/observables/").and_then(|rest| rest.split_once('/')) {
         Some((name, _)) => name.to_owned(),
         None => path.replace("/particles/system/", "/particles/trajectory/"),

@@ -1,11 +1,11 @@
-//! Links between the pages of the guide and the other documents of the project.
+//! Tests of links between the pages of the guide and other documents of the project.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::{docs, page, pages};
 
-/// Lines of a page outside of blocks of code.
+/// Returns the lines of a page outside of code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     text.lines().filter(move |line| {
@@ -15,13 +15,13 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Targets of the links of a page.
+/// Returns the targets of all links on a page.
 fn targets(text: &str) -> Vec<String> {
     let links = prose(text).flat_map(|line| line.split("](").skip(1));
     links.filter_map(|rest| rest.split(')').next()).map(str::to_owned).collect()
 }
 
-/// Anchors of the headings of a page: in lower case, with hyphens for blanks, and without punctuation.
+/// Returns the anchors of the headings on a page: in lower case, with hyphens for blanks, and without punctuation.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let kept = |c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == ' ';
@@ -30,7 +30,8 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// All documents of the project: the guide, and the pages in other folders, such as README files.
+/// Returns the paths of all documents of the project: pages of the guide, and pages in other folders, such as README
+/// files.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found: Vec<PathBuf> =

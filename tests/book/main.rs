@@ -23,12 +23,12 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")
 }
 
-/// All pages of the guide, also those in folders.
+/// Returns the paths of all pages of the guide, including pages in subfolders.
 fn pages() -> Vec<PathBuf> {
     with_ending(docs(), "md")
 }
 
-/// All files in a folder and its subfolders whose names end with a dot and `ending`, sorted.
+/// Returns, sorted, all files in a folder and its subfolders with the extension `ending`.
 fn with_ending(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
     let (mut found, mut folders) = (vec![], vec![folder]);
     while let Some(folder) = folders.pop() {
@@ -48,7 +48,7 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(docs().join(name)).unwrap()
 }
 
-/// The program `md`, which runs in a folder.
+/// Returns a command that runs `md` in the given folder.
 fn md(folder: &Path) -> Command {
     isolated(Command::cargo_bin("md").unwrap(), folder)
 }

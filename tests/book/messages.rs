@@ -1,5 +1,5 @@
-//! The pages about messages quote only messages that the program can print, and every error about an input is on one of
-//! these pages.
+//! Tests that the pages about messages quote only messages that the program can print, and that one of these pages
+//! quotes every error about an input.
 
 use std::path::Path;
 
@@ -48,18 +48,18 @@ fn shown(source: &str) -> String {
     result
 }
 
-/// Messages that a page quotes: all code in the first column of its tables.
+/// Returns the messages that a page quotes: all code spans in the first column of its tables.
 fn quoted(page: &str) -> Vec<String> {
     let cells = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line[1..].split(" | ").next());
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(|message| message.replace("\\|", "|")).collect()
 }
 
-/// Sources of the program.
+/// Returns the sources of the program in the form of [`shown`].
 fn program() -> Vec<String> {
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
-/// Messages that the pages about messages quote.
+/// Returns all messages that the pages about messages quote.
 fn quotations() -> Vec<String> {
     let folder = docs().join("problems");
     let areas = pages().into_iter().filter(|path| path.starts_with(&folder));
@@ -67,7 +67,8 @@ fn quotations() -> Vec<String> {
     texts.flat_map(|text| quoted(&text)).collect()
 }
 
-/// Longest parts without placeholders of the messages that a source file passes directly to `Problem::new`.
+/// Returns, for each message that a source file passes directly to `Problem::new`, the longest part without
+/// placeholders.
 fn faults(source: &str) -> Vec<String> {
     let calls = source.split("Problem::new(").skip(1);
     let arguments = calls.map(|call| call.trim_start().trim_start_matches("format!(").trim_start());

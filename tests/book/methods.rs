@@ -1,14 +1,15 @@
-//! All pages about methods have the same sections, and their tables of keys state the defaults of the program.
+//! Tests that all pages about methods have the same sections, and that their tables of keys state the defaults of the
+//! program.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{docs, page, pages};
 
-/// Headings of every page of a method, in this order.
+/// Headings that every page about a method must have, in this order.
 const SECTIONS: [&str; 5] = ["Keys", "When to use it", "Example", "What is checked", "Cite"];
 
-/// Pages of methods.
+/// Returns the paths of all pages about methods.
 fn methods() -> Vec<PathBuf> {
     pages().into_iter().filter(|path| path.starts_with(docs().join("methods"))).collect()
 }
@@ -18,7 +19,7 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !"`\\".contains(*c)).collect::<String>().trim().to_owned()
 }
 
-/// Default of every key, as the page of keys states it.
+/// Returns the default of every key, as stated on the reference page of keys.
 fn defaults() -> BTreeMap<String, String> {
     let text = page("keys.md");
     let (mut found, mut key) = (BTreeMap::new(), String::new());

@@ -1,4 +1,5 @@
-//! The pages of commands and keys, in the guide and for `man`, equal the text that the program generates.
+//! Tests that the reference pages of commands and keys, in the guide and for `man`, equal the text that the program
+//! generates.
 //!
 //! `MD_WRITE_DOCS=1 cargo test --test book reference` writes both pages again.
 
@@ -8,7 +9,7 @@ use md::config::{KeyEntry, key_entries};
 
 use crate::{docs, md, page, pages, with_ending};
 
-/// Compares a page of the guide with its generated text, or writes it.
+/// Compares a page of the guide with its generated text, or writes the page if `MD_WRITE_DOCS` is set.
 fn assert_page(name: &str, text: &str) {
     if std::env::var_os("MD_WRITE_DOCS").is_some() {
         std::fs::write(docs().join(name), text).unwrap();
@@ -36,8 +37,8 @@ fn keys_are_those_of_the_program() {
     assert_page("keys.md", &text);
 }
 
-/// A path in the sources or in the guide whose beginning is a table of the input file is a key: with the table
-/// `forces.list`, `forces.list.tolerance` must exist.
+/// Tests that every key exists that the sources or the guide name. A dotted path counts as a key if it begins with a
+/// table of the input file: for example, the table `forces.list` makes `forces.list.tolerance` a key.
 #[test]
 fn keys_in_messages_and_pages_exist() {
     let keys: Vec<_> = key_entries().into_iter().map(|entry| entry.path).collect();
@@ -88,7 +89,7 @@ fn commands_are_those_of_the_program() {
     assert_page("commands.md", &text);
 }
 
-/// Names of the commands in the text of `md --help`, where they are indented by two blanks.
+/// Returns the names of the commands from the output of `md --help`, where each name is indented by two blanks.
 fn commands(help: &str) -> Vec<&str> {
     let names =
         help.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with(char::is_lowercase));

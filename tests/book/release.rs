@@ -1,4 +1,4 @@
-//! Version and names of a release agree in all files that repeat them.
+//! Tests that the version and the names of a release agree in all files that repeat the version or the names.
 
 use crate::page;
 

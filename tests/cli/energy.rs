@@ -2,7 +2,8 @@
 
 use super::{failure, success, system, write_input};
 
-/// The energy depends on positions only, so velocities and cell that a stage needs may be missing.
+/// Tests that `md energy`, which needs positions only, accepts files without the velocities or the cell that a stage
+/// needs.
 #[test]
 fn energy_needs_neither_the_velocities_nor_the_cell_of_a_stage() {
     let folder = tempfile::tempdir().unwrap();
@@ -16,7 +17,7 @@ fn energy_needs_neither_the_velocities_nor_the_cell_of_a_stage() {
     let convert = ["convert", coordinates.to_str().unwrap(), "bare.pdb", "--topology", topology.to_str().unwrap()];
     success(here, &convert);
     let stage = "[[stage]]\nkind = \"dynamics\"\nsteps = 1\ntimestep = \"1 fs\"\nvelocities = \"file\"\nthermostat = { temperature = \"300 K\" }\nbarostat = {}\n";
-    // positions of the same precision, with and without a stage
+    // the positions have the same precision with and without a stage
     let of_pdb = bare.replace(coordinates.to_str().unwrap(), "bare.pdb");
     std::fs::write(here.join("bare.toml"), &of_pdb).unwrap();
     std::fs::write(here.join("staged.toml"), format!("{of_pdb}{stage}")).unwrap();

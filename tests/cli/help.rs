@@ -1,4 +1,4 @@
-//! Descriptions of commands and keys that the program prints: help, and completions of shells.
+//! Tests of the descriptions of commands and keys in the help texts and in shell completions.
 
 use crate::{failure, success};
 
@@ -21,7 +21,7 @@ fn shells_complete_commands_and_options() {
         assert!(script.contains("analyze") && script.contains("max-hours"), "{shell}");
         std::fs::write(folder.path().join(shell), script).unwrap();
     }
-    // what bash offers after "md an" and after "md run --max"
+    // completions that bash offers after "md an" and after "md run --max"
     for (words, offered) in [("md an", "analyze"), ("md run --max", "--max-hours")] {
         let script = format!(
             "source ./bash; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \

@@ -16,8 +16,8 @@ fn md(folder: &Path) -> Command {
     command
 }
 
-/// Returns exit code and standard error of a command that must fail, and must neither write to standard output nor
-/// panic.
+/// Runs a command that must fail, and that must neither write to standard output nor panic. Returns its exit code and
+/// standard error.
 #[track_caller]
 fn failure(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let output = md(folder).args(arguments).output().unwrap();
@@ -39,7 +39,7 @@ fn system(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name)
 }
 
-/// Writes an input file to `folder` for a reference system, with the lines `forces` in its `[forces]` section.
+/// Writes an input file for a reference system to `folder`. Its `[forces]` section contains the lines `forces`.
 fn write_input(folder: &Path, system: &Path, forces: &str) {
     let file = |ending| system.join(format!("{}{ending}", system.file_name().unwrap().to_string_lossy()));
     let (topology, coordinates) = (file(".prmtop.xz"), file(".rst7.xz"));
@@ -153,10 +153,10 @@ fn a_cell_that_does_not_fit_the_settings_is_refused() {
     assert!(code == 2 && message.contains("with a periodic cell"), "{message}");
 }
 
-/// Tolerance of energies, relative. Both sides use double precision and the same rounded parameters (eight to nine
+/// Relative tolerance of energies. md and OpenMM use double precision and the same rounded parameters (eight to nine
 /// digits in files), so only the order of summation differs. The project requires 1e-7.
 const ENERGY_TOLERANCE: f64 = 1e-7;
-/// Relative tolerance of forces, RMS of the difference over the RMS force; the same as for energies.
+/// Relative tolerance of forces: RMS of the difference divided by the RMS force. The value is the same as for energies.
 const FORCE_TOLERANCE: f64 = 1e-7;
 
 /// Compares `md energy` with OpenMM's double-precision Reference platform.
@@ -329,7 +329,7 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
     let folder = tempfile::tempdir().unwrap();
     write_input(folder.path(), &system("peptide-vacuum"), &format!("cutoff = \"none\"\n{SHORT_RUN}"));
     success(folder.path(), &["run", "input.toml", "--quiet", "--threads", "1"]);
-    // frames 0, 2, … 10 of the dynamics stage
+    // expected output for the frames at steps 0, 2, … 10 of the dynamics stage
     let cases = [
         ("trajectory.h5md", &["closed", "frames       6,", "step 10,", "velocities", "temperature"][..]),
         ("checkpoint.md", &["stage        2 of 2, warm: 10 steps done", "cell         none"]),
@@ -337,7 +337,7 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
         ("final.rst7", &["AMBER coordinates", "velocities half a step before", "velocities   yes"]),
         ("final.pdb", &["PDB trajectory", "frames       1,"]),
         ("status.json", &["Finished", "stage        2 of 2, warm: step 10 of 10"]),
-        // rows of the steps 0, 2, … 10
+        // the file has rows for the steps 0, 2, … 10
         ("energies.csv", &["rows         6", "steps        0 to 10, 0 to 0.01 ps", "means of stage 2", "temperature"]),
     ];
     for (name, parts) in cases {
@@ -350,8 +350,8 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
         let (code, message) = failure(folder.path(), &["info", &format!("out/{name}")]);
         assert!(code == 2 && message.contains("md info reads AMBER"), "{message}");
     }
-    // marks the file as a killed writer leaves it. Byte 11 of superblock version 3 (HDF5 File Format Specification 3.0)
-    // has bit 0 = open for writing, and bit 2 = concurrent readers allowed
+    // marks the file as open for writing, as a killed writer leaves a file. Byte 11 of superblock version 3 (HDF5 File
+    // Format Specification 3.0) has bit 0 = open for writing, and bit 2 = concurrent readers allowed
     let path = folder.path().join("out/trajectory.h5md");
     let good = std::fs::read(&path).unwrap();
     let mut killed = good.clone();
@@ -482,7 +482,8 @@ fn pipes_are_no_trajectories() {
     }
 }
 
-/// A forged trajectory, in which a block was changed together with its checksum, makes HDF5 2.2.0 divide by zero.
+/// Tests a forged trajectory, in which a block was changed together with its checksum, so that HDF5 2.2.0 divides by
+/// zero.
 #[test]
 fn a_forged_file_that_ends_its_library_is_reported() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-/// Changes to a file: overwrite a byte, cut out a range, repeat a range, cut the end.
+/// A change to a file: a byte is overwritten, a range is removed or repeated, or the end is cut off.
 #[derive(Clone, Debug)]
 pub(crate) enum Damage {
     Overwrite(prop::sample::Index, u8),
@@ -14,7 +14,7 @@ pub(crate) enum Damage {
 /// Strategy that generates one to five changes.
 pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     let index = any::<prop::sample::Index>;
-    // digits, signs and separators reach further code of a reader than arbitrary bytes
+    // digits, signs and separators reach more code of a reader than arbitrary bytes
     let byte = prop_oneof![any::<u8>(), prop::sample::select(b"0123456789-+.*%E \n".to_vec())];
     let one = prop_oneof![
         4 => (index(), byte).prop_map(|(at, byte)| Damage::Overwrite(at, byte)),
@@ -25,7 +25,7 @@ pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     prop::collection::vec(one, 1..6)
 }
 
-/// Returns the bytes after the changes.
+/// Returns the bytes of `original` after the given changes.
 pub(crate) fn apply(original: &[u8], damages: &[Damage]) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for damage in damages {

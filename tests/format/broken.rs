@@ -44,7 +44,7 @@ fn the_valid_file_means_what_it_says() {
     let bonded = &small.bonded;
     assert_eq!((bonded.bonds.len(), small.connectivity.len(), bonded.angles.len()), (6, 5, 2));
     assert!(!small.connectivity.contains(&[5, 6]) && bonded.bonds[2].atoms == [5, 6]);
-    // 310 kcal/mol/Å² without the ½ is 620 · 4.184 · 100 kJ/mol/nm² with it
+    // 310 kcal/mol/Å² in an energy without the factor ½ equals 620 · 4.184 · 100 kJ/mol/nm² with the factor ½
     assert!((bonded.bonds[3].force_constant - 620.0 * KCAL / (ANGSTROM * ANGSTROM)).abs() < 1e-6);
     assert_eq!((bonded.propers.len(), bonded.impropers.len(), bonded.pairs14.len()), (1, 1, 1));
     assert_eq!((bonded.propers[0].periodicity, bonded.impropers[0].atoms), (3, [0, 1, 2, 3]));
@@ -68,7 +68,7 @@ const RADII: &str = "\
   8.50000000E-01  8.50000000E-01
 ";
 
-/// Blank names, and residue numbers that exceed their columns.
+/// Section of an AMBER topology with blank names, and with residue numbers that exceed their columns.
 const UNREAD: &str = "\
 %FLAG TREE_CHAIN_CLASSIFICATION
 %FORMAT(20a4)
@@ -167,7 +167,7 @@ fn names_may_touch_and_hold_blanks() {
     assert_eq!(names, ["C1A'", "C 2", "HC3'", "C4", "O", "H1", "H2"]);
     let stripped = with_line(PRMTOP, "ATOM_NAME", 2, "C1  C2  C3  C4  O   H1  H");
     assert_eq!(topology(&stripped).atoms[6].name.as_str(), "H");
-    // one character more or less in a line shifts all names after it
+    // one additional or missing character shifts all later names in the line
     for moved in ["C1  C2 C3  C4  O   H1  H2  ", "C1  C2   C3  C4  O   H1  H2  "] {
         refused(
             &with_line(PRMTOP, "ATOM_NAME", 2, moved),
@@ -282,7 +282,7 @@ fn damaged_containers_are_refused() {
 
 #[test]
 fn a_file_cut_anywhere_is_refused() {
-    // cuts at all positions up to the last section that the reader needs
+    // the file is cut at every position up to the last section that the reader needs
     let needed = PRMTOP.find("%FLAG AMBER_ATOM_TYPE").unwrap() - "%FLAG HBOND_ACOEF\n%FORMAT(5E16.8)\n\n".len() * 2;
     for cut in (0..needed - 20).step_by(37) {
         let (_folder, path) = file("cut.prmtop", &PRMTOP.as_bytes()[..cut]);
@@ -290,7 +290,7 @@ fn a_file_cut_anywhere_is_refused() {
     }
 }
 
-// Long because it is a table.
+// Long because the test is a table.
 #[test]
 fn wrong_values_are_refused_at_their_line() {
     for (name, line, text, words) in [
@@ -427,7 +427,7 @@ fn wrong_values_are_refused_at_their_line() {
     refused(&half, Some(flag("DIHEDRAL_PERIODICITY") + 2), &["2.5 is not a valid periodicity"]);
 }
 
-/// The CHARMM reference system as text.
+/// Returns the AMBER topology of the CHARMM reference system (CHAMBER format) as text.
 fn chamber() -> Option<String> {
     let root = shared_systems()?;
     let bytes = md::format::read(&system_file(&root.join("charmm36-ala3"), "prmtop")).unwrap();
@@ -444,10 +444,10 @@ fn chamber_sections_are_read_and_checked() {
     assert_eq!((bonded.propers.len(), bonded.impropers.len()), (76, 0));
     assert!(!bonded.urey_bradleys.is_empty() && !bonded.harmonic_impropers.is_empty());
 
-    // ff19SB writes the same maps without the prefix
+    // topologies with ff19SB have the same maps without the prefix CHARMM_
     let plain = topology(&text.replace("%FLAG CHARMM_CMAP", "%FLAG CMAP"));
     assert_eq!(plain.bonded, *bonded);
-    // older files give the improper's phase in degrees
+    // older files state the phase of impropers in degrees
     let phase = |value: &str| {
         let line = format!("{value}  0.00000000E+00  0.00000000E+00");
         let impropers = topology(&with_commented_line(&text, "CHARMM_IMPROPER_PHASE", &line)).bonded.harmonic_impropers;

@@ -12,7 +12,8 @@ use md::system::{
 };
 use md::vec3::{Vec3, vec3};
 
-/// Relative tolerance. Both sides compute in f64, but OpenMM writes π with only six decimals in its harmonic impropers.
+/// Relative tolerance. md and OpenMM compute in f64, but OpenMM writes π with only six decimals in its harmonic
+/// impropers.
 const TOLERANCE: f64 = 1e-7;
 
 /// Folder of the system that `tests/systems/build/charmm.py` writes.
@@ -31,7 +32,7 @@ pub(crate) fn read(name: &str) -> Description {
     read_topology_with(&folder.join(name), &options(&folder, &PARAMETERS)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Evaluates all pairs, without a cell.
+/// Evaluates energies and forces of all pairs, without a periodic cell.
 pub(crate) fn evaluate(description: Description, positions: &[Vec3]) -> Evaluation {
     let settings = ForceSettings {
         cutoff: None,
@@ -143,7 +144,8 @@ pub(crate) fn read_damaged(file: usize, damages: &[crate::damage::Damage]) {
     }
 }
 
-/// Asserts that the message begins with the file and the line that contains `place`, and contains every word.
+/// Asserts that the changed file is refused with a message that begins with the file and the line containing `place`,
+/// and that contains every word of `words`.
 #[track_caller]
 fn refused(file: &str, changes: &[(&str, &str)], place: Option<&str>, words: &[&str]) {
     let error = match changed(file, changes, &PARAMETERS) {
@@ -279,7 +281,8 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     of("NONBONDED", "NONBONDED e14fac 1.0", "NONBONDED e14fac", &["E14FAC is 1, but 0.9 in an earlier section"]);
 }
 
-/// CHARMM's own files contain contradictory terms for residues that few systems have.
+/// Tests contradictory terms, which CHARMM's own files contain for residues that few systems have. Such terms are
+/// refused only if a system needs them.
 #[test]
 fn contradictions_matter_only_where_they_are_needed_and_last() {
     let unused = ("TA TH 330.0 1.08", "TA TH 330.0 1.08\nTX TH 330.0 1.09\nTX TH 330.0 1.1");
@@ -312,8 +315,8 @@ fn all_missing_parameters_are_named_at_once() {
     assert!(error.contains("missing.str"), "{error}");
 }
 
-/// Tests the search for parameters of CHARMM impropers. The first pattern of atom types for which there is a row is
-/// used, in the order of CHARMM's documentation (`parmfile.doc`).
+/// Tests the search for parameters of CHARMM impropers. Patterns of atom types are tried in the order of CHARMM's
+/// documentation (`parmfile.doc`), and the first pattern with parameters is used.
 #[test]
 fn impropers_take_the_first_form_that_is_given() {
     let forms = ["TA TN TC TH", "TA X X TH", "X TN TC TH", "X TN TC X", "X X TC TH"];
@@ -362,7 +365,7 @@ fn cards_are_read_by_their_columns() {
     }
 }
 
-/// Commands accept PSF files with parameters, and a cell from the input file.
+/// Tests that commands accept PSF files with parameter files, and a cell from the input file.
 #[test]
 fn commands_take_charmm_systems() {
     let work = tempfile::tempdir().unwrap();
@@ -399,7 +402,7 @@ fn commands_take_charmm_systems() {
     }
 }
 
-/// Files for NAMD have residues and parameters without the `read` commands that CHARMM needs.
+/// Tests files for NAMD, which contain residues and parameters without the `read` commands that CHARMM needs.
 #[test]
 fn parameters_are_read_behind_residues() {
     let expected = read("charmm.psf");
@@ -416,7 +419,7 @@ fn parameters_are_read_behind_residues() {
     same("charmm.prm", &[("ATOMS", "36 1\nATOMS")]);
     same("charmm.prm", &[("ATOMS", "AUTO ANGLES DIHE\nATOMS")]);
     same("charmm.str", &[("read rtf", "!read rtf"), ("read para", "!read para")]);
-    // residues may also follow the parameters
+    // residue definitions may also follow the parameters
     same(
         "charmm.str",
         &[("read rtf", "!read rtf"), ("read para", "!read para"), ("\nend\n", "\nRESI X 0\nBOND A B\nend\n")],

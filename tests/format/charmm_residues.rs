@@ -1,4 +1,4 @@
-//! Residues of CHARMM force fields that are read as molecules have the terms of the same residues in a PSF file.
+//! Tests that residues of CHARMM force fields that are read as molecules have the same terms as in a PSF file.
 
 use md::format::{Factors14, Molecules, TopologyOptions, read_topology_with};
 use md::system::Description;
@@ -74,7 +74,7 @@ fn residues_have_the_terms_of_their_psf() {
     let is_of_residue = |atoms: &[u32]| atoms.iter().all(|&atom| atom < 14);
     let mut expected = expected.bonded.of_those(is_of_residue);
     expected.cmap_grids.clone_from(&whole.topology.bonded.cmap_grids);
-    // a term and the same term in reverse order of its atoms are the same
+    // a term is the same if the order of its atoms is reversed
     let ends = |atoms: &mut [u32]| {
         if atoms[0] > atoms[atoms.len() - 1] {
             atoms.reverse();

@@ -10,7 +10,7 @@ use md::system::Description;
 
 use crate::literal::file;
 
-/// Test systems that have a file with this extension.
+/// Returns the test systems that have a file with the given extension.
 fn systems(extension: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems");
     let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
@@ -35,7 +35,7 @@ fn cuts(bytes: &[u8], step: usize, all: usize, lines: usize) -> Vec<usize> {
     cuts
 }
 
-/// Text of all data on which forces depend.
+/// Returns a text with all data on which forces depend.
 fn meaning(amber: &Description) -> String {
     format!("{:?} {:?}", amber.topology, amber.nonbonded)
 }
@@ -70,7 +70,8 @@ fn a_topology_with_cmap_cut_anywhere_keeps_its_cmap_or_is_refused() {
     cut_topology(leap.as_bytes(), &cuts);
 }
 
-/// Moves the correction maps to the end of the file, and gives α carbons the atom type of ff19SB, as LEaP does.
+/// Returns the topology as LEaP writes it: correction maps are at the end of the file, and α carbons have the atom type
+/// of ff19SB.
 fn as_leap_writes(text: &str) -> String {
     let column = |section: &str| {
         let start = text.find(&format!("%FLAG {section}")).unwrap();
@@ -126,7 +127,7 @@ fn coordinates_cut_anywhere_lose_nothing_unnoticed() {
             let Ok(found) = read_coordinates(&part, Some(whole.positions.len()), None) else { continue };
             let place = format!("cut at byte {cut} of {}", bytes.len());
             assert!(found.positions == whole.positions, "{place}");
-            // a cut may remove the velocities: a stage that needs velocities reports that they are missing
+            // a cut may remove the velocities: a stage that needs velocities then reports the missing velocities
             assert!(found.velocities.is_none() || found.velocities == whole.velocities, "{place}");
             if found.cell != whole.cell {
                 let input = format!("[system]\ntopology = {topology:?}\ncoordinates = {part:?}\n");

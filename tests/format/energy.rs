@@ -10,9 +10,9 @@ use md::vec3::Vec3;
 
 use crate::{reference, shared_systems, system_file};
 
-/// Relative tolerance. Both sides compute in f64. Stiff bonds lose digits in r − r₀ (relative error 1e-16 · r/(r −
-/// r₀)), and sums over 10⁵ terms lose a few more digits. Parameters have 8 digits in the files, but both sides read the
-/// same digits.
+/// Relative tolerance. md and OpenMM compute in f64. Stiff bonds lose digits in r − r₀ (relative error 1e-16 · r/(r −
+/// r₀)), and sums over 10⁵ terms lose a few more digits. Parameters have 8 digits in the files, but md and OpenMM read
+/// the same digits.
 const TOLERANCE: f64 = 1e-9;
 
 fn angle(a: Vec3, b: Vec3, c: Vec3) -> f64 {
@@ -20,7 +20,7 @@ fn angle(a: Vec3, b: Vec3, c: Vec3) -> f64 {
     u.cross(v).norm().atan2(u.dot(v))
 }
 
-/// Dihedral angle with the IUPAC sign, trans = π.
+/// Returns the dihedral angle (rad) with the sign convention of IUPAC; trans is π.
 fn dihedral([a, b, c, d]: [Vec3; 4]) -> f64 {
     let (u, v, w) = (b - a, c - b, d - c);
     let (m, n) = (u.cross(v), v.cross(w));
@@ -71,9 +71,9 @@ fn terms(topology: &Topology, x: &[Vec3]) -> Vec<(&'static str, f64)> {
     ]
 }
 
-/// Slopes s (per grid step) of the periodic cubic spline through the values `y`, from s₋ + 4 s + s₊ = 3 (y₊ − y₋),
-/// where ₋ and ₊ denote the neighbouring grid points. Gauss–Seidel sweeps solve the equations; each sweep reduces the
-/// error by at least half.
+/// Returns the slopes s (per grid step) of the periodic cubic spline through the values `y`, from s₋ + 4 s + s₊ = 3 (y₊
+/// − y₋), where ₋ and ₊ denote the neighbouring grid points. Gauss–Seidel sweeps solve the equations; each sweep
+/// reduces the error by at least half.
 fn slopes(y: &[f64]) -> Vec<f64> {
     let n = y.len();
     let mut s = vec![0.0; n];
@@ -86,13 +86,14 @@ fn slopes(y: &[f64]) -> Vec<f64> {
     s
 }
 
-/// Value at t ∈ [0, 1] of the cubic with the given end values and slopes.
+/// Returns the value at t ∈ [0, 1] of the cubic polynomial with the given values and slopes at the ends.
 fn hermite([y0, y1]: [f64; 2], [s0, s1]: [f64; 2], t: f64) -> f64 {
     let (t2, t3) = (t * t, t * t * t);
     y0 * (2.0 * t3 - 3.0 * t2 + 1.0) + s0 * (t3 - 2.0 * t2 + t) + y1 * (3.0 * t2 - 2.0 * t3) + s1 * (t3 - t2)
 }
 
-/// Bicubic spline: along ψ in every row, then along φ through the results.
+/// Returns the value of the bicubic spline of a correction map: every row is interpolated along ψ, and then the results
+/// are interpolated along φ.
 fn interpolate(grid: &CmapGrid, phi: f64, psi: f64) -> f64 {
     let n = grid.size;
     let place = |angle: f64| ((angle + PI) / TAU * n as f64).rem_euclid(n as f64);

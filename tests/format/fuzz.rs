@@ -93,7 +93,7 @@ fn damaged_chamber_topologies_never_panic() {
     let path = crate::system_file(&root.join("charmm36-ala3"), "prmtop");
     let bytes = md::format::read(&path).unwrap();
     let packed = std::fs::read(&path).unwrap();
-    // damages bytes near the CHARMM sections, which the file in `literal.rs` does not have
+    // the damage is near the CHARMM sections, which the file in `literal.rs` does not contain
     let text = String::from_utf8(bytes.clone()).unwrap();
     let places = ["%FLAG CHARMM_UREY", "%FLAG CHARMM_IMPROPERS", "%FLAG CHARMM_CMAP_COUNT", "%FLAG CHARMM_CMAP_PARA"];
     for place in places {

@@ -19,14 +19,14 @@ fn flexible() -> TopologyOptions {
     TopologyOptions { define: vec!["FLEXIBLE".into()], ..TopologyOptions::default() }
 }
 
-/// Energies of all pairs, without a cell.
+/// Returns the energies of all pairs, without a periodic cell.
 fn energies(description: Description, positions: &[Vec3]) -> Energies {
     crate::charmm::evaluate(description, positions).energies
 }
 
 /// Relative tolerance. GROMACS computes in single precision: positions below 2 nm have an error of 1.2e-7 nm, energies
-/// a relative error of 6e-8. Bonds of 3·10⁵ kJ/mol/nm² that are displaced by 0.01 nm then change by 4·10⁻⁴ kJ/mol of
-/// some tens of kJ/mol.
+/// a relative error of 6e-8. The energy of a bond with a force constant of 3·10⁵ kJ/mol/nm² and a displacement of 0.01
+/// nm, some tens of kJ/mol, then has an error of 4·10⁻⁴ kJ/mol.
 const TOLERANCE: f64 = 1e-5;
 /// Absolute tolerance in kJ/mol, for energies whose terms cancel.
 const FLOOR: f64 = 1e-4;
@@ -43,7 +43,7 @@ fn every_function_agrees_with_gromacs() {
         let their = |names: &[&str]| names.iter().filter_map(|term| reference[name][term].as_f64()).sum::<f64>();
         for (term, energy, expected) in [
             ("bond", found.bond, their(&["Bond", "Harmonic Pot.", "G96Bond"])),
-            // GROMACS reports both parts of a Urey-Bradley angle together
+            // GROMACS reports the sum of both parts of a Urey-Bradley angle
             ("angle", found.angle + found.urey_bradley, their(&["Angle", "U-B", "G96Angle"])),
             ("proper", found.proper, their(&["Proper Dih."])),
             ("improper", found.improper, their(&["Improper Dih.", "Per. Imp. Dih."])),
@@ -139,7 +139,7 @@ fn sites_stand_where_gromacs_puts_them() {
     assert_eq!(description.topology.connectivity.len(), 1 + 11, "sites belong to the molecule");
 }
 
-/// Position of a virtual site, by the formulas in the documentation of [`Construction`].
+/// Returns the position of a virtual site, by the formulas in the documentation of [`Construction`].
 fn place(construction: &Construction, x: &[Vec3]) -> Vec3 {
     let at: Vec<Vec3> = construction.atoms().iter().map(|&atom| x[atom as usize]).collect();
     let to = |k: usize| at[k] - at[0];

@@ -1,4 +1,4 @@
-//! GROMACS files through the command line.
+//! Tests of commands with GROMACS files.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn md(folder: &Path) -> Command {
     command
 }
 
-/// Returns exit code and standard error, with the lines of each message joined.
+/// Runs a command and returns its exit code and standard error, with the lines of each message joined.
 fn failure(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = md(folder).args(arguments).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();

@@ -1,4 +1,4 @@
-//! GROMACS files as texts: the preprocessor, every form of a line, and every refusal.
+//! Tests of GROMACS files that are written in the tests: the preprocessor, every form of a line, and every refusal.
 
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ BUT 1
 SOL 2
 ";
 
-/// Coordinates of the same ten atoms.
+/// Coordinates of the ten atoms of [`TOP`] in the gro format.
 pub(crate) const GRO: &str = "\
 butane in water, t=   1.50000 step= 750
    10
@@ -102,7 +102,7 @@ butane in water, t=   1.50000 step= 750
    2.00000   2.10000   2.20000
 ";
 
-/// Coordinates of the same ten atoms as g96 blocks.
+/// Coordinates of the ten atoms of [`TOP`] in the g96 format.
 pub(crate) const G96: &str = "\
 TITLE
 two atoms
@@ -149,7 +149,7 @@ pub(crate) fn good(text: &str, define: &[&str]) -> Topology {
     read(&[("a.top", text)], define, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Asserts that the message contains all `parts` when one piece of the topology is replaced.
+/// Asserts that [`TOP`] with `old` replaced by `new` is refused with a message that contains all `parts`.
 #[track_caller]
 pub(crate) fn refused(old: &str, new: &str, parts: &[&str]) {
     let text = crate::literal::replaced(TOP, old, new);
@@ -159,7 +159,7 @@ pub(crate) fn refused(old: &str, new: &str, parts: &[&str]) {
     }
 }
 
-/// Line number of the line that contains a piece, as messages write it.
+/// Returns the number of the line that contains `piece`, in the form in which messages state line numbers.
 fn line(text: &str, piece: &str) -> String {
     let at = text.lines().position(|line| line.contains(piece)).unwrap() + 1;
     format!("a.top:{at}:")
@@ -270,7 +270,7 @@ fn includes_without_end_are_refused_with_their_chain() {
     let message =
         read(&[("a.top", "#define A B\n#define B A\n[ defaults ]\n1 A yes\n")], &[], &[]).expect_err("endless");
     assert!(message.starts_with("a.top:4: the text of macro A contains the macro itself: A -> B -> A"), "{message}");
-    // nested macros whose expansion ends, but has half a megabyte
+    // nested macros with a finite expansion of half a megabyte
     let doubling: String = (0..14).map(|level| format!("#define M{level} M{} M{}\n", level + 1, level + 1)).collect();
     let long =
         format!("{doubling}#define M14 {}\n[ defaults ]\n1 2 yes\n[ system ]\n{}", "1".repeat(31), "M0\n".repeat(200));

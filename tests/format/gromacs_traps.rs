@@ -1,4 +1,4 @@
-//! Rules that GROMACS topologies leave implicit, and that a reader may misinterpret.
+//! Tests of rules that GROMACS topologies leave implicit and that a reader may misinterpret.
 
 use md::config::Config;
 use md::format::{TopologyOptions, read_topology_with};
@@ -15,7 +15,7 @@ fn pairs_are_those_listed() {
     assert_eq!(with.exclusions, without.exclusions);
 }
 
-/// Several molecule types may have `[ settles ]`, also with different lengths.
+/// Tests that several molecule types may have `[ settles ]`, also with different lengths.
 #[test]
 fn every_kind_of_water_is_rigid() {
     let (before, water) = TOP.split_once("[ moleculetype ]\nSOL").unwrap();
@@ -29,8 +29,8 @@ fn every_kind_of_water_is_rigid() {
     assert_eq!(lengths, [0.09572, 0.09572, 0.15139, 0.1, 0.1, 0.1633]);
 }
 
-/// Tests the exclusions of `[ settles ]`, which counts as one bond: `generate_excl` of grompp uses only the first two
-/// atoms.
+/// Tests the exclusions of `[ settles ]`, from which `generate_excl` of grompp derives only one bond: between the first
+/// two atoms.
 #[test]
 fn a_rigid_water_excludes_its_pairs_by_a_list() {
     refused("[ exclusions ]\n1 2 3\n2 3\n", "", &["atoms 1 and 3 of a rigid water interact", "in [ exclusions ]"]);

@@ -1,4 +1,4 @@
-//! Small files that would need as much memory or time as very large files.
+//! Tests of small files that would need as much memory or time as very large files.
 
 use md::format::{TopologyOptions, read_topology, read_topology_with};
 
@@ -6,7 +6,7 @@ use crate::gromacs_text::TOP;
 use crate::literal::{file, replaced};
 use crate::openmm::XML;
 
-/// Message of a topology, which names its file.
+/// Returns the message with which a topology is refused. The message must name the file.
 #[track_caller]
 fn refusal(name: &str, text: &[u8], options: &TopologyOptions) -> String {
     let (_folder, path) = file(name, text);
@@ -86,7 +86,7 @@ fn elements_with_many_attributes_are_refused_with_their_line() {
     assert!(message.contains("many.xml:9: the element `Particle` has more than 256 attributes"), "{message}");
 }
 
-/// Tests a file that is included many times, each of which takes time.
+/// Tests a file that is included many times. Every inclusion takes time.
 #[test]
 fn files_that_are_included_over_and_over_are_refused() {
     let (folder, path) = file("a.top", &b"#include \"b.itp\"\n".repeat(2000));

@@ -1,4 +1,4 @@
-//! Bonded terms between molecules in GROMACS topologies.
+//! Tests of bonded terms between molecules in GROMACS topologies.
 
 use md::system::{Angle, Bond, HarmonicImproper, Pair14};
 
@@ -17,8 +17,8 @@ const BETWEEN: &str = "
 4 5 1 1e-3 1e-6
 ";
 
-/// Tests terms between molecules. Atoms are numbered through the whole system: 8 is the oxygen of the second water. The
-/// Coulomb energy of a pair with parameters is scaled by fudgeQQ.
+/// Tests terms between molecules. Atom numbers count through the whole system: number 8 is the oxygen of the second
+/// water. The Coulomb energy of a pair with parameters is scaled by fudgeQQ.
 #[test]
 fn terms_between_molecules_are_added_to_those_within() {
     let (within, both) = (good(TOP, &[]), good(&format!("{TOP}{BETWEEN}"), &[]));
@@ -27,7 +27,7 @@ fn terms_between_molecules_are_added_to_those_within() {
     expected.angles.push(Angle { atoms: [1, 0, 7], angle: 80f64.to_radians(), force_constant: 41.84 });
     let angle = (-60f64).to_radians();
     expected.harmonic_impropers.push(HarmonicImproper { atoms: [2, 1, 0, 7], angle, force_constant: 20.0 });
-    // combination rule 2: the parameters are sigma and epsilon
+    // with combination rule 2 the parameters are sigma and epsilon
     let (sigma, epsilon) = (1e-3f64, 1e-6);
     let (c6, c12) = (4.0 * epsilon * sigma.powi(6), 4.0 * epsilon * sigma.powi(12));
     let charge_product = 0.8333 * -0.1 * -0.834;

@@ -1,4 +1,4 @@
-//! Small valid AMBER topology and coordinates: a butane-like chain of four atoms with a torsion and an improper, and
+//! A small valid AMBER topology with coordinates: a butane-like chain of four atoms with a torsion and an improper, and
 //! one water.
 
 /// Topology of seven atoms in two residues, with every section that an AMBER force field needs.
@@ -122,7 +122,7 @@ none
        0
 ";
 
-/// Positions, velocities and box of the same seven atoms.
+/// Positions, velocities and box of the seven atoms of [`PRMTOP`].
 pub(crate) const RST7: &str = "\
 chain and water
     7  1.5000000E+01
@@ -137,7 +137,7 @@ chain and water
   20.0000000  21.0000000  22.0000000  90.0000000  90.0000000  90.0000000
 ";
 
-/// Writes `content` to a new file of this name in a temporary folder. The folder exists as long as the returned guard.
+/// Writes `content` to a new file called `name` in a temporary folder, which exists as long as the returned guard.
 pub(crate) fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -151,7 +151,7 @@ pub(crate) fn replaced(text: &str, old: &str, new: &str) -> String {
     text.replacen(old, new, 1)
 }
 
-/// Replaces line `line` (from 1) below `%FLAG name` (the format line is 1).
+/// Replaces a line of the section `%FLAG name`. `line` counts from 1, which is the format line.
 pub(crate) fn with_line(text: &str, name: &str, line: usize, new: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     let flag = lines.iter().position(|l| l.trim() == format!("%FLAG {name}")).unwrap();

@@ -50,7 +50,8 @@ fn a_lone_pair_has_the_exclusions_of_its_host() {
     assert!(topology.bonded.pairs14.iter().flat_map(|pair| pair.atoms).all(|atom| !of_sites.contains(&atom)));
 }
 
-/// Asserts that the message names the line that contains `place` after the change, and contains every word.
+/// Asserts that the changed file is refused with a message that names the line containing `place`, and that contains
+/// every word of `words`.
 #[track_caller]
 fn refused(from: &str, to: &str, place: &str, words: &[&str]) {
     let text = std::fs::read_to_string(folder().join("lone-pairs.psf")).unwrap();

@@ -1,4 +1,4 @@
-//! Every valid file is read correctly, and every broken file is refused with an explanation.
+//! Tests that every valid file is read correctly, and that every broken file is refused with an explanation.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test both are how a failure is told")]
 
@@ -49,14 +49,14 @@ pub(crate) fn shared_systems() -> Option<PathBuf> {
     found
 }
 
-/// A file of a reference system, compressed or not.
+/// Path of the file of a reference system with the given extension, compressed or not.
 pub(crate) fn system_file(folder: &Path, extension: &str) -> PathBuf {
     let name = folder.file_name().unwrap().to_str().unwrap();
     let plain = folder.join(format!("{name}.{extension}"));
     if plain.exists() { plain } else { folder.join(format!("{name}.{extension}.xz")) }
 }
 
-/// `ref.json` of a system.
+/// Contents of `ref.json` of a reference system.
 pub(crate) fn reference(folder: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(folder.join("ref.json")).unwrap()).unwrap()
 }

@@ -1,4 +1,5 @@
-//! Recognition of file formats: a byte-order mark has no influence, and a file in an unknown format is refused.
+//! Tests of the recognition of file formats: a byte-order mark has no influence, and a file in an unknown format is
+//! refused.
 
 use md::format::{read_coordinates, read_topology, read_topology_with};
 

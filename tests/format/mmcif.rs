@@ -1,4 +1,5 @@
-//! PDBx/mmCIF coordinates: columns in any order, quoted values, alternative locations, models, cells, and refusals.
+//! Tests of PDBx/mmCIF coordinates: columns in any order, quoted values, alternative locations, models, cells, and
+//! refusals.
 
 use std::process::Command;
 
@@ -12,8 +13,8 @@ use crate::damage::{Damage, apply, damage};
 use crate::literal::{PRMTOP, file};
 use crate::probe::python_has;
 
-/// Columns out of order, alternative locations, an insertion code, a quoted name and two models, after a loop and a
-/// text field.
+/// A PDBx/mmCIF file with columns in an unusual order, alternative locations, an insertion code, a quoted name and two
+/// models, after a loop and a text field.
 const CIF: &str = "\
 data_TEST
 #
@@ -88,7 +89,7 @@ fn columns_are_found_by_their_names() {
     }
 }
 
-/// Returns the text with other lines for the cell.
+/// Returns [`CIF`] with the given lines for the cell.
 fn with_cell(lines: &str) -> String {
     let kept: String = CIF.lines().filter(|line| !line.starts_with("_cell.")).map(|line| format!("{line}\n")).collect();
     kept.replacen("loop_\n_citation.id", &format!("{lines}\nloop_\n_citation.id"), 1)
@@ -121,7 +122,7 @@ fn a_cell_may_be_missing_unknown_a_dummy_or_a_loop() {
     assert!(!differ(lengths, [2.0, 3.0, 4.0]) && !differ(angles, [80.0, 90.0, 100.0]), "{lengths:?} {angles:?}");
 }
 
-/// A category of one row needs no loop.
+/// Tests that a category of one row may be written as pairs of tag and value.
 #[test]
 fn one_atom_may_be_written_as_pairs() {
     let text = "data_x\n_atom_site.Cartn_y 2\n_atom_site.type_symbol Na\n_atom_site.label_atom_id 'NA A'\n\
@@ -181,7 +182,7 @@ fn what_is_wrong_is_named_with_its_line() {
     }
 }
 
-/// Seven atoms of two molecules, with names that must be quoted.
+/// Returns a system of seven atoms in two molecules, with names that must be quoted.
 fn sample() -> (Topology, Vec<Vec3>, PeriodicCell) {
     let (_folder, path) = file("x.prmtop", PRMTOP.replace("C1  C2  ", "_1  O5' ").as_bytes());
     let topology = read_topology(&path).unwrap().topology;
@@ -201,7 +202,7 @@ fn what_is_written_is_read_again() {
     let found = read(&written(&topology, &positions, Some(&cell)));
     check_order(&topology, &found.labels).unwrap();
     assert_eq!((found.title.as_str(), found.time), ("it's a test t= 2.5", Some(2.5)));
-    // half of the last digit, 0.00001 Å
+    // the tolerance is half a unit of the last digit, 0.00001 Å
     assert!(found.positions.iter().zip(&positions).all(|(a, b)| (*a - *b).norm() < 1e-6));
     let rows = |cell: PeriodicCell| cell.rows();
     assert!(rows(found.cell.unwrap()).iter().zip(rows(cell)).all(|(a, b)| (*a - b).norm() < 2e-6));

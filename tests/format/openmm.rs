@@ -1,4 +1,4 @@
-//! OpenMM systems: energies of serialised systems, virtual sites, and refusals.
+//! Tests of OpenMM systems: energies of serialised systems, virtual sites, and refusals.
 
 use md::backend::{Reference, Workload};
 use md::format::{read_coordinates, read_topology, take_names};
@@ -158,7 +158,7 @@ fn energies_and_forces_of_charmm36_as_a_force_field_agree() {
     assert!((error / square(&mut expected.iter().copied())).sqrt() < TOLERANCE);
 }
 
-/// System with every supported element, in the layout of `XmlSerializer`, with few particles.
+/// A serialised OpenMM system of a few particles with every supported XML element, in the layout of `XmlSerializer`.
 pub(crate) const XML: &str = r#"<?xml version="1.0" ?>
 <System openmmVersion="8.6.1" type="System" version="1">
 	<PeriodicBoxVectors>
@@ -308,8 +308,8 @@ fn the_file_means_what_it_says() {
     assert_eq!((pair.atoms, pair.charge_product, pair.c6, pair.c12), ([0, 3], 0.1, 64.0, 4096.0));
 }
 
-/// Tests that atom names come from the coordinate file, because an OpenMM system has no names. A structure with other
-/// atoms is not used for names.
+/// Tests that atom names come from the coordinate file, because an OpenMM system has no names. A coordinate file with
+/// other atoms is not used for names.
 #[test]
 fn names_come_from_the_coordinates() {
     let description = read(XML).unwrap();
@@ -423,7 +423,7 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
     assert!(error.contains("system.xml:2: <State>: expected a <System> of OpenMM"), "{error}");
     let error = read("<!DOCTYPE a [<!ENTITY b \"c\">]><System>&b;</System>").unwrap_err().to_string();
     assert!(error.contains("system.xml"), "{error}");
-    // nesting deeper than a stack can hold
+    // the elements are nested so deeply that a recursive parser would overflow its stack
     let deep = format!("<System>{}", "<a>".repeat(200_000));
     assert!(read(&deep).is_err());
 }

@@ -1,4 +1,4 @@
-//! PDB coordinates: columns, alternative locations, models, cells, and refusals.
+//! Tests of PDB coordinates: columns, alternative locations, models, cells, and refusals.
 
 use md::format::{Coordinates, LeftOut, read_coordinates};
 use md::vec3::vec3;
@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use crate::damage::{Damage, apply, damage};
 use crate::literal::file;
 
-/// Serials beyond five columns, an insertion code, alternative locations, four-letter names, two models.
+/// A PDB file with serial numbers beyond five columns, an insertion code, alternative locations, four-letter names, and
+/// two models.
 const PDB: &str = "\
 HEADER    PEPTIDE
 TITLE     two residues t= 12.50000 step= 6250

@@ -1,4 +1,5 @@
-//! PDB and PDBx/mmCIF coordinates of a CHARMM system: the cell of the file is used, unless the input gives a cell.
+//! Tests of PDB and PDBx/mmCIF coordinates of a CHARMM system: the cell of the file is used, unless the input states a
+//! cell.
 
 use std::path::Path;
 
@@ -29,8 +30,8 @@ fn edges(coordinates: &str, text: &str, keys: &str) -> Option<[i64; 3]> {
     found.state.cell.map(|cell| cell.lengths_angles().0.map(|edge| (edge * 1e3).round() as i64))
 }
 
-/// Tests space groups: those of simulation cells, as GROMACS, OpenMM, VMD, AMBER, CHARMM-GUI and others write them, and
-/// those of crystals, of which the file has one of several copies of the atoms.
+/// Tests space groups. GROMACS, OpenMM, VMD, AMBER, CHARMM-GUI and others write the space group of a simulation cell. A
+/// space group with symmetry means that the file contains only one of several copies of the atoms in a crystal.
 #[test]
 fn a_space_group_with_symmetry_is_seen() {
     let read = |name: &str, text: &str| {
@@ -56,7 +57,7 @@ fn a_space_group_with_symmetry_is_seen() {
     ] {
         let text = |edges: &str| format!("CRYST1{edges}  90.00  90.00  90.00{end}\n{atom}");
         assert_eq!(read("x.pdb", &text(edges)), expected, "{end}");
-        // an edge of 1 Å stands for no cell
+        // edges of 1 Å mean that the file has no cell
         assert!(!read("x.pdb", &text("    1.000    1.000    1.000")));
     }
     let mmcif = |items: &str| {

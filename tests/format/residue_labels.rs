@@ -1,11 +1,13 @@
-//! Chains, residue numbers and insertion codes of PDB and PDBx/mmCIF files are kept when a structure is written.
+//! Tests that chains, residue numbers and insertion codes of PDB and PDBx/mmCIF files are kept when a structure is
+//! written.
 
 use std::path::Path;
 
 use md::format::{TopologyOptions, read_coordinates, read_names, write_mmcif, write_pdb};
 use md::system::Topology;
 
-/// A chain A with insertion codes, and a chain B whose residue has the same number as residues of chain A.
+/// PDB records of chain A with insertion codes, and of chain B, whose residue has the same number as residues of chain
+/// A.
 const ENTRY: &str = "\
 ATOM      1  CA  SER A 163       1.000   0.000   0.000  1.00  0.00           C
 ATOM      2  CA  VAL A 163A      2.000   0.000   0.000  1.00  0.00           C
@@ -69,7 +71,7 @@ fn insertion_codes_and_chains_are_kept() {
 fn residues_that_a_file_does_not_distinguish_are_numbered() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("entry.pdb");
-    // makes both residues of chain B waters with the same number, as in files with many waters
+    // both residues of chain B become waters with the same number, as in files with many waters
     std::fs::write(&path, ENTRY.replace("HOH A 301", "HOH B 163").replace("GLY B", "HOH B")).unwrap();
     let [_, cif] = written_again(&path);
     let mut distinct = cif.clone();

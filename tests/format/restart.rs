@@ -1,5 +1,5 @@
-//! Coordinate files: every variant of the text formats, NetCDF written by an independent library, and files written by
-//! `md`.
+//! Tests of coordinate files: every variant of the text formats, NetCDF written by an independent library, and files
+//! written by `md`.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use md::vec3::{Vec3, vec3};
 use crate::literal::{PRMTOP, RST7, file, replaced};
 use crate::{shared_systems, system_file};
 
-/// Tolerance in nm. Text files have seven decimals in Å; half a unit of the last decimal is 5e-9 nm, and rounding
-/// errors are added.
+/// Tolerance of positions in nm. Text files have seven decimals in Å; half a unit of the last decimal is 5e-9 nm, and
+/// the rest allows for rounding errors.
 const POSITION_TOLERANCE_NM: f64 = 5.1e-9;
 /// Tolerance of velocities. Text files have seven decimals in Å per 1/20.455 ps.
 const VELOCITY_TOLERANCE: f64 = 5.1e-8 * AMBER_VELOCITY;

@@ -1,4 +1,4 @@
-//! Counts, charge, mass and box of every reference system, compared with `ref.json`.
+//! Tests that counts, charge, mass and box of every reference system agree with `ref.json`.
 
 use md::cell::PeriodicCell;
 use md::format::{read_coordinates, read_topology};
@@ -8,13 +8,14 @@ use md::vec3::vec3;
 
 use crate::{reference, shared_systems, system_file};
 
-/// Tolerance in e. Up to 155 008 charges are added in another order. Partial sums of some tens of e have rounding
-/// errors of 1e-15 e.
+/// Tolerance of the net charge in e. Up to 155 008 charges are added in another order, and partial sums of some tens of
+/// e have rounding errors of 1e-15 e.
 const CHARGE_TOLERANCE: f64 = 1e-9;
-/// Relative tolerance. The density in `ref.json` was computed with masses rounded to nine digits.
+/// Relative tolerance of masses. The density in `ref.json` was computed with masses rounded to nine digits.
 const MASS_TOLERANCE: f64 = 1e-8;
-/// Box edges are printed to 1e-8 nm. The octahedron's angle is 1.6e-6° off in files, and `md` replaces it by the
-/// exact angle: 2.8e-8 rad times 4.24 nm, at most tripled where the third vector is built from three angles.
+/// Tolerance of lattice vectors in nm. Box edges are printed to 1e-8 nm. The angle of an octahedron is 1.6e-6° (2.8e-8
+/// rad) off in files, and `md` replaces the angle by the exact one. The resulting error is 2.8e-8 times 4.24 nm, and at
+/// most three times this value for the third vector, which depends on three angles.
 const BOX_TOLERANCE_NM: f64 = 4e-7;
 
 #[test]
@@ -52,7 +53,7 @@ fn all_systems_agree_with_their_reference() {
     assert!(seen >= 14, "only {seen} systems were found");
 }
 
-/// Asserts that the reference's vectors are lattice vectors of the cell, and that the volumes are equal.
+/// Asserts that the box vectors of the reference are lattice vectors of the cell, and that the volumes are equal.
 fn check_box(cell: &PeriodicCell, expected: &serde_json::Value) {
     let mut diagonal = 1.0;
     for (i, row) in expected.as_array().unwrap().iter().enumerate() {
@@ -79,8 +80,8 @@ fn extra_points_of_waters_are_virtual_sites() {
         panic!("{:?}", four.virtual_sites[0]);
     };
     assert!((o - 0.786_646_558).abs() < 1e-8 && (h1 - 0.106_676_721).abs() < 1e-8 && h1 == h2, "{o} {h1}");
-    // the reference is amber14/opc.xml. In this file the H–H length follows from a rounded angle and is off by 4e-8
-    // Å, a third of which enters the weight
+    // the reference is amber14/opc.xml, where the H–H length follows from a rounded angle and has an error of 4e-8 Å; a
+    // third of this error enters the weight
     let opc = read("opc");
     assert_eq!(opc.virtual_sites.len(), opc.residues.len());
     let Construction::Average3 { atoms: [0, 1, 2], weights: [o, h1, h2] } = opc.virtual_sites[0].construction else {

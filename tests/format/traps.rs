@@ -1,4 +1,4 @@
-//! Conventions of AMBER files that readers have misread and that no other test covers.
+//! Tests of conventions of AMBER files that readers have misread and that no other test covers.
 
 use md::config::Config;
 use md::format::{read_coordinates, read_topology};
@@ -14,8 +14,8 @@ fn topology(text: &str) -> Topology {
 }
 
 /// Tests a negative third pointer of a torsion, which means "no 1-4 pair", as needed in rings and for several terms of
-/// one torsion. The row is still a proper torsion, and its atoms keep their order. LEaP reverses the atoms if the
-/// pointer that needs the sign would be 0.
+/// one torsion. The row is still a proper torsion, and its atoms keep their order. LEaP reverses the atoms of a torsion
+/// if the pointer that would be negative is 0, which has no sign.
 #[test]
 fn a_repeated_torsion_makes_one_pair() {
     let rows = "       0       3       6       9       1       9       6      -3       0       2";

@@ -11,7 +11,7 @@ use crate::golden::Golden;
 use crate::gromacs_text;
 use crate::literal::{PRMTOP, file, replaced};
 
-/// Line number, from 1, of the line of a text that contains `part`.
+/// Returns the number (from 1) of the line that contains `part`.
 fn line_of(text: &str, part: &str) -> usize {
     text.lines().position(|line| line.contains(part)).unwrap() + 1
 }
@@ -127,8 +127,8 @@ fn items_of_an_mmcif() {
     refused(error, &["twice.cif:7:", "a second `_atom_site.cartn_X`, the first is in line 4"]);
 }
 
-/// CDF-1 file with a dimension, the same attribute or variable the given number of times, and values after the
-/// header.
+/// Returns a CDF-1 file with one dimension, with the same attribute `attributes` times and the same variable
+/// `variables` times, and with values after the header.
 fn netcdf(attributes: usize, variables: usize) -> Vec<u8> {
     let word = |value: u32| value.to_be_bytes().to_vec();
     let name = |text: &str| {
@@ -157,7 +157,7 @@ fn names_in_the_header_of_a_netcdf() {
 
 const SECRET: &str = "root:$6$DECOY$hash:19000:0:999";
 
-/// Argon topology with an `#include` at the given place.
+/// Returns a topology of argon with an `#include` at the given position.
 fn argon(place: &str) -> String {
     let at = |here: &str| if here == place { "#include \"decoy\"\n" } else { "" };
     format!(
@@ -217,7 +217,7 @@ fn included_topologies_are_quoted_below_their_headings() {
 #[test]
 fn lines_that_replace_other_parameters_are_listed() {
     assert!(gromacs_text::good(gromacs_text::TOP, &[]).replaced.is_empty());
-    /// Asserts that exactly the line `part` of the text is listed.
+    /// Asserts that the reader reports exactly one replaced definition: the last line that equals `part`.
     #[track_caller]
     fn listed(text: &str, part: &str) {
         let line = text.lines().zip(1..).filter(|(line, _)| *line == part).last().unwrap().1;

@@ -1,5 +1,5 @@
-//! Topologies written by `md`: every test system is unchanged after writing and reading, and terms that a format cannot
-//! express are refused.
+//! Tests of topologies written by `md`: every test system is unchanged after writing and reading, and terms that a
+//! format cannot express are refused.
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ use serde_json::json;
 use crate::golden::{Golden, file};
 use crate::probe::python_has;
 
-/// Relative tolerance of a `.top`, which holds every digit. σ and ε, which follow from the coefficients of r⁻⁶ and
-/// r⁻¹², and angles in degrees have a few rounding errors of f64.
+/// Relative tolerance of a `.top`, which holds every digit. Rounding errors of f64 affect σ and ε, which are computed
+/// from the coefficients of r⁻⁶ and r⁻¹², and angles in degrees.
 const TOP: f64 = 1e-9;
 /// Relative tolerance of a prmtop. Nine digits have a rounding error of 5·10⁻⁹, which is multiplied by twelve in
 /// r⁻¹². Errors are larger where the terms of a sum cancel.
@@ -184,7 +184,7 @@ fn systems_of_other_programs_are_the_same_in_both_formats() {
                 continue;
             }
             let again = written(&description, &golden, ending);
-            // the CHARMM data of a topology is kept
+            // the CHARMM data of a topology must be unchanged
             assert_eq!(again.topology.charmm, description.topology.charmm, "{what}");
             assert_eq!(again.topology.exclusions, description.topology.exclusions, "{what}");
             check_energies(&what, &energies(&mut golden, &again), &expected, tolerance);
@@ -205,12 +205,12 @@ fn twelve_six_four_ions_are_written_to_amber_files_only() {
     assert!(refusal.contains("12-6-4 ions"), "{refusal}");
 }
 
-/// Energies of all pairs, without a cell.
+/// Returns the energies of all pairs, without a periodic cell.
 fn without_cell(description: &Description, positions: &[Vec3]) -> Energies {
     crate::charmm::evaluate(description.clone(), positions).energies
 }
 
-/// Writes a description without a cell and reads it.
+/// Writes a description without a cell to a file, and reads the file again.
 fn again(description: &Description, ending: &str) -> Result<Description, String> {
     rewritten(description, None, ending)
 }

@@ -29,18 +29,18 @@ pub(crate) fn file(folder: &Path, name: &str) -> Option<PathBuf> {
     ["", ".xz", ".gz"].iter().map(|suffix| folder.join(format!("{name}{suffix}"))).find(|path| path.exists())
 }
 
-/// System as described by its AMBER files, with all settings except the Coulomb method.
+/// A reference system as its AMBER files describe it, with all settings except the Coulomb method.
 pub(crate) struct Golden {
-    /// Topology, tables and settings of the references: cutoff 0.9 nm, plain truncation.
+    /// Topology, tables and settings with which the reference values were computed: cutoff 0.9 nm, plain truncation.
     pub(crate) system: System,
     /// Positions in nm.
     pub(crate) positions: Vec<Vec3>,
     /// Cell with which the reference values were computed. For octahedra the reference used the printed angle of
-    /// 109.4712190°, to which the reader of md adds further digits.
+    /// 109.4712190°, which the reader of md replaces by the exact angle.
     pub(crate) cell: Option<PeriodicCell>,
     /// Contents of `ref.json`.
     pub(crate) reference: Value,
-    /// Folder of the files.
+    /// Folder with the files of the system.
     pub(crate) folder: PathBuf,
 }
 
@@ -84,7 +84,7 @@ impl Golden {
         })
     }
 
-    /// Names of the cases, such as `5e-04`.
+    /// Names of the cases (Coulomb settings) with reference values, such as `5e-04`.
     pub(crate) fn cases(&self) -> Vec<String> {
         self.reference["cases"].as_object().expect("ref.json has cases").keys().cloned().collect()
     }
@@ -102,14 +102,14 @@ impl Golden {
         };
     }
 
-    /// Number with the name `key` in the reference values of a case; zero if the system does not have this term.
+    /// Number with the name `key` in the reference values of a case; zero if the system does not have such a term.
     pub(crate) fn number(&self, case: &str, key: &str) -> f64 {
         let case = &self.reference["cases"][case];
         case["terms"][key].as_f64().or_else(|| case[key].as_f64()).unwrap_or(0.0)
     }
 
-    /// Keeps only Lennard-Jones interactions, with the switch `kind` of `switches.json`. Returns the energy and the
-    /// dispersion correction (kJ/mol) in this file.
+    /// Keeps only Lennard-Jones interactions, with the switching function `kind` of `switches.json`. Returns the energy
+    /// and the dispersion correction (kJ/mol) from `switches.json`.
     pub(crate) fn switch(&mut self, kind: &str) -> [f64; 2] {
         let text = std::fs::read(self.folder.join("switches.json")).expect("a readable file");
         let file: Value = serde_json::from_slice(&text).expect("a file of the build script");
@@ -128,8 +128,8 @@ impl Golden {
         ["lj", "dispersion"].map(|key| file[kind][key].as_f64().expect("a number"))
     }
 
-    /// Keeps only Lennard-Jones interactions, with the LJ-PME settings of `lj-pme.json`. Returns the energy (kJ/mol) in
-    /// this file.
+    /// Keeps only Lennard-Jones interactions, with the LJ-PME settings of `lj-pme.json`. Returns the energy (kJ/mol)
+    /// from `lj-pme.json`.
     pub(crate) fn lj_pme(&mut self) -> f64 {
         let text = std::fs::read(self.folder.join("lj-pme.json")).expect("a readable file");
         let file: Value = serde_json::from_slice(&text).expect("a file of the build script");
@@ -161,7 +161,7 @@ pub(crate) fn spread(system: &System, positions: &[Vec3], evaluation: &mut Evalu
     evaluation.virial += sites.spread(&Team::single(), positions, &mut evaluation.forces);
 }
 
-/// Cell from `box_vectors_nm`; `None` in vacuum.
+/// Returns the cell from `box_vectors_nm`; `None` in vacuum.
 fn reference_cell(reference: &Value) -> Option<PeriodicCell> {
     let rows = reference["box_vectors_nm"].as_array()?;
     let row = |i: usize| {
@@ -171,7 +171,7 @@ fn reference_cell(reference: &Value) -> Option<PeriodicCell> {
     Some(PeriodicCell::from_rows([row(0), row(1), row(2)]).expect("reduced lattice vectors"))
 }
 
-/// Array of a NumPy file: format 1.0, little-endian f64, three columns.
+/// Parses the array of a NumPy file: format 1.0, little-endian f64, three columns.
 pub(crate) fn parse_npy(bytes: &[u8]) -> Vec<Vec3> {
     assert!(bytes.starts_with(b"\x93NUMPY\x01"), "NumPy format 1.0");
     let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));

@@ -1,7 +1,7 @@
 //! Entry of a peptide that spans a membrane, for the tests of `md build` and of the guide.
 
-/// A helix of two lysines, 20 leucines and two lysines along z in the format PDB, with the middle at a height in Å. It
-/// has the atoms of the backbone only; its torsions φ and ψ are those of an α-helix, −57.8° and −47°.
+/// Returns a PDB file of an α-helix along z (two lysines, 20 leucines and two lysines), with its middle at `height` in
+/// Å. The helix consists of backbone atoms only, with the torsions φ = −57.8° and ψ = −47°.
 pub(crate) fn helix(height: f64) -> String {
     // name, distance from the axis (Å), angle and height (Å) relative to CA
     let backbone = [
@@ -22,7 +22,7 @@ pub(crate) fn helix(height: f64) -> String {
             text += &format!("{x:8.3}{y:8.3}{z:8.3}  1.00  0.00           {element}\n");
         }
     }
-    // marks of the planes of the membrane, as in files of OPM
+    // atoms that mark the planes of the membrane, as in files of OPM
     let marks = [('N', -14.0), ('O', 14.0)];
     let mark = |(name, z)| format!("HETATM    2  {name}   DUM  4128      20.000  -6.000{z:8.3}\n");
     text + &marks.map(mark).concat()

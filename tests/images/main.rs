@@ -30,7 +30,7 @@ fn chain() -> Vec<Vec3> {
     chain.into_iter().map(|r| r - center).collect()
 }
 
-/// Returns `r` turned by 90° about z.
+/// Returns `r` rotated by 90° about z.
 fn turned(r: Vec3) -> Vec3 {
     vec3(-r.y, r.x, r.z)
 }
@@ -87,7 +87,7 @@ fn energy(folder: &Path, input: &str, row: &str) -> f64 {
     value.and_then(|(_, value)| value.trim().parse().ok()).unwrap_or_else(|| panic!("{row} in {text}"))
 }
 
-/// Numbers in one row of a summary.
+/// Returns the numbers in the row `row` of a summary.
 fn numbers(text: &str, row: &str) -> Vec<f64> {
     let line = text.lines().find(|line| line.starts_with(row)).unwrap_or_else(|| panic!("{row} in {text}"));
     line.split(|c: char| !(c.is_ascii_digit() || c == '.')).filter_map(|word| word.parse().ok()).collect()
@@ -124,7 +124,7 @@ fn a_reference_may_be_turned_and_moved() {
 }
 
 /// Compares a pulled distance with GROMACS: `gmx mdrun` with the same pull coordinate prints 1.47054 nm for both
-/// starts.
+/// starting structures.
 #[test]
 fn a_group_of_two_molecules_has_one_center() {
     let places = [vec3(3.3, 2.0, 2.0), vec3(3.9, 2.9, 2.0), vec3(2.2, 2.0, 2.0)];
@@ -201,9 +201,9 @@ fn a_long_complex_stays_together() {
     assert!(centered.iter().zip(&row).all(|(a, b)| (*a - (*b + offset)).norm() < 2e-3), "{centered:?}");
 }
 
-/// Two chains whose gap is as wide directly as over a face of the cell. One of them moves by 0.02 nm, so that gathering
-/// puts it on one side in some frames and on the other side in others. Frames are compared in the arrangement that
-/// fits.
+/// Tests two chains for which the gap within the cell is as wide as the gap across a face of the cell. One chain moves
+/// by 0.02 nm, so that its nearest image is on the left in some frames and on the right in the remaining frames. Frames
+/// must be compared in the arrangement that fits the reference.
 #[test]
 fn frames_are_compared_in_the_arrangement_that_fits() {
     const FRAMES: usize = 5;
@@ -220,7 +220,7 @@ fn frames_are_compared_in_the_arrangement_that_fits() {
         let words = ["analyze", name, "run.pdb", "--topology", "chains.top", "--select", "all", "--force"];
         numbers(&md(here, &words), row)
     };
-    // both chains keep their shape: after superposition, a shift of one by d deviates by at most d/2
+    // both chains keep their shape: if one chain is shifted by d, the RMSD after superposition is at most d/2
     let largest = analyze("rmsd", "range")[1];
     assert!(largest > 0.005 && largest < 0.0151, "{largest}");
     assert!(analyze("rmsd-matrix", "largest")[0] < 0.021);
@@ -257,7 +257,8 @@ fn pdb_model(number: usize, positions: &[Vec3], edge: f64) -> String {
     text + "ENDMDL\n"
 }
 
-/// Tests that the 3 nm cell of a crystal reference does not decide which atoms are close in a simulation cell of 8 nm.
+/// Tests that the 3 nm unit cell of a crystal structure that serves as a reference does not decide which atoms are
+/// close in a simulation cell of 8 nm.
 #[test]
 fn a_reference_may_come_from_a_crystal() {
     let second: Vec<Vec3> = chain().into_iter().map(turned).collect();
@@ -364,7 +365,7 @@ fn a_start_of_several_models_is_told() {
         let told = md(folder.path(), &["check", "input.toml"]);
         assert_eq!(told.contains("contains 2 models"), count == 2, "{told}");
         assert!(!told.contains("alternative locations"), "{told}");
-        // the second bead is displaced
+        // the second bead is displaced from its start position
         let start = std::fs::read_to_string(folder.path().join("start.pdb")).unwrap();
         let second = start.lines().find(|line| line.contains("  C2  ")).unwrap();
         let [first, other] = ["C2 A", "C2 B"].map(|name| second.replacen("C2  ", name, 1));

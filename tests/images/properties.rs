@@ -1,6 +1,6 @@
-//! Tests of values that do not depend on stored images, in rectangular, octahedral, dodecahedral and skewed cells.
-//! Lattice translations of whole molecules, wrapping of frames into the cell, and rigid motions of references must not
-//! change these values.
+//! Tests of values that must not depend on the stored periodic images, in rectangular, octahedral, dodecahedral and
+//! skewed cells. Lattice translations of whole molecules, wrapping of frames into the cell, and rigid motions of
+//! references must not change these values.
 
 use md::analysis::observables::{RadiusOfGyration, RmsdToReference};
 use md::analysis::{self, AnalysedSystem, FrameObserver, Images};
@@ -94,7 +94,7 @@ fn all_atoms(system: &AnalysedSystem<'_>) -> analysis::Group {
     system.group_of("all", (0..system.topology().atoms.len() as u32).collect())
 }
 
-/// Values of the restrained collective variables at the start of a stage.
+/// Returns the values of the restrained collective variables at the start of a stage.
 fn restrained(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], reference: &[Vec3]) -> Vec<f64> {
     let molecules = topology.molecules();
     let mass = |atom: u32| topology.atoms[atom as usize].mass;
@@ -119,8 +119,8 @@ fn restrained(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], refe
     variables.iter().map(value).collect()
 }
 
-/// Energies of position restraints for each reference scaling, once with references from a cell that is 1.03 times as
-/// long, and once with references from the same cell.
+/// Returns the energies of position restraints for each kind of reference scaling, once with reference positions from a
+/// cell whose edges are 1.03 times as long, and once with reference positions from the same cell.
 fn held(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], reference: &[Vec3]) -> Vec<f64> {
     let molecules = topology.molecules();
     let scalings = [ReferenceScaling::None, ReferenceScaling::CenterOfMass, ReferenceScaling::All];
@@ -158,7 +158,7 @@ proptest! {
             let frames = [whole_frame(&system, &cell, stored)];
             let mut rg = RadiusOfGyration::new(&system, group.clone()).unwrap();
             rg.observe(&frames).unwrap();
-            // the reference is also stored in other images
+            // the reference positions are also stored in other periodic images
             let of_file = whole_frame(&system, &cell, &elsewhere(&cell, &reference, &shifts));
             let fitted = group.fitted(&of_file, &first);
             let mut rmsd = RmsdToReference::new(&system, group.clone(), fitted, false).unwrap();
@@ -184,7 +184,7 @@ proptest! {
         prop_assert!(agree(&values, &expected.0), "{values:?} {:?}", expected.0);
         let energies = held(&topology, &cell, &stored, &reference);
         prop_assert!(agree(&energies, &expected.1), "{energies:?} {:?}", expected.1);
-        // images in a reference file matter only if references from another cell do not scale
+        // periodic images in a reference file matter only if reference positions from another cell are not scaled
         let energies = held(&topology, &cell, &stored, &elsewhere(&cell, &reference, &other));
         let canonical = [0, 2, 3, 4, 5].map(|k| (energies[k], expected.1[k]));
         prop_assert!(canonical.iter().all(|(a, b)| agree(&[*a], &[*b])), "{canonical:?}");

@@ -14,7 +14,7 @@ fn a_minimisation() {
     let imported = file("tutorial-min.mdin");
     let minimisation = imported.minimisation();
     assert_eq!(minimisation.steps, 2000);
-    // 1e-4 kcal/mol/Å with 1 kcal = 4.184 kJ
+    // 1e-4 kcal/mol/Å in kJ/mol/nm, with 1 kcal = 4.184 kJ
     assert!((minimisation.force_tolerance - 4.184e-3).abs() < 1e-12);
     let forces = &imported.plan.forces;
     assert_eq!((forces.cutoff, forces.cutoff_lj), (Setting::Given(Some(0.8)), Setting::Given(Some(0.8))));
@@ -143,8 +143,8 @@ const KEYS: &str = "imin=1 nmropt=1 jar=1 ntx=5 irest=1 ntxo=2 ntpr=7 ntave=7 nt
 fn every_key_is_carried_over_or_spoken_of() {
     for setting in KEYS.split_whitespace() {
         let (key, _) = setting.split_once('=').unwrap();
-        // some keys are valid only with others: a restart and some switches require further keys, and a minimisation
-        // has no time step
+        // some keys are valid only together with further keys: a restart and some switches require further keys, and a
+        // minimisation has no time step
         let others = match key {
             "irest" => "ntx=5,",
             "ntx" => "irest=1,",

@@ -119,7 +119,7 @@ fn absent_keys_have_the_defaults_of_gromacs() {
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 
-/// Tests force settings that result from a single mdp setting, which is added to a periodic system with PME.
+/// Tests the force settings that result from adding a single mdp setting to a periodic system with PME.
 #[test]
 fn methods_are_translated() {
     let forces = |lines: &str| text("x.mdp", &format!("coulombtype = PME\n{lines}")).plan.forces;
@@ -212,7 +212,7 @@ fn groups_and_annealing_are_translated() {
     assert_eq!((thermostat.coupling_time, thermostat.groups.len()), (1.0, 1));
     let protein = &thermostat.groups[0];
     assert_eq!((protein.select.as_str(), protein.temperature.at(3.0), protein.coupling_time), ("protein", 310.0, 0.5));
-    // two groups whose names come from an index file cannot be resolved
+    // two groups whose names are defined only in an index file cannot be resolved
     let unknown = of("tcoupl = v-rescale\ntc-grps = SOLU SOLV\nref-t = 310 300\ntau-t = 1 1\n");
     assert_eq!(unknown.differing(), ["tc-grps"]);
     assert_eq!(unknown.dynamics().thermostat.as_ref().unwrap().groups, []);
@@ -321,7 +321,7 @@ fn frozen_groups_are_carried_over_where_their_atoms_are_known() {
     }
 }
 
-/// Values that differ from the default, by key; other keys get `1`.
+/// Values that differ from the default, by mdp key. All keys that are not listed get the value `1`.
 const CHOICES: [(&str, &str); 44] = [
     ("dt", "0.002"),
     ("emstep", "0.05"),
@@ -369,7 +369,7 @@ const CHOICES: [(&str, &str); 44] = [
     ("annealing-time", "5"),
 ];
 
-/// Tests every mdp key, in a list that `grompp` wrote.
+/// Tests every mdp key of a file that `grompp` wrote: the import translates the key or mentions it in a remark.
 #[test]
 fn every_key_of_grompp_is_carried_over_or_spoken_of() {
     let list = std::fs::read_to_string(folder().join("mdout.mdp")).unwrap();

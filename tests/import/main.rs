@@ -1,5 +1,4 @@
-//! Tests of `md import`: inputs of GROMACS and AMBER in the style of their tutorials, every key, damaged files, and the
-//! command.
+//! Tests of `md import`: inputs of GROMACS and AMBER as in tutorials, every key, damaged files, and the command.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -97,13 +96,13 @@ trait ImportedExt {
     fn dynamics(&self) -> &Dynamics;
     fn minimisation(&self) -> Minimize;
     fn remark(&self, key: &str) -> &Remark;
-    /// keys whose effect differs between the other program and `md`
+    /// keys whose effect in `md` differs from the effect in GROMACS or AMBER
     fn differing(&self) -> Vec<&str>;
     /// whether a comment or a remark names the key
     fn speaks_of(&self, key: &str) -> bool;
 }
 
-/// Returns the line number of the only problem, and its message and help.
+/// Returns the line number, the message and the help of the only problem of a text.
 #[track_caller]
 fn problem(name: &str, text: &str) -> (usize, String) {
     let problems = translated(name, text).map(|imported| imported.text).expect_err(text);
@@ -152,12 +151,12 @@ proptest! {
     }
 }
 
-/// Tests that the text of every time is read back as the same number. Because of rounding, not every number is a
-/// product of another number and a unit.
+/// Tests that every time is written as a text that is read back as exactly the same number. Because of rounding, not
+/// every number is the product of a number and a unit.
 #[test]
 fn every_time_is_spelled_so_that_it_reads_back() {
     for k in 1..200 {
-        // mantissas spread over the range
+        // the mantissas of the tested times are spread over the whole range
         let value = 0.02 * (1.0 + (f64::from(k) * 0.618_033_988_749_894_9).fract());
         let (fast, slow) = (value, 40.0 * value);
         let couplings =

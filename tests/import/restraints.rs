@@ -1,5 +1,5 @@
-//! Tests of the import of GROMACS' pull code and AMBER's DISANG files. Values in the units of each program were
-//! computed by hand, and energies and forces were computed by the programs.
+//! Tests of the import of GROMACS' pull code and AMBER's DISANG files. Expected parameters were converted by hand from
+//! the units of each program, and expected energies and forces were computed by the programs.
 
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn refined() -> Imported {
     same_plan(import(&[folder().join("restraints.mdin")], &files, Path::new(BASE)).unwrap())
 }
 
-/// Values of the restraints of the stage at the starting coordinates.
+/// Returns the values, energies and forces of all restraints of the stage at the starting coordinates.
 fn at_start(imported: &Imported) -> Vec<RestraintSample> {
     let prepared = load(&imported.plan, ConstrainedTerms::Keep).unwrap();
     let mut all = restraints(&imported.plan, &prepared.system, &prepared.state).unwrap();
@@ -78,8 +78,9 @@ fn pull_coordinates_are_restraints() {
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 
-/// Compares with `gmx mdrun` of GROMACS 2027-dev and `pull.mdp`. Values (nm, deg) and forces (kJ/mol/nm, kJ/mol/rad) at
-/// step 0 have six digits and are computed from positions in single precision; the sum of the energies is in kJ/mol.
+/// Compares pull coordinates with `gmx mdrun` of GROMACS 2027-dev and `pull.mdp`. Values (nm, deg) and forces
+/// (kJ/mol/nm, kJ/mol/rad) at step 0 have six digits and are computed from positions in single precision; the sum of
+/// the energies is in kJ/mol.
 #[test]
 fn pull_coordinates_agree_with_gromacs() {
     const DIGITS: f64 = 2e-5;
@@ -138,7 +139,7 @@ fn index_files_name_groups_everywhere() {
     assert_eq!(found.plan.output.trajectories[0].select.as_deref(), Some("index 18-23 or index 0-5"));
     let thermostat = found.dynamics().thermostat.as_ref().unwrap();
     assert_eq!((thermostat.temperature.at(0.0), thermostat.groups[0].select.as_str()), (310.0, "index 0-5"));
-    // with an index file, only the groups of this file exist
+    // if an index file is given, only the groups of the index file exist
     assert_eq!(same_plan(imported("freezegrps = Protein\nfreezedim = Y Y Y").unwrap()).differing(), ["freezegrps"]);
 }
 
@@ -172,7 +173,8 @@ fn wrong_index_files_are_refused_at_their_lines() {
 fn disang_files_are_restraints() {
     let imported = refined();
     let all = &imported.plan.stages[0].restraints;
-    // an entry whose two sides have different force constants becomes two restraints; two of the entries do
+    // an entry becomes two restraints if the force constants below and above its range differ, which is so for two
+    // entries
     assert_eq!(all.len(), 15);
     let close =
         |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12 * expected.abs(), "{found} {expected}");
@@ -190,7 +192,7 @@ fn disang_files_are_restraints() {
     close(simple.force_constant, 5857.6);
     assert_eq!((simple.below, simple.above), (Some(0.0), Some(0.0)));
     assert_eq!(all[7].groups, ["index 0-4", "index 59-61"]);
-    // 2 · 5 kcal/mol/rad²; the angle moves from 10 to 20 deg
+    // the force constant is 2 · 5 kcal/mol/rad², and the center moves from 10 to 20 deg
     let angle = well(&all[9]);
     close(angle.force_constant, 41.84);
     close(angle.center.unwrap(), 15f64.to_radians());
@@ -202,14 +204,14 @@ fn disang_files_are_restraints() {
     assert_eq!(imported.differing(), ["ntb"]);
 }
 
-/// Compares penalties with `sander` of AmberTools 26 and `restraints.mdin`. Penalties are in kcal/mol, to three
-/// decimals, in the order of the file.
+/// Compares restraint energies with `sander` of AmberTools 26 and `restraints.mdin`. Penalties are in kcal/mol, to
+/// three decimals, in the order of the file.
 #[test]
 fn disang_files_agree_with_sander() {
     const DECIMALS: f64 = 6e-4;
     let penalties = [140.210, 1925.746, 697.789, 7.905, 191.523, 2.552, 28.982, 5.114, 28.444, 9.543, 7.056, 4.320];
     let samples = at_start(&refined());
-    // number of restraints of each entry: two if the sides have different force constants
+    // number of restraints of each entry: two if the force constants below and above the range differ
     let parts = [2, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1];
     let mut rest = samples.iter();
     for (penalty, count) in penalties.into_iter().zip(parts) {

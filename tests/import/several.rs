@@ -87,8 +87,8 @@ fn files_of_two_programs_and_wrong_files_are_refused() {
     assert!(both.contains("a.mdp") && both.contains("b.mdp"), "{both}");
 }
 
-/// Molecules of three atoms and of one atom, with position restraints inside `#ifdef` blocks, as pdb2gmx and CHARMM-GUI
-/// write them.
+/// Topology with a molecule of three atoms and a molecule of one atom, and with position restraints inside `#ifdef`
+/// blocks, as in the files of pdb2gmx and CHARMM-GUI.
 const TOPOLOGY: &str = "[ defaults ]\n1 2 yes 0.5 0.8333\n[ atomtypes ]\nX 6 12.0 0.0 A 0.3 0.4\n\
     [ moleculetype ]\nA 3\n[ atoms ]\n1 X 1 R C1 1 0\n2 X 1 R C2 1 0\n3 X 1 R C3 1 0\n\
     #ifdef POSRES\n#include \"posre.itp\"\n#endif\n#ifdef POSRES_FC\n[ position_restraints ]\n2 1 POSRES_FC POSRES_FC POSRES_FC\n#endif\n\
@@ -142,7 +142,7 @@ fn position_restraints_are_carried_over_by_force_constants() {
     assert_eq!((held(1), held(2)), (vec![(all, 1000.0, 0.0)], vec![]));
     let first = &imported.plan.stages[0].position_restraints[0];
     assert_eq!((first.reference_scaling, first.reference.as_deref()), (ReferenceScaling::All, Some(&*reference)));
-    // GROMACS' default of refcoord-scaling
+    // `none` is the default of refcoord-scaling in GROMACS
     assert_eq!(imported.plan.stages[1].position_restraints[0].reference_scaling, ReferenceScaling::None);
     assert_eq!(imported.differing(), ["define"]);
     assert!(imported.remark("define").text.contains("the first: 0 0 500"), "{:?}", imported.remark("define"));

@@ -1,4 +1,4 @@
-//! Test systems built in code: a salt crystal, and a box of five-atom chains that have every kind of term.
+//! Test systems that are built in code: a salt crystal, and a box of five-atom chains with every kind of energy term.
 
 use md::cell::PeriodicCell;
 use md::rng::{Purpose, Stream};
@@ -19,7 +19,7 @@ pub(crate) fn random_vector(random: &mut Stream, half: f64) -> Vec3 {
     Vec3::from([(); 3].map(|()| random.between(-half, half)))
 }
 
-/// System with its positions (nm) and cell.
+/// A system with its positions (nm) and cell.
 #[derive(Clone)]
 pub(crate) struct Model {
     pub(crate) system: System,

@@ -1,10 +1,11 @@
-//! Tests of a single system on several ranks: results equal those of one rank, and a rank may be stopped or killed.
+//! Tests of a single system on several ranks: results equal the results on one rank, and a rank may be stopped or
+//! killed.
 
 use super::case::{Case, assert_same, signal, wait_for};
 use super::{ends_with, over, process_of, said};
 use std::process::{Command, Stdio};
 
-/// Case with a peptide in water, with a cutoff so short that two domains fit along each side of its cell.
+/// Returns a case with a peptide in water. The cutoff is so short that two domains fit along each edge of the cell.
 fn case(stage: &str) -> Case {
     let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.45 nm\"\nconstraints = \"h-bonds\"\n[output]\n\
         energies = { every = \"20 fs\" }\ntrajectory = { every = \"40 fs\", velocities = true }\n";
@@ -44,7 +45,7 @@ fn a_system_is_the_same_on_any_number_of_ranks() {
     }
 }
 
-/// Asserts that the summary and the log of a run say what its ranks have sent.
+/// Asserts that the summary and the log of a run state the messages that its ranks have sent.
 fn communicates(case: &Case, directory: &str, ranks: u32) {
     let (summary, others) = (case.summary(directory), f64::from(ranks) - 1.0);
     let of = |name: &str| summary.communication.iter().find(|row| row.name == name).unwrap();
@@ -59,14 +60,14 @@ fn communicates(case: &Case, directory: &str, ranks: u32) {
     let directions = f64::from(ranks.ilog2());
     for name in ["halo positions", "halo forces"] {
         assert!(of(name).messages.mean >= directions, "{:?}", of(name));
-        // 24 bytes for each of some hundred halo atoms
+        // a message has 24 bytes for each of some hundred halo atoms
         assert!(of(name).bytes.mean > 2400.0, "{:?}", of(name));
     }
     assert!(of("mesh").messages.mean >= 5.0 * others, "{:?}", of("mesh"));
-    // only rank 0 gives orders
+    // only rank 0 sends commands
     let commands = of("commands").messages;
     assert!((commands.mean * f64::from(ranks) - commands.largest).abs() < 1e-9 * commands.largest, "{commands:?}");
-    // at least the orders to compute forces and to integrate, to each other rank
+    // in each step, rank 0 sends every other rank at least the commands to compute forces and to integrate
     assert!(commands.largest >= 2.0 * others, "{commands:?}");
     let table = "sent in a step  bytes  largest";
     let log = |directory: &str| std::fs::read_to_string(case.path(directory).join("run.log")).unwrap();

@@ -9,7 +9,7 @@ use crate::swaps::{LANGEVIN, TEMPERATURES, assert_same_exchange, input, status};
 use md::observe::exchange::read;
 use md::observe::replicas::ReplicaState;
 
-/// Case with four replicas that run one after the other on each rank.
+/// Returns a case with four replicas. Each rank runs its replicas one after the other.
 fn case() -> Case {
     Case::new("peptide-vacuum", &input(1, LANGEVIN, TEMPERATURES, 1))
 }
@@ -28,7 +28,8 @@ fn replicas_swap_alike_on_any_number_of_ranks() {
         let [one, several] = ["whole", &directory].map(|name| std::fs::read(case.path(name).join("exchange.csv")));
         assert_eq!(one.unwrap(), several.unwrap());
     }
-    // run in parts, whose last steps are before, at and after an exchange attempt; with five ranks one is idle
+    // the run is done in parts whose last steps are before, at and after an exchange attempt; with five ranks one rank
+    // is idle
     for (ranks, steps) in [(3, "10"), (2, "25"), (5, "55"), (1, "60"), (2, "100")] {
         ends_with(0, &case, ranks, &["--output-dir", "parts", "--steps", steps]);
     }
@@ -69,8 +70,8 @@ fn a_replica_that_fails_on_one_rank_stops_those_of_all() {
     }
 }
 
-/// Tests a run that is stopped and killed repeatedly, and continues each time on another number of ranks. Its
-/// checkpoints are of different steps.
+/// Tests a run that is stopped and killed repeatedly, and continues each time on another number of ranks. The
+/// checkpoints of its replicas then belong to different steps.
 #[test]
 fn ranks_that_are_stopped_and_killed_go_on_with_the_same_bits() {
     let often = "checkpoint = { every = \"0.01 s\" }\n[[stage]]\nname = \"a\"";

@@ -1,4 +1,4 @@
-//! Replicas that several ranks compute together. Each group of ranks divides the cell of its replica.
+//! Tests of replicas that are each computed by several ranks. Each group of ranks divides the cell of its replica.
 
 use super::case::{Case, assert_same};
 use super::{ends_with, job_fails, launcher, over, process_of, said, states, wait_for};
@@ -8,7 +8,8 @@ use md::observe::exchange::read;
 use md::observe::replicas::ReplicaState;
 use std::process::Stdio;
 
-/// Case with a peptide in water, with a cutoff so short that its cell can be divided, and stages that end with `last`.
+/// Returns a case with a peptide in water. The cutoff is so short that the cell can be divided into domains, and the
+/// stages end with the stage `last`.
 fn case(last: &str, ensemble: &str) -> Case {
     let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.45 nm\"\nconstraints = \"h-bonds\"\n[output]\n\
         energies = { every = \"20 fs\" }\ntrajectory = { every = \"40 fs\", velocities = true }\ncheckpoint = { every = \"0.05 s\" }\n";
@@ -19,7 +20,7 @@ fn case(last: &str, ensemble: &str) -> Case {
     Case::new("peptide-ff19sb", &format!("{forces}{stage}[ensemble]\nranks_per_replica = 2\n{ensemble}\n"))
 }
 
-/// Runs the input that a replica wrote, alone on two ranks, in the folder `directory`.
+/// Runs the effective input that a replica wrote as a separate run on two ranks, in the folder `directory`.
 fn alone(case: &Case, replica: &str, directory: &str) {
     let input = case.path(replica).join("effective.toml");
     let mut launcher = launcher(case);
@@ -41,7 +42,7 @@ fn replicas_of_groups_are_those_of_runs_on_as_many_ranks() {
         alone(&case, &replica, &directory);
         assert_same(&case.record(&replica), &case.record(&directory));
     }
-    // interrupted, and continued by other groups
+    // the run is interrupted, and replicas are continued by other groups of ranks
     ends_with(0, &case, 6, &["--output-dir", "parts", "--steps", "30"]);
     ends_with(0, &case, 2, &["--output-dir", "parts"]);
     for number in 1..=3 {

@@ -1,5 +1,5 @@
-//! Runs over the ranks of an MPI launcher. Each replica of an ensemble gives the same results as without MPI. A
-//! single system is divided among ranks. Both survive the failure of a rank.
+//! Tests of runs on the ranks of an MPI launcher. Each replica of an ensemble gives the same results as without MPI. A
+//! single system is divided among ranks. Ensembles and single systems can continue after the failure of a rank.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -20,7 +20,7 @@ use case::{Case, assert_same, signal, wait_for};
 use md::observe::replicas::ReplicaState;
 use swaps::status;
 
-/// Case with five replicas of a small molecule, some hundred steps each, with one thread.
+/// Returns a case with five replicas of a small molecule, which run some hundred steps each with one thread.
 fn case(ensemble: &str) -> Case {
     let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\n\
         energies = { every = \"4 fs\" }\ntrajectory = { every = \"20 fs\", velocities = true }\n";
@@ -29,8 +29,8 @@ fn case(ensemble: &str) -> Case {
     Case::new("peptide-vacuum", &format!("{forces}{stage}{ensemble}"))
 }
 
-/// Launcher that may start more ranks than there are processors, also as root. The options are those of Open MPI 4 and
-/// 5; other launchers need no option.
+/// Returns an MPI launcher that may start more ranks than there are processors, also as root. The options are those of
+/// Open MPI 4 and 5; other launchers need no option.
 fn launcher(case: &Case) -> Command {
     let mut command = Command::new("mpirun");
     command.current_dir(case.path("")).env_remove("MD_SIMD").env("NO_COLOR", "1");
@@ -52,7 +52,7 @@ fn over(case: &Case, ranks: u32, command: &str, arguments: &[&str]) -> Command {
     launcher
 }
 
-/// Joins both output streams to one line. A launcher may mix the streams.
+/// Returns standard output and standard error joined to one line, because a launcher may mix the streams.
 fn said(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
     assert!(!text.contains("panicked"), "{text}");
@@ -80,8 +80,8 @@ fn begun() -> (Case, Child) {
     (case, child)
 }
 
-/// Continues an ensemble, two of whose replicas were interrupted, on three ranks, and compares all replicas with
-/// uninterrupted ones.
+/// Continues an ensemble with two interrupted replicas on three ranks, and compares all replicas with an uninterrupted
+/// ensemble.
 #[track_caller]
 fn continues_on_three_ranks(case: &Case) {
     let done = [1, 2].map(|number| case.state(&format!("out/replica-{number}")).step);
@@ -107,7 +107,7 @@ fn process_of(case: &Case, replica: &str) -> u32 {
     lock.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Asserts that a job ends after one of the processes `ranks` was killed.
+/// Asserts that, after one of the processes `ranks` was killed, the launcher fails and all processes end.
 fn job_fails(launcher: &mut Child, ranks: &[u32]) {
     let mut code = None;
     wait_for("the end of the job", || {
@@ -228,7 +228,7 @@ fn ranks_that_are_not_alike_are_refused() {
     }
 }
 
-/// Ranks are refused if the input file includes another force field on one of them.
+/// Tests that a run is refused if the input file on one rank includes another force field.
 #[test]
 fn ranks_that_see_other_files_are_refused() {
     let case = case("");

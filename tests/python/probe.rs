@@ -4,8 +4,8 @@
 
 use std::process::Command;
 
-/// Whether `python3` has the modules (comma-separated). Otherwise prints that the test is skipped, or fails with
-/// `MD_REQUIRE_PYTHON=1`.
+/// Whether `python3` has the given modules (separated by commas). If a module is missing, the function prints that the
+/// test is skipped, or fails if `MD_REQUIRE_PYTHON=1` is set.
 pub(crate) fn python_has(modules: &str) -> bool {
     let required = std::env::var("MD_REQUIRE_PYTHON").is_ok_and(|value| value == "1");
     let probe = Command::new("python3").args(["-c", &format!("import {modules}")]).output();

@@ -11,13 +11,13 @@ use md::observe::trajectory::Format;
 use crate::case::{Case, Record, describe, of_extension};
 use crate::journal::{Call, Fault, Preload};
 
-/// Number of sampled calls of each kind, unless every call is tried; also the number of sampled calls among the last
-/// calls.
+/// Number of system calls of each kind that are sampled, unless every call is tried. The same number of calls is
+/// sampled among the last calls.
 const SAMPLES: usize = 8;
 /// Number of calls from the end of the last step to the end of the process, with a margin.
 const LAST_CALLS: usize = 48;
 
-/// State of the folder that the run with the fault finds.
+/// State of the output folder at the start of the run with the fault.
 #[derive(Clone, Copy, Debug)]
 enum Start {
     Fresh,
@@ -41,18 +41,19 @@ pub(crate) fn exhaustive() -> bool {
     stride().is_some()
 }
 
-/// Stride of the tried calls: 1 with `MD_RELIABILITY=every`, n with a number; `None` if only samples are tried.
+/// Stride of the tried calls: 1 with `MD_RELIABILITY=every`, n with `MD_RELIABILITY=n`, and `None` if only samples are
+/// tried.
 fn stride() -> Option<usize> {
     let how = std::env::var("MD_RELIABILITY").ok()?;
     Some(if how == "every" { 1 } else { how.parse().expect("every, or a number") })
 }
 
-/// Fault library, folder in its state before the run, and expected results.
+/// Setup of a test: the fault library, the folder in its state before the run, and the expected results.
 pub(crate) struct Setup {
     pub(crate) preload: Preload,
     pub(crate) start: Case,
     pub(crate) expected: Record,
-    /// Calls of an undisturbed run that starts from this folder.
+    /// calls of an undisturbed run that starts from the same folder
     pub(crate) calls: Vec<Call>,
 }
 
@@ -77,14 +78,14 @@ impl Setup {
         Setup { preload, start, expected, calls }
     }
 
-    /// Setup for fresh runs with a trajectory of this format.
+    /// Returns the setup for runs that start in an empty output folder, with a trajectory of the given format.
     pub(crate) fn fresh(format: &'static Format) -> Self {
         Self::new(Start::Fresh, format)
     }
 }
 
-/// Checks the exit status of a run with this fault. The run may also succeed without the fault, if another thread made
-/// the earlier calls in another order.
+/// Checks the exit status of a run with this fault. The run may also end without the fault, because the order of calls
+/// from several threads varies.
 fn may_end(fault: Fault, output: &Output) -> Result<(), String> {
     let (code, signal) = (output.status.code(), output.status.signal());
     let fits = match fault {
@@ -108,7 +109,8 @@ fn try_one(setup: &Setup, fault: Fault, at: usize) -> Result<(), String> {
     verdict.map_err(|reason| format!("at call {at}, {place}: {reason}"))
 }
 
-/// Tests the calls with the given numbers, prints a row of the table, and fails with all failures together.
+/// Runs the test `one` for each given call number, prints a row of the table of results, and reports all failures
+/// together.
 pub(crate) fn try_all(name: &str, numbers: &[usize], one: impl Fn(usize) -> Result<(), String>) {
     let failures: Vec<String> = numbers.iter().filter_map(|&at| one(at).err()).collect();
     println!("| {name} | {} | {} |", numbers.len(), numbers.len() - failures.len());
@@ -121,7 +123,7 @@ pub(crate) fn try_all(name: &str, numbers: &[usize], one: impl Fn(usize) -> Resu
     assert!(failures.is_empty(), "{name}: {} of {} failed\n{}", failures.len(), numbers.len(), kinds.join("\n"));
 }
 
-/// All numbers up to `total`, or a sample from the whole range and from its end.
+/// Returns all numbers up to `total`, or a sample of numbers from the whole range and from its end.
 pub(crate) fn sample(total: usize, last: usize) -> Vec<usize> {
     if let Some(stride) = stride() {
         return (1..=total).step_by(stride).collect();
@@ -149,7 +151,7 @@ fn in_format(extension: &str) {
             let of_file = (1..=counted.len()).filter(|at| counted[at - 1].is_of(extension)).collect::<Vec<_>>();
             let nth = nth_fault * STARTS.len() + nth_start;
             let numbers = match stride() {
-                // each fault begins at a different call, so that together they try more calls
+                // each kind of fault begins at a different call, so that all kinds together try more calls
                 Some(stride) => (1 + nth % stride..=counted.len()).step_by(stride).collect(),
                 None => vec![of_file[nth * of_file.len() / pairs]],
             };
@@ -158,7 +160,7 @@ fn in_format(extension: &str) {
     }
 }
 
-/// Tests SIGKILL at times within the duration of a run that do not depend on the calls.
+/// Tests SIGKILL at various times within the duration of a run, independent of system calls.
 #[test]
 fn killed_at_moments() {
     let setup = Setup::fresh(of_extension("h5md"));

@@ -1,4 +1,4 @@
-//! Small run with every kind of output, and the conditions that its files must satisfy after any fault.
+//! A small run with every kind of output, and the conditions that the files of the run must satisfy after any fault.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -41,12 +41,12 @@ fn input(format: &Format) -> String {
     )
 }
 
-/// Trajectory format with this extension.
+/// Returns the trajectory format with the given file extension.
 pub(crate) fn of_extension(extension: &str) -> &'static Format {
     Format::of_name(&format!("trajectory.{extension}")).unwrap()
 }
 
-/// Folder with the input file. The files of runs are in the subfolder `out`.
+/// A folder with an input file. Runs write their files to the subfolder `out`.
 pub(crate) struct Case {
     folder: TempDir,
     /// Format of the trajectory.
@@ -129,7 +129,7 @@ impl Case {
         Ok(found.map(|found| found.body).filter(|checkpoint| !checkpoint.is_start()))
     }
 
-    /// Number of steps left to do after the checkpoint; all steps if there is no readable checkpoint.
+    /// Number of steps that remain after the checkpoint; the number of all steps if no checkpoint can be read.
     pub(crate) fn steps_left(&self) -> u64 {
         match self.checkpoint() {
             Ok(Some(c)) if c.stage == 0 => MINIMIZE - c.place.done + DYNAMICS,
@@ -138,7 +138,7 @@ impl Case {
         }
     }
 
-    /// File name of the trajectory.
+    /// Returns the file name of the trajectory.
     fn trajectory(&self) -> String {
         format!("trajectory.{}", self.format.extension)
     }
@@ -146,8 +146,8 @@ impl Case {
     /// Checks that a readable trajectory holds the frames that the checkpoint counts.
     fn check_frames(&self) -> Result<(), String> {
         let Some(checkpoint) = self.checkpoint()? else { return Ok(()) };
-        // a file that no reader can open is allowed here: a run that continues restores the file, and the contents are
-        // compared after this run
+        // a file that no reader can open is allowed here, because the run restores the file when it continues, and the
+        // contents are compared afterwards
         let Ok(mut source) = self.format.files.open(&self.out().join(self.trajectory())) else { return Ok(()) };
         let found = source.frames() as u64;
         let counted = checkpoint.written.get(&self.trajectory()).map_or(0, |mark| mark.extent.count);
@@ -162,8 +162,8 @@ impl Case {
         (0..counted as usize).try_for_each(|index| source.read(index, &mut frame)).map_err(|e| e.to_string())
     }
 
-    /// Checks that the trajectory of a killed run is the beginning of `expected`, as far as it was written, and that
-    /// every frame can be read. H5MD, which a run writes in several calls, has separate tests.
+    /// Checks that the written part of the trajectory of a killed run equals the beginning of the trajectory of
+    /// `expected`, and that every frame can be read. H5MD, which a run writes in several calls, has separate tests.
     pub(crate) fn has_whole_frames(&self, expected: &Record) -> Result<(), String> {
         let path = self.out().join(self.trajectory());
         if !path.exists() || self.format.extension == "h5md" {
@@ -235,7 +235,7 @@ impl Case {
         Ok(Record(record))
     }
 
-    /// Bytes of a trajectory in another format than H5MD, without the identity of the run.
+    /// Returns the bytes of a trajectory in another format than H5MD, without the identity of the run.
     fn trajectory_bytes(&self) -> Result<Vec<u8>, String> {
         let path = self.out().join(self.trajectory());
         let mut bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", self.trajectory()))?;
@@ -246,7 +246,8 @@ impl Case {
         Ok(bytes)
     }
 
-    /// Contents of all files except those without results: the lock, the log, the status, the link for MDTraj.
+    /// Returns the contents of all files except the lock, the log, the status and the link for MDTraj, which hold no
+    /// results.
     fn bytes(&self) -> BTreeMap<String, Vec<u8>> {
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
         let files = std::fs::read_dir(self.out()).unwrap().map(|entry| entry.unwrap().path());
@@ -302,7 +303,7 @@ fn ended_well(output: &Output) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("the next command {}", describe(output))) }
 }
 
-/// Exit status of a command and its last message.
+/// Returns the exit status and the last message of a command.
 pub(crate) fn describe(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     let from = text.char_indices().rev().nth(300).map_or(0, |(at, _)| at);

@@ -1,9 +1,9 @@
 //! Possible contents of a disk after a loss of power, derived from the journal of the calls that changed files.
 //!
 //! A sync of a file makes the bytes and the length of the file permanent. A sync of a folder makes the names in the
-//! folder permanent. Later changes may or may not be on the disk. All names are taken from a single moment since the
-//! sync, as in file systems with a journal. Each sector of a file, and the length of the file, may be taken from
-//! different moments.
+//! folder permanent. Changes after the last sync may or may not be on the disk. All names have their state at a single
+//! moment after the last sync, as in file systems with a journal. Each sector of a file, and the length of the file,
+//! may have its state at a different moment.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::journal::Call;
 /// Bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 
-/// Calls that changed one file, also after the file was renamed.
+/// The calls that changed one file, including calls after the file was renamed.
 #[derive(Default)]
 struct File<'a> {
     calls: Vec<(usize, &'a Call)>,
 }
 
 impl File<'_> {
-    /// Contents of the file after all calls before call number `time`.
+    /// Returns the contents of the file directly before call number `time`.
     fn contents(&self, time: usize) -> Vec<u8> {
         let mut bytes = vec![];
         for (_, call) in self.calls.iter().take_while(|(at, _)| *at < time) {
@@ -48,7 +48,7 @@ impl File<'_> {
 pub(crate) struct Disk<'a> {
     calls: &'a [Call],
     files: Vec<File<'a>>,
-    /// file that each call created or changed
+    /// index of the file that each call created or changed
     file_of: Vec<Option<usize>>,
 }
 
@@ -71,8 +71,8 @@ impl<'a> Disk<'a> {
         Disk { calls, files, file_of }
     }
 
-    /// Names in the folder after all calls before call number `time`. A name belongs to a file, or to a symbolic link
-    /// with a target.
+    /// Returns the names in the folder directly before call number `time`. A name belongs to a file, or to a symbolic
+    /// link with a target.
     fn names(&self, time: usize) -> BTreeMap<&'a Path, Result<usize, &'a Path>> {
         let mut names: BTreeMap<&Path, Result<usize, &Path>> = BTreeMap::new();
         for (call, file) in self.calls.iter().zip(&self.file_of).take(time) {
@@ -93,8 +93,8 @@ impl<'a> Disk<'a> {
     }
 
     /// Writes into `folder` a possible state after a loss of power before call number `time`. `pick(n)` chooses one of
-    /// `n` possible states of a name or sector, ordered from the oldest. The first is always the state that is
-    /// certainly on the disk, and the last is always the state that the program requested.
+    /// `n` possible states of a name or sector, ordered from the oldest. The first state is the one that is certainly
+    /// on the disk, and the last state is the one that the program requested.
     pub(crate) fn restore(&self, time: usize, mut pick: impl FnMut(usize) -> usize, folder: &Path) {
         let root = &self.calls[0].path;
         let names_synced = self.calls[..time].iter().rposition(|call| call.kind == "sync" && call.path == *root);

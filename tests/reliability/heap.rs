@@ -1,4 +1,4 @@
-//! Counts the heap memory that the tests have allocated, and its maximum.
+//! An allocator that counts the heap memory that the tests hold, and the maximum of this memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

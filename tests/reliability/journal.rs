@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Fault at one of the calls that change files.
+/// A fault at one of the calls that change files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// SIGKILL before the call
@@ -14,20 +14,20 @@ pub(crate) enum Fault {
     Torn,
     /// SIGTERM before the call
     Term,
-    /// an error of this call; later calls succeed
+    /// the call fails with this error, and later calls succeed
     Once(i32),
-    /// an error of this call and of all later calls
+    /// the call and all later calls fail with this error
     Lasting(i32),
 }
 
 impl Fault {
-    /// Whether `call` is counted to find the call at which the fault happens.
+    /// Whether `call` counts for the number of the call at which the fault happens.
     pub(crate) fn counts(self, call: &Call) -> bool {
         self != Fault::Torn || call.kind == "write"
     }
 }
 
-/// Compiled fault library, in a folder with the same lifetime.
+/// The compiled fault library, in a temporary folder with the same lifetime.
 pub(crate) struct Preload {
     folder: TempDir,
 }
@@ -69,7 +69,7 @@ impl Preload {
     }
 }
 
-/// Call recorded in the journal.
+/// A system call that the journal records.
 pub(crate) struct Call {
     pub(crate) kind: String,
     pub(crate) inode: u64,
@@ -83,7 +83,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Whether the call changes the trajectory with this extension, or its name.
+    /// Whether the call changes the contents or the name of the trajectory with the given extension.
     pub(crate) fn is_of(&self, extension: &str) -> bool {
         let name = format!("trajectory.{extension}");
         self.path.ends_with(&name) || self.other.ends_with(&name)

@@ -1,5 +1,5 @@
-//! Changes to the bytes of an undamaged file. Some changes are at random places, and others change numbers and lines,
-//! which readers interpret further.
+//! Changes to the bytes of an undamaged file. Some changes are at random positions, and further changes affect numbers
+//! and lines, which readers interpret.
 
 use std::ops::Range;
 
@@ -49,12 +49,12 @@ const STORED: [u64; 14] = [
     (1 << 63) - 1,
     u64::MAX,
 ];
-/// Bytes with a meaning in text files.
+/// Bytes that have a special meaning in text files.
 const TELLING: &[u8] = b"0123456789-+.*%#&;!\\\"<>[]()=,E \t\n";
-/// Maximum size in bytes of a piece that is removed, repeated or moved.
+/// Maximum size in bytes of a range that is removed, repeated or moved.
 const PIECE: usize = 400;
 
-/// Random integer in 0..`n`.
+/// Returns a random integer in 0..`n`.
 pub(crate) fn below(random: &mut Stream, n: usize) -> usize {
     (random.bits() % n.max(1) as u64) as usize
 }
@@ -85,13 +85,13 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Stream) {
     }
 }
 
-/// Random range within `length` bytes.
+/// Returns a random range within `length` bytes.
 fn piece(length: usize, random: &mut Stream) -> Range<usize> {
     let start = below(random, length);
     start..(start + 1 + below(random, PIECE)).min(length)
 }
 
-/// Inserts a copy of a piece at another place.
+/// Inserts a copy of a range of bytes at another position.
 fn insert(bytes: &mut Vec<u8>, piece: Range<usize>, random: &mut Stream) {
     let at = below(random, bytes.len());
     let copy = bytes[piece].to_vec();
@@ -130,7 +130,7 @@ fn change_text(bytes: &mut Vec<u8>, kind: usize, random: &mut Stream) {
     }
 }
 
-/// Range of bytes around a position, up to the bytes for which `ends` is true.
+/// Returns the range around a position that is limited on both sides by the nearest bytes for which `ends` is true.
 fn around(bytes: &[u8], at: usize, ends: impl Fn(u8) -> bool) -> Range<usize> {
     let start = bytes[..at].iter().rposition(|&byte| ends(byte)).map_or(0, |end| end + 1);
     let end = bytes[at..].iter().position(|&byte| ends(byte)).map_or(bytes.len(), |end| at + end);

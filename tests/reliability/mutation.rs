@@ -2,9 +2,9 @@
 //! time and memory.
 //!
 //! Each family of files is changed and read in child processes (this test binary again). A case that panics, crashes,
-//! takes too long, or allocates too much is counted, and the campaign continues after it. A long campaign:
-//! `MD_MUTATIONS=10000 cargo test --release --test reliability mutation -- --nocapture`; `MD_MUTATION_FILES=FOLDER`
-//! adds the files of a folder.
+//! takes too long, or allocates too much is counted, and the campaign continues after it. The following command runs a
+//! long campaign: `MD_MUTATIONS=10000 cargo test --release --test reliability mutation -- --nocapture`;
+//! `MD_MUTATION_FILES=FOLDER` adds the files of a folder.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -22,14 +22,15 @@ const FEW: u64 = 100;
 const COUNT: &str = "MD_MUTATIONS";
 /// Environment variable that selects one family by its name.
 const ONLY: &str = "MD_MUTATION_FAMILY";
-/// Environment variable for the child process with the family, the first case and the end (exclusive) of the range of
-/// cases.
+/// Environment variable that passes the family, the first case and the end (exclusive) of the range of cases to the
+/// child process.
 const CASES: &str = "MD_MUTATION_CASES";
 /// Time limit of a case in s.
 const SECONDS: u64 = 5;
-/// Address space of the child in bytes.
+/// Limit of the address space of the child process in bytes.
 const ADDRESSES: u64 = 2 << 30;
-/// Maximum memory of a case is [`TIMES`] times the memory per atom with the undamaged files, plus [`BUFFERS`] bytes.
+/// Factor in the maximum memory of a case: [`TIMES`] times the memory per atom with the undamaged files, plus
+/// [`BUFFERS`] bytes.
 const TIMES: usize = 10;
 const BUFFERS: usize = 1 << 20;
 
@@ -111,7 +112,7 @@ fn child_reads_changed_files() {
             let times = TIMES * original.claimed_atoms(folder) / atoms;
             assert!(memory <= times.max(TIMES) * usual + BUFFERS, "{memory} bytes, the good files take {usual}");
         }
-        // `md` writes additional files when it repairs a trajectory
+        // all files are removed, because `md` writes additional files when it repairs a trajectory
         std::fs::read_dir(folder).unwrap().for_each(|entry| std::fs::remove_file(entry.unwrap().path()).unwrap());
         original.files.iter().for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes).unwrap());
     }

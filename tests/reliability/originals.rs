@@ -10,12 +10,12 @@ use md::prepare::ConstrainedTerms;
 use md::run::load;
 use tempfile::TempDir;
 
-/// Environment variable with a folder of files for the last family.
+/// Environment variable with the path of a folder whose files form the last family.
 pub(crate) const GIVEN: &str = "MD_MUTATION_FILES";
 /// Maximum size in bytes of a file from the folder of [`GIVEN`].
 const LARGEST: u64 = 1 << 22;
 
-/// Files that are read together.
+/// Undamaged files that are read together, such as a topology and coordinates.
 pub(crate) struct Original {
     /// name and contents of each file; the tests damage only the first `changed` files
     pub(crate) files: Vec<(String, Vec<u8>)>,
@@ -26,7 +26,7 @@ pub(crate) struct Original {
 /// Reader of a group of files.
 #[derive(Clone)]
 pub(crate) enum Reader {
-    /// reads files like `md check`, with this input
+    /// reads the files of a system with the given input, as `md check` does
     System(String),
     Topology,
     Coordinates,
@@ -51,7 +51,8 @@ impl Original {
         }
     }
 
-    /// Number of atoms in a topology without coordinates: GROMACS files state the number of copies of a molecule.
+    /// Returns the number of atoms that a topology claims to have. GROMACS files, for example, state the number of
+    /// copies of a molecule.
     pub(crate) fn claimed_atoms(&self, folder: &Path) -> usize {
         match self.reader {
             Reader::Topology => self.read(folder).unwrap_or(0),
@@ -68,8 +69,8 @@ impl Original {
         folder
     }
 
-    /// Whether the files can be read and contain data. The check reads copies, because reading may repair and replace a
-    /// trajectory.
+    /// Whether the files can be read and contain data. The function reads copies, because reading may repair and
+    /// replace a trajectory.
     fn is_good(&self) -> bool {
         self.read(self.copies().path()).is_ok_and(|count| count > 0)
     }
@@ -107,8 +108,8 @@ fn contents(path: &Path) -> Vec<u8> {
     md::format::read(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Files of one folder under their names without `.xz`: first the topology, then the coordinates. The tests damage the
-/// first `changed` files.
+/// Returns files of one folder under their names without `.xz`: first the topology, then the coordinates. The tests
+/// damage only the first `changed` files.
 fn system(folder: &str, names: &[&str], changed: usize, more: &str) -> Original {
     let plain = |name: &&str| name.trim_end_matches(".xz").to_owned();
     let files: Vec<(String, Vec<u8>)> =
@@ -132,7 +133,7 @@ fn amber() -> Vec<Original> {
         .into()
 }
 
-/// Topology in one file, and the same topology with its parts included.
+/// Returns a GROMACS topology in one file, and the same topology divided into several included files.
 fn gromacs() -> Vec<Original> {
     let mut all = vec![];
     for name in ["functions", "leap", "rings", "rule1", "rule2", "rule3", "sites", "types"] {
@@ -179,7 +180,7 @@ fn coordinates(paths: &[&str]) -> Vec<Original> {
     paths.iter().map(|path| Original::one(&root().join(path), Reader::Coordinates)).collect()
 }
 
-/// Files of other programs whose extension begins with `extension`.
+/// Returns files of other programs whose extension begins with `extension`.
 fn trajectories(extension: &str) -> Vec<Original> {
     let of_extension =
         |path: &Path| path.extension().is_some_and(|found| found.to_string_lossy().starts_with(extension));
@@ -187,7 +188,7 @@ fn trajectories(extension: &str) -> Vec<Original> {
     files.map(|path| Original::one(&path, Reader::Trajectory)).filter(Original::is_good).collect()
 }
 
-/// Readable files in the folder of [`GIVEN`].
+/// Returns the readable files in the folder of [`GIVEN`].
 fn given() -> Vec<Original> {
     let Ok(folder) = std::env::var(GIVEN) else { return vec![] };
     let readers = [Reader::Topology, Reader::Coordinates, Reader::Trajectory];
@@ -196,7 +197,7 @@ fn given() -> Vec<Original> {
     all.filter(Original::is_good).collect()
 }
 
-/// Files in a folder that are not too large.
+/// Returns the files in a folder that are not larger than [`LARGEST`].
 fn in_folder(path: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -204,7 +205,7 @@ fn in_folder(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Family of files: its name and the good files.
+/// A family of files: the name of the family, and a function that returns the undamaged files.
 type Family = (&'static str, fn() -> Vec<Original>);
 
 /// All families.

@@ -1,4 +1,4 @@
-//! A loss of power before the n-th call that changes files.
+//! Tests of a loss of power before the n-th call that changes files.
 
 use md::observe::trajectory::Format;
 use md::rng::{Purpose, Stream};

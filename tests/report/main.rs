@@ -31,7 +31,7 @@ fn page(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("out/report.html")).unwrap()
 }
 
-/// Runs the first command on a page that begins with `beginning`, and returns the mean that the command prints.
+/// Runs the first command on the page that begins with `beginning`. Returns the mean that the command prints.
 fn mean_by_caption(folder: &Path, page: &str, beginning: &str) -> String {
     let begin = page.find(beginning).unwrap_or_else(|| panic!("{beginning}"));
     let command = page[begin..].split("</code>").next().unwrap().replace("&quot;", "\"");
@@ -63,7 +63,7 @@ fn numbers_are_those_of_other_programs() {
     for part in ["Ramachandran", "structure-data", "Bussi et al. 2007", "@article{ESSMANN_1995"] {
         assert!(text.contains(part), "{part}");
     }
-    // a single residue has no secondary structure, and its superposed atom no fluctuation
+    // a single residue has no secondary structure, and its only superposed atom does not fluctuate
     assert!(!text.contains("Secondary structure") && !text.contains("Fluctuation of atoms"));
     // the numbers in a figure's caption equal those that its command prints
     let mean = mean_by_caption(folder.path(), &text, "md analyze rmsd ");
@@ -77,7 +77,8 @@ fn numbers_are_those_of_other_programs() {
     }
 }
 
-/// Tests commands for an XTC file, which has no atom names, so that the commands name the topology.
+/// Tests the commands in captions for an XTC file. These commands must name the topology, because an XTC file has no
+/// atom names.
 #[test]
 fn captions_of_other_formats_can_be_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -97,12 +98,12 @@ fn every_ending_has_a_page() {
     let vacuum = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = { every = \"500 steps\" }\n\
                   [[stage]]\nkind = \"dynamics\"\nsteps = 400\ntimestep = \"1 fs\"\n";
     input(folder.path(), "peptide-vacuum", vacuum);
-    // a run with one frame, and with too few rows for averages
+    // the run has only one frame, and too few rows for averages
     md(folder.path(), &["run", "input.toml"]).unwrap();
     let text = page(folder.path());
     assert!(text.contains("There are no averages") && text.contains(">finished<"), "{text}");
     assert!(text.contains("Secondary structure") && text.contains("Fluctuation of atoms"), "{text}");
-    // simulates a run whose process has disappeared
+    // the status file simulates a run whose process has disappeared
     let status = folder.path().join("out/status.json");
     let running = std::fs::read_to_string(&status).unwrap().replace("\"finished\"", "\"running\"");
     std::fs::write(&status, running.replace("\"process\": ", "\"process\": 99999")).unwrap();

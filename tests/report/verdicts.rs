@@ -1,8 +1,8 @@
-//! Verdicts on correct runs, and on runs with deliberate errors.
+//! Tests of the verdicts of `md report` on correct runs, and on runs with deliberate errors.
 
 use super::{input, md, page};
 
-/// Returns the checks that a page reports as problems.
+/// Returns the names of the checks that a page reports as problems.
 fn problems(page: &str) -> Vec<String> {
     let items = page.split("<li class=\"problem\">").skip(1);
     let aspect = |item: &str| Some(item.split_once("<strong>")?.1.split_once("</strong>")?.0.to_owned());
@@ -17,7 +17,7 @@ fn problems_of(system: &str, rest: &str) -> Vec<String> {
     problems(&page(folder.path()))
 }
 
-/// Stage of dynamics with these settings.
+/// Returns a stage of dynamics with the given settings.
 fn stage(steps: u32, timestep: &str, couplings: &str) -> String {
     format!(
         "[[stage]]\nname = \"production\"\nkind = \"dynamics\"\nsteps = {steps}\ntimestep = \"{timestep}\"\n\

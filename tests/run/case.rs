@@ -1,4 +1,4 @@
-//! Folder with an input file, and the results of the program.
+//! A folder with an input file, in which tests run the program and read its results.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -12,15 +12,15 @@ use md::run::Checkpoint;
 use md::system::State;
 use tempfile::TempDir;
 
-/// Time limit of a condition that a test waits for; the tests take a few seconds.
+/// Time limit for a condition that a test waits for. A wait usually takes a few seconds at most.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Input file in a temporary folder.
+/// An input file in a temporary folder.
 pub(crate) struct Case {
     folder: TempDir,
 }
 
-/// Result of a finished command.
+/// Exit code and messages of a finished command.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) messages: String,
@@ -89,14 +89,14 @@ impl Case {
         let ended = self.run(arguments);
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.messages);
         assert!(!ended.messages.contains("panicked"), "{}", ended.messages);
-        // joined to one line, because the wrapping of messages depends on the length of paths
+        // the words are joined to one line, because the wrapping of messages depends on the length of paths
         ended.messages.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
     }
 
     /// Starts a run in the background.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
-        // tests that were started by `nohup` ignore SIGHUP, and a child process would inherit this
+        // tests that were started by `nohup` ignore SIGHUP, and a child process would inherit this setting
         // SAFETY: the call sets the action of one signal, and touches no memory
         let default = || match unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) } {
             libc::SIG_ERR => Err(std::io::Error::last_os_error()),
@@ -118,12 +118,12 @@ impl Case {
         Summary::read(&self.path(directory).join("summary.json")).unwrap()
     }
 
-    /// State in the checkpoint of a run, which tests compare bit for bit.
+    /// Returns the state in the checkpoint of a run. Tests compare states bit for bit.
     pub(crate) fn state(&self, directory: &str) -> State {
         Checkpoint::read(&self.path(directory).join("checkpoint.md")).unwrap().unwrap().body.state
     }
 
-    /// Column of `energies.csv` with this name.
+    /// Returns the column of `energies.csv` with the given name.
     pub(crate) fn column(&self, directory: &str, name: &str) -> Vec<f64> {
         let text = std::fs::read_to_string(self.path(directory).join("energies.csv")).unwrap();
         let mut lines = text.lines();
@@ -131,7 +131,7 @@ impl Case {
         lines.map(|line| line.split(',').nth(index).unwrap().parse().unwrap()).collect()
     }
 
-    /// Results that must not depend on interruptions.
+    /// Returns the results of a run that must not depend on interruptions.
     pub(crate) fn record(&self, directory: &str) -> Record {
         let folder = self.path(directory);
         let file = hdf5::File::open(folder.join("trajectory.h5md")).unwrap();
@@ -147,7 +147,7 @@ impl Case {
         }
     }
 
-    /// Contents of every file of a folder, without the lock and broken links.
+    /// Returns the contents of every file in a folder, except the lock and broken links.
     pub(crate) fn contents(&self, directory: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let entries = std::fs::read_dir(self.path(directory)).unwrap().map(|entry| entry.unwrap().path());
         let files = entries.filter(|path| path.exists() && !path.ends_with(".md.lock"));

@@ -6,7 +6,8 @@ use md::run::Checkpoint;
 
 use crate::case::{Case, signal, wait_for};
 
-/// Checks that the damaged run continues and finally equals the undisturbed run, bit for bit.
+/// Checks that a run with damaged files continues, and that its final results equal those of the undisturbed run, bit
+/// for bit.
 #[track_caller]
 fn continues(case: &Case, directory: &str, steps: &str) -> String {
     let messages = case.ends_with(0, &["--steps", steps, "--output-dir", directory]);
@@ -28,7 +29,7 @@ fn two_checkpoints_soon_after_the_start() {
     });
     signal(&child, "KILL");
     child.wait().unwrap();
-    // after a kill between the two renames that replace a checkpoint, both names belong to one file
+    // a kill between the two renames that replace a checkpoint leaves both names with the same file
     fs::remove_file(case.path("out/checkpoint.md")).unwrap();
     fs::write(case.path("out/checkpoint.md"), b"MDCHECKP?").unwrap();
     let steps = Checkpoint::read(&older).unwrap().unwrap().body.state.step + 100;

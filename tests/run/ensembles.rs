@@ -1,4 +1,4 @@
-//! Ensembles: each replica gives the same results as a separate run, also if other replicas fail or stop.
+//! Tests of ensembles: each replica gives the same results as a separate run, even if other replicas fail or stop.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use md::observe::replicas::{EnsembleStatus, ReplicaState};
 const FORCES: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\n\
     energies = { every = \"4 fs\" }\ntrajectory = { every = \"20 fs\", velocities = true }\n";
 
-/// Case with some hundred steps of a small molecule and an ensemble.
+/// Returns a case with some hundred steps of a small molecule and with the given ensemble.
 fn case(threads: u32, ensemble: &str) -> Case {
     let stage = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nsteps = 100\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
         thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n";
@@ -30,7 +30,7 @@ fn text(path: PathBuf) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// Output of `md check` for the input.
+/// Returns the output of `md check` for the input file.
 fn check(case: &Case, arguments: &[&str]) -> String {
     let mut command = Command::cargo_bin("md").unwrap();
     let output = command.arg("check").arg(case.path("input.toml")).args(arguments).output().unwrap();
@@ -58,7 +58,7 @@ fn each_replica_is_the_run_of_its_effective_file() {
         let set = ["run.seed", "stage.a.temperature", "stage.a.thermostat.temperature"].map(str::to_owned);
         assert_eq!(replica.set.keys().collect::<Vec<_>>(), set.iter().collect::<Vec<_>>());
         assert_eq!((&replica.set[&set[0]], &replica.set[&set[2]]), (&(index + 1).into(), &kelvin.into()));
-        // repeats a replica as a single run in another folder, with the effective input file that the replica wrote
+        // a replica is repeated as a single run in another folder, with the effective input file that the replica wrote
         let effective = text(case.path(&directory).join("effective.toml"));
         assert!(!effective.contains("ensemble"), "{effective}");
         std::fs::write(case.path("input.toml"), effective).unwrap();
@@ -93,7 +93,7 @@ fn a_replica_that_fails_does_not_stop_the_others() {
     let failed = &whole.replicas[1];
     assert!(failed.reason.as_ref().is_some_and(|reason| reason.contains("largest energy term")), "{failed:?}");
     assert_eq!((failed.name.as_str(), &failed.set["run.seed"]), ("hot", &9.into()));
-    // the failed replica is tried again, and the files of the others are unchanged
+    // the failed replica is run again, and the files of all other replicas are unchanged
     let before = ["out/replica-1", "out/replica-3"].map(|directory| case.contents(directory));
     let said = case.ends_with(4, &[]);
     assert!(!said.contains("replica-1: "), "{said}");
@@ -112,7 +112,7 @@ fn a_signal_stops_all_and_the_same_command_continues() {
     assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
     let done = [1, 2].map(|number| case.state(&format!("out/replica-{number}")).step);
     assert!(done.iter().all(|&step| step > 0) && !case.path("out/replica-3").exists());
-    // continues all replicas to the same step, and compares them with runs to this step without a stop
+    // all replicas are continued to the same step, and compared with uninterrupted runs to the same step
     let last = (done[0].max(done[1]) + 50).to_string();
     let options = [&options[..], &["--steps", &last]].concat();
     let said = case.ends_with(0, &options);
@@ -159,7 +159,7 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
     case.ends_with(0, &[]);
     assert_eq!(states(&case), [ReplicaState::Finished; 2]);
     assert!(before == case.contents("out/replica-2"), "it had finished");
-    // compares a replica that ran alone with the replica of the ensemble
+    // a replica that ran alone must equal the same replica of the ensemble
     case.ends_with(0, &["--output-dir", "all"]);
     assert_same(&case.record("out/replica-2"), &case.record("all/replica-2"));
     case.ends_with(6, &["--replica", "1", "--output-dir", "none", "--device", "cuda:63"]);
@@ -179,7 +179,7 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
 #[test]
 fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
     let cases = [
-        // errors in the input file, in the system, and in the timestep of one replica
+        // each case has an error in the input file, in the system, or in the timestep of one replica
         ("\"forces.cutof\" = \"1 nm\"", &["replica-2: unknown key \"cutof\"", "input.toml:"][..]),
         ("\"stage.b.steps\" = 5", &["replica-2: there is no stage \"b\"", "input.toml:"]),
         ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: the file"]),
@@ -251,7 +251,7 @@ fn ranks_need_a_build_with_mpi() {
         let mut command = Command::cargo_bin("md").unwrap();
         command.args(["run", "input.toml", "--quiet", "--steps", "5"]).args(arguments).current_dir(case.path(""));
         let output = command.envs(variables.iter().copied()).output().unwrap();
-        // joined to one line, because the wrapping of messages depends on the length of words
+        // the words are joined to one line, because the wrapping of messages depends on the length of words
         let said = String::from_utf8(output.stderr).unwrap();
         (output.status.code(), said.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" "))
     };
@@ -272,13 +272,13 @@ fn ranks_need_a_build_with_mpi() {
     }
     assert!(!case.path("out").exists());
     let alone = [
-        // Slurm variables of a single process: in the batch script of a job with several tasks, and in a step with one
-        // task
+        // Slurm variables of a single process: in the batch script of a job with several tasks, and in a job step with
+        // one task
         (&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "0")][..], &[][..]),
         (&[("SLURM_NTASKS", "4"), ("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0")], &[]),
-        // one MPI rank within a Slurm job on two nodes
+        // variables of one MPI rank within a Slurm job on two nodes
         (&[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "2")], &[]),
-        // a Slurm step in which each task runs one replica
+        // variables of a Slurm job step in which each task runs one replica
         (&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "1")], &["--replica", "2"]),
     ];
     for (index, (variables, arguments)) in alone.into_iter().enumerate() {

@@ -26,7 +26,7 @@ fn slots_and_stops_change_nothing() {
     let whole = status(&case, "whole");
     let pairs = whole.exchange.unwrap().pairs;
     assert_eq!(pairs.iter().map(|pair| pair.tried).collect::<Vec<_>>(), [5; 3]);
-    // run in parts, whose last steps are before, at and after an exchange attempt
+    // the run is done in parts whose last steps are before, at and after an exchange attempt
     for steps in ["10", "20", "55", "60", "100"] {
         case.ends_with(0, &["--output-dir", "parts", "--steps", steps]);
     }
@@ -57,7 +57,7 @@ fn a_replica_whose_checkpoint_is_older_repeats_what_is_written() {
         |from: &Path, to: &Path| assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
     copy(&behind, &kept);
     case.ends_with(0, &["--output-dir", "parts", "--steps", "80"]);
-    // simulates a kill at step 80 that leaves this replica with a checkpoint of step 35
+    // the older files simulate a kill at step 80 that leaves the replica with its checkpoint of step 35
     std::fs::remove_dir_all(&behind).unwrap();
     copy(&kept, &behind);
     case.ends_with(0, &["--output-dir", "parts"]);
@@ -113,7 +113,7 @@ fn a_replica_that_fails_ends_the_exchange_and_the_others_stop() {
     let states: Vec<_> = whole.replicas.iter().map(|replica| replica.state).collect();
     assert_eq!(states[..2], [ReplicaState::Stopped, ReplicaState::Failed]);
     assert!([ReplicaState::Stopped, ReplicaState::Waiting].contains(&states[2]), "{states:?}");
-    // a repeated run fails in the same way, and no replica waits forever
+    // a repeated run fails in the same way, and no replica waits without end
     case.ends_with(4, &[]);
 }
 
@@ -164,7 +164,7 @@ fn swaps_leave_the_conserved_energy_alone() {
         println!(
             "{thermostat}: conserved energy changes by {at_swaps:.2e} at {swaps} swaps, {elsewhere:.2e} kJ/mol elsewhere"
         );
-        // the work of an exchange is some 4 kJ/mol
+        // an exchange adds or removes some 4 kJ/mol of kinetic energy, which counts as work
         assert!(at_swaps < 3.0 * elsewhere, "{thermostat}: {at_swaps} at swaps, {elsewhere} elsewhere");
     }
 }
@@ -346,7 +346,7 @@ fn scaled_solutes_are_swapped() {
     case.rewrite("peptide-vacuum", &text.replace("threads = 1", "threads = 2").replace("at_once = 1", "at_once = 2"));
     case.ends_with(0, &["--output-dir", "wide"]);
     assert_same_exchange(&case, ["whole", "wide"]);
-    // a scale of one leaves every bit unchanged
+    // a scale factor of one leaves every bit of the results unchanged
     let alone = text.split("[ensemble]").next().unwrap();
     case.rewrite("peptide-vacuum", alone);
     case.ends_with(0, &["--output-dir", "one"]);

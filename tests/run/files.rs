@@ -82,7 +82,7 @@ fn longer_stages_and_new_ones_continue() {
     short.ends_with(0, &[]);
     rewrite(&short, &stages);
     short.ends_with(0, &[]);
-    // when stage a was the last stage, it also wrote a row at its last step
+    // in the run in which stage a was the last stage, stage a also wrote a row at its last step
     let rows = |case: &Case| case.record("out").energies.lines().filter(|l| !l.starts_with("250,0.500000,1")).count();
     assert_eq!(rows(&long), rows(&short));
     assert_eq!(
@@ -150,7 +150,7 @@ fn a_damaged_checkpoint_leads_back_to_the_one_before_or_stops() {
     let messages = case.ends_with(0, &[]);
     assert!(messages.contains("is used instead"), "{messages}");
     assert_same(&whole.record("out"), &case.record("out"));
-    // only the checkpoint of the start is left, but the output is later: it must not be overwritten
+    // only the checkpoint of the start is left, but output of later steps exists and must not be overwritten
     case.ends_with(0, &["--steps", "40", "--output-dir", "early"]);
     std::fs::write(case.path("early/checkpoint.md"), b"MDCHECKP?").unwrap();
     let before = case.contents("early");
@@ -202,7 +202,7 @@ fn bad_input_leaves_no_folder() {
     let case = case();
     case.rewrite("peptide-vacuum", &format!("[forces]\ncutoff = \"0.8 nm\"{}", stage("a", "1 ps")));
     let messages = case.ends_with(2, &[]);
-    // compares a single word, because messages are wrapped
+    // only a single word is compared, because messages are wrapped
     assert!(messages.contains("cell"), "{messages}");
     assert!(!case.path("out").exists());
 }
@@ -211,9 +211,9 @@ fn bad_input_leaves_no_folder() {
 /// are applied to the rounded positions. With forces of 1000 kJ/mol/nm on 774 atoms, which add up like a random walk,
 /// energies change by 3e-4 kJ/mol; rounding of f32 terms adds 1e-7 of 1e4 kJ/mol.
 const POTENTIAL: f64 = 3e-3;
-/// Tolerance of the kinetic energy in kJ/mol. Half-step velocities that are used at the full step lose their components
-/// along bonds, which have turned by ω dt/2 in between: waters rotate by about 0.04 rad in 2 fs, so the loss is (0.02)²
-/// of the rotational half of 1400 kJ/mol.
+/// Tolerance of the kinetic energy in kJ/mol. If half-step velocities are used at the full step, constraints remove
+/// their components along bonds, because the bonds rotate by ω dt/2 between half step and full step: waters rotate by
+/// about 0.04 rad in 2 fs, so the loss is (0.02)² of the rotational half of 1400 kJ/mol.
 const KINETIC: f64 = 0.5;
 /// Tolerance in nm³ of a volume of 8 nm³ that is printed with six decimals.
 const VOLUME: f64 = 2e-6;

@@ -37,7 +37,7 @@ fn checkpoint(case: &Case) -> Checkpoint {
 /// Action that damages a file.
 type Damage<'a> = Box<dyn Fn() + 'a>;
 
-/// Changes that a user may make to files that a run extends, and the message about each change.
+/// Returns changes that a user may make to files that a run extends, each with the expected message.
 fn damages(case: &Case) -> [(&'static str, Damage<'_>); 6] {
     let (energies, trajectory) = (case.path("out/energies.csv"), case.path("out/trajectory.h5md"));
     let text = fs::read_to_string(&energies).unwrap();
@@ -117,7 +117,8 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     assert!(messages.contains("already finished"), "{messages}");
 }
 
-/// Simulates a kill between the summary and the end of a run, as an older version may leave it.
+/// Tests a trajectory that was left open by a kill between the writing of the summary and the end of the run, as with
+/// an older version of md.
 #[test]
 fn a_trajectory_left_open_behind_a_summary_is_completed() {
     let case = case();
@@ -161,7 +162,7 @@ fn changed_output_is_honoured_or_refused() {
     case.ends_with(0, &["--steps", "30"]);
     let frames = |name: &str| info(&case.path("out").join(name)).unwrap();
     assert_eq!(frames("trajectory.h5md").frames, 2);
-    // output that is switched off keeps its files, and continues them when it is switched on again
+    // if an output is switched off, its files stay, and the output continues these files when it is switched on again
     case.rewrite("peptide-vacuum", &input("energies = \"none\"\ntrajectory = \"none\""));
     case.ends_with(0, &["--steps", "90"]);
     assert!(frames("trajectory.h5md").closed && frames("trajectory.h5md").frames == 2);
@@ -170,7 +171,7 @@ fn changed_output_is_honoured_or_refused() {
     case.ends_with(0, &["--steps", "100"]);
     assert_eq!(case.column("out", "step"), [0.0, 10.0, 20.0, 30.0, 90.0, 95.0, 100.0]);
     assert_eq!(frames("trajectory.h5md").last.unwrap().0, 90);
-    // data that an existing file cannot store are refused, or go to a new file on request
+    // data that an existing file cannot store are refused, or are written to a new file on request
     case.rewrite("peptide-vacuum", &input(&OUTPUT.replace("velocities = true", "velocities = false")));
     let before = case.contents("out");
     let messages = case.ends_with(2, &[]);
@@ -207,7 +208,7 @@ fn another_force_field_is_refused_and_named() {
     let (topology, start) = (case.path("p.prmtop"), folder.join("peptide-vacuum.rst7.xz"));
     let good = String::from_utf8(md::format::read(&folder.join("peptide-vacuum.prmtop.xz")).unwrap()).unwrap();
     fs::write(&topology, &good).unwrap();
-    // a change of any term is detected
+    // a change of any energy term of the topology is detected
     let flexible = input(OUTPUT).replace("[output]", "constraints = \"none\"\n[output]");
     case.write_input(&topology, &start, &flexible.replace("\"2 fs\"", "\"1 fs\""));
     case.ends_with(0, &["--steps", "40"]);

@@ -1,5 +1,5 @@
-//! Tests of pairs that are missing from pair lists. Lists that expire by displacement never miss a pair. Lists with a
-//! fixed lifetime must have equally large errors at the start and at the end of the lifetime.
+//! Tests of pairs that are missing from pair lists. Pair lists that expire by displacement must never miss a pair. Pair
+//! lists with a fixed lifetime must have equally large errors at the start and at the end of the lifetime.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,21 +16,22 @@ use md::vec3::Vec3;
 
 const BUFFER: f64 = 0.06;
 /// Input with reaction field and an infinite dielectric constant: forces vanish at the cutoff, so that the rounding of
-/// a distance there does not matter. If a list misses an O–O pair whose distance is 0.001 nm below the cutoff, the
-/// force has an error of 138·0.8²·3·0.001/0.8³ ≈ 0.5 kJ/mol/nm.
+/// distances near the cutoff does not matter. If a list misses an O–O pair whose distance is 0.001 nm below the cutoff,
+/// the force has an error of 138·0.8²·3·0.001/0.8³ ≈ 0.5 kJ/mol/nm.
 const INPUT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\nelectrostatics = \"reaction-field\"\n\
     permittivity = \"infinity\"\nlist = { buffer = \"0.06 nm\" }\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ps\"\ntimestep = \"2 fs\"\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
     barostat = { pressure = \"2000 bar\", coupling_time = \"0.5 ps\" }";
-/// Alternative barostats: a semi-isotropic one that shrinks z, and one that makes Monte Carlo moves of each box length.
+/// Alternative barostats: a semi-isotropic barostat that shrinks the cell along z, and a Monte Carlo barostat that
+/// changes each box length separately.
 const OTHERS: [&str; 2] = [
     "coupling = \"semi-isotropic\", pressure = [\"1 bar\", \"4000 bar\"], coupling_time = \"0.5 ps\"",
     "kind = \"monte-carlo\", coupling = \"anisotropic\", pressure = \"2000 bar\", every = 5",
 ];
-/// Largest difference (kJ/mol/nm) between sums in different orders. It covers forces of 5000 kJ/mol/nm in f32 with a
-/// relative error of 2⁻²⁴, some hundred terms that add up like a random walk, and Lennard-Jones pairs at the cutoff,
-/// 0.06 kJ/mol/nm each.
+/// Largest difference (kJ/mol/nm) between sums in different orders. The tolerance allows for forces of 5000 kJ/mol/nm
+/// in f32 with a relative error of 2⁻²⁴, some hundred terms that add up like a random walk, and Lennard-Jones pairs at
+/// the cutoff, 0.06 kJ/mol/nm each.
 const ROUNDING: f64 = 0.15;
 const STEPS: usize = 150;
 
@@ -101,7 +102,8 @@ fn along_a_run(input: &str) {
 /// Settings with lists for a fixed number of steps, at the default tolerance.
 const TOLERANT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ps\"\ntimestep = \"2 fs\"";
-/// Number of list lifetimes; enough for the powers at each age to differ by several times their errors.
+/// Number of list lifetimes that are simulated, enough that the powers at different ages differ by several times their
+/// errors.
 const LIVES: u32 = 300;
 
 /// Returns the mean power (kJ/mol/ps) of the forces that lists miss, for each age of the inner list in steps.
@@ -148,8 +150,8 @@ fn what_inner_lists_miss_cancels_over_their_life() {
     let [blind, seeing] = [ListSchedule { lookahead: 0.0, ..lists }, lists].map(powers);
     println!("kJ/mol/ps by age: without lookahead {blind:.2?}, with it {seeing:.2?}");
     let total = |powers: &[f64]| powers.iter().sum::<f64>().abs();
-    // errors in the first and in the last steps of a lifetime have opposite signs; without lookahead the first steps
-    // have no errors
+    // with lookahead, errors in the first and in the last steps of a lifetime have opposite signs; without lookahead,
+    // the first steps have no errors
     assert!(seeing[0] * seeing[4] < 0.0 && seeing[0].abs() > 3.0 * blind[0].abs());
     assert!(total(&seeing) < 0.3 * total(&blind));
 }

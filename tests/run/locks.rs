@@ -14,7 +14,7 @@ fn a_removed_lock_lets_nobody_in() {
         let messages = case.ends_with(2, arguments);
         assert!(messages.contains("in use by another process"), "{messages}");
     }
-    // the first run is not affected and continues
+    // the first run continues and is not affected by the second run
     let rows = case.rows("out");
     wait_for("more rows", || case.rows("out") > rows + 3);
     signal(&child, "TERM");

@@ -7,8 +7,8 @@ use md::prepare::{ConstrainedTerms, Prepared};
 use md::run::{Dynamics, Engine, Wanted, load, refuse};
 
 /// Drift tolerance in kJ/mol/ps per atom. The conserved energy of these 2,047 atoms fluctuates by 7 kJ/mol RMS with a
-/// correlation time of some 0.2 ps, so the slope over 4 ps has an error of 7·10⁻⁴. The tolerance is four times that.
-/// Over 40 ps the drift is (2 ± 2)·10⁻⁵.
+/// correlation time of some 0.2 ps, so the slope over 4 ps has an error of 7·10⁻⁴. The tolerance is four times this
+/// error. Over 40 ps the drift is (2 ± 2)·10⁻⁵.
 const DRIFT: f64 = 3e-3;
 
 fn slope(rows: &[(f64, f64)]) -> f64 {
@@ -27,7 +27,8 @@ fn the_input_for_4_fs_has_heavy_hydrogens_and_keeps_its_energy() {
     refuse(&plan, &system).unwrap();
     let (_, production) = plan.dynamics().last().unwrap();
     assert_eq!(production.timestep, 0.004);
-    // the 12 hydrogens of the solute have repartitioned masses, those of water do not, and the total mass is unchanged
+    // the 12 hydrogens of the solute have repartitioned masses, the hydrogens of water keep their masses, and the total
+    // mass is unchanged
     let topology = &system.topology;
     let hydrogens = topology.atoms.iter().filter(|atom| atom.element == 1);
     assert_eq!(hydrogens.filter(|atom| atom.mass == 3.024).count(), 12);

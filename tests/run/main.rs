@@ -1,4 +1,5 @@
-//! Whole runs of the program: interrupted, repeated, refused, and compared with physics.
+//! Tests of whole runs of the program: interrupted, repeated and refused runs, and runs whose results are compared with
+//! physical laws.
 
 #![allow(
     clippy::unwrap_used,

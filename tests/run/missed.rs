@@ -1,5 +1,5 @@
-//! Tests of pairs that the lists of a run miss. Forces with these lists are compared with forces from complete lists
-//! along a trajectory.
+//! Tests of pairs that the lists of a run miss. Along a trajectory, forces from these lists are compared with forces
+//! from complete lists.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use md::vec3::Vec3;
 /// Number of blocks of samples, whose scatter gives the standard error.
 const BLOCKS: usize = 10;
 
-/// Mean and standard error.
+/// A mean and its standard error.
 #[derive(Clone, Copy, Debug)]
 struct Mean {
     value: f64,
@@ -42,7 +42,8 @@ impl Mean {
 /// Errors that result from the pairs that lists miss.
 #[derive(Clone, Copy, Debug)]
 struct Missed {
-    /// power of the missing forces, equal to the drift that they cause, kT/ns per degree of freedom
+    /// power of the missing forces, which equals the energy drift that the missing forces cause, kT/ns per degree of
+    /// freedom
     drift: Mean,
     /// pressure error, bar
     pressure: Mean,
@@ -50,7 +51,7 @@ struct Missed {
     force: f64,
 }
 
-/// Runs `steps` steps from `start` and samples every `every`-th step.
+/// Runs `steps` steps from `start`, and measures the errors in every `every`-th step.
 fn missed(plan: &Plan, system: &System, start: &State, lists: ListSchedule, steps: u64, every: u64) -> Missed {
     let engine = Engine::new(plan).unwrap();
     let cutoff = system.settings.cutoff_lj.unwrap();
@@ -108,7 +109,8 @@ fn dynamics(plan: &Plan) -> &Dynamics {
     dynamics
 }
 
-/// System of `tests/systems` with default settings, a stage with this time step in fs, and the settings `more`.
+/// Returns a system of `tests/systems` with default settings, a stage with the given time step (fs), and the settings
+/// `more`.
 fn system(name: &str, timestep: f64, more: &str) -> (Plan, System, State) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);
     let text = format!(
@@ -120,7 +122,8 @@ fn system(name: &str, timestep: f64, more: &str) -> (Plan, System, State) {
     (plan, system, state)
 }
 
-/// Argon after 20 ps at 94 K. The positions of the file are displaced from a lattice, which heats it by 45 K.
+/// Returns argon after 20 ps at 94 K. The positions in the file are displaced from a lattice, and this potential energy
+/// heats the argon by 45 K.
 fn argon(timestep: f64) -> (Plan, System, State) {
     const COLD: &str = "velocities = \"generate\"\ntemperature = \"94 K\"\n";
     let bath = format!("{COLD}thermostat = {{ temperature = \"94 K\", coupling_time = \"0.1 ps\" }}");
@@ -146,7 +149,8 @@ fn argon(timestep: f64) -> (Plan, System, State) {
 const DRIFT: f64 = 0.01;
 /// Maximum pressure error in bar, the default of `list.pressure_tolerance`.
 const PRESSURE: f64 = 0.5;
-/// Steps between samples; not a divisor of a list lifetime, so that lists of every age are sampled.
+/// Number of steps between samples. No list lifetime is a multiple of this number, so that lists of every age are
+/// sampled.
 const EVERY: u64 = 7;
 
 #[test]

@@ -32,7 +32,8 @@ fn case() -> Case {
     Case::new("water", &input(OUTPUT, "0.3 ps"))
 }
 
-/// Bytes of the files that a run extends, without the identity of the run; for H5MD, the frames.
+/// Returns the bytes of the files that a run extends, without the identity of the run. An H5MD file is represented by
+/// its frames.
 fn grown(case: &Case, directory: &str) -> Vec<Vec<u8>> {
     let read = |name: &&str| {
         let path = case.path(directory).join(name);
@@ -103,8 +104,8 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
     assert_eq!(case.summary("none").final_state_hash, case.summary("whole").final_state_hash);
 }
 
-/// Checks trajectories of selected atoms: oxygens have the positions that they have in the file with all atoms, and
-/// velocities and forces are the same in all files.
+/// Checks trajectories of selected atoms: oxygens have the same positions as in the file with all atoms, and velocities
+/// and forces are the same in all files.
 fn selections_are_those_of_the_system(case: &Case) {
     let read = |name: &str, index: usize| {
         let mut frame = StoredFrame::default();
@@ -186,7 +187,8 @@ fn temperature_groups_have_columns_in_table_and_frames() {
     case.ends_with(0, &[]);
     let column = |name: &str| case.column("out", name);
     let [all, rest, group] = ["", "_rest", "_resid_1_86"].map(|name| column(&format!("temperature{name} (K)")));
-    // rows at steps 0 and 10 of the first stage, which has no groups, and at 0, 10 and 20 of the second
+    // the rows are at steps 0 and 10 of the first stage, which has no temperature groups, and at steps 0, 10 and 20 of
+    // the second stage
     assert!(rest[..2].iter().chain(&group[..2]).all(|value| value.is_nan()));
     for row in 2..5 {
         // the group has a third of the molecules and of the degrees of freedom
@@ -204,7 +206,7 @@ fn temperature_groups_have_columns_in_table_and_frames() {
     let averages: Vec<String> =
         case.summary("out").stages.iter().flat_map(|stage| &stage.averages).map(|a| a.name.clone()).collect();
     assert_eq!(averages.iter().filter(|name| *name == "temperature_rest").count(), 1);
-    // files that were begun without groups of temperatures cannot get groups later
+    // files that were begun without temperature groups cannot get such groups later
     for (energies, file) in [("{ every = \"20 fs\" }", "energies.csv"), ("\"none\"", "trajectory.h5md")] {
         let with = |input: &str| input.replace("energies = { every = \"20 fs\" }", &format!("energies = {energies}"));
         let directory = format!("later-{file}");
@@ -285,7 +287,7 @@ fn outputs_come_and_go_by_name() {
     case.rewrite("water", &input(OUTPUT, "0.3 ps"));
     case.ends_with(0, &["--steps", "100"]);
     assert_eq!(counts("fine.xtc"), 9);
-    // another file begins while the run is under way
+    // a second trajectory is added to a run that has already begun
     let more = OUTPUT.replace("trajectory = [", "trajectory = [{ file = \"late.dcd\", every = \"20 fs\" }, ");
     case.rewrite("water", &input(&more, "0.3 ps"));
     case.ends_with(0, &["--steps", "120"]);

@@ -1,4 +1,4 @@
-//! Conservation laws and temperatures, in short runs.
+//! Tests of conservation laws and temperatures in short runs.
 
 use md::observe::statistics::Average;
 use md::vec3::Vec3;
@@ -26,7 +26,7 @@ fn fluctuation(values: &[f64]) -> f64 {
     (squares / n).sqrt()
 }
 
-/// Fluctuation of the conserved energy, sampled every 0.25 fs.
+/// Returns the RMS fluctuation of the conserved energy, sampled every 0.25 fs.
 fn fluctuation_at(timestep: &str, system: &str, run: &str, forces: &str, duration: &str) -> f64 {
     let stage = format!(
         "temperature = \"300 K\"\ntimestep = \"{timestep}\"\nduration = \"{duration}\"\ncom_removal = \"none\"{QUIET}\n\
@@ -65,7 +65,8 @@ fn fluctuation_grows_with_the_square_of_the_time_step() {
 /// Change of the conserved energy in kJ/mol that strong friction may cause in 258 rigid waters within 2 ps. Leapfrog
 /// conserves an energy that differs by ⅛ (ω dt)² m v² for each of 774 librations, 0.0064 kT for 600 cm⁻¹ and 2 fs. A
 /// velocity refreshment changes this difference at random, 2γt = 200 times in all: √(2·774·200)·0.0064·2.5 = 9; the
-/// bound is three times that. Constraint work that is left out of the conserved energy causes 60.
+/// bound is three times this change. If the work of constraints were left out of the conserved energy, the change would
+/// be 60.
 const FRICTION: f64 = 27.0;
 
 #[test]
@@ -106,7 +107,7 @@ fn momentum_is_conserved() {
         let stage =
             format!("temperature = \"300 K\"\ntimestep = \"2 fs\"\nsteps = {steps}\ncom_removal = \"none\"{QUIET}");
         let case = Case::new(system, &input(run, forces, &stage));
-        // the momentum of the generated velocities stays, because nothing removes it
+        // the momentum of the generated velocities is conserved, because nothing removes momentum
         case.ends_with(0, &["--steps", "1"]);
         let before = momentum(&case, system);
         assert!(before.norm() > 1.0, "{before:?}");
@@ -130,7 +131,7 @@ fn constraints_hold() {
         let case = Case::new("water", &input(&format!("precision = \"{precision}\""), PERIODIC, &stage));
         case.ends_with(0, &[]);
         let positions = case.state("out").positions;
-        // TIP3P: 0.09572 nm, 104.52°
+        // geometry of TIP3P: 0.09572 nm, 104.52°
         let lengths = [0.09572, 0.09572, 2.0 * 0.09572 * (0.5 * 104.52f64.to_radians()).sin()];
         for water in positions.chunks(3) {
             let found = [(0, 1), (0, 2), (1, 2)].map(|(i, j)| (water[i] - water[j]).norm());
@@ -169,7 +170,7 @@ fn mean_temperature_is_that_of_the_thermostat() {
         case.ends_with(0, &[]);
         let temperature = average(&case, "temperature");
         let error = temperature.error.unwrap();
-        // the error must be small enough for a meaningful test: below 1 %
+        // for a meaningful test the standard error must be below 1 %
         assert!(error < 3.0 && (temperature.mean - 300.0).abs() < 3.0 * error, "{coupling}: {temperature:?}");
     }
 }
@@ -184,7 +185,7 @@ fn work_of_a_strong_thermostat_is_booked_in_full() {
     for coupling in [
         "kind = \"v-rescale\", coupling_time = \"0.1 ps\"",
         "kind = \"berendsen\", coupling_time = \"0.1 ps\"",
-        // the work of thermostats that redraw velocities lacks terms that grow with the rate of redrawing
+        // for thermostats that redraw velocities, the work lacks terms that grow with the rate of redrawing
         // (`ensemble::refreshment`)
         "kind = \"langevin\", friction = \"2 1/ps\"",
         "kind = \"andersen\", coupling_time = \"1 ps\"",
@@ -250,7 +251,7 @@ fn conserved_quantity_at_constant_pressure() {
     let coupling = "thermostat = { temperature = \"120 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"500 bar\", coupling_time = \"1 ps\", compressibility = \"2e-4 1/bar\" }";
     assert_conserved("argon", 512.0, 1.0, "cutoff = \"0.9 nm\"", coupling);
-    // rigid waters, whose internal coordinates the barostat does not scale
+    // the system consists of rigid waters, whose internal coordinates the barostat does not scale
     let coupling = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }";
     assert_conserved("water", 774.0, 2.0, PERIODIC, coupling);

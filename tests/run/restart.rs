@@ -23,8 +23,8 @@ fn stages() -> String {
     )
 }
 
-/// Runs 200 steps at once and in pieces. The pieces end at different ages of the lists, and between different steps of
-/// couplings and output.
+/// Runs 200 steps at once and in pieces, and compares the results. The pieces end at different ages of the pair lists,
+/// and at different positions between steps with couplings and output.
 fn in_pieces(system: &str, rest: &str, steps: [&str; 4]) {
     let case = Case::new(system, &format!("{rest}\n{OUTPUT}"));
     case.ends_with(0, &["--steps", steps[3]]);
@@ -61,7 +61,7 @@ fn directions_and_trial_moves() {
     let with = |barostat: &str| input("threads = 2", PERIODIC, &stage.replace("pressure = \"1 bar\"", barostat));
     let semi = with("pressure = \"1 bar\", coupling = \"semi-isotropic\", surface_tension = \"30 mN/m\"");
     in_pieces("peptide-charged", &semi, ["37", "100", "110", "200"]);
-    // some volume moves coincide with output: at step 10 and at step 120
+    // some volume moves are in steps with output: steps 10 and 120
     let trials = with("kind = \"monte-carlo\", every = 11, coupling = \"anisotropic\"");
     let trials = trials.replace(", coupling_time = \"2 ps\" }", " }");
     in_pieces("peptide-charged", &trials, ["10", "120", "121", "200"]);
@@ -159,7 +159,7 @@ fn whole() -> (Case, Record) {
     (case, record)
 }
 
-/// Starts the run again and again until it has finished, and ends each start with the signal `end`. Returns the number
+/// Starts the run repeatedly until the run has finished, and ends each start with the signal `end`. Returns the number
 /// of starts.
 fn until_done(case: &Case, directory: &str, end: &str, expected: Option<i32>) -> usize {
     for (attempt, delay) in [20, 150, 300, 450, 600, 700].into_iter().cycle().enumerate() {

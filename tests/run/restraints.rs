@@ -15,7 +15,7 @@ fn stage(rest: &str) -> String {
     )
 }
 
-/// Rows of one restraint in `restraints.csv`: value, center, force, energy, work.
+/// Returns the rows of one restraint in `restraints.csv`: value, center, force, energy, work.
 fn rows(case: &Case, restraint: &str) -> Vec<[f64; 5]> {
     let text = String::from_utf8(case.contents("out").remove(Path::new("restraints.csv")).unwrap()).unwrap();
     let fields = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
@@ -99,7 +99,8 @@ fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
         assert_eq!(still, 71 * 3, "{thermostat}");
         assert!(moved[..27].iter().all(|moved| *moved) && moved[27..240].iter().all(|moved| !moved), "{thermostat}");
         assert!(state.velocities[27..240].iter().all(|v| v.norm() == 0.0));
-        // 187 waters are not frozen, with six degrees of freedom each; the mean covers some thirty independent values
+        // the 187 waters that are not frozen have six degrees of freedom each; the mean covers some thirty independent
+        // values
         let temperatures = case.column("out", "temperature (K)");
         let late = &temperatures[temperatures.len() / 3..];
         let mean = late.iter().sum::<f64>() / late.len() as f64;
@@ -108,7 +109,8 @@ fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
     }
 }
 
-/// Tests that a run that is interrupted and continued freezes the atoms that were near at the start of the run.
+/// Tests a selection by distance of atoms to freeze: a run that is interrupted and continued freezes the atoms that
+/// were within the distance at the start of the run.
 #[test]
 fn distances_of_selections_are_those_of_the_start() {
     let text = "[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n[output]\ntrajectory = \"none\"\n\
@@ -219,7 +221,7 @@ fn values_forces_and_energy_are_those_of_the_pull_code() {
     assert!((energy / pulled - 1.0).abs() < 1e-6, "{energy}");
     for (index, (text, value, force)) in expected.iter().enumerate() {
         let [found, _, push, ..] = rows(&case, &(index + 1).to_string())[0];
-        // the tolerance is half of the last printed digit, and one rounding to f32
+        // the tolerance is half a unit of the last printed digit, plus one rounding to f32
         let (found, digit) = if text.contains("deg") { (found.to_degrees(), 6e-4) } else { (found, 6e-7) };
         assert!((found - value).abs() <= digit, "{text}: {found}");
         assert!((push - force).abs() <= 2e-5 * force.abs(), "{text}: {push}");

@@ -1,4 +1,4 @@
-//! Tests of signals that stop a run, single and repeated.
+//! Tests of single and repeated signals that stop a run.
 
 use std::process::{Child, Command, Stdio};
 
@@ -27,7 +27,7 @@ fn signals_that_come_together_are_one_request() {
     let case = Case::endless("");
     let mut child = case.start(&[]);
     wait_for("a few rows", || case.rows("out") > 3);
-    // a process that is paused receives all signals when it continues
+    // a paused process receives all signals when the process continues
     for name in ["STOP", "INT", "TERM", "USR2", "CONT"] {
         signal(&child, name);
     }

@@ -39,7 +39,7 @@ fn every_stage_is_capped_and_the_last_goes_on() {
     }
     let messages = case.ends_with(0, &[]);
     assert!(messages.contains("ended stage heat after 20 of 500 steps"), "{messages}");
-    // the same lengths in the input make the same run, without a warning
+    // stages of the same lengths in the input file make the same run, without a warning
     let whole = Case::new("water", &input(20, 20, 90));
     let messages = whole.ends_with(0, &[]);
     assert!(!messages.contains("--steps"), "{messages}");

@@ -1,4 +1,4 @@
-//! Inputs and results of replica exchange runs.
+//! Helper functions for replica exchange tests: inputs and results of runs.
 
 use crate::case::{Case, Record, assert_same};
 use md::observe::exchange::{ExchangeRow, read};
@@ -9,7 +9,7 @@ pub(crate) const TEMPERATURES: &str = "temperature = [\"300 K\", \"330 K\", \"36
 pub(crate) const LANGEVIN: &str =
     "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }";
 
-/// Input with some steps of a small molecule alone, followed by steps with attempts to swap.
+/// Returns an input for a small molecule: some steps without exchange, followed by steps with exchange attempts.
 pub(crate) fn input(threads: usize, thermostat: &str, list: &str, at_once: usize) -> String {
     let stage = |name: &str, steps: usize, velocities: &str| {
         format!(
@@ -23,7 +23,7 @@ pub(crate) fn input(threads: usize, thermostat: &str, list: &str, at_once: usize
     format!("[run]\nthreads = {threads}\n{forces}{first}{last}{ensemble}")
 }
 
-/// All results of an exchange with this number of replicas.
+/// Returns all results of a replica exchange run with the given number of replicas.
 pub(crate) fn records(case: &Case, directory: &str, replicas: usize) -> (Vec<ExchangeRow>, Vec<Record>) {
     let (found, rows) = read(&case.path(directory).join("exchange.csv")).unwrap();
     assert_eq!(found, replicas);
@@ -40,7 +40,7 @@ pub(crate) fn assert_same_exchange(case: &Case, directories: [&str; 2]) {
     assert!(statistics[0].is_some() && statistics[0] == statistics[1], "{statistics:?}");
 }
 
-/// Contents of `ensemble.json`.
+/// Returns the contents of `ensemble.json`.
 pub(crate) fn status(case: &Case, directory: &str) -> EnsembleStatus {
     serde_json::from_slice(&std::fs::read(case.path(directory).join("ensemble.json")).unwrap()).unwrap()
 }

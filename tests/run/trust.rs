@@ -1,4 +1,4 @@
-//! Self-checks of a run: the comparison of its first step with the reference, and warnings.
+//! Tests of the self-checks of a run: warnings, and the comparison of the first step with the reference backend.
 
 use crate::case::Case;
 
@@ -19,7 +19,7 @@ fn the_first_step_of_every_part_is_compared_with_the_reference() {
     case.ends_with(0, &["--steps", "13"]);
     let first: Vec<String> = lines();
     assert!(first.len() == 1 && first[0].contains(" of the energies"), "{first:?}");
-    // the run continues within the lifetimes of the outer and the inner list
+    // the run continues from a step within the lifetimes of the outer and of the inner list
     case.ends_with(0, &[]);
     assert_eq!(lines().len(), 2);
     // a run in double precision has no comparison with the reference backend
@@ -48,8 +48,8 @@ fn a_timestep_too_long_for_flexible_bonds_is_refused_before_anything_is_written(
     case.ends_with(0, &["--steps", "1", "--set", "stage.a.timestep=\"0.5 fs\""]);
 }
 
-/// Tests water on a lattice before melting: molecules of one orientation on a cubic lattice. Their Coulomb energy is
-/// less than a hundredth of its direct and its reciprocal part.
+/// Tests waters of equal orientation on a cubic lattice, whose Coulomb energy is less than a hundredth of its direct
+/// part and of its reciprocal part.
 #[test]
 fn a_lattice_of_water_is_no_defect() {
     const EDGE: usize = 7;

@@ -1,4 +1,5 @@
-//! Tests that tuning changes only the speed: all candidates have the requested accuracy, and a run keeps its choice.
+//! Tests that tuning changes only the speed: all candidate settings have the requested accuracy, and a run keeps its
+//! chosen setting.
 
 use std::path::Path;
 
@@ -45,7 +46,7 @@ fn checkpoint(case: &Case) -> Checkpoint {
     Checkpoint::read(&case.path("out/checkpoint.md")).unwrap().unwrap().body
 }
 
-/// Tuning result of the checkpoint with all its bits; the summary must contain the same in decimal numbers.
+/// Returns the tuning result from the checkpoint, and checks that the summary agrees with this result.
 fn tuning(case: &Case) -> Tuning {
     let (stored, told) = (checkpoint(case).tuning.unwrap(), case.summary("out").tuning.unwrap());
     assert_eq!((&stored.method, stored.tried.len()), (&told.method, told.tried.len()));
@@ -104,7 +105,7 @@ fn whatever_is_tried_is_as_accurate_as_asked_for() {
         // the number of grid points is rounded up from the spacing in the input, and α follows from the actual spacing
         assert!(estimate.direct <= allowed.direct * (1.0 + 1e-9), "{splitting:?}");
         assert!(estimate.reciprocal <= allowed.reciprocal, "{splitting:?}");
-        // the error of each of the two force calculations is at most the allowed error
+        // both force calculations have at most the allowed error, so the difference is bounded
         let difference = rms_difference(&forces(&with(&system, splitting), &state), &usual);
         assert!(difference < 2.0 * allowed.total(), "{splitting:?}: {difference} of {allowed:?}");
         let system = with(&system, splitting);
@@ -121,8 +122,8 @@ fn whatever_is_tried_is_as_accurate_as_asked_for() {
     assert!(measured_gain.is_some_and(|gain| gain >= 0.0) && seconds > 0.0);
 }
 
-/// Returns a case that was started with a setting that tuning may not have chosen: a shorter cutoff than that of the
-/// input.
+/// Returns a case that was started with a shorter cutoff than that of the input file, a setting that tuning may not
+/// have chosen.
 fn begun_with_another_cutoff() -> (Case, Setting) {
     let case = Case::new("water", &input("measure"));
     case.ends_with(0, &["--steps", "0"]);

@@ -48,7 +48,7 @@ fn a_run_that_blows_up_ends_with_4_and_keeps_the_good_checkpoint() {
         }
         let found = atoms(&case.path("out/unstable.pdb"));
         assert!(found.len() >= 3 && found.len() < 774, "{} atoms", found.len());
-        // the state before the failed stage is that of a run without this stage
+        // the state before the failed stage equals the state after a run without the failed stage
         let kept = case.state("out");
         case.rewrite("water", &format!("{forces}{good}"));
         case.ends_with(0, &["--output-dir", "alone"]);
@@ -81,7 +81,7 @@ fn overlapping_atoms_are_named() {
     }
     let found = atoms(&case.path("out/unstable.pdb"));
     let place = |atom: usize| found.iter().find(|(serial, _)| *serial == atom + 1).unwrap().1;
-    // the distance in the file is 0.2 Å, printed with a resolution of 0.001 Å
+    // the two atoms are 0.2 Å apart in the file, which has a resolution of 0.001 Å
     assert!((distance(place(a), place(b)) - 0.2).abs() < 2e-3, "both in the same image");
     // 512 atoms in a cell of 2.92 nm have about 44 atoms within 0.8 nm
     assert!((20..90).contains(&found.len()), "{} atoms", found.len());

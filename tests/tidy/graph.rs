@@ -1,5 +1,5 @@
-//! Graph of the dependencies between files. A file depends on another if its code names an item that the other defines;
-//! re-exports are followed to the definition. Files of a folder may depend on the `mod.rs` of the folder.
+//! Graph of the dependencies between source files. File A depends on file B if the code of A names an item that B
+//! defines; re-exports are followed to the definition. Files of a folder may depend on the `mod.rs` of the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use super::Source;
 
 /// Largest number of files in a dependency cycle. The files of a cycle must be in one folder.
 const CIRCLE: usize = 3;
-/// Words before the name of an item that a file defines.
+/// Keywords that precede the name of an item that a file defines.
 const DEFINITIONS: [&str; 9] = ["fn", "struct", "enum", "trait", "type", "const", "static", "mod", "macro_rules"];
 
 /// Path of a module below its crate, one name after the other.
 type Module = Vec<String>;
 
-/// Node of the graph: a file with the items that it defines and names.
+/// A node of the graph: a file, with the items that the file defines and the items that its code names.
 #[derive(Default)]
 struct File {
     path: PathBuf,
@@ -97,7 +97,7 @@ fn read(module: &Module, source: &Source, files: &BTreeMap<Module, &Source>) -> 
     file
 }
 
-/// Names, `::` and other characters of a line of code, without strings.
+/// Splits a line of code, without strings, into names, `::` and other characters.
 fn tokens(line: &str) -> Vec<String> {
     let (mut found, mut rest) = (vec![], line);
     while let Some(first) = rest.chars().next() {

@@ -1,4 +1,4 @@
-//! Rules for the source text: layers of modules, lengths of files and functions, forbidden text.
+//! Tests of rules for the source text: layers of modules, lengths of files and functions, and forbidden text.
 
 mod graph;
 mod picture;
@@ -7,8 +7,8 @@ mod prose;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Layers of modules from the bottom up. A module uses only modules of its own row and of the rows above it in this
-/// list.
+/// Layers of modules from the bottom up. A module may use only modules of its own row and of rows before its own row in
+/// the list.
 const LAYERS: [&[&str]; 21] = [
     &["arrays", "units", "error", "memory", "team", "ranks"],
     &["vec3", "cell", "rng", "superpose", "fft", "xtc"],
@@ -56,7 +56,7 @@ const FUNCTION_LINES: usize = 70;
 /// Words in the comment above a longer function that introduce the reason for its length.
 const LONG_BECAUSE: &str = "Long because";
 
-/// Text that must not appear in code, modules in which it is allowed, and the reason.
+/// Text that must not appear in code, the modules in which the text is allowed, and the reason for the rule.
 const DENIED: [(&str, &[&str], &str); 10] = [
     ("println!", &["cli", "main"], "the library prints nothing"),
     ("print!", &["cli", "main"], "the library prints nothing"),
@@ -128,8 +128,8 @@ impl Source {
     }
 }
 
-/// Returns all files with one of the extensions in a folder of the package and its subfolders. Empty if there is no
-/// such folder.
+/// Returns all files with one of the extensions in a folder of the package and its subfolders. The result is empty if
+/// the folder does not exist.
 fn sources(folder: &str, extensions: &[&str]) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut found, mut pending) = (vec![], vec![root.join(folder)]);
@@ -149,8 +149,8 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|row| row.contains(&module))
 }
 
-/// Returns the first path segment after each `crate::`, with line numbers. Also handles `crate::{a, b::{c, d}}` over
-/// several lines.
+/// Returns the first path segment after each `crate::`, with line numbers. The function also handles `crate::{a, b::{c,
+/// d}}` over several lines.
 fn imports(source: &Source) -> Vec<(usize, String)> {
     let (mut text, mut starts) = (String::new(), vec![]);
     for (number, line) in source.code() {
@@ -259,7 +259,7 @@ fn lower_layers_do_not_use_higher_ones() {
     assert_none(program().iter().filter(|s| s.module() != "lib").flat_map(layer_faults).collect());
 }
 
-/// Packages, by the folder of their sources.
+/// Folders of the sources of all packages.
 const PACKAGES: [&str; 5] = ["src/build", "src/engine", "src/fft", "src/xtc", "src"];
 
 #[test]
@@ -268,7 +268,8 @@ fn files_do_not_use_each_other_in_circles() {
     assert_none(PACKAGES.iter().flat_map(|root| graph::circle_faults(&sources, root)).collect());
 }
 
-/// Returns uses of a folder of [`ROOMS`] by a lower folder, and files of `src/run` outside of these folders.
+/// Returns violations of the order of [`ROOMS`]: uses of a folder by a lower folder, and files of `src/run` outside of
+/// these folders.
 fn room_faults(source: &Source) -> Vec<String> {
     let place = |name: &str| ROOMS.iter().position(|(room, _)| *room == name);
     let below: Vec<_> = source.path.iter().skip(2).map(|name| name.to_string_lossy().into_owned()).collect();
@@ -319,7 +320,8 @@ fn ignored_tests_give_their_reason() {
     assert_none(all.flat_map(|source| ignore_faults(&source)).collect());
 }
 
-/// Tests that the checks can fail. Without this test a mistake in them would pass unnoticed.
+/// Tests that the checks of this module detect violations. Without this test, a mistake in the checks would pass
+/// unnoticed.
 #[test]
 fn checks_can_fail() {
     let upward =

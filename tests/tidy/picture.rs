@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{LAYERS, layer};
 
-/// Height of a row and of a box in it, in units of the picture.
+/// Height of a row and height of a box in a row, in units of the picture.
 const ROW: usize = 38;
 const BOX: usize = 28;
 /// Width of the picture.

@@ -1,4 +1,4 @@
-//! Rules for comments and interfaces. Each rule has a limit at the level that the code has reached.
+//! Tests of rules for comments and interfaces. Each rule has a limit that the code just satisfies.
 
 use super::{Source, assert_none, sources};
 
@@ -15,7 +15,7 @@ const TUPLE_PARAMETERS: usize = 5;
 const LEANING: &str = " they those these it its their them of what none to with from where which whose as but and so that \
                        by for in on at such both neither nor than then there here this he one others other some same \
                        latter former ";
-/// Words that the code used before, each with the term of the field that replaces it.
+/// Words that must not be used, each with the standard term that replaces the word.
 const REPLACED: [(&str, &str); 12] = [
     ("Desk", "scheduler"),
     ("Hub", "barrier"),

@@ -13,7 +13,7 @@ struct Counting;
 thread_local! {
     /// number of allocations of this thread
     static COUNT: Cell<u64> = const { Cell::new(0) };
-    /// bytes that this thread holds, and the maximum that it has held
+    /// number of bytes that this thread holds, and the maximum of this number
     static HELD: Cell<[i64; 2]> = const { Cell::new([0; 2]) };
 }
 
@@ -72,12 +72,12 @@ fn a_steady_frame_allocates_nothing() {
         };
         writer.write(&frame).unwrap();
     };
-    // the first calls that block allocate data of the thread, which the standard library needs for parking
+    // in the first calls that block, the standard library allocates data for parking the thread
     (0..20).for_each(&mut write);
     let before = COUNT.with(Cell::get);
     (20..60).for_each(&mut write);
     assert_eq!(COUNT.with(Cell::get) - before, 0);
-    // checks the counter itself: an allocation is counted
+    // an allocation checks that the counter works
     drop(std::hint::black_box(vec![1u8]));
     assert_eq!(COUNT.with(Cell::get) - before, 1);
 }

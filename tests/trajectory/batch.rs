@@ -43,7 +43,7 @@ fn as_batch(source: &mut dyn FrameSource, indices: &[usize], threads: usize) -> 
     pool.install(|| source.read_batch(indices, &mut frames)).map(|()| frames)
 }
 
-/// Text of all numbers of all frames, or of the error. Comparing texts treats NaN as equal to itself.
+/// Returns a text with all numbers of all frames, or with the error. In a comparison of such texts NaN equals NaN.
 fn described(read: Result<Vec<StoredFrame>>) -> String {
     match read {
         Ok(frames) => format!("{frames:?}"),
@@ -85,7 +85,8 @@ fn a_batch_has_the_frames_that_are_read_one_by_one() {
     }
 }
 
-/// Tests a limit on the number of atoms: frames begin with the positions of the whole frames.
+/// Tests a limit on the number of atoms that are read: the positions equal those of the first atoms of the whole
+/// frames.
 #[test]
 fn the_first_atoms_are_those_of_the_whole_frame() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +111,8 @@ fn the_first_atoms_are_those_of_the_whole_frame() {
     }
 }
 
-/// Tests a limit on the number of atoms of frames that are divided into HDF5 chunks, of which only the first are read.
+/// Tests a limit on the number of atoms for frames that are divided into HDF5 chunks. Only the chunks of the first
+/// atoms are read.
 #[test]
 fn the_first_chunks_hold_the_first_atoms() {
     let folder = tempfile::tempdir().unwrap();
@@ -173,7 +175,7 @@ fn the_decoder_gives_every_bit_that_the_library_gives() {
         let library = library.unwrap();
         let found = as_batch(open(&path).unwrap().as_mut(), &indices, 2).unwrap();
         for (index, (found, library)) in found.iter().zip(&library).enumerate() {
-            // texts also distinguish 0 from −0
+            // a comparison of texts also distinguishes 0 from −0
             assert!(format!("{found:?}") == format!("{library:?}"), "{precision:?}: frame {index}");
         }
     }
@@ -226,7 +228,7 @@ fn the_error_of_a_batch_is_that_of_its_first_bad_frame() {
     assert!(read > 80 && refused > 80, "{read} read, {refused} refused");
 }
 
-/// Byte ranges of a file that hold the data of frames. Damaged headers of HDF5 files are tested elsewhere.
+/// Returns the byte ranges of a file that hold the data of frames. Damaged headers of HDF5 files are tested elsewhere.
 fn data_of(path: &Path, length: usize) -> Vec<std::ops::Range<usize>> {
     if path.extension().unwrap() != "h5md" {
         return std::iter::once(length / 10..length).collect();
@@ -290,8 +292,8 @@ fn a_chain_has_the_frames_of_its_files_in_order() {
     assert!(Chain::open(&[]).is_err() && Chain::open(&[PathBuf::from("missing.xtc")]).is_err());
 }
 
-/// Tests that a chain keeps all single structures. They often have no times, and must not be taken for repeated frames
-/// of a continued run.
+/// Tests that a chain keeps all single structures. Single structures often have no times, and must not be taken for
+/// repeated frames of a continued run.
 #[test]
 fn a_chain_of_single_frames_keeps_all_of_them() {
     let folder = tempfile::tempdir().unwrap();

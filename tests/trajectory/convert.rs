@@ -60,13 +60,13 @@ fn frames(path: &Path) -> Vec<StoredFrame> {
     sample::all_frames(open(path))
 }
 
-/// Largest absolute component of the differences between two sets of vectors.
+/// Returns the largest absolute component of the differences between two lists of vectors.
 fn away(a: &[Vec3], b: &[Vec3]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).flat_map(|(a, b)| (*a - *b).to_array()).fold(0.0, |most, d| d.abs().max(most))
 }
 
-/// Rounding of positions in a file of this format, in nm.
+/// Returns the rounding error of positions in a file with the given extension, nm.
 fn rounding(extension: &str) -> f64 {
     match extension {
         "xtc" => 0.5e-3,
@@ -165,7 +165,7 @@ fn drifting(folder: &Path, frames: usize) -> (PathBuf, Vec<Vec<Vec3>>) {
     let mut sink = Format::of_name("x.h5md").unwrap().files.create(&path, &contents).unwrap();
     let mut all = vec![];
     for frame in 0..frames {
-        // each molecule has its own velocity
+        // each molecule moves with its own velocity
         let moved = |(atom, r): (usize, Vec3)| {
             let way = 0.3 * frame as f64 * (1.0 - 0.2 * (atom.saturating_sub(3) / 3) as f64);
             if atom < 6 { r } else { r + vec3(way, -0.5 * way, 0.7 * way) }
@@ -350,8 +350,8 @@ fn memory_does_not_grow_with_the_frames() {
     assert!(memory[0] > 12 * ATOMS as i64 && memory[1] - memory[0] < 12 * ATOMS as i64, "{memory:?}");
 }
 
-/// Tests that structures whose atoms have another order than the topology are refused. The order is compared if both
-/// files have atom names.
+/// Tests that a structure is refused if its atoms are not in the order of the topology. The order is compared if the
+/// structure and the topology have atom names.
 #[test]
 fn other_orders_of_atoms_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -374,13 +374,13 @@ fn other_orders_of_atoms_are_refused() {
     let renamed = good.replace(" HA ", " HX ");
     assert!(renamed != good);
     assert_eq!(check(&renamed), Ok(()));
-    // swaps two carbons of a residue
+    // two carbons of a residue exchange their positions in the file
     let (ca, cb) = (atom(&lines, " CA "), atom(&lines, " CB "));
     lines.swap(ca, cb);
     let error = check(&lines.join("\n")).unwrap_err();
     assert!(error.contains("CB") && error.contains("in the topology CA of"), "{error}");
     lines.swap(ca, cb);
-    // swaps a carbon and a nitrogen
+    // a carbon and a nitrogen exchange their positions in the file
     let nitrogen = atom(&lines, " N  ");
     lines.swap(ca, nitrogen);
     let error = check(&lines.join("\n")).unwrap_err();

@@ -13,13 +13,13 @@ use md::observe::trajectory::h5md::{TrajectoryWriter, info, repair};
 use crate::round_trip::{assert_contents, create, write};
 use crate::sample;
 
-/// Environment variable with the path for the child; without it the child's test does nothing.
+/// Environment variable with the path for the child; if the variable is not set, the child's test does nothing.
 const PATH: &str = "MD_TEST_TRAJECTORY";
-/// Environment variable with the storage that the child uses.
+/// Environment variable with the kind of storage that the child uses.
 const STORAGE: &str = "MD_TEST_STORAGE";
 const KIND: &str = "triclinic";
 
-/// Returns precision and number of waters of a kind of storage.
+/// Returns the precision and the number of waters for a kind of storage.
 fn storage(name: &str) -> (Precision, usize) {
     match name {
         "raw" => (Precision::Raw, 60),
@@ -29,7 +29,8 @@ fn storage(name: &str) -> (Precision, usize) {
     }
 }
 
-/// Child process: creates or continues the trajectory, writes forever, and reports the frames on disk.
+/// The child process: creates or continues the trajectory, writes frames without end, and prints the number of frames
+/// on disk.
 #[test]
 fn child_writes_until_stopped() {
     let (Ok(path), Ok(name)) = (std::env::var(PATH), std::env::var(STORAGE)) else { return };
@@ -84,7 +85,8 @@ fn a_killed_writer_leaves_every_flushed_frame() {
         for kill in 0..5u64 {
             let mut child = writer_command(&mut Command::new(std::env::current_exe().unwrap()), &path, name);
             let mut output = BufReader::new(child.stdout.take().unwrap());
-            // waits until the file is open, then for a few frames; the moment of the kill varies by less than a frame
+            // the test waits until the file is open and then for a few frames; the moment of the kill varies by less
+            // than a frame
             let mut line = String::new();
             while !line.contains("on disk:") {
                 line.clear();

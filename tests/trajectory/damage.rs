@@ -70,7 +70,8 @@ fn damaged_frames_are_found_and_the_others_saved() {
     }
 }
 
-/// Makes each object of the file unreadable in turn. Frames that do not need this object must be recovered.
+/// Tests files in which one HDF5 object is unreadable, for each object in turn. Frames that do not need the damaged
+/// object must be recovered.
 #[test]
 fn damaged_headers_do_not_lose_the_frames() {
     let directory = tempfile::tempdir().unwrap();
@@ -89,7 +90,8 @@ fn damaged_headers_do_not_lose_the_frames() {
             saved += 1;
         }
     }
-    // frames do not need the objects of velocity, force, image, four observables and their groups, checksum, seed
+    // frames can be read without the objects of velocity, force, image, four observables and their groups, checksum,
+    // and seed
     println!("{saved} of {} damaged objects cost no frame", headers.len());
     assert!(saved >= 12, "{saved} of {}", headers.len());
 }

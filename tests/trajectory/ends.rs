@@ -24,7 +24,7 @@ fn md(folder: &Path, arguments: &[&str]) -> Output {
     Command::cargo_bin("md").unwrap().current_dir(folder).env("NO_COLOR", "1").args(arguments).output().unwrap()
 }
 
-/// Standard error of a command that succeeds, with single blanks.
+/// Runs a command that must succeed. Returns its standard output and its standard error, the latter with single blanks.
 #[track_caller]
 fn warned(folder: &Path, arguments: &[&str]) -> (String, String) {
     let done = md(folder, arguments);
@@ -76,7 +76,7 @@ fn an_end_that_was_cut_off_is_told() {
         let warnings = Chain::open(&[path]).unwrap().warnings();
         assert!(warnings.len() == 1 && warnings[0].contains("its header counts 4"), "{extension}: {warnings:?}");
     }
-    // an H5MD file with a row of one quantity after the last complete frame
+    // the H5MD file has a row of only one quantity after the last complete frame
     let rows = hdf5::File::open_rw(&whole).unwrap();
     rows.dataset("time").unwrap().resize([5]).unwrap();
     rows.close().unwrap();
@@ -84,7 +84,7 @@ fn an_end_that_was_cut_off_is_told() {
     assert!(warnings.len() == 1 && warnings[0].contains("has 4 complete frames"), "{warnings:?}");
 }
 
-/// Size of a frame, the difference between a file of four frames and a file of three frames.
+/// Returns the size of a frame in bytes: the difference between a file of four frames and a file of three frames.
 fn frame_bytes(folder: &Path, bytes: &[u8], extension: &str) -> usize {
     let shorter = file(folder, &format!("shorter-{}.{extension}", bytes.len()), 0..3);
     let length = fs::metadata(&shorter).unwrap().len() as usize;
@@ -111,7 +111,7 @@ fn of_files_that_overlap_the_later_frames_are_used() {
         let mut chain = Chain::open(&[a.clone(), b.clone(), c.clone(), d]).unwrap();
         assert_eq!(steps(&mut chain), (0..14).collect::<Vec<_>>(), "{extension}");
         assert!(told(&chain, 1) && chain.warnings()[1].contains("(4 frames, up to"), "{:?}", chain.warnings());
-        // files of runs that begin at the same time
+        // the files are of two runs that begin at the same time
         let e = file(here, &name("e"), 0..3);
         let mut chain = Chain::open(&[a.clone(), e.clone()]).unwrap();
         assert_eq!(steps(&mut chain), (0..8).chain(0..3).collect::<Vec<_>>(), "{extension}");
@@ -145,8 +145,8 @@ fn times_that_go_back_inside_a_file_are_told() {
     assert!(error.contains("warning the times in both.xtc go back from 1.1"), "{error}");
 }
 
-/// Tests files whose frames have no times: models without a time in their title, frames of a program that numbers them,
-/// and a time step of zero.
+/// Tests files whose frames have no times: models without a time in their title, numbered frames, and a time step of
+/// zero.
 #[test]
 fn files_without_times_are_read_as_they_are() {
     let folder = tempfile::tempdir().unwrap();

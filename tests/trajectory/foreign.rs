@@ -10,7 +10,7 @@ use md::vec3::{Vec3, vec3};
 
 const ATOMS: usize = 4;
 const FRAMES: usize = 3;
-/// Relative tolerance: converting Å, ps and kcal/mol in f64 has a few rounding errors.
+/// Relative tolerance for a few rounding errors of f64 in conversions of Å, ps and kcal/mol.
 const ROUNDING: f64 = 1e-12;
 
 /// Position (nm) of the atom with number `id`.
@@ -38,8 +38,8 @@ fn scalar<T: hdf5::H5Type>(group: &Group, name: &str, value: T, offset: T) -> hd
     dataset
 }
 
-/// Creates positions in Å every 50 steps from step 100, and every 2 ps from 10 ps. `ids` is the stored order of the
-/// atoms.
+/// Creates a file with positions in Å, at every 50th step from step 100 and every 2 ps from 10 ps. `ids` is the order
+/// in which the atoms are stored.
 fn create(path: &Path, ids: [usize; ATOMS], length: Option<&str>) -> Group {
     let file = File::create(path).unwrap();
     let group = file.create_group("particles/all").unwrap();
@@ -74,7 +74,7 @@ fn intervals_numbers_and_units_are_taken_as_they_are() {
     {
         let group = create(&path, ids, Some("Angstrom"));
         let velocity = group.create_group("velocity").unwrap();
-        // velocities of every second frame only
+        // only every second frame has velocities
         let dataset = values(&velocity, &[0, 2], ids, |id, frame| position(id, frame) * 0.01);
         let name = FixedAscii::<16>::from_ascii("Angstrom fs-1").unwrap();
         dataset.new_attr::<FixedAscii<16>>().create("unit").unwrap().write_scalar(&name).unwrap();
@@ -144,7 +144,7 @@ fn what_cannot_be_known_is_refused() {
     let path = place(folder.path(), "groups.h5md");
     drop(create(&path, [0, 1, 2, 3], Some("nm")).create_group("/particles/solvent").unwrap());
     assert!(refused(&path).contains("expected only one, or one with the name `trajectory`"));
-    // an HDF5 file that is not a trajectory
+    // the HDF5 file is not a trajectory
     let path = place(folder.path(), "other.h5md");
     drop(File::create(&path).unwrap().create_group("results").unwrap());
     assert!(refused(&path).contains("not a trajectory of md"));

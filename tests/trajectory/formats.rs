@@ -18,7 +18,7 @@ use crate::fuzz::Random;
 use crate::probe::python_has;
 use crate::sample;
 
-/// Tolerance in nm: f32 has 24 bits, so positions below 16 nm, or 160 Å, are off by at most 2⁻²¹ nm.
+/// Tolerance of positions in nm: f32 has 24 bits, so positions below 16 nm (160 Å) have errors of at most 2⁻²¹ nm.
 const SINGLE: f64 = 6e-7;
 const FORMATS: [&str; 5] = ["xtc", "dcd", "trr", "nc", "pdb"];
 
@@ -41,7 +41,7 @@ pub(crate) fn precision(extension: &str) -> Precision {
     if ["xtc", "pdb"].contains(&extension) { Precision::Decimals3 } else { Precision::Lossless }
 }
 
-/// All fields that the format can hold.
+/// Returns all fields that the format can store.
 fn fields(extension: &str) -> Fields {
     let held = ["trr", "nc"].contains(&extension);
     Fields { velocities: held, forces: held, image: false }
@@ -137,7 +137,7 @@ fn every_position_comes_back() {
         let path = folder.path().join("a").with_extension(extension);
         for kind in sample::CELLS {
             for precision in [Precision::Decimals3, Precision::Decimals4, Precision::Lossless] {
-                // seven atoms, which XTC does not compress, and 307 atoms
+                // the systems have seven atoms, which XTC does not compress, and 307 atoms
                 for waters in [0, 100] {
                     let (mut sink, atoms) = create(&path, kind, precision, waters);
                     write(sink.as_mut(), kind, 0..5, atoms);
@@ -150,8 +150,8 @@ fn every_position_comes_back() {
     }
 }
 
-/// Tests XTC, which encodes positions by the distances between consecutive atoms, with dense, sparse, mixed and distant
-/// atoms.
+/// Tests the compression of XTC with dense, sparse, mixed and distant atoms. XTC encodes positions by the distances
+/// between consecutive atoms.
 #[test]
 fn positions_of_every_spread_are_packed() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +228,7 @@ fn continued_after_a_checkpoint_as_if_never_interrupted() {
                 write(sink.as_mut(), kind, first..5, atoms);
                 sink.sync().unwrap();
                 drop(sink);
-                // these bytes stand for a frame that was cut by a kill
+                // the appended bytes stand for a frame that was cut by a kill
                 OpenOptions::new().append(true).open(&parts).unwrap().write_all(&[7; 100]).unwrap();
                 let mut sink = append(&parts, kind, 20, kept).unwrap();
                 // the last frame is written again, as after the end of a stage
@@ -251,7 +251,7 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
         let good = fs::read(&path).unwrap();
         let changed = {
             let mut bytes = good.clone();
-            // damages a position of the last frame but one
+            // the damage is in a position of the second-to-last frame
             let at = good.len() - good.len() / 4 - 20;
             bytes[at] ^= 1;
             bytes
@@ -316,7 +316,7 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
         }
         let described = files.describe(&path).unwrap();
         assert!(described.lines.iter().any(|(_, value)| value.contains("incomplete frame")), "{described:?}");
-        // damages the second frame: its first number, or the first of its positions
+        // the damage is in the second frame: in its first number, or in the first of its positions
         let mut bytes = good.clone();
         let find = |from: usize, mark: &[u8]| (from..).find(|&at| good[at..].starts_with(mark)).unwrap();
         let frame = good.len() - third as usize;
@@ -324,7 +324,7 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
             "xtc" => (find(third as usize / 3, &[0, 0, 7, 203]), "a frame begins with"),
             "trr" => (find(third as usize / 3, &[0, 0, 7, 201]), "a frame begins with"),
             "dcd" => (find(third as usize / 3 + 90, &[48, 0, 0, 0]), "record"),
-            // offset of the positions, after time and step
+            // the offset is that of the positions, which follow time and step
             "nc" => (good.len() - 3 * frame + 12, "not finite"),
             _ => (find(third as usize / 3, b"ATOM  ") + 34, "the columns"),
         };
@@ -409,7 +409,7 @@ fn python_readers_agree() {
                 let path = folder.path().join(format!("{kind}{waters}.{extension}"));
                 let (mut sink, atoms) = create(&path, kind, precision(extension), waters);
                 write(sink.as_mut(), kind, 0..FRAMES, atoms);
-                // the larger files are left as a killed run leaves them
+                // the larger files are not closed, as after a kill of the run
                 match waters {
                     0 => drop(sink.close().unwrap()),
                     _ => std::mem::forget(sink),

@@ -1,8 +1,8 @@
 //! Tests that readers of trajectories accept or refuse arbitrary bytes within limits of time and memory.
 //!
 //! HDF5 is a library in C, so each campaign runs in child processes (this test binary again). A case that crashes,
-//! takes too long or takes too much memory is counted, and the campaign continues after it. A long campaign:
-//! `MD_TEST_FUZZ_CASES=10000 cargo test --release --test trajectory fuzz -- --nocapture`.
+//! takes too long or takes too much memory is counted, and the campaign continues after it. The following command runs
+//! a long campaign: `MD_TEST_FUZZ_CASES=10000 cargo test --release --test trajectory fuzz -- --nocapture`.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,15 +15,15 @@ use md::observe::trajectory::h5md::{TrajectoryReader, TrajectoryWriter, info, re
 
 use crate::round_trip::{create, write};
 
-/// Environment variable for the child process with the first case and the end (exclusive) of the range of cases.
+/// Environment variable that passes the first case and the end (exclusive) of the range of cases to the child process.
 const CASES: &str = "MD_TEST_FUZZ";
 /// Number of cases in the test suite; [`COUNT`] sets another number.
 const FEW: u64 = 150;
 const COUNT: &str = "MD_TEST_FUZZ_CASES";
 /// Time limit of a case in s. The files have some tens of kilobytes.
 const SECONDS: u64 = 5;
-/// Address space of the child in bytes. Threads and libraries take some hundred megabytes; a file that claims 2⁶⁰
-/// bytes exceeds it.
+/// Limit of the address space of the child in bytes. Threads and libraries take some hundred megabytes; a file that
+/// claims 2⁶⁰ bytes exceeds the limit.
 const ADDRESSES: u64 = 1 << 30;
 
 /// Pseudo-random numbers (xorshift64*; Vigna, doi:10.1145/2845077).
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// Original files: closed files, files that are still open, compressed and uncompressed files.
+/// Returns the original files: closed files and files that are still open, with compressed and with uncompressed data.
 fn originals(directory: &Path) -> Vec<Vec<u8>> {
     let mut found = vec![];
     for (number, precision) in [Precision::Raw, Precision::Lossless, Precision::Decimals3].into_iter().enumerate() {
@@ -62,7 +62,8 @@ fn originals(directory: &Path) -> Vec<Vec<u8>> {
     found
 }
 
-/// Offsets of HDF5's metadata blocks. Each block begins with a signature of four letters and ends with a checksum.
+/// Returns the offsets of HDF5's metadata blocks. Each block begins with a signature of four letters and ends with a
+/// checksum.
 fn blocks(bytes: &[u8]) -> Vec<usize> {
     const SIGNATURES: [&[u8; 4]; 7] = [b"OHDR", b"OCHK", b"EAHD", b"EAIB", b"EADB", b"EASB", b"GCOL"];
     (0..bytes.len().saturating_sub(4)).filter(|&at| SIGNATURES.iter().any(|s| bytes[at..].starts_with(*s))).collect()
@@ -149,7 +150,8 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Reads the file with all functions and returns whether the file was accepted. An error must be an input error.
+/// Reads the file with all functions for trajectories, and returns whether the file was accepted. An error must be an
+/// input error.
 fn read_all(path: &Path, bytes: &[u8]) -> bool {
     let renew = || std::fs::write(path, bytes).unwrap();
     renew();

@@ -9,8 +9,8 @@ use md::vec3::{Vec3, vec3};
 
 /// Number of frames in each file.
 const FRAMES: usize = 3;
-/// Tolerance in nm. Positions below 50 Å in f32 have an error of at most 2⁻¹⁹ Å. With the rounding error of the
-/// conversion from Å, the error is at most 3e-7 nm.
+/// Tolerance of positions in nm. Positions below 50 Å in f32 have an error of at most 2⁻¹⁹ Å. With the rounding error
+/// of the conversion from Å, the error is at most 3e-7 nm.
 const SINGLE: f64 = 3e-7;
 
 fn golden(name: &str) -> PathBuf {
@@ -116,14 +116,14 @@ fn trr_of_other_programs() {
             assert_vectors(file, 24);
         }
     }
-    // numbers have 64 bits, and frames without positions lie between the frames with positions
+    // numbers in the file have 64 bits, and frames without positions lie between the frames with positions
     assert_frames("double.trr", 7, true, 1e-12, |frame| (1000 + 250 * frame as i64, 2.0 + 0.5 * frame as f64));
     assert_vectors("double.trr", 7);
 }
 
 #[test]
 fn netcdf_of_other_programs() {
-    // the format has no steps, so frames are counted
+    // the format stores no steps, so the step is the number of the frame
     let at = |frame: usize| (frame as i64, 0.5 * frame as f64);
     assert_frames("mdtraj.nc", 24, true, SINGLE, at);
     assert_frames("mdanalysis.ncdf", 24, true, SINGLE, at);
@@ -172,7 +172,7 @@ fn counts_of_frames_in_headers_do_not_count() {
     ] {
         let mut bytes = std::fs::read(golden(file)).unwrap();
         let count = |value: u32| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
-        // make.py leaves 1 in its DCD files
+        // make.py leaves a count of 1 in its DCD files
         assert!([1, FRAMES as u32].iter().any(|&written| bytes[at..at + 4] == count(written)), "{file}");
         for stale in [0, 1, FRAMES as u32 + 4, u32::MAX] {
             bytes[at..at + 4].copy_from_slice(&count(stale));

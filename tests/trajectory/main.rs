@@ -1,4 +1,5 @@
-//! Tests of trajectory files: read with the HDF5 library, with Python's readers, and after a kill of the writer.
+//! Tests of trajectory files, which are read by md, by the HDF5 library and by Python packages, also after a kill of
+//! the writer.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, reason = "tests stop at the first surprise")]
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 
-/// Two molecules, each of two united-atom carbons.
+/// A PSF file of two molecules, each of two united-atom carbons.
 const PSF: &str = "\
 PSF
 
@@ -28,7 +28,7 @@ PSF
 
 ";
 
-/// Coordinates in which the first molecule lies across the boundary of the cell.
+/// Coordinates for [`PSF`] in which the first molecule lies across the boundary of the cell.
 const GRO: &str = "\
 two molecules
     4

@@ -12,8 +12,8 @@ use md::vec3::vec3;
 
 use crate::sample;
 
-/// Tolerance in nm. f32 has 24 bits, so coordinates below 200 Å have errors of up to 2⁻¹⁷ Å, and distances of up to 2√3
-/// · 2⁻¹⁷ Å = 3e-6 nm.
+/// Tolerance of distances in nm. f32 has 24 bits, so coordinates below 200 Å have errors of up to 2⁻¹⁷ Å, and distances
+/// of up to 2√3 · 2⁻¹⁷ Å = 3e-6 nm.
 const SINGLE: f64 = 3e-6;
 
 #[track_caller]
@@ -38,7 +38,7 @@ fn dcd(version: i32, cell: Option<[f64; 6]>, title: &[u8], stated: usize, frames
     for word in 0..20 {
         let value = match word {
             2 => 1,
-            // a time step of 20 fs
+            // word 9 is the time step, 20 fs
             9 => (0.02f32 / 0.048_888_21).to_bits() as i32,
             10 => i32::from(cell.is_some()),
             19 => version,
@@ -63,9 +63,9 @@ fn dcd(version: i32, cell: Option<[f64; 6]>, title: &[u8], stated: usize, frames
 
 const TITLE: &[u8] = &[0; 4];
 
-/// Tests lattices with three edges L and the same angle between any two, whose cosine is c. The lattices are rotated so
-/// that their matrix is symmetric: x on the diagonal and y off the diagonal, with x − y = L √(1 − c) and
-/// x + 2y = L √(1 + 2c).
+/// Tests lattices with three edges of length L and the same angle between any two edges; c is the cosine of this angle.
+/// The lattices are rotated so that their matrix is symmetric: x on the diagonal and y off the diagonal, with x − y = L
+/// √(1 − c) and x + 2y = L √(1 + 2c).
 #[test]
 fn shape_matrices_turn_cell_and_positions() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,7 +138,7 @@ fn titles_of_other_lengths_than_announced_are_read() {
     assert!(error.contains("title"), "{error}");
 }
 
-/// PDB records of two atoms that move by 0.1 Å per frame.
+/// Returns the PDB records of two atoms that move by 0.1 Å per frame.
 fn atoms(frame: usize) -> String {
     let x = 1.0 + 0.1 * frame as f64;
     format!(
@@ -189,7 +189,7 @@ fn models_without_their_ends_are_frames() {
             assert_pdb(&file(folder.path(), "models.pdb", text.as_bytes()), count, &text);
         }
     }
-    // a model with fewer atoms than the others must not be accepted as a frame without a message
+    // a model with fewer atoms than the other models must not be accepted as a frame without a message
     let cut = format!("{}{model}{}", all(model, "ENDMDL\n"), atoms(0).lines().next().unwrap());
     let path = file(folder.path(), "cut.pdb", cut.as_bytes());
     let mut trajectory = open(&path).unwrap();

@@ -2,8 +2,8 @@
 //! be written in any order.
 //!
 //! A child (this test binary again) writes a trajectory while a library, loaded before the C library, records every
-//! write. The test builds possible disk contents from the file at a sync. Each sector has its contents at the sync or
-//! after any later write.
+//! write. The test builds possible disk contents from the file at a sync. Each sector has either its contents at the
+//! sync, or its contents after some later write.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use md::observe::trajectory::h5md::{TrajectoryWriter, info};
 use crate::round_trip::{create, write};
 use crate::sample;
 
-/// Environment variable with the path for the child; without it the child's test does nothing.
+/// Environment variable with the path for the child; if the variable is not set, the child's test does nothing.
 const PATH: &str = "MD_TEST_RECORD";
 const KIND: &str = "triclinic";
 const WATERS: usize = 12;
@@ -82,9 +82,9 @@ fn random(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Builds the file at a sync with a part of the later writes. The power is lost at a random write. Each page (or
-/// sector) has its oldest contents, its newest contents, or its contents at a random time in between. One image in four
-/// contains only the large writes, and one in four only the small writes.
+/// Builds the file at a sync with a part of the later writes. The loss of power is at a random write. Each page (or
+/// sector) has its contents at the sync, its contents at the loss of power, or its contents at a random time in
+/// between. One image in four contains only the large writes, and one in four only the small writes.
 fn image(at_sync: &[u8], writes: &[Write<'_>], seed: u64) -> Vec<u8> {
     let mut image = at_sync.to_vec();
     let end = random(seed) % (writes.len() as u64 + 1);
@@ -110,7 +110,7 @@ fn image(at_sync: &[u8], writes: &[Write<'_>], seed: u64) -> Vec<u8> {
     image
 }
 
-/// All numbers in the first `frames` frames of the file, as bits.
+/// Returns all numbers in the first `frames` frames of the file, as bits.
 fn numbers(path: &Path, frames: usize) -> Vec<Vec<u64>> {
     let file = hdf5::File::open(path).unwrap();
     let names = ["coordinates", "velocities", "particles/trajectory/force/value", "particles/trajectory/image/value"];

@@ -60,7 +60,7 @@ fn python_readers_agree() {
         let (mut writer, atoms) = create(&path, kind, Precision::Decimals3, WATERS);
         write(&mut writer, kind, 0..FRAMES, atoms);
         writer.sync().unwrap();
-        // a file whose writer was killed, after repair
+        // the file was repaired after its writer was killed
         let crashed = directory.path().join(format!("{kind}-crashed.h5md"));
         std::fs::copy(&path, &crashed).unwrap();
         std::os::unix::fs::symlink(&crashed, crashed.with_extension("h5")).unwrap();

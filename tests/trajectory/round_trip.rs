@@ -18,7 +18,8 @@ const SINGLE: f64 = 3e-7;
 fn position_tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Raw | Precision::Lossless => SINGLE,
-        // half a unit of the last stored decimal, and the rounding error of the minimum that the filter subtracts
+        // the error is half a unit of the last stored decimal, plus the rounding error of the minimum that the filter
+        // subtracts
         Precision::Decimals3 => 0.5e-3 + SINGLE,
         Precision::Decimals4 => 0.5e-4 + SINGLE,
     }
@@ -31,7 +32,7 @@ pub(crate) fn write(writer: &mut TrajectoryWriter, kind: &str, range: std::ops::
     }
 }
 
-/// Creates `path` with the complete layout of the sample.
+/// Creates a trajectory at `path` with the complete layout of the sample. Returns the writer and the number of atoms.
 pub(crate) fn create(path: &Path, kind: &str, precision: Precision, waters: usize) -> (TrajectoryWriter, usize) {
     let (topology, observables, provenance) = (sample::topology(waters), sample::observables(), sample::provenance());
     let contents = sample::contents(&topology, kind, precision, &observables, &provenance);

@@ -26,7 +26,8 @@ pub(crate) fn all_frames(trajectory: md::error::Result<Box<dyn FrameSource>>) ->
     (0..count).map(read).collect()
 }
 
-/// Topology of a dipeptide-like chain, waters and an ion. The atoms of each molecule are consecutive.
+/// Returns the topology of a dipeptide-like chain, `waters` waters and an ion. The atoms of each molecule are
+/// consecutive.
 pub(crate) fn topology(waters: usize) -> Topology {
     let mut topology = Topology { title: "chain in water".into(), ..Topology::default() };
     let mut residue = |name: &str, atoms: &[(&str, u8, f64, f64)]| {
@@ -57,7 +58,7 @@ pub(crate) fn topology(waters: usize) -> Topology {
     topology
 }
 
-/// Cell of `frame`; its size varies, as under a barostat.
+/// Cell of frame number `frame`. The size of the cell varies with the frame, as under a barostat.
 pub(crate) fn cell(kind: &str, frame: usize) -> Option<PeriodicCell> {
     let rows = match kind {
         "orthorhombic" => [vec3(3.0, 0.0, 0.0), vec3(0.0, 4.0, 0.0), vec3(0.0, 0.0, 5.0)],
@@ -77,7 +78,7 @@ fn scatter(key: usize) -> f64 {
     (key as f64 * 0.754_877_666).fract()
 }
 
-/// Positions as they must be in the file: whole molecules inside the cell.
+/// Positions (nm) that the file must contain: whole molecules inside the cell.
 pub(crate) fn placed(kind: &str, frame: usize, atoms: usize) -> Vec<Vec3> {
     let unit = PeriodicCell::orthorhombic([3.0, 4.0, 5.0]);
     let cell = cell(kind, frame).unwrap_or(unit);
@@ -93,7 +94,7 @@ pub(crate) fn placed(kind: &str, frame: usize, atoms: usize) -> Vec<Vec3> {
     (0..atoms).map(position).collect()
 }
 
-/// Positions as the engine provides them: the same atoms scattered over lattice images.
+/// Positions (nm) in the form that the engine provides: the same atoms scattered over lattice images.
 pub(crate) fn unwrapped(kind: &str, frame: usize, atoms: usize) -> (Vec<Vec3>, Vec<[i32; 3]>) {
     let cell = cell(kind, frame);
     let image = |atom: usize| match cell {

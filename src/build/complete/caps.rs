@@ -38,7 +38,7 @@ pub enum Caps {
     GapsAndEnds,
 }
 
-/// Residues that get ACE, and residues that get NME.
+/// Residues to which ACE is added, and residues to which NME is added.
 #[derive(Default)]
 struct Ends {
     acetyl: BTreeSet<usize>,
@@ -96,7 +96,7 @@ pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
     vec![]
 }
 
-/// Finds the residues that get caps: amino acids with all backbone atoms.
+/// Finds the residues to which caps are added: amino acids with all backbone atoms.
 fn ends(cleaned: &Cleaned, caps: Caps) -> Ends {
     let structure = &cleaned.structure;
     let is_link = |residue: usize| {
@@ -169,8 +169,8 @@ fn new_residue<const N: usize>(name: &'static str, number: i32, atoms: [(&str, V
     NewResidue { name, number, atoms: atoms.into() }
 }
 
-/// Returns an acetyl group on N, with the torsion about N–CA at which the smallest distance to other atoms, those of
-/// `others` included, is largest. In proline the ring fixes this torsion.
+/// Returns an acetyl group on N, with the torsion about N–CA that maximizes the smallest distance to atoms of the
+/// structure and of `others`. In proline the ring fixes the torsion about N–CA.
 fn acetyl(cleaned: &Cleaned, residue: usize, others: &[Vec3]) -> Result<NewResidue, String> {
     let [nitrogen, alpha, end] = backbone(cleaned, residue, ["N", "CA", "C"])?;
     let carbons: Vec<Vec3> = match backbone(cleaned, residue, ["CD", "N"]) {

@@ -31,9 +31,11 @@ pub(super) struct Edit {
     pub(super) removed: HashSet<usize>,
     /// atoms that are added to residues
     pub(super) added: BTreeMap<usize, Vec<NewAtom>>,
-    /// new residues by the index of the residue before which they are inserted, to which their atom C is bonded
+    /// new residues, by the index of the residue before which each is inserted; the atom C of the new residue is bonded
+    /// to that residue
     pub(super) before: BTreeMap<usize, NewResidue>,
-    /// new residues by the index of the residue after which they are inserted, to which their atom N is bonded
+    /// new residues, by the index of the residue after which each is inserted; the atom N of the new residue is bonded
+    /// to that residue
     pub(super) after: BTreeMap<usize, NewResidue>,
 }
 
@@ -48,7 +50,7 @@ pub(super) fn element_of(name: &str) -> u8 {
     }
 }
 
-/// Removes atoms from the list of missing atoms: those whose residue and name satisfy the two conditions.
+/// Removes from the list of missing atoms the atoms whose residue and name satisfy the two conditions.
 pub(super) fn no_longer_missing(
     cleaned: &mut Cleaned,
     is_residue: impl Fn(usize) -> bool,
@@ -73,7 +75,7 @@ struct Made {
     changed: Vec<usize>,
     /// new indices of residues with a peptide bond to the next residue, where one of the two residues was added
     joined: Vec<usize>,
-    /// whether each atom was added
+    /// whether each atom of the new structure is an added atom
     is_added: Vec<bool>,
 }
 
@@ -164,7 +166,7 @@ impl Edit {
     }
 }
 
-/// Replaces the indices in metals, gaps and lists of residues by the new ones.
+/// Replaces old by new indices in the lists of metals, gaps and residues.
 fn renumber(cleaned: &mut Cleaned, new_atom: &[Option<u32>], new_residue: &[Option<u32>]) {
     cleaned.metal_sites.retain_mut(|site| {
         site.donors.retain_mut(|(atom, _)| new_atom[*atom as usize].inspect(|new| *atom = *new).is_some());

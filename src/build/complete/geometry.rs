@@ -1,5 +1,5 @@
-//! Positions of atoms that follow from other atoms. All functions also return finite values if atoms coincide or lie on
-//! a line.
+//! Functions that compute positions of atoms from positions of other atoms. All functions also return finite values if
+//! atoms coincide or lie on a line.
 
 use md_engine::vec3::{Vec3, vec3};
 
@@ -27,8 +27,8 @@ impl Frame {
         Self { origin, axes: [first, second, first.cross(second)] }
     }
 
-    /// Returns the frame whose first axis halves the angle between `a` and `b`. If two such frames with different
-    /// angles are superposed, both atoms deviate equally.
+    /// Returns the frame at `origin` whose first axis bisects the angle between the directions to `a` and `b`. If two
+    /// such frames with different angles are superposed, the deviations at `a` and at `b` are equal.
     pub(super) fn between(origin: Vec3, a: Vec3, b: Vec3) -> Self {
         let (u, v) = (unit(a - origin), unit(b - origin));
         Self::new(origin, origin + u + v, a)

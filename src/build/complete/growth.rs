@@ -1,9 +1,9 @@
-//! Growth of a residue: positions of missing atoms from the positions of known atoms.
+//! Growth of a residue: the positions of missing atoms are computed from the positions of known atoms, unit by unit.
 //!
 //! A residue consists of rigid units. A unit whose known atoms fix its position is superposed rigidly in one of two
-//! ways. If all its missing atoms are bonded to a known atom with two known neighbours, the frame of these three atoms
-//! is used. Otherwise three or more known atoms are superposed. A remaining unit has only two known atoms, the bond
-//! about which it rotates, and needs a torsion.
+//! ways. If all missing atoms of the unit are bonded to one known atom with two known neighbours, the frame of these
+//! three known atoms is used. Otherwise three or more known atoms of the unit are superposed. A remaining unit has only
+//! two known atoms, the bond about which it rotates, and needs a torsion.
 
 use md_engine::superpose::Superposition;
 use md_engine::vec3::Vec3;
@@ -37,7 +37,7 @@ pub(super) enum Growth {
     Complete,
     /// the torsion about this axis is needed
     Open(Axis),
-    /// no unit has enough known atoms
+    /// atoms are missing, but no unit has enough known atoms to continue
     Stuck,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn cut(ideal: &Ideal, places: &mut Places, root: usize) -> Vec<usize>
     lost
 }
 
-/// Grows a residue. `torsions` (rad) are those of its axes, in the order in which the axes are found.
+/// Grows a residue. `torsions` holds the torsion (rad) about each axis, in the order in which the axes are found.
 pub(super) fn grow(ideal: &Ideal, places: &mut Places, torsions: &[f64]) -> Growth {
     let mut torsions = torsions.iter();
     loop {
@@ -79,7 +79,7 @@ fn fix(ideal: &Ideal, places: &mut Places, deviation: f64) {
     while ideal.units.iter().any(|unit| at_center(ideal, places, unit) || superposed(ideal, places, unit, deviation)) {}
 }
 
-/// Sets the positions of the missing atoms of a unit to `position` of their index.
+/// Sets the position of each missing atom of a unit to the value of `position` for the index of the atom.
 fn fill(places: &mut Places, unit: &Unit, position: impl Fn(usize) -> Vec3) {
     for &atom in unit.atoms.iter().filter(|&&atom| places[atom].is_none()).collect::<Vec<_>>() {
         places[atom] = Some(position(atom));

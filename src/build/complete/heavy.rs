@@ -14,7 +14,7 @@ use crate::entry::{Cleaned, Decision, MissingAtoms, Subject};
 /// Atoms without which a residue cannot be rebuilt: backbones of amino acids, and backbones and sugars of nucleotides.
 /// The conformation of the sugar differs between nucleotides, so that no single ideal sugar fits all of them.
 const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["P", "O5'", "C5'", "C4'", "C3'", "O3'", "C1'", "C2'", "O4'"]];
-/// Atoms from which residues are grown.
+/// Atoms from which the search for known atoms of a residue begins: CA of amino acids, C3' of nucleotides.
 const ROOTS: [&str; 2] = ["CA", "C3'"];
 /// Length of the bond C=O of the backbone, nm (Engh & Huber, Acta Cryst. A47, 392 (1991),
 /// doi:10.1107/S0108767391001071).
@@ -25,15 +25,15 @@ const PHOSPHORYL: f64 = 0.1485;
 const BETWEEN_OXYGENS: f64 = 2.087_413_785;
 /// Staggered torsions (rad) about bonds between tetrahedral atoms: gauche (±60°) and trans (180°).
 const STAGGERED: [f64; 3] = [-PI / 3.0, PI, PI / 3.0];
-/// Number of torsions that are tried about a bond with a planar atom.
+/// Number of torsions that are tried about a bond of which at least one atom is planar.
 const TURNS: usize = 12;
-/// Deviations (rad) from the staggered torsions that are tried if an atom is nearer than [`TIGHT`].
+/// Deviations (rad) from the chosen torsions that are tried if an atom of another residue is nearer than [`TIGHT`].
 const DEVIATIONS: [f64; 4] = [-PI / 18.0, PI / 18.0, -PI / 9.0, PI / 9.0];
 const TIGHT: f64 = 0.3;
 /// Number of rounds in which deviations of each torsion are tried.
 const ROUNDS: usize = 2;
-/// Atoms that define the torsions of side chains, after N, CA and CB (IUPAC-IUB, Biochemistry 9, 3471 (1970),
-/// doi:10.1021/bi00820a001).
+/// Names of the side-chain atoms that define the torsions χ₁, χ₂ and so on, after N, CA and CB (IUPAC-IUB, Biochemistry
+/// 9, 3471 (1970), doi:10.1021/bi00820a001).
 const SIDE_CHAINS: [(&str, &[&str]); 17] = [
     ("ARG", &["CG", "CD", "NE", "CZ"]),
     ("ASN", &["CG", "OD1"]),
@@ -59,7 +59,7 @@ struct Rebuilding<'a> {
     ideal: &'a Ideal,
     /// positions of known atoms
     start: Places,
-    /// atoms whose positions are found
+    /// atoms whose positions are computed
     grown: Vec<usize>,
     surroundings: Surroundings<'a>,
 }
@@ -141,7 +141,7 @@ fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Res
     Ok(waters)
 }
 
-/// Returns the position of an atom of another residue that is bonded to the atom `center`, or the position of OXT.
+/// Returns the position of an atom of another residue, or of OXT, that is bonded to the atom `center`.
 fn linked(cleaned: &Cleaned, residue: usize, center: usize) -> Option<Vec3> {
     let own = cleaned.structure.residue_atoms(residue);
     let other = |&[a, b]: &[u32; 2]| match (a as usize == center, b as usize == center) {
@@ -154,7 +154,8 @@ fn linked(cleaned: &Cleaned, residue: usize, center: usize) -> Option<Vec3> {
     third.map(|atom| cleaned.positions[atom])
 }
 
-/// Places the oxygen of the backbone opposite to CA and to the third neighbour of C, if there is one.
+/// Places the carbonyl oxygen of the backbone opposite to the two other atoms that are bonded to C: CA, and N of the
+/// next residue or OXT. If the latter is missing, no oxygen is placed.
 fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
     let [Some(alpha), Some(carbon), Some(oxygen)] = ["CA", "C", "O"].map(|name| ideal.index(name)) else { return };
     let (Some(alpha), Some(at), Some(center), None) = (start[alpha], start[carbon], own[carbon], start[oxygen]) else {
@@ -166,8 +167,8 @@ fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usiz
 }
 
 /// Places the missing oxygens of a phosphate between two nucleotides. If both oxygens are missing, OP1 is placed on the
-/// side of the vector product of the bonds to O3' of the preceding nucleotide and to O5'. If one is missing, it is
-/// placed on the side opposite to the other.
+/// side of the vector product of the bonds to O3' of the preceding nucleotide and to O5'. If only one oxygen is
+/// missing, it is placed on the side opposite to the known oxygen.
 fn phosphate(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
     let [Some(atom), Some(ester), Some(first), Some(second)] = ["P", "O5'", "OP1", "OP2"].map(|name| ideal.index(name))
     else {
@@ -276,7 +277,7 @@ impl Rebuilding<'_> {
         (decision, edit)
     }
 
-    /// Describes the torsions of the side chain, if some were chosen.
+    /// Describes the torsions of the side chain; `None` if no side-chain torsion was chosen.
     fn rotamer(&self, found: &Found, name: &str) -> Option<String> {
         let (_, ends) = SIDE_CHAINS.iter().find(|(residue, _)| *residue == name)?;
         let path: Vec<&str> = ["N", "CA", "CB"].into_iter().chain(ends.iter().copied()).collect();

@@ -15,15 +15,15 @@ use super::edit::element_of;
 use super::geometry::unit;
 use crate::entry::standard_residue;
 
-/// The table as text.
+/// Table of ideal conformations of standard residues, as text.
 const TABLE: &str = include_str!("../data/heavy.txt");
-/// Atoms of bonds that are not rotatable although they are in no ring: those of the guanidinium group.
+/// Atoms of the guanidinium group whose bond is not rotatable although the bond is in no ring.
 const RIGID: [&str; 2] = ["NE", "CZ"];
 /// Largest triple product of the unit vectors along three bonds of an atom that counts as planar. The triple product of
 /// a tetrahedral atom is 0.77.
 const FLAT: f64 = 0.3;
 
-/// A rigid part of a residue.
+/// A rigid unit of a residue.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     /// atoms of the piece, which contains no rotatable bond
@@ -139,8 +139,8 @@ impl Ideal {
         self.units = units;
     }
 
-    /// Whether the bonds of an atom lie in a plane. Nitrogen within a residue and the carbonyl carbon of the backbone
-    /// are planar.
+    /// Whether the bonds of an atom lie in a plane. Nitrogens with two bonds within a residue and the carbonyl carbon
+    /// of the backbone are planar.
     pub(super) fn is_planar(&self, atom: usize) -> bool {
         let toward = |&other: &usize| unit(self.positions[other] - self.positions[atom]);
         let directions: Vec<Vec3> = self.bonded[atom].iter().map(toward).collect();

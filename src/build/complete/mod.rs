@@ -1,9 +1,10 @@
-//! Completion of a structure: missing atoms, and ends of chains.
+//! Completion of a structure: missing heavy atoms are rebuilt, and chain ends get OXT or caps.
 //!
 //! Missing heavy atoms of standard residues are rebuilt from ideal residues. Rigid units are superposed on the known
-//! atoms. The remaining torsions are those among the usual ones that have the least repulsion. Chains of amino acids
-//! end with OXT or with a cap; chains of nucleotides begin with O5'. Residues that are missing within a chain are not
-//! rebuilt. If a residue cannot be completed, the structure is refused with a message about each such residue.
+//! atoms. For the remaining torsions, the combination of usual values with the least repulsion is chosen. Chains of
+//! amino acids end with OXT or with a cap; chains of nucleotides begin with O5'. Residues that are missing within a
+//! chain are not rebuilt. If a residue cannot be completed, the structure is refused with a message about each such
+//! residue.
 
 mod caps;
 mod edit;

@@ -7,7 +7,7 @@ use crate::entry::{Cleaned, Decision, Subject};
 /// Length of the bonds C–O of a carboxylate, nm (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
 /// doi:10.1021/ja00124a002).
 const LENGTH: f64 = 0.125;
-/// Name of the second oxygen of the carboxylate.
+/// Atom name of the second oxygen of the carboxylate.
 const OXT: &str = "OXT";
 
 /// Adds OXT to residues that lack only this atom. Its position follows from CA, C and O.

@@ -1,4 +1,4 @@
-//! Atoms around a residue that is rebuilt, and their repulsion.
+//! Heavy atoms around a residue that is rebuilt, and their repulsion on the rebuilt atoms.
 
 use md_engine::vec3::Vec3;
 
@@ -9,23 +9,23 @@ use crate::entry::{Cleaned, ResidueKind};
 
 /// Distance below which two heavy atoms that are not bonded clash, nm. Strong hydrogen bonds are 0.24 nm long.
 pub(super) const CLASH: f64 = 0.2;
-/// Distances at which two heavy atoms touch, nm: nitrogen and oxygen in a hydrogen bond, and other atoms, from the
-/// shortest distances in structures of proteins (Word et al., J. Mol. Biol. 285, 1711 (1999),
+/// Contact distances of two heavy atoms, nm: of nitrogen and oxygen in a hydrogen bond, and of all other pairs, from
+/// the shortest distances in protein structures (Word et al., J. Mol. Biol. 285, 1711 (1999),
 /// doi:10.1006/jmbi.1998.2400).
 const TOUCH: [f64; 2] = [0.28, 0.33];
-/// Distance (nm) beyond which atoms have no repulsion.
+/// Cutoff (nm) of the repulsion between atoms.
 const REACH: f64 = 0.6;
-/// Longest distance of an atom of a residue from its atom CA or C3', nm.
+/// Largest distance between the atom CA (or C3') of a residue and any atom of the residue, nm.
 const EXTENT: f64 = 1.2;
 
-/// An atom near a residue.
+/// An atom of the structure near a residue that is rebuilt.
 #[derive(Clone, Copy, Debug)]
 struct Near {
     atom: usize,
     position: Vec3,
     is_polar: bool,
     is_water: bool,
-    /// atom of the residue to which this atom is bonded, by its index in the ideal residue
+    /// atom of the rebuilt residue to which the near atom is bonded, by the index in the ideal residue
     bonded_to: Option<usize>,
 }
 
@@ -35,10 +35,10 @@ pub(super) struct Surroundings<'a> {
     near: Vec<Near>,
 }
 
-/// Repulsion of a conformation, and its nearest atom.
+/// Repulsion between a conformation of a residue and its surroundings, and the nearest atom of another residue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// sum of repulsions, without unit
+    /// sum of the repulsions of all pairs of atoms, dimensionless
     pub(super) score: f64,
     /// distance (nm) and index of the nearest atom of another residue; `None` if no atom is near
     pub(super) nearest: Option<(f64, usize)>,
@@ -55,7 +55,7 @@ fn is_polar(element: u8) -> bool {
     matches!(element, 7 | 8)
 }
 
-/// Repulsion of two atoms, without unit.
+/// Repulsion of two atoms at a distance (nm), dimensionless.
 fn repulsion(distance: f64, are_polar: bool) -> f64 {
     let touch = TOUCH[usize::from(!are_polar)];
     if distance > REACH { 0.0 } else { (touch / distance.max(0.05)).powi(12) }
@@ -90,8 +90,8 @@ impl<'a> Surroundings<'a> {
         Self { ideal, near }
     }
 
-    /// Computes the repulsion of the atoms `grown`, with or without the waters of the entry. Pairs of atoms with one or
-    /// two bonds between them do not count.
+    /// Computes the repulsion of the atoms `grown`, with or without the waters of the entry. Pairs of atoms that are
+    /// one or two bonds apart are left out.
     pub(super) fn room(&self, places: &Places, grown: &[usize], with_waters: bool) -> Room {
         let mut room = Room { score: 0.0, nearest: None };
         for &atom in grown {
@@ -115,7 +115,7 @@ impl<'a> Surroundings<'a> {
         room
     }
 
-    /// Waters that clash with the atoms `grown`.
+    /// Returns the waters that clash with the atoms `grown`.
     pub(super) fn waters(&self, places: &Places, grown: &[usize]) -> Vec<usize> {
         let clashes = |near: &&Near| {
             let is_near = |place: &Vec3| (*place - near.position).norm() < CLASH;

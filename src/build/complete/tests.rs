@@ -9,11 +9,11 @@ use super::*;
 use crate::entry::{Entry, Options, Subject, clean, parse, read, standard_residue};
 use crate::structure::{Structure, neighbours};
 
-/// Largest deviation of a bond from the crystal, nm. Bonds of ideal residues deviate from those of Engh & Huber (1991)
-/// by up to 0.004 nm, and those of the crystal by 0.002 nm.
+/// Largest deviation of a rebuilt bond length from the crystal structure, nm. Bond lengths deviate from the values of
+/// Engh & Huber (1991) by up to 0.004 nm in ideal residues, and by 0.002 nm in the crystal structure.
 const LENGTH: f64 = 0.006;
-/// Largest deviation of an angle from the crystal, degrees: three standard deviations of the angles of side chains,
-/// which are up to 3 degrees (Engh & Huber, 1991).
+/// Largest deviation of a bond angle from the crystal structure, degrees: three times the standard deviation of
+/// side-chain angles, which is up to 3 degrees (Engh & Huber, 1991).
 const ANGLE: f64 = 9.0;
 /// Atoms of the backbone, which these tests never remove.
 const BACKBONE: [&str; 5] = ["N", "CA", "C", "O", "OXT"];
@@ -23,8 +23,8 @@ fn ubiquitin() -> Entry {
     read(&path, None).unwrap()
 }
 
-/// Returns ubiquitin without the atoms for which `is_removed` is true. Its arguments are the index of the residue and
-/// the name of the atom.
+/// Returns ubiquitin without the atoms for which `is_removed` is true. The arguments of `is_removed` are the index of
+/// the residue and the name of the atom.
 fn without(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     let mut entry = ubiquitin();
     for (index, residue) in entry.chains[0].residues.iter_mut().enumerate() {
@@ -42,7 +42,7 @@ fn completed(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
 }
 
 /// Checks that the heavy atoms of standard residues are complete and bonded, that no bond is too long or too short, and
-/// that no other atoms clash.
+/// that no atoms without a bond between them clash.
 fn check(cleaned: &Cleaned) {
     let Cleaned { structure, positions, .. } = cleaned;
     structure.check().unwrap();
@@ -79,7 +79,7 @@ fn check(cleaned: &Cleaned) {
     }
 }
 
-/// Compares bonds, angles and chirality in a residue with those of the crystal.
+/// Compares bond lengths, angles and chirality in a rebuilt residue with the crystal structure.
 fn compare(found: &Cleaned, crystal: &Cleaned, index: usize) {
     let names = standard_residue(&crystal.structure.residues[index].name).unwrap().heavy_atoms();
     let names: Vec<&str> = names.filter(|name| crystal.structure.atom_named(index, name).is_some()).collect();
@@ -106,7 +106,8 @@ fn compare(found: &Cleaned, crystal: &Cleaned, index: usize) {
         }
         if let [a, b, c] = bonds[..] {
             let volume = |k: usize| geometry::unit(a[k]).dot(geometry::unit(b[k]).cross(geometry::unit(c[k])));
-            // the triple product is zero for planar centers, and ±0.77 for tetrahedral centers
+            // the triple product of unit vectors along three bonds is zero at planar atoms, and ±0.77 at tetrahedral
+            // atoms
             assert!((volume(0) - volume(1)).abs() < 0.3, "{name} of {label}: {} {}", volume(0), volume(1));
         }
     }
@@ -155,7 +156,7 @@ fn a_hole_in_a_side_chain_is_closed() {
     };
     assert_eq!(["CB", "CD1", "CD2"].map(moved), [0.0; 3]);
     assert!(moved("CG") < 0.01, "{}", moved("CG"));
-    // atoms beyond a missing atom are placed again
+    // atoms of the side chain beyond a missing atom are also placed anew
     let found = completed(|residue, atom| residue == 5 && atom == "CG");
     assert!(found.decisions.iter().any(|said| said.to_string().contains("CD, CE, NZ beyond them placed again")));
     compare(&found, &crystal, 5);
@@ -205,7 +206,8 @@ fn caps_without_room_are_refused() {
     assert!(problem.help.as_ref().is_some_and(|help| help.contains("remove the residues beside")), "{problem:?}");
 }
 
-/// Distance and angle of three atoms, given by residue and name.
+/// Returns the distance (nm) between the last two of three atoms, and the angle (degrees) at the second atom. Each atom
+/// is given by residue index and atom name.
 fn measured(of: &Cleaned, atoms: [(usize, &str); 3]) -> [f64; 2] {
     let [a, b, c] = atoms.map(|(residue, name)| of.positions[of.structure.atom_named(residue, name).unwrap()]);
     [(b - c).norm(), geometry::angle(a, b, c).to_degrees()]
@@ -226,7 +228,8 @@ fn gaps_are_capped() {
             let polymer: Vec<&&str> = names.iter().filter(|name| **name != "HOH").collect();
             assert_eq!([polymer[0], polymer[polymer.len() - 1]], [&"ACE", &"NME"]);
         }
-        // reference: lengths and angles of peptides by Engh & Huber (1991); those at atoms of the crystal deviate more
+        // reference: bond lengths and angles of peptides by Engh & Huber (1991); bond lengths and angles that include
+        // atoms of the crystal structure deviate more
         let near = |atoms, [length, angle]: [f64; 2]| {
             let [found, at] = measured(&cleaned, atoms);
             assert!((found - length).abs() < 1e-6 && (at - angle).abs() < 4.0, "{atoms:?}: {found} {at}");
@@ -247,7 +250,7 @@ fn dna(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     cleaned
 }
 
-/// DNA as in [`dna`], before it is completed.
+/// Returns the DNA of [`dna`] without the removed atoms, before missing atoms are rebuilt.
 fn part_of_dna(is_removed: impl Fn(usize, &str) -> bool) -> Cleaned {
     let mut entry = parse(include_bytes!("../tests/dna.pdb"), None).unwrap();
     for (index, residue) in entry.chains[0].residues.iter_mut().enumerate() {

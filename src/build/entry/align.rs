@@ -1,26 +1,26 @@
 //! Alignment of observed residues with the sequence of their chain.
 //!
-//! First, residue numbers are compared: if they minus one offset are positions of the sequence with the same names,
-//! these positions are used. Otherwise the alignment with the highest score over all observed residues in order is used
-//! (S. B. Needleman and C. D. Wunsch, J. Mol. Biol. 48, 443 (1970)), with low gap costs where the chain is broken.
+//! If all residue numbers, minus a common offset, are positions of residues with the same names in the sequence, these
+//! positions are used. Otherwise the alignment of the observed residues with the highest score is used (S. B. Needleman
+//! and C. D. Wunsch, J. Mol. Biol. 48, 443 (1970)), with low gap costs at chain breaks.
 
 use super::names::standard;
 
-/// Maximum product of the lengths of the sequence and of the chain that are aligned, which bounds time and memory (64
-/// MiB).
+/// Largest product of the lengths of a sequence and of a chain that are aligned. The limit bounds the time and the
+/// memory (64 MiB).
 const MOST_PAIRS: usize = 16 << 20;
 
 /// Scores of the alignment. Only the order of these constants matters: matches outweigh gaps at breaks of the chain,
-/// and a gap where the chain is not broken costs more than a few wrong matches.
+/// and a gap elsewhere costs more than a few mismatches.
 const MATCH: i32 = 4;
 const MISMATCH: i32 = -4;
 const GAP_AT_BREAK: i32 = 1;
 const GAP: i32 = 12;
 const UNALIGNED: i32 = 6;
-/// Score of an alignment that is impossible.
+/// Score of an impossible alignment.
 const NONE: i32 = i32::MIN / 2;
 
-/// A residue with atoms, in the order of the chain.
+/// A residue of a chain that has atoms.
 pub(super) struct Observed<'a> {
     pub(super) name: &'a str,
     pub(super) number: i32,
@@ -29,8 +29,8 @@ pub(super) struct Observed<'a> {
     pub(super) is_after_break: bool,
 }
 
-/// Returns the position in the sequence of each observed residue, with `None` for residues that are not in the
-/// sequence. Returns `None` if sequence and chain are too long to align.
+/// Returns, for each observed residue, its position in the sequence, or `None` if the residue is not in the sequence.
+/// Returns `None` as a whole if sequence and chain are too long to align.
 pub(super) fn align(sequence: &[&str], observed: &[Observed<'_>]) -> Option<Vec<Option<usize>>> {
     if sequence.len().saturating_mul(observed.len()) > MOST_PAIRS {
         return None;
@@ -58,8 +58,9 @@ pub(super) fn is_same(a: &str, b: &str) -> bool {
     comparable(a) == comparable(b)
 }
 
-/// Returns the positions that follow from residue numbers and one offset. If several offsets are possible, the one with
-/// which the sequence begins at number 1 is used, or else the first.
+/// Returns the positions in the sequence that equal the residue numbers minus a common offset. If several offsets are
+/// possible, the offset with which the sequence begins at number 1 is preferred, or else the first possible offset is
+/// used.
 fn by_numbers(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Option<Vec<Option<usize>>> {
     let [first, .., last] = observed else { return None };
     let ascends = observed.windows(2).all(|pair| pair[0].number < pair[1].number);
@@ -78,18 +79,18 @@ fn by_numbers(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> O
     Some(steps.iter().map(|step| Some(start + step)).collect())
 }
 
-/// Returns the positions of the alignment with the highest score.
+/// Returns the positions in the sequence by the alignment with the highest score.
 fn by_score(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Vec<Option<usize>> {
     let length = sequence.len();
     if length == 0 || names.is_empty() {
         return vec![None; names.len()];
     }
-    // column j + 1 holds the best score of alignments whose last aligned position is j; column 0 that of alignments
-    // without aligned positions
+    // column j + 1 holds the best score of alignments whose last aligned position is j, and column 0 holds the best
+    // score of alignments without aligned positions
     let columns = length + 1;
     let mut scores = vec![NONE; columns];
     scores[0] = 0;
-    // preceding column of the best alignment; `u32::MAX` for a residue that is not aligned
+    // column of the preceding residue in the best alignment; `u32::MAX` for a residue that is not aligned
     let mut before = vec![u32::MAX; columns * names.len()];
     for (i, name) in names.iter().enumerate() {
         let (gap, jump) = match i {
@@ -100,7 +101,8 @@ fn by_score(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Vec
             }
         };
         let mut next: Vec<i32> = scores.iter().map(|score| (score - UNALIGNED).max(NONE)).collect();
-        // best column before column - 1; choosing it leaves a gap
+        // column with the best score among the columns before `column - 1`; choosing this column leaves a gap in the
+        // sequence
         let mut best = 0;
         for column in 1..columns {
             if column >= 2 && scores[column - 2] > scores[best] {
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn breaks_decide_where_numbers_do_not() {
-        // the residue numbers leave no numbers for the missing residues
+        // here the observed residues are numbered without a gap, although residues are missing between them
         let found = aligned("MET ALA SER GLY GLY LYS", &[("ALA", 1, false), ("GLY", 2, true), ("LYS", 3, false)]);
         assert_eq!(found, [Some(1), Some(4), Some(5)]);
         // a residue that is not in the sequence stays unaligned

@@ -8,16 +8,17 @@ use super::choose::Picked;
 use super::decision::{Decision, Subject};
 use super::model::{Assembly, Entry, Operator};
 
-/// Maximum number of operators of an assembly. Virus capsids have 60, helical assemblies a few hundred.
+/// Maximum number of symmetry operators of an assembly. Virus capsids have 60, and helical assemblies have a few
+/// hundred.
 const MOST_OPERATORS: usize = 500;
 /// Maximum number of atoms of an assembly; the PDB's largest assemblies of protein have fewer.
 const MOST_ATOMS: usize = 5_000_000;
 
-/// Residues of an assembly, with the chain and the operator of each.
+/// Residues of an assembly, each with its chain and its symmetry operator.
 pub(super) struct Built {
     /// identifiers of the chains
     pub(super) chains: Vec<String>,
-    /// operators; the first is the identity if no assembly is built
+    /// symmetry operators; only the identity if no assembly is built
     pub(super) operators: Vec<Operator>,
     pub(super) copies: Vec<Copied>,
 }
@@ -79,7 +80,7 @@ fn too_many() -> Problem {
 }
 
 /// Copies the residues of an assembly. Without an assembly, each residue is copied once. The first copy of a chain
-/// keeps its identifier, and copy number k of chain A is called `A-k`.
+/// keeps the identifier of the chain, and copy number k of chain A is called `A-k`.
 pub(super) fn build(
     entry: &Entry,
     residues: &[Picked],
@@ -117,7 +118,7 @@ pub(super) fn build(
     Ok(built)
 }
 
-/// Operators of an assembly, and the indices of residue and operator of each copy.
+/// Operators of an assembly, and for each copy of a residue the indices of the operator and of the residue.
 type Copies = (Vec<Operator>, Vec<(usize, usize)>);
 
 fn copies(entry: &Entry, residues: &[Picked], assembly: &Assembly) -> Result<Copies, Problem> {

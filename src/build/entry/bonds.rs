@@ -10,12 +10,12 @@ use super::links::Places;
 use super::metals::is_metal;
 use super::model::LinkKind;
 
-/// Atom names at the end of a residue and at the beginning of the next, with the largest distance (nm) of bonded atoms.
-/// The limits are 1.5 times the usual lengths of a peptide bond (0.1341 nm) and of an O3'–P bond (0.16 nm), as in the
-/// function `are_connected` of Gemmi 0.7 (`gemmi/polyheur.hpp`).
+/// Bonds along a chain: atom name in a residue, atom name in the next residue, and largest distance (nm) at which the
+/// two atoms count as bonded. The limits are 1.5 times the usual lengths of a peptide bond (0.1341 nm) and of an O3'–P
+/// bond (0.16 nm), as in the function `are_connected` of Gemmi 0.7 (`gemmi/polyheur.hpp`).
 const CHAIN_BONDS: [(&str, &str, f64); 2] = [("C", "N", 1.5 * 0.1341), ("O3'", "P", 1.5 * 0.16)];
 
-/// Largest length (nm) of a covalent bond that the file states. Longer links are errors of the file, or contacts.
+/// Largest length (nm) of a covalent bond that the file states. A longer link is an error of the file, or a contact.
 /// OpenMM 8 accepts disulfide bonds up to this length (`Topology.createDisulfideBonds`).
 const LONGEST_STATED: f64 = 0.3;
 
@@ -27,13 +27,13 @@ const MOST_PARTNERS: usize = 16;
 pub struct Unsupported {
     /// index of the residue
     pub residue: u32,
-    /// number of its atoms that have no bond
+    /// number of atoms of the residue that have no bond
     pub unbonded: usize,
     /// advice for the user
     pub help: String,
 }
 
-/// Bonds that were found.
+/// Bonds of a structure, disulfide bonds, and residues whose bonds are unknown.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) bonds: Vec<[u32; 2]>,
@@ -107,7 +107,7 @@ fn within_residues(draft: &Draft<'_>, bonds: &mut Bonds) {
     }
 }
 
-/// Returns the atoms that would join two consecutive residues of a chain.
+/// Returns the two atoms between which consecutive residues `a` and `b` of a chain would be bonded.
 pub(super) fn chain_atoms(draft: &Draft<'_>, a: usize, b: usize) -> Option<[u32; 2]> {
     let atoms = |&(end, start, _): &(&str, &str, f64)| Some([draft.atom(a, end)?, draft.atom(b, start)?]);
     CHAIN_BONDS.iter().find_map(atoms)
@@ -151,8 +151,8 @@ fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
     }
 }
 
-/// Adds the covalent bonds that the file states. Stated bonds between atoms of standard residues are ignored, because
-/// the table of standard residues has these bonds.
+/// Adds the covalent bonds that the file states. Bonds of metals are left out, and so are CONECT bonds between standard
+/// residues, because the table of standard residues has these bonds.
 fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
     let residues = draft.structure.residue_of_atoms();
     let label = |atom: u32| draft.structure.atom_label(atom as usize);

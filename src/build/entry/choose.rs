@@ -19,14 +19,14 @@ const SULFUR: u8 = 16;
 /// Acids Res. 40, D370 (2012), doi:10.1093/nar/gkr703).
 const MEMBRANE_MARK: &str = "DUM";
 
-/// A residue that was chosen, at one alternative location.
+/// A residue that was chosen from the entry, with the atoms of one alternative location.
 #[derive(Clone, Debug)]
 pub(super) struct Picked {
     /// index of the chain in the entry
     pub(super) chain: usize,
     pub(super) unit: u32,
     pub(super) name: String,
-    /// residue name in the file
+    /// residue name in the file, before standardisation
     pub(super) given: String,
     pub(super) number: i32,
     pub(super) insertion_code: Option<char>,
@@ -36,7 +36,7 @@ pub(super) struct Picked {
     pub(super) atoms: Vec<PickedAtom>,
 }
 
-/// An atom that was chosen.
+/// An atom that was chosen from the entry.
 #[derive(Clone, Debug)]
 pub(super) struct PickedAtom {
     pub(super) name: String,
@@ -53,14 +53,14 @@ pub(super) struct Choice {
     pub(super) left_out: usize,
     /// number of residues for each old and new name; each pair of names is reported as one decision
     renamed: BTreeMap<(String, String), usize>,
-    /// number of dropped residues for each name
+    /// number of dropped residues for each residue name
     dropped: BTreeMap<String, usize>,
     renamed_atoms: usize,
     deuterium: usize,
     waters: usize,
-    /// number of virtual sites of waters that were left out
+    /// number of virtual sites that were left out of waters
     sites: usize,
-    /// number of residues marking the membrane that were left out
+    /// number of left-out residues that mark the planes of the membrane
     marks: usize,
 }
 
@@ -74,7 +74,8 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
                 return false;
             }
             let has_location = |atom: &EntryAtom| atom.location.is_some();
-            // atoms that two residues of a site share have no location, and are listed with only one of the residues
+            // atoms that two residues at the same site share have no alternative location, and the file lists such
+            // atoms with only one of the residues
             let is_part = [a, b].map(|residue| residue.atoms.iter().any(has_location));
             let is_whole = [a, b].map(|residue| residue.atoms.iter().all(has_location));
             is_part == [true; 2] && is_whole != [false; 2]
@@ -98,7 +99,7 @@ fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns the alternative locations of a residue with their summed occupancies, best first: by descending occupancy,
+/// Returns the alternative locations of a residue with their summed occupancies, in order of descending occupancy and
 /// then by letter.
 fn locations(atoms: &[EntryAtom]) -> Vec<(char, f64)> {
     let mut sums: BTreeMap<char, f64> = BTreeMap::new();
@@ -119,7 +120,7 @@ fn rounded(occupancy: f64) -> i64 {
 }
 
 impl Choice {
-    /// Chooses one of the residues that occupy the same site. Most sites have only one residue.
+    /// Chooses one of the residues that occupy the same site of a chain. Most sites have only one residue.
     fn site(&mut self, entry: &Entry, chain: usize, kinds: &[EntryResidue], options: &Options) {
         let best = |residue: &EntryResidue| locations(&residue.atoms).first().copied().unwrap_or((' ', 0.0));
         let order = |a: &&EntryResidue, b: &&EntryResidue| {
@@ -220,8 +221,8 @@ impl Choice {
         }
     }
 
-    /// Returns the atoms at the best alternative location. A heavy atom that is missing there comes from the next best
-    /// location.
+    /// Returns the atoms at the alternative location with the highest occupancy. A heavy atom that this location lacks
+    /// comes from the location with the next highest occupancy.
     fn location(&mut self, atoms: Vec<EntryAtom>, place: &str) -> Vec<EntryAtom> {
         let order = locations(&atoms);
         let ranks: HashMap<char, usize> = order.iter().enumerate().map(|(rank, (letter, _))| (*letter, rank)).collect();

@@ -1,4 +1,4 @@
-//! Reader of the rows of categories in a PDBx/mmCIF file, which may be written as loops or as pairs of tag and value.
+//! Reader of the rows of categories in a PDBx/mmCIF file. A category is written as a loop or as pairs of tag and value.
 
 use md_engine::error::Problem;
 use md_engine::format::{Value, Word, Words};
@@ -19,7 +19,7 @@ impl Row<'_, '_> {
         self.values.get(index)?.known().map(|text| String::from_utf8_lossy(text).into_owned())
     }
 
-    /// Returns the first known value of two items.
+    /// Returns the value of the first of two items whose value is known.
     pub(super) fn first(&self, items: [&str; 2]) -> Option<String> {
         items.into_iter().find_map(|item| self.text(item))
     }
@@ -32,7 +32,7 @@ impl Row<'_, '_> {
         plain.parse().ok().filter(|value: &f64| value.is_finite())
     }
 
-    /// Line number of the first value of the row.
+    /// Returns the line number of the first value of the row.
     pub(super) fn line(&self) -> usize {
         self.values.first().map_or(0, |value| value.line)
     }
@@ -108,7 +108,7 @@ pub(super) fn each_row<T>(
     pairs.end(wanted, seen, &see)
 }
 
-/// Items of one category that are written as pairs of tag and value, until the category ends.
+/// Items of one category, written as pairs of tag and value, that have been read so far.
 #[derive(Default)]
 struct Pairs<'a> {
     category: String,
@@ -117,7 +117,7 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Passes the row that the pairs form to the caller, and clears the pairs.
+    /// Passes the row that the pairs of a category form to the caller, and clears the pairs.
     fn end<T>(
         &mut self,
         wanted: &[&str],

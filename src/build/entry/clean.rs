@@ -16,7 +16,7 @@ use super::overlap;
 use super::table::ResidueKind;
 use crate::structure::Structure;
 
-/// A clean structure, with all decisions that led to it and with what is missing.
+/// A clean structure, with all decisions about its contents, and with the residues and atoms that are missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cleaned {
     /// the structure
@@ -31,7 +31,7 @@ pub struct Cleaned {
     pub gaps: Vec<Gap>,
     /// heavy atoms that standard residues lack
     pub missing_atoms: Vec<MissingAtoms>,
-    /// sulfur atoms of each disulfide bond
+    /// the two sulfur atoms of each disulfide bond
     pub disulfides: Vec<[u32; 2]>,
     /// metals with the atoms that coordinate them
     pub metal_sites: Vec<MetalSite>,
@@ -48,9 +48,9 @@ pub struct ResidueInfo {
     pub kind: Option<ResidueKind>,
     /// whether the residue belongs to a polymer
     pub is_polymer: bool,
-    /// name in the file, which may state the protonation, as `HIP` does
+    /// residue name in the file, which may state the protonation, as `HIP` does
     pub given_name: String,
-    /// position in the sequence of the chain; `None` if unknown
+    /// index in the sequence of the chain; `None` if unknown
     pub position: Option<usize>,
 }
 

@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 /// Subject of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// choice of a model
+    /// choice of one model of the file
     Model,
     /// choice of an alternative location
     Location,
@@ -13,11 +13,11 @@ pub enum Subject {
     Selection,
     /// names of residues and atoms that were changed
     Names,
-    /// modified residues
+    /// replacement of modified residues by their standard residues
     Modified,
-    /// assembly that was built
+    /// biological assembly that was built
     Assembly,
-    /// parameters from files other than the force field
+    /// parameters that come from other files than those of the force field
     Parameters,
     /// bonds that were made or left out
     Bonds,
@@ -33,7 +33,7 @@ pub enum Subject {
     Orientation,
     /// membrane around the structure
     Membrane,
-    /// cell, water and ions
+    /// periodic cell, water and ions
     Solvent,
 }
 

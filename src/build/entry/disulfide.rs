@@ -1,4 +1,4 @@
-//! Disulfide bonds between cysteines, which the file states or which follow from distances.
+//! Disulfide bonds between cysteines, which are stated in the file or found by the distances between sulfur atoms.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,13 @@ use super::near::Grid;
 /// contact, whose distance is 0.36 nm (A. Bondi, J. Phys. Chem. 68, 441 (1964)).
 const BONDED: [f64; 2] = [0.18, 0.25];
 
-/// Largest length (nm) of a disulfide bond that the file states; the cutoff of `Topology.createDisulfideBonds` of
-/// OpenMM 8.
+/// Largest length (nm) at which a disulfide bond that the file states is accepted: the cutoff of
+/// `Topology.createDisulfideBonds` in OpenMM 8.
 const LONGEST_STATED: f64 = 0.3;
 
 /// Returns the pairs of bonded sulfur atoms, sorted by index. Pairs that the file states have precedence over other
-/// pairs, and nearer pairs over farther ones. Each sulfur atom has at most one such bond, and must have no hydrogen.
+/// pairs, and nearer pairs over farther ones. Each sulfur atom has at most one disulfide bond and must have no
+/// hydrogen.
 pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions: &mut Vec<Decision>) -> Vec<[u32; 2]> {
     let free = free_sulfurs(draft);
     let mut taken: HashSet<u32> = HashSet::new();

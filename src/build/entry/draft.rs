@@ -1,4 +1,5 @@
-//! Intermediate structure between entry and clean structure: atoms without bonds, with the origin of each residue.
+//! An intermediate step between an entry and its clean structure: chosen atoms without bonds, with the residue of the
+//! entry from which each residue was made.
 
 use md_engine::vec3::Vec3;
 
@@ -7,12 +8,12 @@ use super::choose::{Picked, PickedAtom};
 use super::model::Entry;
 use crate::structure::{Atom, Residue, Structure};
 
-/// A structure without bonds, with the origin of its residues.
+/// A structure without bonds, in which each residue has a reference to its residue in the entry.
 pub(super) struct Draft<'a> {
     pub(super) entry: &'a Entry,
     pub(super) picked: &'a [Picked],
     pub(super) copies: Vec<Copied>,
-    /// number of operators of the assembly
+    /// number of symmetry operators of the assembly
     pub(super) operators: usize,
     pub(super) structure: Structure,
     pub(super) positions: Vec<Vec3>,

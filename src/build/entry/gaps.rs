@@ -18,12 +18,12 @@ pub struct Gap {
     pub place: GapPlace,
     /// number of missing residues; `None` if neither the sequence nor the residue numbers state it
     pub count: Option<usize>,
-    /// names of the missing residues; empty if the file does not state the sequence
+    /// names of the missing residues; empty if the file does not state the sequence of the chain
     pub names: Vec<String>,
 }
 
 impl Gap {
-    /// Whether the gap is within a chain and before this residue.
+    /// Whether the gap is within a chain and directly before the given residue.
     pub(crate) fn is_before(&self, residue: usize) -> bool {
         matches!(self.place, GapPlace::Inner { before, .. } if before as usize == residue)
     }
@@ -91,8 +91,8 @@ pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: 
     }
 }
 
-/// Returns the gaps: residues of the sequences that have no atoms. In chains without a sequence, gaps are where
-/// consecutive residues are not bonded.
+/// Returns the gaps: residues of the sequences that have no atoms. If the sequence of a chain is unknown, there is a
+/// gap between each two consecutive residues that are not bonded.
 pub(super) fn find_gaps(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Gap> {
     let bonded: HashSet<[u32; 2]> = bonds.iter().copied().collect();
     let mut gaps = vec![];

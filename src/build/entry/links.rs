@@ -8,7 +8,7 @@ use super::model::Address;
 /// Key of a residue: operator of the assembly, chain identifier, number, insertion code and name in the file.
 type Key<'a> = (usize, &'a str, i32, Option<char>, &'a str);
 
-/// Residues and atoms of the clean structure by address.
+/// Residues and atoms of the clean structure, by their addresses in the entry.
 pub(super) struct Places<'a> {
     draft: &'a Draft<'a>,
     residues: HashMap<Key<'a>, usize>,
@@ -34,7 +34,7 @@ impl<'a> Places<'a> {
         places
     }
 
-    /// Returns the atom at an address in the copy that an operator makes; `None` if the atom was left out.
+    /// Returns the atom at `address` in the copy that the given operator makes; `None` if the atom was left out.
     fn atom(&self, operator: usize, address: &Address) -> Option<u32> {
         let Address { chain, residue, number, insertion_code, atom } = address;
         let index = *self.residues.get(&(operator, chain.as_str(), *number, *insertion_code, residue.as_str()))?;
@@ -45,7 +45,7 @@ impl<'a> Places<'a> {
         { names }.find_map(|name| self.atoms.get(&(index, name)).copied())
     }
 
-    /// Returns the pairs of atoms at two addresses, one pair in each copy of an assembly. No pair appears twice.
+    /// Returns the pairs of atoms at two addresses: one pair for each copy in the assembly, without duplicates.
     pub(super) fn pairs(&self, ends: &[Address; 2]) -> Vec<[u32; 2]> {
         let operators = 0..self.draft.operators;
         let pair = |operator| {

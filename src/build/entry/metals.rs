@@ -24,7 +24,8 @@ pub struct MetalSite {
     pub donors: Vec<(u32, f64)>,
 }
 
-/// Whether an element is a metal. `element` is the atomic number; elements beyond 83 are not metals here.
+/// Whether an element is a metal. `element` is the atomic number; elements with atomic numbers above 83 do not count as
+/// metals here.
 pub(super) fn is_metal(element: u8) -> bool {
     matches!(element, 3 | 4 | 11..=13 | 19..=31 | 37..=50 | 55..=83)
 }

@@ -1,8 +1,8 @@
 //! Reader of entries in the PDBx/mmCIF format of the wwPDB.
 //!
 //! Chain identifiers, residue numbers and atom names are those of the authors (`auth_asym_id`, `auth_seq_id`), or the
-//! `label_` items if there are none of the authors. Sequences come from `_pdbx_poly_seq_scheme`, or from
-//! `_entity_poly_seq` in files without it. The units of which assemblies consist are `label_asym_id`.
+//! `label_` items in a file without author items. Sequences come from `_pdbx_poly_seq_scheme`, or from
+//! `_entity_poly_seq` in files without it. Assemblies consist of units that are identified by `label_asym_id`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ use super::records::{AtomRecord, Collector, code, element_of, position};
 
 type Parsed<T> = Result<T, Problem>;
 
-/// Categories that are read.
+/// mmCIF categories that are read.
 const CATEGORIES: [&str; 11] = [
     "_atom_site",
     "_cell",
@@ -45,7 +45,7 @@ pub(super) fn read(bytes: &[u8], wanted: Option<i32>) -> Parsed<Entry> {
     reader.finish()
 }
 
-/// A position in a sequence, with its number in the sequence (1-based).
+/// A position of a sequence, preceded by its 1-based number in the sequence.
 type Numbered = (usize, SequencePosition);
 
 #[derive(Default)]
@@ -53,16 +53,16 @@ struct Reader {
     collector: Collector,
     wanted: Option<i32>,
     models: HashSet<i32>,
-    /// entity of each unit
+    /// entity identifier of each unit (`label_asym_id`)
     entities: HashMap<String, String>,
-    /// sequence of each unit
+    /// sequence of each unit (`label_asym_id`)
     schemes: HashMap<String, Vec<Numbered>>,
-    /// sequence of each entity
+    /// sequence of each entity identifier
     sequences: HashMap<String, Vec<Numbered>>,
-    /// index of the chain, and first unit, of each polymer chain with residues
+    /// polymer chains with atoms: index of each chain, and its first unit
     polymers: Vec<(usize, String)>,
     operators: HashMap<String, Operator>,
-    /// assembly, operator expression and units of each row of the assemblies
+    /// assembly, operator expression and list of units from each row of `_pdbx_struct_assembly_gen`
     generators: Vec<(String, String, String)>,
 }
 
@@ -178,7 +178,8 @@ impl Reader {
             let Some(numbered) = self.schemes.get(&unit).or(entity) else { continue };
             let chain = &mut self.collector.entry.chains[chain];
             if chain.sequence.is_empty() {
-                // microheterogeneity: several kinds of residues at one position have the same number
+                // microheterogeneity: all residues at one position of the sequence have the same number, and only the
+                // first is kept
                 let positions = numbered.chunk_by(|(a, _), (b, _)| a == b).filter_map(<[Numbered]>::first);
                 chain.sequence = positions.map(|(_, position)| position.clone()).collect();
             }
@@ -209,7 +210,7 @@ impl Reader {
     }
 }
 
-/// Returns the zero-based index for an item that counts from 1; `None` if the item is unknown or not such a number.
+/// Returns the value of an item that counts from 1; `None` if the value is unknown or is no positive integer.
 fn index(row: &Row<'_, '_>, item: &str) -> Option<usize> {
     row.text(item)?.parse().ok().filter(|&number| number > 0)
 }

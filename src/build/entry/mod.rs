@@ -1,4 +1,5 @@
-//! Entries of the Protein Data Bank: reading a PDB or PDBx/mmCIF file, and making a clean [`Structure`] from it.
+//! Entries of the Protein Data Bank. This module reads a PDB or PDBx/mmCIF file and makes a clean [`Structure`] from
+//! the entry.
 //!
 //! [`read`] returns an [`Entry`], which holds the contents of the file: chains with their sequences and residues,
 //! links, and assemblies. [`clean`] chooses residues and atoms of the entry, builds an assembly, finds the bonds, and

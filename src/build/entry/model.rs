@@ -8,7 +8,7 @@ use md_engine::vec3::Vec3;
 pub struct Entry {
     /// title of the entry
     pub title: String,
-    /// unit cell of the crystal; `None` for other methods
+    /// unit cell of the crystal; `None` if the structure was not determined by crystallography
     pub cell: Option<PeriodicCell>,
     /// number of models in the file
     pub models: usize,
@@ -16,7 +16,8 @@ pub struct Entry {
     pub model: i32,
     /// chains in the order of the file
     pub chains: Vec<Chain>,
-    /// names of the units of which assemblies consist: `label_asym_id` in PDBx/mmCIF, chain identifiers in PDB files
+    /// names of the units from which assemblies are built: `label_asym_id` in PDBx/mmCIF, chain identifiers in PDB
+    /// files
     pub units: Vec<String>,
     /// bonds and contacts that the file states
     pub links: Vec<Link>,
@@ -28,12 +29,13 @@ pub struct Entry {
     pub modified: Vec<Modified>,
 }
 
-/// A chain with the identifier of the authors.
+/// A chain, named by the author's chain identifier (`auth_asym_id`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
     /// identifier of the chain, e.g. `A`
     pub id: String,
-    /// residues of the whole polymer, whether observed or not; empty if the file does not state the sequence
+    /// sequence of the whole polymer, with the residues that have no atoms; empty if the file does not state the
+    /// sequence
     pub sequence: Vec<SequencePosition>,
     /// residues with atoms, in the order of the file
     pub residues: Vec<EntryResidue>,
@@ -42,9 +44,9 @@ pub struct Chain {
 /// A residue in the sequence of a chain, which may have no atoms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequencePosition {
-    /// residue name; the first if the file has several names for the position
+    /// residue name; the first name if the file lists several residues at this position
     pub name: String,
-    /// residue number; `None` if the file does not state it
+    /// residue number; `None` if the file states no number
     pub number: Option<i32>,
 }
 
@@ -80,7 +82,7 @@ pub struct EntryAtom {
     pub is_deuterium: bool,
     /// position in nm
     pub position: Vec3,
-    /// occupancy, a number from 0 to 1; 1 if the file does not state it
+    /// occupancy, a number from 0 to 1; 1 if the file states no occupancy
     pub occupancy: f64,
     /// alternative location; `None` if the atom has only one location
     pub location: Option<char>,
@@ -112,7 +114,7 @@ pub enum LinkKind {
     Metal,
     /// hydrogen bond or another contact that is not a bond
     Other,
-    /// bond of a CONECT record
+    /// bond that a CONECT record states
     Connection,
 }
 
@@ -132,7 +134,7 @@ pub struct Link {
 pub struct ComponentBond {
     /// residue name
     pub residue: String,
-    /// atom names
+    /// names of the two atoms
     pub atoms: [String; 2],
 }
 
@@ -150,20 +152,20 @@ pub struct Modified {
 pub struct Assembly {
     /// identifier, e.g. `1`
     pub id: String,
-    /// sets of units, each with the operators that are applied to its units
+    /// sets of units, each with the symmetry operators that are applied to the units of the set
     pub generators: Vec<Generator>,
 }
 
-/// Units of an assembly and the operators that are applied to each of them.
+/// Units of an assembly, and the symmetry operators that are applied to each unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Generator {
     /// names of the units, as in [`Entry::units`]
     pub units: Vec<String>,
-    /// operators, each of which makes one copy
+    /// symmetry operators, each of which makes one copy of the units
     pub operators: Vec<Operator>,
 }
 
-/// A rotation followed by a translation.
+/// A symmetry operator: a rotation followed by a translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operator {
     /// rows of the rotation matrix
@@ -173,7 +175,8 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Makes an operator from rows of three elements of the rotation matrix and one component of the translation in Å.
+    /// Makes an operator from three rows, each with three elements of the rotation matrix and one component of the
+    /// translation (Å).
     pub(super) fn from_rows(rows: [[f64; 4]; 3]) -> Self {
         let vector = |[x, y, z]: [f64; 3]| md_engine::vec3::vec3(x, y, z);
         let translation = vector(rows.map(|row| row[3])) * md_engine::units::ANGSTROM;
@@ -186,7 +189,7 @@ impl Operator {
         md_engine::vec3::vec3(x, y, z) + self.translation
     }
 
-    /// Returns the composition: the operator that applies `first` and then this operator.
+    /// Returns the composed operator, which applies `first` and then `self`.
     pub(super) fn after(&self, first: &Self) -> Self {
         let [a, b, c] = first.rotation;
         let rotation = self.rotation.map(|row| a * row.x + b * row.y + c * row.z);

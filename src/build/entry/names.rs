@@ -1,13 +1,13 @@
 //! Conversion of the residue and atom names of AMBER, CHARMM, GROMACS and older PDB files to standard names.
 //!
-//! The table of [`super::table`] holds the names that OpenMM accepts. This module adds names from the residue libraries
-//! of AmberTools 23 (`leap/lib`), CHARMM36 (`top_all36_prot.rtf`, `top_all36_na.rtf`, `toppar_water_ions.str`) and
-//! GROMACS 2023 (`share/top/*.ff`).
+//! The table of [`super::table`] holds the names that OpenMM accepts. The present module adds names from the residue
+//! libraries of AmberTools 23 (`leap/lib`), CHARMM36 (`top_all36_prot.rtf`, `top_all36_na.rtf`,
+//! `toppar_water_ions.str`) and GROMACS 2023 (`share/top/*.ff`).
 
 use super::model::{EntryAtom, EntryResidue};
 use super::table::{StandardResidue, standard_name, standard_residue};
 
-/// Aliases of amino acids, nucleotides and waters.
+/// Aliases of amino acids, nucleotides and waters, each with the standard residue name.
 const RESIDUES: [(&str, &str); 63] = [
     // protonation states
     ("ASPP", "ASP"),
@@ -78,7 +78,7 @@ const RESIDUES: [(&str, &str); 63] = [
     ("DOD", "HOH"),
 ];
 
-/// Names of monatomic ions, and their names in the PDB.
+/// Names of monatomic ions in other programs, each with the name in the PDB.
 const IONS: [(&str, &str); 27] = [
     ("SOD", "NA"),
     ("NA+", "NA"),
@@ -121,11 +121,11 @@ const CAPS: [(&str, &str, &str); 8] = [
     ("NME", "HH33", "H3"),
 ];
 
-/// Pairs of nucleotides in RNA and DNA that have the same name in CHARMM and in PDB files before version 3.
+/// Pairs of an RNA and a DNA nucleotide that have the same name in CHARMM and in PDB files before version 3.
 const RNA_AND_DNA: [(&str, &str); 3] = [("A", "DA"), ("C", "DC"), ("G", "DG")];
 
-/// Returns the standard residue for a residue name in any of the known conventions; `None` if there is none. If the
-/// name is that of DNA and of RNA, the atoms decide.
+/// Returns the standard residue for a residue name in any of the known conventions; `None` if the name is unknown. If a
+/// DNA and an RNA nucleotide have this name, the atoms decide.
 pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static StandardResidue> {
     let added = || RESIDUES.iter().find(|(other, _)| *other == name).map(|(_, standard)| *standard);
     let found = if standard_residue(name).is_some() { name } else { standard_name(name).or_else(added)? };
@@ -135,7 +135,7 @@ pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static Stand
     standard_residue(if is_dna { dna } else { found })
 }
 
-/// Returns whether a residue is standard, under any of the known names.
+/// Returns whether a residue is standard, under its standard name or any known alias.
 pub(crate) fn is_standard(residue: &EntryResidue) -> bool {
     residue.name == "MSE" || standard(&residue.name, &residue.atoms).is_some()
 }

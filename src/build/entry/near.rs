@@ -8,7 +8,7 @@ use md_engine::vec3::Vec3;
 /// so only damaged files have more; the limit bounds the time of a search in such files.
 const MOST: usize = 64;
 
-/// A grid of cells with the atoms in each.
+/// A grid of cubic cells, with the list of atoms in each cell.
 pub(super) struct Grid<'a> {
     positions: &'a [Vec3],
     /// edge of a cell in nm, which is also the largest radius of a search
@@ -17,7 +17,7 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// Makes a grid of some of the atoms, for searches within `radius` (nm).
+    /// Sorts the given atoms into a grid, for searches within `radius` (nm).
     pub(super) fn new(positions: &'a [Vec3], atoms: impl Iterator<Item = u32>, radius: f64) -> Self {
         let mut grid = Self { positions, edge: radius, cells: HashMap::new() };
         for atom in atoms {

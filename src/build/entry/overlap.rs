@@ -1,4 +1,4 @@
-//! Atoms at the place of other atoms: waters and ions that are left out, and damaged entries that are refused.
+//! Overlapping atoms: overlapping waters and ions are left out, and entries with other overlaps are refused.
 
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
@@ -9,8 +9,8 @@ use super::decision::{Decision, Subject};
 use super::near::Grid;
 use crate::structure::Structure;
 
-/// Distance (nm) below which a water or an ion is at the place of another atom. Lithium, the smallest common ion, has
-/// water at 0.19 nm (H. Ohtaki and T. Radnai, Chem. Rev. 93, 1157 (1993), doi:10.1021/cr00019a014).
+/// Distance (nm) below which a water or an ion counts as overlapping with another atom. Lithium, the smallest common
+/// ion, has water at 0.19 nm (H. Ohtaki and T. Radnai, Chem. Rev. 93, 1157 (1993), doi:10.1021/cr00019a014).
 const SHARED_PLACE: f64 = 0.18;
 /// Distance (nm) below which two atoms cannot both exist. The shortest bond, O–H, has 0.096 nm.
 const SAME_PLACE: f64 = 0.08;
@@ -18,8 +18,9 @@ const SAME_PLACE: f64 = 0.08;
 /// structures.
 const LONGEST_BOND: f64 = 0.3;
 
-/// Leaves out waters and ions at the place of other atoms: those on a symmetry axis of an assembly, which every
-/// operator copies, and those that a file lists for several occupancies. The first of several waters and ions stays.
+/// Leaves out waters and ions that overlap with other atoms. Overlaps result from a water or ion on a symmetry axis,
+/// which every operator copies, and from a site that a file lists several times with partial occupancies. The first of
+/// several overlapping waters and ions is kept.
 pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Vec<Decision>) {
     let heavy = |copy: usize| {
         let source = &built.copies[copy];
@@ -54,8 +55,8 @@ pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Ve
     }
 }
 
-/// Fails if two atoms are at the same place, or if a bond is impossibly long. Atoms below the atomic number `lightest`
-/// are not checked.
+/// Fails if two atoms are at the same place, or if a bond is impossibly long. Atoms with an atomic number below
+/// `lightest` are not checked.
 pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> Result<(), Problem> {
     let label = |atom: u32| structure.atom_label(atom as usize);
     let is_checked = |&atom: &u32| structure.atoms[atom as usize].element >= lightest;
@@ -99,10 +100,11 @@ mod tests {
             let found = clean(&parse(text.as_bytes(), None).unwrap(), &options).unwrap();
             found.structure.residues.iter().map(|residue| residue.number).collect()
         };
-        // 1 and 2 are 1.7 Å apart, 2 and 3 as well; without 2, water 3 has its place for itself
+        // waters 1 and 2 are 1.7 Å apart, and so are waters 2 and 3; if water 2 is left out, water 3 overlaps with no
+        // atom
         let row = [water(1, 0.0), water(2, 1.7), water(3, 3.4), water(4, 8.0)].concat();
         assert_eq!(numbers(&row, None), [1, 3, 4]);
-        // an axis along z copies the water on it to its own place, and the other one to (-5, 0, 0)
+        // a twofold axis along z maps the water on the axis to itself, and the other water to (-5, 0, 0)
         let operator = "\
 REMARK 350 BIOMOLECULE: 1
 REMARK 350 APPLY THE FOLLOWING TO CHAINS: A

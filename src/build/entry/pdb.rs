@@ -1,8 +1,8 @@
 //! Reader of entries in the PDB format 3.3 of the wwPDB.
 //!
 //! `MODEL` and `ENDMDL` enclose models. In files without these records, an `END` record that is followed by atoms ends
-//! a model. A chain ends at its `TER` record: residues after it are ligands and waters, but a standard residue of a
-//! polymer in an `ATOM` record begins another chain of the same identifier.
+//! a model. A chain ends at its `TER` record. Residues after this record are ligands and waters; only a standard
+//! residue of a polymer in an `ATOM` record begins another chain with the same identifier.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use super::table::ResidueKind;
 
 type Parsed<T> = Result<T, Problem>;
 
-/// First column of each serial number in a CONECT record, and number of columns of a serial number.
+/// First column (from 0) of each serial number in a CONECT record. A serial number has [`SERIAL`] columns.
 const CONECT: [usize; 5] = [6, 11, 16, 21, 26];
 const SERIAL: usize = 5;
 
@@ -40,18 +40,19 @@ struct Reader<'a> {
     wanted: Option<i32>,
     /// number of the model to which the records belong
     model: i32,
-    /// whether the model has ended, so that further atoms belong to the next model
+    /// whether the current model has ended, so that further atoms belong to the next model
     is_ended: bool,
-    /// whether the model has atoms
+    /// whether the current model has atoms
     has_atoms: bool,
-    /// whether the current model is the wanted one, and whether the current or an earlier model is
+    /// whether the current model is the requested model (`is_taken`), and whether the current or an earlier model is
+    /// the requested model (`was_taken`)
     is_taken: bool,
     was_taken: bool,
-    /// chain of the last atom that was stored
+    /// index of the chain of the last stored atom
     last: Option<usize>,
-    /// whether a TER record has ended each chain
+    /// whether a TER record has ended the chain, for each chain
     ended: Vec<bool>,
-    /// index of the atom with each serial number; `None` if several atoms have the number
+    /// atom with each serial number; `None` if several atoms have the same serial number
     serials: HashMap<&'a str, Option<Place>>,
     /// pairs of serial numbers from CONECT records
     connections: Vec<[&'a str; 2]>,
@@ -170,7 +171,8 @@ impl<'a> Reader<'a> {
 
     /// Reads an SSBOND or a LINK record. An SSBOND record has no atom names.
     fn link(&mut self, line: &[u8], kind: LinkKind) -> Parsed<()> {
-        // first columns of atom name and residue name, which precede the chain, and column of the chain
+        // for each of the two atoms: first column of the atom name, first column of the residue name, and column of the
+        // chain identifier
         let ends = match kind {
             LinkKind::Disulfide => [(None, 11, 15), (None, 25, 29)],
             _ => [(Some(12), 17, 21), (Some(42), 47, 51)],
@@ -251,7 +253,7 @@ impl<'a> Reader<'a> {
             let ends = pair.map(|place| address(&self.collector.entry, place));
             self.collector.entry.links.push(Link { kind: LinkKind::Connection, ends, is_symmetry: false });
         }
-        // of several chains with the same identifier, the first gets the SEQRES sequence
+        // if several chains have the same identifier, the first of them gets the SEQRES sequence
         for chain in &mut self.collector.entry.chains {
             if let Some(sequence) = self.sequences.remove(&chain.id) {
                 chain.sequence = sequence;
@@ -277,7 +279,8 @@ fn address(entry: &Entry, [chain, residue, atom]: Place) -> Address {
 /// Parses a residue number. Numbers beyond 9999 may be in the hybrid-36 notation of the Computational
 /// Crystallography Toolbox, in which `A000` follows 9999 and `a000` follows `ZZZZ`.
 fn residue_number(field: &[u8]) -> Parsed<i32> {
-    /// Number of hybrid-36 numbers of four digits whose first letter has a given case.
+    /// Number of four-digit hybrid-36 numbers that begin with an upper-case letter, and also of those that begin with a
+    /// lower-case letter.
     const LETTERS: i32 = 26 * 36 * 36 * 36;
     let text = std::str::from_utf8(field).unwrap_or_default().trim();
     let hybrid = || {

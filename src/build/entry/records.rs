@@ -1,4 +1,4 @@
-//! Grouping of atom records into chains and residues, for both file formats.
+//! Grouping of atom records into chains and residues, for PDB and PDBx/mmCIF files.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +11,8 @@ use super::model::{Chain, Entry, EntryAtom, EntryResidue};
 use super::names::standard;
 use super::table::ResidueKind;
 
-/// Maximum number of residues with the same number and insertion code among which the residue of an atom is searched.
-/// Sites with several kinds of residues have two or three.
+/// Maximum number of residues with the same number and insertion code among which the residue of an atom is searched. A
+/// site with microheterogeneity has two or three such residues.
 const MOST_KINDS: usize = 16;
 
 /// Atom names by which a residue belongs to a polymer: the backbone of amino acids, and that of nucleotides.
@@ -48,7 +48,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Returns the index of the last chain with an identifier. Adds a chain if there is none.
+    /// Returns the index of the last chain with the given identifier. Adds a chain if no chain has this identifier.
     pub(super) fn chain(&mut self, id: &str) -> usize {
         match self.chains.get(id) {
             Some(&index) => index,
@@ -56,7 +56,7 @@ impl Collector {
         }
     }
 
-    /// Adds a chain. Subsequent records with its identifier belong to it.
+    /// Adds a chain, to which all subsequent records with its identifier belong.
     pub(super) fn begin_chain(&mut self, id: &str) -> usize {
         let index = self.entry.chains.len();
         self.entry.chains.push(Chain { id: id.to_owned(), ..Chain::default() });
@@ -73,9 +73,9 @@ impl Collector {
         [chain, residue, atoms.len() - 1]
     }
 
-    /// Returns the residue to which an atom belongs, if this residue has begun. An atom with the same name and location
-    /// as the first atom of a residue begins another residue with the same number, as in files in which all waters have
-    /// one number.
+    /// Returns the residue to which an atom belongs, if an earlier atom of this residue has been read. An atom with the
+    /// same name and location as the first atom of a residue begins another residue with the same number, as in files
+    /// in which all waters have one number.
     fn residue_of(&self, chain: usize, record: &AtomRecord<'_>) -> Option<usize> {
         let residues = &self.entry.chains[chain].residues;
         let place = (record.number, record.insertion_code);
@@ -113,8 +113,8 @@ impl Collector {
         residues.len() - 1
     }
 
-    /// Returns the complete entry. Of the residues that may belong to the polymer of their chain, those do that are
-    /// standard residues of polymers, or residues of the sequence, or have the backbone atoms.
+    /// Returns the complete entry. A residue in the part of a chain that may belong to a polymer counts as part of the
+    /// polymer if the residue is a standard residue of polymers, is in the sequence, or has the backbone atoms.
     pub(super) fn finish(mut self) -> Entry {
         for chain in &mut self.entry.chains {
             let sequence: HashSet<&str> = chain.sequence.iter().map(|position| position.name.as_str()).collect();
@@ -155,7 +155,7 @@ pub(super) fn position([x, y, z]: [Option<f64>; 3]) -> Result<Vec3, Problem> {
         .help("the file is damaged"))
 }
 
-/// Returns the atomic number, and whether the atom is deuterium. If the file does not state the element, it follows
+/// Returns the atomic number, and whether the atom is deuterium. If the file states no element, the element follows
 /// from the names of the atom and of its residue.
 pub(super) fn element_of(symbol: &str, name: &str, residue: &str) -> (u8, bool) {
     let letters = symbol.trim_end_matches(|c: char| !c.is_ascii_alphabetic());

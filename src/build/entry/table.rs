@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::LazyLock;
 
-/// The table as text, compressed with xz.
+/// Text of the table of standard residues, compressed with xz.
 const TABLE: &[u8] = include_bytes!("../data/residues.txt.xz");
 
 /// Kinds of standard residues.
@@ -30,11 +30,12 @@ pub struct StandardResidue {
     pub kind: ResidueKind,
     /// names of all atoms, in ascending order
     pub atoms: Vec<String>,
-    /// names of bonded atoms
+    /// pairs of names of bonded atoms
     pub bonds: Vec<[String; 2]>,
-    /// standard name of an atom for each of its aliases
+    /// standard atom name for each alias of an atom
     pub aliases: HashMap<String, String>,
-    /// atom of this residue that is bonded to the preceding residue, and atom of the preceding residue, by name
+    /// names of the two atoms of the bond to the preceding residue: atom of this residue, and atom of the preceding
+    /// residue
     pub before: Option<[String; 2]>,
 }
 

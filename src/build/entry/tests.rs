@@ -8,7 +8,7 @@ mod sequences;
 
 use super::{Cleaned, Decision, Entry, Options, Subject, clean, parse};
 
-/// Makes an ATOM or HETATM line. Coordinates are in Å.
+/// Contents of an ATOM or HETATM line, with coordinates in Å.
 struct Line<'a> {
     is_hetero: bool,
     serial: usize,
@@ -61,8 +61,8 @@ impl Line<'_> {
     }
 }
 
-/// Returns the backbone of an amino acid with CB, at position `slot` of a straight chain whose peptide bonds are 1.33 Å
-/// long.
+/// Returns the ATOM lines of the backbone and of CB of an amino acid, at position `slot` of a straight chain whose
+/// peptide bonds are 1.33 Å long.
 fn amino_acid(residue: &str, chain: char, number: i32, slot: f64) -> String {
     let x = 3.8 * slot;
     let atoms = [
@@ -109,7 +109,7 @@ impl Cleaned {
         self.structure.atoms.iter().map(|atom| atom.name.as_str()).collect()
     }
 
-    /// Bonds by atom names and residue indices, as `0:C 1:N`.
+    /// Returns the bonds as texts of residue indices and atom names, such as `0:C 1:N`.
     fn bond_names(&self) -> Vec<String> {
         let residues = self.structure.residue_of_atoms();
         let name = |atom: u32| format!("{}:{}", residues[atom as usize], self.structure.atoms[atom as usize].name);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::isomorphism::ResidueGraph;
 use super::template::{Placement, Template};
 
-/// An atom with the data of its template.
+/// An atom with the data that its template assigns.
 #[derive(Clone, Debug)]
 pub(super) struct AssignedAtom {
     /// name of the atom in the template
@@ -28,7 +28,7 @@ pub(super) struct AssignedSite {
     pub(super) placement: Placement,
 }
 
-/// Names of the template of a residue, and of the patches applied to it.
+/// Names of the template of a residue, and of the patches applied to the template.
 #[derive(Clone, Debug)]
 pub(super) struct TemplateNames {
     pub(super) residue: Arc<str>,
@@ -51,7 +51,8 @@ impl Assignment {
         Self { atoms: vec![None; atoms], names: vec![None; residues], ..Self::default() }
     }
 
-    /// Records a match. `found` holds the index of the template atom for each atom of the graph.
+    /// Records that a template matches a graph. `found` holds the index of the template atom for each atom of the
+    /// graph.
     pub(super) fn record(&mut self, graph: &ResidueGraph<'_>, template: &Template, found: &[u32]) {
         let mut atom_of = vec![0; template.atoms.len()];
         for (&atom, &place) in graph.atoms.iter().zip(found) {

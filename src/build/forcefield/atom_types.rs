@@ -47,12 +47,12 @@ impl Pattern {
     }
 }
 
-/// Whether patterns match atoms in the given order.
+/// Whether each pattern matches the atom at the same position in `atoms`.
 pub(super) fn all_match<const N: usize>(patterns: &[Pattern; N], atoms: [Kind; N]) -> bool {
     patterns.iter().zip(atoms).all(|(pattern, atom)| pattern.matches(atom))
 }
 
-/// Whether patterns match atoms in the given or in reversed order.
+/// Whether each pattern matches the atom at the same position, for the given or for the reversed order of atoms.
 pub(super) fn match_either_way<const N: usize>(patterns: &[Pattern; N], mut atoms: [Kind; N]) -> bool {
     all_match(patterns, atoms) || {
         atoms.reverse();
@@ -125,7 +125,7 @@ impl AtomTypes {
         class
     }
 
-    /// Returns the type with an index.
+    /// Returns the type with the given index.
     pub(super) fn get(&self, of_type: u32) -> &AtomType {
         &self.types[of_type as usize]
     }
@@ -135,12 +135,12 @@ impl AtomTypes {
         &self.classes[kind.class as usize]
     }
 
-    /// Returns the index of the class with a name; `None` if no type belongs to it.
+    /// Returns the index of the class with the given name; `None` if no type belongs to such a class.
     pub(super) fn class(&self, name: &str) -> Option<u32> {
         self.class_by_name.get(name).copied()
     }
 
-    /// Returns the index of the type with a name; `None` if there is none.
+    /// Returns the index of the type with the given name; `None` if no type has this name.
     pub(super) fn named(&self, name: &str) -> Option<u32> {
         self.by_name.get(name).copied()
     }
@@ -154,8 +154,8 @@ impl AtomTypes {
         })
     }
 
-    /// Reads the patterns in the attributes `class1` or `type1` to `classN` or `typeN`. Returns `None` if a name is not
-    /// that of a class or type, so that the parameter applies to no atoms.
+    /// Reads the patterns in the attributes `class1` or `type1` to `classN` or `typeN`. Returns `None` if a name is
+    /// neither a class nor a type, so that the parameter applies to no atoms.
     pub(super) fn patterns<const N: usize>(&self, node: &Node<'_>) -> Parsed<Option<[Pattern; N]>> {
         let mut patterns = [Pattern::Any; N];
         for (k, pattern) in patterns.iter_mut().enumerate() {

@@ -8,7 +8,7 @@ use super::atom_types::{AtomTypes, Pattern};
 use super::tables::Terms;
 use super::unknown;
 
-/// Smallest number of grid points of a correction map along each angle; bicubic interpolation needs as many.
+/// Smallest number of grid points of a correction map along each angle, which bicubic interpolation needs.
 const FEWEST_POINTS: usize = 4;
 /// Largest number of grid points of a correction map along each angle. Maps in use have 24 points.
 const MOST_POINTS: usize = 1000;
@@ -27,9 +27,9 @@ pub(super) struct Bonded {
     pub(super) angles: Terms<3, Harmonic>,
     /// Urey–Bradley terms of atom classes
     pub(super) urey_bradleys_of_classes: Terms<3, Harmonic>,
-    /// Urey–Bradley terms of atom types, which are added to those of classes
+    /// Urey–Bradley terms of atom types; an angle has these terms in addition to the terms of classes
     pub(super) urey_bradleys_of_types: Terms<3, Harmonic>,
-    /// correction maps: index into `grids`
+    /// correction maps, as indices into `grids`
     pub(super) cmaps: Terms<5, u32>,
     pub(super) grids: Vec<CmapGrid>,
 }

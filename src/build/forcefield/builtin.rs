@@ -61,15 +61,15 @@ mod tests {
     /// Classes of residues of the selection language.
     const CLASSES: [&str; 5] = ["protein", "nucleic", "water", "ion", "lipid"];
 
-    /// Minimum number of carbon atoms of a phospholipid with two chains, less than that of the shortest in CHARMM36,
-    /// DLPA. Lysolipids and detergents have up to 24.
+    /// Smallest number of carbon atoms with which a residue counts as a phospholipid with two chains. DLPA, the
+    /// shortest such lipid of CHARMM36, has more carbon atoms; lysolipids and detergents have up to 24.
     const TWO_CHAINS: usize = 26;
 
-    /// Noble gases and a dummy atom of CHARMM36, which are no ions.
+    /// Names of noble gases and of a dummy atom of CHARMM36: single atoms that are no ions.
     const NEUTRAL: [&str; 3] = ["HE1", "NE1", "DUM"];
 
-    /// Returns the class of a residue of a force field by its atoms; `None` if no class is expected. AMBER's radium,
-    /// Ra, has the name of a nucleotide of AMBER.
+    /// Returns the class of the selection language that is expected for a residue, from the atoms of the residue;
+    /// `None` if no class is expected. In AMBER, the name of radium, Ra, is also the name of a nucleotide.
     fn class_of(file: &str, residue: &Node<'_>, element: impl Fn(&str) -> String) -> Option<&'static str> {
         let atoms: Vec<Node<'_>> = residue.children().filter(|child| child.name() == "Atom").collect();
         let has = |names: &[&str]| names.iter().all(|name| atoms.iter().any(|a| a.attribute("name") == Some(*name)));

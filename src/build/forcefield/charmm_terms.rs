@@ -8,14 +8,14 @@ use md_engine::system::{BondedTerms, HarmonicImproper, Torsion};
 use super::script::charmm::{CharmmImpropers, ImproperParameters, NamedImproper};
 use super::typed::Typed;
 
-/// Atoms of a residue by their names in the template, and names of the template and its patches.
+/// Atoms of a residue by their names in the template, and the names of the template and of its patches.
 #[derive(Default)]
 struct NamedResidue<'a> {
     atoms: HashMap<&'a str, u32>,
     templates: Vec<&'a str>,
 }
 
-/// Adds the impropers of all residues.
+/// Adds the CHARMM impropers of all residues.
 pub(super) fn add(impropers: &CharmmImpropers, typed: &Typed<'_>, bonded: &mut BondedTerms) -> Result<()> {
     let residues: Vec<NamedResidue<'_>> =
         (0..typed.structure.residues.len()).map(|residue| named(typed, residue)).collect();
@@ -40,8 +40,8 @@ pub(super) fn add(impropers: &CharmmImpropers, typed: &Typed<'_>, bonded: &mut B
     Ok(())
 }
 
-/// Returns the atom names of a residue. Patches of several residues leave the template unknown. In this case the names
-/// come from the atom types, which CHARMM names like `ALA-CB`.
+/// Returns the atom names of a residue. The template of a residue is unknown if a patch of several residues was
+/// applied. The atom names then come from the names of the atom types, which are like `ALA-CB` in CHARMM force fields.
 fn named<'a>(typed: &'a Typed<'_>, residue: usize) -> NamedResidue<'a> {
     let range = typed.structure.residue_atoms(residue);
     let atoms = range.clone().map(|atom| atom as u32);
@@ -67,8 +67,8 @@ fn find(improper: &NamedImproper, residue: usize, residues: &[NamedResidue<'_>])
     Some(atoms)
 }
 
-/// Whether the first or the last atom is bonded to all others. This is not certain, because the next residue in the
-/// list may belong to another chain.
+/// Whether the first or the last atom is bonded to the three other atoms. The bonds may be missing if the next residue
+/// of the list belongs to another chain.
 fn is_improper([a, b, c, d]: [u32; 4], neighbours: &[Vec<u32>]) -> bool {
     let bonded = |center: u32, others: [u32; 3]| others.iter().all(|other| neighbours[center as usize].contains(other));
     bonded(a, [b, c, d]) || bonded(d, [a, b, c])

@@ -1,6 +1,7 @@
 //! Patches that change several bonded residues, such as disulfide bridges.
 //!
-//! As in OpenMM, a residue takes part in at most one such patch, in addition to patches of the single residue.
+//! At most one patch of several residues is applied to a residue, in addition to patches of the single residue, as in
+//! OpenMM.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const MOST_CLUSTERS: usize = 1_000_000;
 /// A template to which one part of a patch is applied, and the template atom of each atom of the residue.
 type Candidate = (Template, Vec<u32>);
 
-/// Residues without a template, by their indices.
+/// Graphs of the residues without a template, by residue index.
 type Unmatched<'a> = BTreeMap<usize, ResidueGraph<'a>>;
 
 /// Finds patches of several residues for residues without a template, and removes the matched residues from
@@ -66,7 +67,7 @@ pub(super) fn assign(
     Ok(())
 }
 
-/// Returns templates with patches of single residues applied, by the name of the residue.
+/// Returns the templates to which patches of single residues were applied, by residue name.
 fn patched_templates(templates: &Templates) -> Result<HashMap<Arc<str>, Vec<Template>>, Problem> {
     let mut patched: HashMap<Arc<str>, Vec<Template>> = HashMap::new();
     for patch in templates.patches.iter().filter(|patch| patch.residues > 1) {
@@ -84,8 +85,8 @@ fn patched_templates(templates: &Templates) -> Result<HashMap<Arc<str>, Vec<Temp
     Ok(patched)
 }
 
-/// Returns all clusters that contain one residue more than the given clusters. The additional residue is bonded to the
-/// cluster.
+/// Returns every cluster that results from adding one residue to a given cluster. The added residue is bonded to a
+/// residue of the cluster.
 fn extend(clusters: &BTreeSet<Vec<usize>>, bonds: &BTreeSet<[usize; 2]>) -> Result<BTreeSet<Vec<usize>>, Problem> {
     let mut larger = BTreeSet::new();
     for cluster in clusters {
@@ -107,8 +108,8 @@ fn extend(clusters: &BTreeSet<Vec<usize>>, bonds: &BTreeSet<[usize; 2]>) -> Resu
     Ok(larger)
 }
 
-/// Returns the order of the residues of a cluster in which a patch matches, and the patched templates; `None` if the
-/// patch does not match.
+/// Matches a patch to a cluster. Returns the order of residues in which the patch matches, and the patched templates;
+/// `None` without a match.
 fn best(
     patch: &Patch,
     cluster: &[usize],

@@ -7,9 +7,9 @@ pub(super) struct Connectivity {
     pub(super) angles: Vec<[u32; 3]>,
     /// proper torsions i-j-k-l with i < l, sorted
     pub(super) propers: Vec<[u32; 4]>,
-    /// impropers: a center with three of its bonded atoms, which ascend
+    /// impropers: a center, and three atoms that are bonded to the center, in ascending order
     pub(super) impropers: Vec<[u32; 4]>,
-    /// chains of five atoms, sorted, each in one direction
+    /// sorted chains of five bonded atoms, each listed in only one of its two directions
     pub(super) chains: Vec<[u32; 5]>,
 }
 
@@ -45,7 +45,7 @@ impl Connectivity {
     }
 }
 
-/// Returns the chain in the direction that begins with the smaller of its two ends.
+/// Returns the chain in the direction that begins with the end atom of smaller index.
 fn one_direction(mut chain: [u32; 5]) -> [u32; 5] {
     if (chain[0], chain[1]) > (chain[4], chain[3]) {
         chain.reverse();

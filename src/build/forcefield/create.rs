@@ -24,7 +24,7 @@ use super::torsions::{Ordering, Periodic};
 use super::typed::Typed;
 use crate::structure::Structure;
 
-/// Makes the description of a structure.
+/// Makes the description of a structure with the terms of a force field.
 pub(super) fn description(field: &ForceField, structure: &Structure) -> Result<Description> {
     let typed = Typed::new(field, structure)?;
     let mut topology = typed.topology()?;
@@ -42,7 +42,7 @@ pub(super) fn description(field: &ForceField, structure: &Structure) -> Result<D
 }
 
 impl Typed<'_> {
-    /// Atoms, residues, virtual sites and constraints, without charges and Lennard-Jones types.
+    /// Makes the topology: atoms, residues, virtual sites and constraints, without charges and Lennard-Jones types.
     fn topology(&self) -> Result<Topology> {
         let (structure, types) = (self.structure, &self.field.types);
         let mut topology = Topology {
@@ -82,7 +82,7 @@ impl Typed<'_> {
         Ok(topology)
     }
 
-    /// Bonds, angles and Urey–Bradley terms. Fails if a bond of two atoms with masses has no parameters.
+    /// Adds bonds, angles and Urey–Bradley terms. Fails if a bond between two atoms with masses has no parameters.
     fn add_harmonic(&self, bonded: &mut BondedTerms) -> Result<()> {
         let parameters = &self.field.bonded;
         let mut known: HashMap<[Kind; 2], Option<&Harmonic>> = HashMap::new();
@@ -117,7 +117,7 @@ impl Typed<'_> {
         Ok(())
     }
 
-    /// Proper and improper torsions of all forces.
+    /// Adds the proper and improper torsions of all forces.
     fn add_torsions(&self, bonded: &mut BondedTerms) {
         let torsions = &self.field.torsions;
         let mut known: HashMap<[Kind; 4], Option<&Vec<Periodic>>> = HashMap::new();
@@ -163,7 +163,7 @@ impl Typed<'_> {
         }
     }
 
-    /// Correction maps. The chain of five atoms has the direction of the parameters.
+    /// Adds correction maps (CMAP). The order of the five atoms of each map is that of its parameters.
     fn add_cmaps(&self, bonded: &mut BondedTerms) {
         let parameters = &self.field.bonded;
         let mut known: HashMap<[Kind; 5], Option<(u32, bool)>> = HashMap::new();
@@ -179,7 +179,8 @@ impl Typed<'_> {
         }
     }
 
-    /// Charges, Lennard-Jones types, exclusions and 1-4 pairs. Returns the table of Lennard-Jones parameters.
+    /// Adds charges, Lennard-Jones types, exclusions and 1-4 pairs to the topology. Returns the table of Lennard-Jones
+    /// parameters.
     fn add_interactions(&self, topology: &mut Topology) -> Result<system::Nonbonded> {
         let (charges, lennard_jones) = (&self.field.charges, &self.field.lennard_jones);
         let absent =
@@ -205,7 +206,7 @@ impl Typed<'_> {
         Ok(found.table)
     }
 
-    /// Factors of 1-4 pairs that depend on the types of a torsion.
+    /// Returns the scale factors of those 1-4 pairs whose factors depend on the atom types of a torsion.
     fn scaled_pairs(&self) -> HashMap<[u32; 2], [f64; 2]> {
         let mut scaled = HashMap::new();
         for script in &self.field.scripts {
@@ -221,7 +222,8 @@ impl Typed<'_> {
     }
 }
 
-/// Class names of AMBER begin with the name of the file, as `protein-CT`; the name of the type follows.
+/// Returns the part of a class name after the hyphen. A class name of AMBER consists of a file name and a type name, as
+/// in `protein-CT`.
 fn short(class: &str) -> &str {
     class.split_once('-').map(|(_, name)| name).filter(|name| !name.is_empty()).unwrap_or(class)
 }

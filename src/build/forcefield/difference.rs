@@ -58,7 +58,8 @@ fn is_free_amino_acid(graph: &ResidueGraph<'_>) -> bool {
     outer_of(graph) == 0 && ["N", "CA", "C", "O", "OXT"].iter().all(has)
 }
 
-/// Number of atoms and bonds that differ between residue and template, and whether their names differ.
+/// Number of atoms and bonds that differ between residue and template, and whether the residue and the template have
+/// different names.
 fn distance(graph: &ResidueGraph<'_>, template: &Template, name: &str) -> (usize, bool) {
     let atoms = excess(&elements_of(graph), &elements(template));
     let count: usize = atoms.values().map(|n| n.unsigned_abs() as usize).sum();
@@ -96,7 +97,8 @@ fn outer_of(graph: &ResidueGraph<'_>) -> usize {
     graph.external.iter().map(|&number| number as usize).sum()
 }
 
-/// Counts each item in the first list minus in the second; items with difference zero are left out.
+/// Returns, for each item, the number of occurrences in `ours` minus the number in `theirs`; items with equal numbers
+/// are left out.
 fn excess<T: Ord + Copy>(ours: &[T], theirs: &[T]) -> BTreeMap<T, i64> {
     let mut counts = BTreeMap::new();
     ours.iter().for_each(|item| *counts.entry(*item).or_insert(0) += 1);

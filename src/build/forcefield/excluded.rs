@@ -1,11 +1,11 @@
-//! Pairs of atoms within three bonds of each other, which are excluded from non-bonded interactions.
+//! Pairs of atoms that are at most three bonds apart. These pairs are excluded from the usual non-bonded interactions.
 
 use md_engine::error::Problem;
 use md_engine::system::Exclusions;
 
 use super::assignment::AssignedSite;
 
-/// Pairs of atoms [i, j] with i < j, by the number of bonds between them.
+/// Pairs of atoms [i, j] with i < j, grouped by the number of bonds between i and j.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExcludedPairs {
     /// pairs that are one or two bonds apart
@@ -14,8 +14,8 @@ pub(super) struct ExcludedPairs {
     pub(super) pairs14: Vec<[u32; 2]>,
 }
 
-/// Finds the excluded pairs. For exclusions, a virtual site is bonded to the atom whose exclusions it shares, and to
-/// all atoms to which that atom is bonded.
+/// Finds the excluded pairs. For this search, a virtual site counts as bonded to the atom whose exclusions the site
+/// shares, and to all atoms bonded to that atom.
 pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<ExcludedPairs, Problem> {
     let atoms = neighbours.len();
     let linked = linked(neighbours, sites);
@@ -48,7 +48,8 @@ pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<Ex
     Ok(found)
 }
 
-/// Returns the bonds that determine exclusions: chemical bonds, and bonds of virtual sites.
+/// Returns, for each atom, the bonded atoms that determine exclusions. The bonds are the chemical bonds and the assumed
+/// bonds of virtual sites.
 fn linked(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Vec<Vec<u32>> {
     let mut children = vec![vec![]; neighbours.len()];
     sites.iter().for_each(|site| children[site.exclude_with as usize].push(site.site));

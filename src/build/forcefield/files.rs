@@ -17,8 +17,8 @@ pub(super) struct File {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Reads files and the files that they include. A name is a path, or else the name of a built-in force field. The name
-/// in an `<Include>` is relative to the folder of the file that includes it.
+/// Reads files and the files that they include. A name is the path of a file, or the name of a built-in file if no file
+/// has this path. The name in an `<Include>` is relative to the folder of the file that includes it.
 pub(super) fn read(names: &[PathBuf]) -> Result<Vec<File>> {
     let mut pending: Vec<PathBuf> = names.to_vec();
     let mut files: Vec<File> = vec![];

@@ -21,16 +21,16 @@ pub(super) struct AtomData<'a> {
     pub(super) elements: &'a [u8],
     /// residue of each atom
     pub(super) residues: &'a [u32],
-    /// index of each atom in its template
+    /// index of each atom in the template of its residue
     pub(super) places: &'a [u32],
 }
 
-/// Index of the parameters of an improper, and its atoms in order.
+/// Index of the parameters of an improper, and the four atoms in the order that the rule of the force field defines.
 pub(super) type Ordered = (usize, [u32; 4]);
 
-/// Returns the index of the parameters of an improper, and its atoms in order. `improper` lists the center and three
-/// bonded atoms. The last matching parameters without wildcards are used. If there are none, the first matching
-/// parameters with wildcards are used.
+/// Returns the index of the parameters of an improper and its four atoms in the order of the rule, or `None` without
+/// parameters. `improper` lists the center and three atoms bonded to the center. The last matching parameters without
+/// wildcards are used. If only parameters with wildcards match, the first of these parameters are used.
 pub(super) fn order<T>(improper: [u32; 4], known: &[Improper<T>], atoms: &AtomData<'_>) -> Option<Ordered> {
     let kinds = improper.map(|atom| atoms.kinds[atom as usize]);
     let mut found = None;
@@ -70,8 +70,8 @@ fn by_element([mut a, mut b, c]: [u32; 3], center: u32, atoms: &AtomData<'_>) ->
     [a, b, center, c]
 }
 
-/// Orders outer atoms that the parameters do not distinguish by residue, then by index in the template. The center is
-/// third.
+/// Sorts those outer atoms that the parameters do not distinguish, first by residue and then by index in the template.
+/// The center is third.
 fn by_place([mut a, mut b, mut c]: [u32; 3], center: u32, wildcard: bool, atoms: &AtomData<'_>) -> [u32; 4] {
     let place = |atom: u32| (atoms.residues[atom as usize], atoms.places[atom as usize]);
     // only atoms of equal type are exchanged, so that the types at the three positions stay the same
@@ -92,8 +92,8 @@ fn by_place([mut a, mut b, mut c]: [u32; 3], center: u32, wildcard: bool, atoms:
     [a, b, center, c]
 }
 
-/// Cache of parameters and orders by the types of the atoms. All impropers with the same types have the order of the
-/// first one.
+/// Cache of the parameters and of the order of atoms of impropers, by the types of the atoms. All impropers with the
+/// same types have the order of the first one.
 #[derive(Default)]
 pub(super) struct OrderCache(HashMap<[u32; 4], Option<(usize, [usize; 4])>>);
 

@@ -24,11 +24,12 @@ pub(super) struct Interactions {
 struct LjType {
     usual: SigmaEpsilon,
     of_pairs14: SigmaEpsilon,
-    /// sides of those pairs of types that have parameters of their own (NBFIX)
+    /// pairs of types with specific parameters (NBFIX) to which the Lennard-Jones type belongs
     memberships: Memberships,
 }
 
-/// Bits of the parameters of a Lennard-Jones type, and its memberships.
+/// Key by which equal Lennard-Jones types are found: the bits of the parameters, and the pairs of types with specific
+/// parameters (NBFIX).
 type TypeKey = ([u64; 4], Memberships);
 
 /// Type of an atom, and the parameters that its template states.
@@ -39,7 +40,8 @@ fn combined([s, e]: SigmaEpsilon, [t, f]: SigmaEpsilon) -> SigmaEpsilon {
     [0.5 * (s + t), (e * f).sqrt()]
 }
 
-/// Finds charges and Lennard-Jones types. `subject` returns the data of an atom, and `label` its name for messages.
+/// Finds charges and Lennard-Jones types. `subject` returns the data of an atom, and `label` returns the name of an
+/// atom for messages.
 pub(super) fn find(
     atoms: usize,
     subject: impl Fn(usize) -> Subject,
@@ -94,8 +96,8 @@ fn values((kind, parameters): Subject, charges: &Charges) -> Result<[f64; 3], St
     Ok(values)
 }
 
-/// Returns the parameters of a pair of types that has parameters of its own (NBFIX). Fails if several such parameters
-/// apply.
+/// Returns the specific parameters (NBFIX) of a pair of Lennard-Jones types, if there are any. Fails if several
+/// specific parameters apply to the pair.
 fn own_pair(a: &LjType, b: &LjType, lennard_jones: &LennardJones) -> Result<Option<SigmaEpsilon>, Problem> {
     match lennard_jones.pairs_of(&a.memberships, &b.memberships).as_slice() {
         [] => Ok(None),
@@ -122,7 +124,8 @@ fn table(types: &[LjType], lennard_jones: &LennardJones) -> Result<system::Nonbo
 }
 
 impl Interactions {
-    /// Returns the parameters of a 1-4 pair. `factors` scale its Coulomb and Lennard-Jones interactions.
+    /// Returns the parameters of a 1-4 pair. `factors` holds the scale factors of its Coulomb and Lennard-Jones
+    /// interactions.
     pub(super) fn pair14(
         &self,
         atoms: [u32; 2],

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use super::template::Template;
 use crate::structure::Structure;
 
-/// Number of steps after which a search fails. A search in a residue of 500 atoms takes about a thousand steps.
+/// Number of steps after which a search is abandoned. A search in a residue of 500 atoms takes about a thousand steps.
 const MOST_STEPS: usize = 10_000_000;
 
 /// Bonds of a residue, or of a molecule whose residues are matched together.
@@ -28,8 +28,8 @@ pub(super) struct ResidueGraph<'a> {
 }
 
 impl<'a> ResidueGraph<'a> {
-    /// Makes the graph of some atoms, which ascend. `neighbours` holds the bonded atoms of each atom of the structure,
-    /// ascending.
+    /// Makes the graph of the given atoms, which are in ascending order. `neighbours` lists, for each atom of the
+    /// structure, the bonded atoms in ascending order.
     pub(super) fn new(structure: &'a Structure, neighbours: &[Vec<u32>], atoms: Vec<u32>) -> Self {
         let (mut bonded, mut external) = (vec![], vec![]);
         for &atom in &atoms {
@@ -50,7 +50,8 @@ impl<'a> ResidueGraph<'a> {
         &self.structure.atoms[self.atoms[index] as usize].name
     }
 
-    /// Returns element, number of inner bonds and number of outer bonds of each atom, sorted.
+    /// Returns a sorted list with, for each atom, the element, the number of bonds within the residue, and the number
+    /// of bonds to other residues.
     fn summary(&self) -> Vec<(u8, usize, u32)> {
         let atoms = 0..self.atoms.len();
         let mut all: Vec<_> = atoms.map(|i| (self.element(i), self.bonded[i].len(), self.external[i])).collect();
@@ -58,8 +59,8 @@ impl<'a> ResidueGraph<'a> {
         all
     }
 
-    /// Returns the template atoms to which an atom of the residue may be mapped. A virtual site, and an atom of a
-    /// molecule of a topology file, is mapped by its name if the template has this name.
+    /// Returns the template atoms to which an atom of the residue may be mapped. A virtual site, or an atom of a
+    /// molecule that a topology file describes, is mapped to the template atom with the same name, if there is one.
     fn candidates(&self, template: &Template, index: usize) -> Vec<u32> {
         let (element, name) = (self.element(index), self.name(index));
         let is_named = element == 0 || template.is_of_topology;
@@ -73,7 +74,7 @@ impl<'a> ResidueGraph<'a> {
         (0..).zip(&template.atoms).filter(|(_, atom)| fits(atom)).map(|(other, _)| other).collect()
     }
 
-    /// Returns the index of the template atom of each atom, or `None` if the template does not match.
+    /// Returns the index of the template atom for each atom of the residue, or `None` if the template does not match.
     pub(super) fn matches(&self, template: &Template) -> Option<Vec<u32>> {
         let count = self.atoms.len();
         if count != template.atoms.len() {
@@ -126,7 +127,7 @@ impl<'a> ResidueGraph<'a> {
     }
 }
 
-/// Data of a search. All indices of atoms are positions in the search order.
+/// Data of a search for an isomorphism. Atoms of the residue are given by their positions in the search order.
 struct Search<'a> {
     template: &'a Template,
     bonded: Vec<Vec<usize>>,
@@ -134,7 +135,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Depth-first search. Returns the template atom of each position.
+    /// Performs a depth-first search. Returns the template atom for each position of the search order.
     fn run(&self) -> Option<Vec<u32>> {
         let count = self.candidates.len();
         let (mut found, mut used, mut next) = (vec![0; count], vec![false; count], vec![0; count + 1]);

@@ -2,8 +2,9 @@
 //!
 //! Templates without patches are tried first, then templates with patches of single residues, then patches of several
 //! bonded residues, and finally templates of whole molecules. If several templates match and assign different types,
-//! OpenMM refuses the structure, while md uses the template with the fewest patches. For example, thymidine of CHARMM36
-//! is deoxygenated thymine, but also deoxygenated and methylated uracil.
+//! OpenMM refuses the structure, while md uses the template with the fewest patches. For example, thymidine in CHARMM36
+//! results from thymine with one patch (deoxygenation), but also from uracil with two patches (deoxygenation and
+//! methylation).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -75,8 +76,8 @@ fn composition_of(graph: &ResidueGraph<'_>) -> Composition {
 }
 
 /// Returns the first template that matches. Molecules of topology files come before templates of force fields. If
-/// several match and assign different types or parameters, only those with the fewest patches are considered; the call
-/// fails if these differ as well.
+/// several templates match and assign different types or parameters, only the templates with the fewest patches are
+/// considered; the call fails if these templates differ as well.
 fn choose<'t>(
     graph: &ResidueGraph<'_>,
     candidates: impl Iterator<Item = &'t Template>,
@@ -105,7 +106,7 @@ fn choose<'t>(
     }
 }
 
-/// Tries templates of whole molecules, for residues that are bonded to others.
+/// Matches whole molecules of several bonded residues to templates.
 fn molecules(
     structure: &Structure,
     neighbours: &[Vec<u32>],

@@ -85,9 +85,9 @@ use torsions::AllTorsions;
 /// Result of parsing a part of a file.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Elements that are ignored when forces are read. Types, templates, patches, included files and scripts are read
-/// elsewhere. Information about the file and initialization scripts (checks of versions, implicit solvents) are not
-/// needed.
+/// Elements that are ignored when forces are read. Types, templates, patches, included files and scripts are read by
+/// other functions. Information about the file and initialization scripts (checks of versions, implicit solvents) are
+/// not needed.
 const IGNORED: [&str; 7] = ["AtomTypes", "Residues", "Patches", "Info", "Include", "InitializationScript", "Script"];
 /// Implicit solvents, which are ignored because md has only explicit solvents.
 const IMPLICIT_SOLVENTS: [&str; 2] = ["GBSAOBCForce", "CustomGBForce"];

@@ -1,9 +1,9 @@
 //! Parameters of molecules that a topology file describes completely, such as a ligand.
 //!
-//! A molecule of one residue becomes a template, so that it is found in a structure as every other residue is. Its
-//! bonded terms, 1-4 pairs and exclusions are those of the file. Only its charges and Lennard-Jones parameters act on
-//! other molecules. Lennard-Jones parameters of pairs of atoms of different molecules follow from the rule of Lorentz
-//! and Berthelot, as in the force fields of OpenMM's format.
+//! A molecule of one residue becomes a template, with which a structure is searched as with the templates of a force
+//! field. Its bonded terms, 1-4 pairs and exclusions are those of the file. Only its charges and Lennard-Jones
+//! parameters act on other molecules. Lennard-Jones parameters of pairs of atoms of different molecules follow from the
+//! rule of Lorentz and Berthelot, as in the force fields of OpenMM's format.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::structure::{Atom, Component};
 /// Files with the parameters of a molecule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MoleculeFiles {
-    /// topology of a system that has the molecule
+    /// topology file of a system that contains the molecule
     pub topology: PathBuf,
     /// parameter files that the topology needs (CHARMM)
     pub parameters: Vec<PathBuf>,
@@ -38,8 +38,8 @@ pub(super) struct MoleculeTerms {
 }
 
 impl ForceField {
-    /// Adds the molecules of a topology that consist of one residue with one of the given names. Returns the names
-    /// that were found. A template of the same name is replaced.
+    /// Adds the molecules of a topology that consist of one residue whose name is in `wanted`. Returns the names that
+    /// were found. Each molecule replaces a template of the same name.
     ///
     /// # Errors
     /// Fails if the topology has no such molecule, or if a molecule has terms that are not supported: virtual sites,
@@ -124,7 +124,7 @@ impl ForceField {
     }
 }
 
-/// Fails if a molecule has terms that are not supported, or two atoms of one name.
+/// Fails if a molecule has unsupported terms, or two atoms with the same name.
 fn check(description: &Description, name: &str, atoms: &std::ops::Range<u32>) -> Parsed<()> {
     let topology = &description.topology;
     let is_own = |atom: &u32| atoms.contains(atom);
@@ -161,7 +161,8 @@ fn check(description: &Description, name: &str, atoms: &std::ops::Range<u32>) ->
 }
 
 impl Typed<'_> {
-    /// Residues that are molecules of topology files, with their terms and the atom of each place of the template.
+    /// Returns the residues that are molecules of topology files, each with its terms and with the atom of the
+    /// structure for each atom of the template.
     fn molecules(&self) -> impl Iterator<Item = (&MoleculeTerms, Vec<u32>)> {
         let residues = (0..self.structure.residues.len()).filter(|&residue| self.is_molecule(residue));
         residues.filter_map(|residue| {

@@ -8,7 +8,8 @@ use super::tables::OfAtoms;
 use super::template::PARAMETERS;
 use super::unknown;
 
-/// Largest difference between 1-4 scale factors that count as equal, because files state different numbers of digits.
+/// Largest difference between two 1-4 scale factors that count as equal. Files state the same factor with different
+/// numbers of digits.
 const SCALE_TOLERANCE: f64 = 1e-5;
 
 /// σ (nm) and ε (kJ/mol).
@@ -19,7 +20,8 @@ pub(super) type SigmaEpsilon = [f64; 2];
 pub(super) struct Charges {
     /// scale factors of Coulomb and Lennard-Jones interactions of 1-4 pairs; `None` without a `NonbondedForce`
     pub(super) scales14: Option<[f64; 2]>,
-    /// charge (e), σ (nm) and ε (kJ/mol); values that are absent come from the template
+    /// charge (e), σ (nm) and ε (kJ/mol) by atom type or class; the template of a residue provides values that are
+    /// absent here
     pub(super) atoms: OfAtoms<[Option<f64>; 3]>,
 }
 
@@ -64,8 +66,8 @@ impl Charges {
     }
 }
 
-/// Memberships of an atom in pairs of types with parameters of their own (NBFIX): index of the pair, and side of the
-/// pair (0 or 1).
+/// Pairs of types with specific Lennard-Jones parameters (NBFIX) that an atom matches: index of the pair, and the
+/// position (0 or 1) of the atom's type in the pair.
 pub(super) type Memberships = Vec<(usize, usize)>;
 
 /// Lennard-Jones parameters of an atom.
@@ -76,7 +78,7 @@ pub(super) struct LjAtom {
     pub(super) of_pairs14: SigmaEpsilon,
 }
 
-/// Lennard-Jones parameters of a `LennardJonesForce`, which may have parameters of pairs of types (NBFIX).
+/// Lennard-Jones parameters of a `LennardJonesForce`, which may have specific parameters for pairs of types (NBFIX).
 #[derive(Clone, Debug, Default)]
 pub(super) struct LennardJones {
     /// scale factor of 1-4 interactions; `None` without a `LennardJonesForce`
@@ -120,7 +122,8 @@ impl LennardJones {
         Ok(())
     }
 
-    /// Returns the memberships of an atom in `pairs`.
+    /// Returns the pairs of types with specific parameters that an atom matches, and the position of the atom's type in
+    /// each pair.
     pub(super) fn memberships(&self, atom: Kind) -> Memberships {
         let sides = |(index, (patterns, _)): (usize, &([Pattern; 2], SigmaEpsilon))| {
             let found: Memberships =
@@ -130,7 +133,8 @@ impl LennardJones {
         self.pairs.iter().enumerate().flat_map(sides).collect()
     }
 
-    /// Returns the indices of the pairs of types that two atoms form, given the memberships of each atom.
+    /// Returns the indices of the pairs of types with specific parameters that apply to two atoms, given the
+    /// [`Memberships`] of each atom.
     pub(super) fn pairs_of(&self, a: &[(usize, usize)], b: &[(usize, usize)]) -> Vec<usize> {
         let mut found: Vec<usize> =
             a.iter().filter(|(index, side)| b.contains(&(*index, 1 - side))).map(|(index, _)| *index).collect();

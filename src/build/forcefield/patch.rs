@@ -1,4 +1,4 @@
-//! Patches: changes of templates, such as the ends of a chain or a disulfide bridge.
+//! Patches: changes to templates, for example for the ends of a chain or a disulfide bridge.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::template::{Site, Template, TemplateAtom};
 /// Largest number of residues that one patch may change.
 const MOST_RESIDUES: usize = 4;
 
-/// Atom of one of the residues of a patch.
+/// An atom of a patch: index of the residue among the residues of the patch, and atom name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PatchAtom {
     pub(super) residue: usize,
@@ -34,14 +34,14 @@ pub(super) struct Patch {
     removed_bonds: Vec<[PatchAtom; 2]>,
     added_external: Vec<PatchAtom>,
     removed_external: Vec<PatchAtom>,
-    /// virtual sites, whose indices count the added atoms and then the changed atoms
+    /// virtual sites; an atom index counts the added atoms first and then the changed atoms
     sites: Vec<Site>,
     /// names of all atoms that the patch adds, changes or removes, as the file gives them
     pub(super) touched: Vec<Arc<str>>,
 }
 
-/// A patch, and the templates to which it may be applied. Each template has the index of the residue of the patch for
-/// which it can be used.
+/// A patch, and the names of the templates to which the patch may be applied, each with the index of the patched
+/// residue for which the template can be used.
 pub(super) struct ReadPatch {
     pub(super) patch: Patch,
     pub(super) applies_to: Vec<(Arc<str>, usize)>,
@@ -160,7 +160,7 @@ impl Patch {
             let index = new.find(&atom.name)?;
             new.atoms[index as usize] = atom.clone();
         }
-        // an atom that is removed and added again keeps its virtual sites, bonds and constraints
+        // an atom that the patch removes and adds again keeps its virtual sites, bonds and constraints
         let moved = |old: u32| kept[old as usize].or_else(|| new_index(&new, template, old));
         let moved: Vec<Option<u32>> = (0..template.atoms.len() as u32).map(moved).collect();
         self.apply_bonds(template, residue, &moved, &mut new)?;

@@ -83,14 +83,15 @@ pub(super) fn read_atom(node: &Node<'_>, types: &AtomTypes) -> Parsed<TemplateAt
     Ok(TemplateAtom { name, of_type, element, parameters, bonded: vec![], external: 0 })
 }
 
-/// Reads an `AllowPatch`, whose name may end with the number of the residue of the patch, such as `DISU:2`.
+/// Reads an element `<AllowPatch>`. The patch name may end with the number of the residue within the patch, as in
+/// `DISU:2`.
 fn allowed_patch(node: &Node<'_>) -> Parsed<(Arc<str>, usize)> {
     let name = node.text("name")?;
     let Some((patch, number)) = name.split_once(':') else { return Ok((name.into(), 0)) };
     Ok((patch.into(), residue_number(node, number)?))
 }
 
-/// Reads the 1-based number of a residue of a patch, and returns the index.
+/// Reads the number (from 1) of a residue within a patch, and returns its index (from 0).
 pub(super) fn residue_number(node: &Node<'_>, text: &str) -> Parsed<usize> {
     let number = text.parse::<usize>().ok().filter(|number| *number > 0);
     let problem = || node.problem(format!("{text} is not the number of a residue of a patch"));

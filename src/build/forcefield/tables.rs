@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::atom_types::{Kind, Pattern, all_match, match_either_way};
 
-/// Parameters of energy terms of N atoms, in the order of the files.
+/// Parameters of energy terms that act on N atoms, in the order of the files.
 #[derive(Clone, Debug)]
 pub(super) struct Terms<const N: usize, T> {
     pub(super) entries: Vec<([Pattern; N], T)>,
@@ -16,7 +16,7 @@ impl<const N: usize, T> Default for Terms<N, T> {
     }
 }
 
-/// Whether at least one of the patterns matches all atoms.
+/// Whether at least one of the patterns is a wildcard, which matches every atom.
 pub(super) fn has_wildcard(patterns: &[Pattern]) -> bool {
     patterns.contains(&Pattern::Any)
 }
@@ -26,13 +26,13 @@ impl<const N: usize, T> Terms<N, T> {
         self.entries.push((patterns, parameters));
     }
 
-    /// Returns the first parameters that match the atoms, in the given or in reversed order.
+    /// Returns the first parameters that match the atoms in the given or in the reversed order.
     pub(super) fn first(&self, atoms: [Kind; N]) -> Option<&T> {
         self.entries.iter().find(|(patterns, _)| match_either_way(patterns, atoms)).map(|(_, parameters)| parameters)
     }
 
-    /// Returns the first matching parameters without wildcards, or else the first with wildcards, and whether the atoms
-    /// match in the given order.
+    /// Returns the first matching parameters without wildcards, or the first matching parameters with wildcards if
+    /// there are none. The second value is whether the atoms match in the given order.
     pub(super) fn most_specific(&self, atoms: [Kind; N]) -> Option<(&T, bool)> {
         let mut matching = self.entries.iter().filter(|(patterns, _)| match_either_way(patterns, atoms));
         let first = matching.next()?;

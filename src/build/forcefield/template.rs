@@ -21,7 +21,7 @@ pub(super) struct TemplateAtom {
     pub(super) external: u32,
 }
 
-/// Virtual site of a template. Atoms are given by their indices in the template.
+/// A virtual site of a template, whose atoms are given by their indices in the template.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Site {
     pub(super) index: u32,
@@ -45,7 +45,7 @@ pub(super) enum Placement {
 pub(super) struct Template {
     /// name of the residue in the file
     pub(super) name: Arc<str>,
-    /// whether a topology file describes the residue, which takes precedence over templates of force fields
+    /// whether a topology file defines the template, which then has precedence over templates of force fields
     pub(super) is_of_topology: bool,
     /// names of the applied patches
     pub(super) patches: Vec<Arc<str>>,
@@ -58,10 +58,10 @@ pub(super) struct Template {
     pub(super) constraints: Vec<([u32; 2], f64)>,
 }
 
-/// Number of atoms of each element, sorted by atomic number, without virtual sites.
+/// Atomic number of each element with the number of its atoms, sorted by atomic number. Virtual sites are not counted.
 pub(super) type Composition = Vec<(u8, u32)>;
 
-/// Counts the elements of atoms.
+/// Counts the atoms of each element.
 pub(super) fn composition(elements: impl Iterator<Item = u8>) -> Composition {
     let mut counts = [0; 256];
     elements.for_each(|element| counts[usize::from(element)] += 1);
@@ -95,8 +95,8 @@ impl Template {
     }
 
     /// Whether two templates assign the same types and parameters to the atoms of a residue, and have the same
-    /// constraints and virtual sites. `own` and `others` map the atoms of the residue to the atoms of this and of the
-    /// other template.
+    /// constraints and virtual sites. `own` maps the atoms of the residue to atoms of this template, and `others` maps
+    /// the atoms of the residue to atoms of `other`.
     pub(super) fn agrees(&self, own: &[u32], other: &Template, others: &[u32]) -> bool {
         let atom = |template: &Template, index: u32| {
             let TemplateAtom { of_type, parameters, .. } = &template.atoms[index as usize];

@@ -27,7 +27,7 @@ pub(super) struct Templates {
     levels: HashMap<Arc<str>, i32>,
     by_composition: HashMap<Composition, Vec<usize>>,
     pub(super) patches: Vec<Patch>,
-    /// names of templates in the order in which patches were allowed for them, each with its patches
+    /// names of templates, each with the patches that may be applied, in the order in which the files allow patches
     allowed: Vec<(Arc<str>, Vec<Allowed>)>,
     allowed_index: HashMap<Arc<str>, usize>,
 }
@@ -104,12 +104,12 @@ impl Templates {
         self.list.push(template);
     }
 
-    /// All templates without patches.
+    /// Returns all templates, without patches applied.
     pub(super) fn all(&self) -> &[Template] {
         &self.list
     }
 
-    /// Templates of a composition, without patches.
+    /// Returns the templates with the given numbers of atoms of each element, without patches applied.
     pub(super) fn of_composition(&self, composition: &Composition) -> impl Iterator<Item = &Template> + use<'_> {
         let indices = self.by_composition.get(composition).map(Vec::as_slice).unwrap_or_default();
         indices.iter().map(|&index| &self.list[index])
@@ -119,13 +119,14 @@ impl Templates {
         self.patches.iter().position(|patch| &*patch.name == name)
     }
 
-    /// The template of this name, without patches.
+    /// Returns the template with this name, without patches applied.
     pub(super) fn named(&self, name: &str) -> Option<&Template> {
         self.list.iter().rev().find(|template| &*template.name == name)
     }
 
-    /// Calls `see` with every template that patches of a single residue give, alone or combined, in the order in which
-    /// OpenMM makes the templates. Patches are combined if they touch different atoms.
+    /// Calls `see` with every patched template that results from one patch or from several combined patches of a single
+    /// residue, in the order in which OpenMM makes the templates. Patches are combined if no atom is touched by two
+    /// patches.
     pub(super) fn for_each_patched(&self, mut see: impl FnMut(Template)) -> Result<(), Problem> {
         let mut budget = MOST_COMBINATIONS;
         for template in &self.list {
@@ -140,7 +141,8 @@ impl Templates {
         Ok(())
     }
 
-    /// Templates to which residue `residue` of a patch of several residues may be applied, without other patches.
+    /// Returns the templates, without patches applied, to which the part of `patch` for residue number `residue` may be
+    /// applied.
     pub(super) fn allowing(&self, patch: &Patch, residue: usize) -> impl Iterator<Item = &Template> {
         let name = patch.name.clone();
         let allows = move |patches: &[Allowed]| patches.contains(&(name.clone(), residue));
@@ -149,7 +151,7 @@ impl Templates {
     }
 }
 
-/// Applies the combinations of patches to a template. The recursion is as deep as the list of patches, which is short.
+/// Applies all combinations of patches to a template. The recursion is as deep as the list of patches, which is short.
 fn combine(
     template: &Template,
     patches: &[&Patch],

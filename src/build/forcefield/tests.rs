@@ -64,7 +64,7 @@ fn vectors(value: &Value) -> Vec<Vec3> {
     rows.iter().map(|row| vec3(number(&row[0]), number(&row[1]), number(&row[2]))).collect()
 }
 
-/// Energies (kJ/mol) by the names in the reference data.
+/// Returns the energies (kJ/mol) of md under the names of the reference data.
 fn named(e: &Energies) -> [(&'static str, f64); 6] {
     [
         ("bond", e.bond + e.urey_bradley),
@@ -76,7 +76,8 @@ fn named(e: &Energies) -> [(&'static str, f64); 6] {
     ]
 }
 
-/// Paths of the files that are in the folder of the tests; other names stay as they are.
+/// Returns the paths of force-field files: names of files in `tests/fields` become paths, and names of built-in files
+/// are unchanged.
 fn paths(files: &[&str]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fields");
     let path = |name: &&str| Some(folder.join(name)).filter(|path| path.exists()).unwrap_or_else(|| name.into());
@@ -160,7 +161,8 @@ fn molecule_types_alone_have_the_scaled_pairs_of_the_force_field() {
         if line.starts_with('[') {
             line.clone_into(&mut heading);
         }
-        // rows of pairs end after the function type, so that their parameters are those of the atom types
+        // rows of `[ pairs ]` end after the function type, so that GROMACS derives the 1-4 parameters from the atom
+        // types
         let is_pair = heading == "[ pairs ]" && !line.starts_with('[');
         let words = line.split_whitespace().take(if is_pair { 3 } else { usize::MAX });
         lines.push(words.collect::<Vec<&str>>().join(" "));
@@ -177,7 +179,7 @@ fn molecule_types_alone_have_the_scaled_pairs_of_the_force_field() {
 #[test]
 fn molecules_of_topologies_come_before_templates_and_keep_the_names_of_their_atoms() {
     let golden = Golden::load("ligand");
-    // a template of the force field matches the residue as well, with other charges
+    // the residue also matches a template of the force field, which has other charges
     let text = std::fs::read_to_string(&paths(&["cresol.xml"])[0]).expect("a file of the tests");
     let folder = tempfile::tempdir().expect("a folder");
     let other = folder.path().join("other.xml");
@@ -190,7 +192,7 @@ fn molecules_of_topologies_come_before_templates_and_keep_the_names_of_their_ato
     let files = MoleculeFiles { topology: paths(&["cresol.prmtop"])[0].clone(), parameters: vec![] };
     field.add_molecules(&files, &BTreeSet::from(["PCR".to_owned()])).expect("a ligand");
     golden.compare(&golden.list("references")[0], &field, "two templates");
-    // the hydrogens of the methyl group differ in charge only
+    // the hydrogens of the methyl group differ only in their charges
     let mut structure = golden.structure();
     let charge = |structure: &Structure, name: &str| {
         let atom = structure.atoms.iter().rposition(|atom| atom.name == name).expect("an atom");
@@ -219,10 +221,10 @@ fn molecules_of_topologies_can_be_joined_to_charmm() {
     let atom = |name: &str| found.topology.atoms.iter().find(|atom| atom.name.as_str() == name).expect("an atom");
     let carbon = atom("C7");
     let (sigma, epsilon) = found.nonbonded.sigma_epsilon(carbon.lj_type, carbon.lj_type);
-    // parameters of c3 in cresol.xml
+    // parameters of the atom type c3 in cresol.xml
     assert!((sigma - 0.339_966_95).abs() < 1e-7 && (epsilon - 0.457_729_6).abs() < 1e-6, "{sigma} {epsilon}");
     assert!((carbon.charge + 0.1073).abs() < 1e-9);
-    // the pairs C7-O1 and H71-C5, at five and three bonds
+    // the pairs C7-O1 and H71-C5, which are five and three bonds apart
     let index =
         |name: &str| found.topology.atoms.iter().position(|atom| atom.name.as_str() == name).expect("an atom") as u32;
     assert!(!found.topology.exclusions.contains(index("C7"), index("O1")));
@@ -273,7 +275,7 @@ fn rna() {
     compare("charmm-rna");
 }
 
-/// Tests thymidine, for which OpenMM finds two different templates of CHARMM36.
+/// Tests thymidine, which matches two templates of CHARMM36 that assign different types.
 #[test]
 fn templates_with_fewer_patches_have_precedence() {
     let field = ForceField::read(&["charmm36_2024.xml"]).expect("a file of md");

@@ -12,8 +12,8 @@ const MOST_TERMS: usize = 16;
 /// Largest periodicity of a torsion.
 const MOST_PERIODICITY: usize = 32;
 
-/// Energy expressions of harmonic torsions, without blanks and the last semicolon, and the factor f by which their
-/// energy differs from ½ k (θ − θ₀)².
+/// Energy expressions of harmonic torsions, without blanks and the last semicolon. The second value f means that the
+/// energy is f · ½ k (θ − θ₀)².
 const HARMONIC: [(&str, f64); 3] = [
     ("k*(theta-theta0)^2", 2.0),
     ("0.5*k*(theta-theta0)^2", 1.0),
@@ -33,13 +33,14 @@ pub(super) struct Periodic {
 /// Rule for the order of the atoms of an improper torsion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ordering {
-    /// two outer atoms by element and index, the center third
+    /// order: two outer atoms sorted by element and index, then the center, then the last outer atom
     Default,
-    /// center first, the others in the order of the parameters; same as `Default` if the parameters have wildcards
+    /// order: the center, then the outer atoms in the order of the parameters; as `Default` if the parameters have
+    /// wildcards
     Charmm,
-    /// center third, atoms of equal type by their indices in the templates
+    /// order: the center is third, and outer atoms of equal type are sorted by their indices in the templates
     Amber,
-    /// center first; three torsions, with cyclic permutations of the other atoms
+    /// order: the center is first; three torsions are made, with cyclic permutations of the outer atoms
     Smirnoff,
 }
 

@@ -1,4 +1,4 @@
-//! A structure whose atoms have types, from which all terms are made.
+//! A structure with assigned atom types, from which all energy terms are made.
 
 use md_engine::error::{Error, Result};
 
@@ -9,19 +9,19 @@ use super::connectivity::Connectivity;
 use super::matching;
 use crate::structure::{Structure, neighbours};
 
-/// A structure whose atoms have types.
+/// A structure with the atom types and bonded groups that its energy terms need.
 pub(super) struct Typed<'a> {
     pub(super) field: &'a ForceField,
     pub(super) structure: &'a Structure,
-    /// bonds whose terms follow from atom types: all but those of molecules of topology files
+    /// bonds whose terms follow from atom types: all bonds except those within molecules that topology files describe
     pub(super) bonds: Vec<[u32; 2]>,
-    /// atoms that these bonds join to each atom
+    /// atoms that are joined by `bonds` to each atom of the structure
     pub(super) neighbours: Vec<Vec<u32>>,
     pub(super) connectivity: Connectivity,
     pub(super) atoms: Vec<AssignedAtom>,
     pub(super) assignment: Assignment,
     pub(super) kinds: Vec<Kind>,
-    /// residue of each atom
+    /// index of the residue of each atom
     pub(super) residues: Vec<u32>,
 }
 
@@ -51,13 +51,13 @@ impl<'a> Typed<'a> {
         Ok(typed)
     }
 
-    /// Whether a residue is a molecule of a topology file.
+    /// Whether a residue is a molecule that a topology file describes.
     pub(super) fn is_molecule(&self, residue: usize) -> bool {
         let names = self.assignment.names[residue].as_ref();
         names.is_some_and(|names| self.field.molecules.contains_key(&names.residue))
     }
 
-    /// Name of an atom for messages, as `HB2 of ALA 7 of chain A`.
+    /// Name of an atom for messages, such as `HB2 of ALA 7 of chain A`.
     pub(super) fn label(&self, atom: usize) -> String {
         self.structure.atom_label(atom)
     }

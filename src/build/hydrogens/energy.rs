@@ -14,7 +14,7 @@ use crate::structure::Structure;
 
 /// Charge of a hydrogen that is bonded to N, O or S, in e.
 pub(super) const POLAR_HYDROGEN: f64 = 0.4;
-/// Charges of halogens and ions in e, by atomic number.
+/// Charges (e) of halogens and of metal ions, by atomic number.
 const IONS: [(u8, f64); 16] = [
     (9, -0.2),
     (17, -1.0),
@@ -37,21 +37,22 @@ const IONS: [(u8, f64); 16] = [
 /// kJ/mol with the Lennard-Jones parameters of ff14SB (types CT, N, O, P and S; Maier et al.,
 /// doi:10.1021/acs.jctc.5b00255).
 const RADII: [(u8, f64); 5] = [(6, 0.161), (7, 0.156), (8, 0.143), (15, 0.182), (16, 0.173)];
-/// Radii of hydrogens bonded to N, O or S (type H), and of other hydrogens (type HC), defined as [`RADII`], nm.
+/// Radii (nm) of hydrogens bonded to N, O or S (type H of ff14SB), and of other hydrogens (type HC), defined in the
+/// same way as [`RADII`].
 pub(super) const POLAR_RADIUS: f64 = 0.046;
 pub(super) const HYDROGEN_RADIUS: f64 = 0.114;
 /// Radii (nm) of cations and of halogens. The radius of cations is a metal–oxygen distance of 0.21 nm (M. M. Harding,
-/// Acta Cryst. D57, 401 (2001)) minus the radius of oxygen; that of halogens is the radius of Cl (type Cl).
+/// Acta Cryst. D57, 401 (2001)) minus the radius of oxygen; the radius of halogens is that of chlorine (type Cl).
 const CATION_RADIUS: f64 = 0.067;
 const HALOGEN_RADIUS: f64 = 0.17;
 /// Relative permittivity within the structure.
 const PERMITTIVITY: f64 = 4.0;
 /// Largest distance (nm) at which atoms contribute to the energy.
 const REACH: f64 = 0.6;
-/// Length of the longest bond of a polar hydrogen, S–H, nm, rounded up.
+/// Length of the longest bond of a polar hydrogen (S–H), rounded up, nm.
 const LONGEST_BOND: f64 = 0.14;
-/// Largest distance (nm) between an atom and the atoms that contribute to the energy of its hydrogens. Also the edge of
-/// the cubes of the neighbour search.
+/// Largest distance (nm) between an atom and the atoms that contribute to the energy of its hydrogens. The value is
+/// also the edge of the cubes of the neighbour search.
 const AROUND: f64 = REACH + LONGEST_BOND;
 /// Distances (nm) between a hydrogen and a heavy atom, and between two hydrogens, at which the repulsion is 1 kJ/mol.
 /// The distances are sums of the radii of a polar hydrogen and of other atoms in hydrogen bonds and contacts.
@@ -72,13 +73,13 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Returns the position, the charge and the radius of the atom.
+    /// Returns the position, charge and radius of the atom as a [`Site`].
     pub(super) fn site(&self) -> Site {
         Site { position: self.position, charge: self.charge, radius: self.radius }
     }
 }
 
-/// All atoms, sorted into cubes with an edge of [`AROUND`] for the neighbour search.
+/// All atoms that contribute to energies, sorted into cubes with an edge of [`AROUND`] for the neighbour search.
 pub(super) struct Surroundings {
     sources: Vec<Source>,
     cubes: HashMap<[i32; 3], Vec<usize>>,
@@ -97,11 +98,13 @@ pub(super) struct Excluded<'a> {
 }
 
 impl Surroundings {
-    /// Collects the atoms of a structure. `wanted` lists the hydrogens of each atom that are still to be added.
+    /// Collects the atoms of a structure. `wanted` lists, for each atom, the names of the hydrogens that are still to
+    /// be added.
     pub(super) fn new(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>], wanted: &[Vec<String>]) -> Self {
         let mut surroundings = Surroundings { sources: vec![], cubes: HashMap::new() };
         for (atom, &position) in positions.iter().enumerate() {
-            // hydrogens in the structure belong to residues that the table does not have
+            // hydrogens that are already in the structure belong to residues that the table of hydrogens does not
+            // contain
             if let (1, [parent]) = (structure.atoms[atom].element, bonded[atom].as_slice()) {
                 surroundings.add_hydrogen(*parent as usize, structure.atoms[*parent as usize].element, position);
                 continue;
@@ -137,7 +140,7 @@ impl Surroundings {
         self.cubes.entry(cube(position)).or_default().push(index);
     }
 
-    /// Returns the atoms that contribute to the energy of the hydrogens of an atom at `position`.
+    /// Returns the atoms that contribute to the energy of the hydrogens bonded to an atom at `position`.
     pub(super) fn around(&self, position: Vec3, excluded: &Excluded<'_>) -> Neighbourhood {
         let is_felt = |source: &&Source| {
             let is_own = source.atom == excluded.parent;
@@ -215,7 +218,7 @@ fn charge_of(structure: &Structure, bonded: &[Vec<u32>], atom: usize, wanted: &[
     let element = |atom: u32| structure.atoms[atom as usize].element;
     let heavy = |atom: usize| bonded[atom].iter().filter(|&&other| element(other) != 1).count();
     let hydrogens = |atom: usize| wanted[atom].len() + bonded[atom].len() - heavy(atom);
-    // a terminal oxygen: one heavy neighbour and no hydrogen
+    // a terminal oxygen has one heavy neighbour and no hydrogen
     let is_end = |&other: &u32| element(other) == 8 && heavy(other as usize) == 1 && hydrogens(other as usize) == 0;
     let count = |of: usize, test: &dyn Fn(&u32) -> bool| bonded[of].iter().filter(|other| test(other)).count();
     let number = hydrogens(atom) as f64;

@@ -4,9 +4,9 @@
 //! exchanged in the file (Word et al., J. Mol. Biol. 285, 1735 (1999), doi:10.1006/jmbi.1998.2401). Both orientations
 //! of each group, and both tautomers of neutral His, are compared by their energy in their surroundings ([`Network`]).
 //! Hydrogens of hydroxyl groups, ammonium groups and waters next to the group rotate to their best positions for each
-//! orientation. For the comparison the two atoms exchange their positions, so that both orientations occupy the same
-//! space. If a group is then flipped, it rotates by 180° about the bond between its planar carbon and the preceding
-//! carbon, which keeps all bonds and angles.
+//! orientation. For the comparison, pairs of atoms of the group exchange their positions, so that both orientations
+//! occupy the same space. If a group is then flipped, it rotates by 180° about the bond between its planar carbon and
+//! the preceding carbon, which keeps all bonds and angles.
 
 use md_engine::vec3::Vec3;
 
@@ -16,18 +16,19 @@ use super::network::{Mover, Network, Site};
 use super::rotors::Rotor;
 use super::{Choice, Heavy, Reason};
 
-/// Energy (kJ/mol) by which the other orientation must be lower before a group is flipped. It is about half of a
-/// hydrogen bond of this model; smaller differences are within the errors of charges and positions.
+/// Smallest energy difference (kJ/mol) at which a group is flipped: the energy of the opposite orientation must be
+/// lower by this amount. The value is about half the energy of a hydrogen bond of this model; smaller differences are
+/// within the errors of charges and positions.
 pub const MARGIN: f64 = 10.0;
 /// Largest distance (nm) between an atom of a group and the parent atom of a rotatable hydrogen at which the hydrogen
-/// follows the state of the group. It is the largest distance of a hydrogen bond, rounded up (Jeffrey, An Introduction
-/// to Hydrogen Bonding, 1997).
+/// follows the state of the group. The value is the largest distance between the heavy atoms of a hydrogen bond,
+/// rounded up (Jeffrey, An Introduction to Hydrogen Bonding, 1997).
 const FOLLOWS: f64 = 0.36;
 /// Largest distance (nm) between atoms of two groups at which all combinations of their states are enumerated.
 const LINKED: f64 = 0.4;
 
 /// A kind of side chain that can be flipped: name of the residue, atom before the group, atoms of the group with the
-/// planar carbon first, and for each of them the index of the atom with which it exchanges its position.
+/// planar carbon first, and for each atom of the group the index of the atom with which it exchanges its position.
 struct Kind {
     residue: &'static str,
     before: &'static str,
@@ -56,7 +57,7 @@ const RING_BONDS: [[usize; 2]; 5] = [[1, 2], [0, 3], [0, 4], [1, 4], [2, 3]];
 /// Options that determine which side chains are flipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flips {
-    /// whether the side chains are flipped for which the energy proposes it
+    /// whether side chains are flipped if the energy of the opposite orientation is clearly lower
     pub proposed: bool,
     /// indices of residues that are flipped regardless of the energy
     pub given: Vec<usize>,
@@ -69,24 +70,26 @@ pub struct Orientation {
     pub residue: usize,
     /// whether the side chain was flipped
     pub is_turned: bool,
-    /// energy of the opposite orientation minus that of this one, kJ/mol; `None` if the user requested the flip
+    /// energy of the opposite orientation minus the energy of the returned orientation, kJ/mol; `None` if the user
+    /// requested the flip
     pub advantage: Option<f64>,
 }
 
 impl Orientation {
-    /// Whether the energy proposes a flip that was not made.
+    /// Whether the opposite orientation is lower in energy by more than [`MARGIN`], and the side chain was not flipped.
     pub fn is_proposed(&self) -> bool {
         !self.is_turned && self.advantage.is_some_and(|energy| energy < -MARGIN)
     }
 
-    /// Returns the comparison as if the orientation of the entry had been kept.
+    /// Returns the same comparison for the orientation of the entry, as if the side chain had not been flipped.
     pub(super) fn kept(self) -> Self {
         let advantage = self.advantage.map(|energy| if self.is_turned { -energy } else { energy });
         Orientation { is_turned: false, advantage, ..self }
     }
 }
 
-/// A side chain with several states. A state is whether the side chain is flipped, and the variant of His.
+/// A side chain with several states. A state consists of the orientation (flipped or not) and, for His, of the
+/// protonation variant.
 pub(super) struct Group {
     residue: usize,
     kind: &'static Kind,
@@ -160,7 +163,7 @@ pub(super) fn find(
 }
 
 impl Group {
-    /// Returns the sites of a state: the atoms of the group, possibly exchanged, and their hydrogens.
+    /// Returns the sites of a state: the atoms of the group, with exchanged positions if `turned`, and their hydrogens.
     fn sites(&self, heavy: &Heavy<'_>, turned: bool, variant: &str) -> Vec<Site> {
         let place = |k: usize| heavy.positions[self.atoms[if turned { self.kind.partners[k] } else { k }]];
         let atom = |k: usize, charge: f64| {
@@ -194,7 +197,8 @@ impl Group {
         sites
     }
 
-    /// Smallest distance (nm) between the exchangeable atoms of two groups.
+    /// Smallest distance (nm) between the atoms of two groups. Planar carbons do not count, because a flip does not
+    /// move these carbons.
     fn distance(&self, other: &Group, positions: &[Vec3]) -> f64 {
         let pairs = self.atoms[1..].iter().flat_map(|&a| other.atoms[1..].iter().map(move |&b| (a, b)));
         pairs.map(|(a, b)| (positions[a] - positions[b]).norm()).fold(f64::INFINITY, f64::min)
@@ -221,8 +225,8 @@ pub(super) fn decide(
         let is_of_mover = in_group[source.atom] || source.is_hydrogen && turns[source.atom];
         let acts = !is_water(source.atom) || turns[source.atom] && !by_water;
         let site = source.site();
-        // a water that does not act by its charges is only a sphere with the radius of oxygen, which includes its
-        // hydrogens
+        // if the charges of a water are ignored, the water is only a sphere with the radius of oxygen, which includes
+        // the hydrogens
         let site = if acts { site } else { Site { charge: 0.0, ..site } };
         (!is_of_mover && (acts || !source.is_hydrogen)).then_some(site)
     };
@@ -276,8 +280,8 @@ fn chosen(groups: &[Group], compared: &[(usize, Vec<f64>)], choices: &mut [Choic
     orientations
 }
 
-/// Returns the rotatable hydrogens next to groups, as indices into `rotors`, and for each group the indices of its
-/// hydrogens in this list.
+/// Returns the rotatable hydrogens next to groups, as indices into `rotors`, and for each group a list of positions in
+/// the first list.
 fn followers(
     heavy: &Heavy<'_>,
     groups: &[Group],
@@ -307,8 +311,8 @@ fn followers(
     (all, indices)
 }
 
-/// Returns the pairs of groups that interact: those with atoms within [`LINKED`], or with a rotatable hydrogen that is
-/// next to both groups.
+/// Returns the pairs of groups that interact: those with atoms within [`LINKED`], and groups that share a nearby
+/// rotatable hydrogen.
 fn links(groups: &[Group], followers: &[Vec<usize>], positions: &[Vec3]) -> Vec<[usize; 2]> {
     let sees = |a: usize, b: usize| {
         groups[a].distance(&groups[b], positions) < LINKED || followers[a].iter().any(|k| followers[b].contains(k))
@@ -372,7 +376,7 @@ mod tests {
         (structure, atoms.iter().map(|(.., position)| Vec3::from(*position)).collect())
     }
 
-    /// Options with which all flips that the energy proposes are made.
+    /// Options with which a side chain is flipped whenever the energy of the opposite orientation is clearly lower.
     const ALL: Flips = Flips { proposed: true, given: vec![] };
 
     fn hydrogenated((structure, positions): &(Structure, Vec<Vec3>), flips: Flips) -> Hydrogenated {
@@ -395,7 +399,7 @@ mod tests {
             let [orientation] = found.orientations[..] else { panic!("one orientation") };
             assert_eq!(orientation.is_turned, is_wrong);
             assert!(orientation.advantage.unwrap() > 2.0 * MARGIN, "{orientation:?}");
-            // the oxygen is next to the donor, and a hydrogen points to the acceptor
+            // after the flip, the oxygen is next to the donor, and a hydrogen of the amide points to the acceptor
             assert!((position(&found, "OD1") - Vec3::from(UPPER)).norm() < 1e-9);
             let acceptor = Vec3::from([LOWER[0] + 0.285, LOWER[1], 0.0]);
             let nearest = ["HD21", "HD22"].map(|name| (position(&found, name) - acceptor).norm());

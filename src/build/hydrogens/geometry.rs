@@ -1,7 +1,7 @@
 //! Positions of hydrogens that follow from the heavy atoms.
 //!
-//! Tetrahedral atoms have ideal angles, acos(−1/3). The hydrogens of planar atoms lie in the plane of the neighbours,
-//! at equal angles. Bond lengths are those of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
+//! Tetrahedral atoms have ideal angles, acos(−1/3). Hydrogens of planar atoms lie in the plane of the neighbours of the
+//! atom, at equal angles. Bond lengths are those of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
 //! doi:10.1021/ja00124a002).
 
 use std::f64::consts::PI;
@@ -32,10 +32,10 @@ pub(super) struct Center {
     pub(super) is_planar: bool,
     /// positions of the heavy atoms that are bonded to the atom
     pub(super) neighbours: Vec<Vec3>,
-    /// position of another heavy atom bonded to the neighbour; `None` if there is none, or if the atom has several
-    /// neighbours
+    /// position of a second heavy atom that is bonded to the only neighbour; `None` if there is no such atom, or if the
+    /// center has several neighbours
     pub(super) beyond: Option<Vec3>,
-    /// whether the bonds of the neighbour lie in a plane, for atoms with only one neighbour
+    /// whether the bonds of the neighbour lie in a plane, for a center with only one neighbour
     pub(super) neighbour_is_planar: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Center {
 pub(super) enum Place {
     /// fixed positions in nm
     Fixed(Vec<Vec3>),
-    /// hydrogens that rotate together about the bond of their atom
+    /// hydrogens that rotate together about the bond between their atom and its only neighbour
     Turning(Turn),
     /// hydrogens of a water molecule, which can have any orientation
     Water { length: f64, angle: f64 },
@@ -56,20 +56,20 @@ pub(super) struct Turn {
     center: Vec3,
     /// unit vector of the bond, away from the neighbour
     axis: Vec3,
-    /// unit vectors perpendicular to the axis; the first points to the side of the atom beyond the neighbour
+    /// two unit vectors perpendicular to the axis; the first vector points to the side of the atom beyond the neighbour
     across: [Vec3; 2],
     length: f64,
     /// angle between the bond and the bonds of the hydrogens, rad
     angle: f64,
-    /// torsions of the hydrogens relative to the first, rad
+    /// torsions of the hydrogens relative to the first hydrogen, rad
     pub(super) phases: Vec<f64>,
     /// torsions of the first hydrogen that are tried, rad
     pub(super) torsions: Vec<f64>,
 }
 
 impl Turn {
-    /// Returns the positions of the hydrogens for a torsion (rad) of the first one relative to the atom beyond the
-    /// neighbour.
+    /// Returns the positions of the hydrogens, given the torsion (rad) of the first hydrogen relative to the atom
+    /// beyond the neighbour.
     pub(super) fn positions(&self, torsion: f64) -> Vec<Vec3> {
         let along = self.axis * (self.length * -self.angle.cos());
         let radius = self.length * self.angle.sin();
@@ -101,7 +101,7 @@ pub(super) fn perpendicular(axis: Vec3, toward: Vec3) -> [Vec3; 2] {
 }
 
 impl Center {
-    /// Length (nm) of the bonds between this atom and its hydrogens.
+    /// Length (nm) of the bonds between the center and its hydrogens.
     pub(super) fn length(&self) -> f64 {
         LENGTHS.iter().find(|(element, _)| *element == self.element).map_or(OTHER_LENGTH, |(_, length)| *length)
     }
@@ -132,8 +132,8 @@ impl Center {
         }
     }
 
-    /// Returns the positions of `count` hydrogens at equal angles about a direction; the first one lies in this
-    /// direction.
+    /// Returns the positions of `count` hydrogens with tetrahedral angles between their bonds; the first bond has the
+    /// given direction.
     fn around(&self, direction: Vec3, count: usize) -> Vec<Vec3> {
         let [across, other] = perpendicular(direction, vec3(0.0, 0.0, 1.0));
         let place = |k: usize| {
@@ -147,9 +147,9 @@ impl Center {
         (0..count).map(place).collect()
     }
 
-    /// Returns the hydrogens that rotate about the bond to the only neighbour. The hydrogens of planar atoms lie in the
-    /// plane of the neighbour. Hydrogens of other atoms are staggered, but those of hydroxyl, thiol and ammonium groups
-    /// rotate freely.
+    /// Returns the hydrogens of an atom that rotate about the bond to its only neighbour. Hydrogens of planar atoms,
+    /// and of hydroxyl and thiol groups at planar atoms, lie in the plane of the bonds of the neighbour. Hydrogens of
+    /// all other hydroxyl and thiol groups and of ammonium groups rotate freely. All other hydrogens are staggered.
     fn turn(&self, neighbour: Vec3, count: usize) -> Turn {
         let axis = unit(self.position - neighbour);
         let beyond = self.beyond.unwrap_or(neighbour + vec3(0.0, 0.0, 1.0));

@@ -9,9 +9,9 @@ use md_engine::vec3::Vec3;
 use super::{Choice, Heavy, Reason};
 
 /// Atomic numbers of the metals that bind His and Cys in proteins: Mg, Mn, Fe, Co, Ni, Cu, Zn, Cd and Hg (M. M.
-/// Harding, Acta Cryst. D57, 401 (2001), doi:10.1107/S0907444900019168; Cd and Hg replace Zn in crystals).
+/// Harding, Acta Cryst. D57, 401 (2001), doi:10.1107/S0907444900019168; Cd and Hg can replace Zn in crystals).
 const METALS: [u8; 9] = [12, 25, 26, 27, 28, 29, 30, 48, 80];
-/// Atomic numbers of further metals to which oxygens of amides coordinate: Na, K and Ca.
+/// Atomic numbers of further metals that oxygens of amides coordinate: Na, K and Ca.
 const LOOSE: [u8; 3] = [11, 19, 20];
 /// Largest distance (nm) of an atom that coordinates a metal. Distances in proteins are 0.20–0.24 nm (Harding); the
 /// limit allows for the coordinate errors of structures at low resolution.
@@ -34,8 +34,8 @@ impl Metals {
         Metals { binding: of(&METALS), all: of(&[&METALS[..], &LOOSE].concat()) }
     }
 
-    /// Whether an atom is an oxygen that coordinates a metal. Nitrogen is excluded, because the nitrogen of an amide is
-    /// near a metal only if the amide has the wrong orientation.
+    /// Whether an atom is an oxygen that coordinates a metal. Nitrogens do not count, because the nitrogen of an amide
+    /// is near a metal only if the amide has the wrong orientation.
     pub(super) fn coordinate(&self, heavy: &Heavy<'_>, atom: usize) -> bool {
         heavy.structure.atoms[atom].element == 8 && distance(&self.all, heavy.positions[atom]) <= COORDINATED
     }

@@ -1,9 +1,9 @@
-//! Hydrogens of a structure: which ones there are at a pH, and their positions.
+//! Addition of hydrogens to a structure: protonation states at a pH, and positions of hydrogens.
 //!
 //! A table lists the hydrogens of each residue, and the variants of residues that differ in protonation. Hydrogens
-//! whose positions follow from the heavy atoms are placed first. Hydrogens that can turn about a bond, and those of
-//! water, then take the positions with the lowest energy among those that the bond allows. Side chains of Asn, Gln and
-//! His whose other orientation has a clearly lower energy are reported, or turned by 180° on request.
+//! whose positions follow from the heavy atoms are placed first. Hydrogens that can rotate about a bond, and hydrogens
+//! of water, then take the possible positions with the lowest energy. Side chains of Asn, Gln and His whose opposite
+//! orientation has a clearly lower energy are reported, or rotated by 180° on request.
 
 mod energy;
 mod flips;
@@ -39,15 +39,16 @@ pub struct Protonation {
     pub ph: f64,
     /// model of the pKa values
     pub model: PkaModel,
-    /// variants that are given: index of the residue, and name of the variant, e.g. `HID`
+    /// variants that the user or the file gives: index of the residue, and name of the variant, e.g. `HID`
     pub given: Vec<(usize, String)>,
-    /// side chains that are turned
+    /// options that determine which side chains of Asn, Gln and His are flipped
     pub flips: Flips,
     /// residues that are not standard, and whose hydrogens a force field or a topology file defines
     pub components: Vec<Component>,
 }
 
-/// Returns the variant that a residue name states, as `HID` and CHARMM's `HSD` do. `None` for other names.
+/// Returns the protonation variant that a residue name states, as `HID` and CHARMM's `HSD` do; `None` for names that
+/// state no variant.
 pub fn variant_of_name(name: &str) -> Option<&'static str> {
     const NAMES: [(&str, &str); 9] = [
         ("HID", "HID"),
@@ -66,17 +67,17 @@ pub fn variant_of_name(name: &str) -> Option<&'static str> {
 /// A structure with all hydrogens.
 #[derive(Clone, Debug)]
 pub struct Hydrogenated {
-    /// the structure; the hydrogens of an atom follow the atom
+    /// the structure, in which the hydrogens of each atom directly follow the atom
     pub structure: Structure,
     /// positions in nm
     pub positions: Vec<Vec3>,
-    /// variants of the residues that have several
+    /// chosen variants of the residues that have several variants
     pub choices: Vec<Choice>,
     /// pKa values of all ionisable groups; none with [`PkaModel::Water`]
     pub pkas: Vec<Pka>,
-    /// orientations of side chains of Asn, Gln and His that were compared, or turned on request
+    /// orientations of side chains of Asn, Gln and His that were compared, or flipped on request
     pub orientations: Vec<Orientation>,
-    /// indices of residues that the table of hydrogens does not have, and that keep the hydrogens of the input
+    /// indices of residues that are not in the table of hydrogens, and that keep the hydrogens of the input
     pub unknown: Vec<usize>,
 }
 
@@ -89,8 +90,8 @@ struct Added {
     position: Vec3,
 }
 
-/// Adds hydrogens to a structure. Residues in the table, and those of [`Protonation::components`], first lose the
-/// hydrogens that they have.
+/// Adds hydrogens to a structure. Existing hydrogens are first removed from residues in the table and from residues of
+/// [`Protonation::components`].
 pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) -> Result<Hydrogenated> {
     structure.check()?;
     if positions.len() != structure.atoms.len() || positions.iter().any(|position| !position.is_finite()) {
@@ -144,7 +145,7 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     Ok(Hydrogenated { structure, positions, choices, pkas, orientations, unknown })
 }
 
-/// Heavy atoms, with the atoms that are bonded to each.
+/// The heavy atoms of a structure, with the neighbours of each atom.
 struct Heavy<'a> {
     structure: &'a Structure,
     positions: Vec<Vec3>,
@@ -153,7 +154,7 @@ struct Heavy<'a> {
 
 impl Heavy<'_> {
     /// Whether the bonds of an atom lie in a plane: carbon with three bonds, and nitrogen with three bonds beside such
-    /// a carbon. `wanted` has the hydrogens of all atoms.
+    /// a carbon. `wanted` lists the hydrogens of all atoms.
     fn is_planar(&self, atom: usize, wanted: &[Vec<String>]) -> bool {
         let three = |atom: usize| self.bonded[atom].len() + wanted[atom].len() == 3;
         let element = |atom: usize| self.structure.atoms[atom].element;
@@ -182,13 +183,13 @@ impl Heavy<'_> {
         }
     }
 
-    /// Sets positions of atoms.
+    /// Sets the positions of the given atoms.
     fn set(&mut self, places: Vec<(usize, Vec3)>) {
         places.into_iter().for_each(|(atom, position)| self.positions[atom] = position);
     }
 
-    /// Places hydrogens. `wanted` has the names of the hydrogens of each atom. Returns the hydrogens, all atoms with
-    /// them, and the groups of hydrogens that can turn.
+    /// Places hydrogens. `wanted` lists the names of the hydrogens of each atom. Returns the placed hydrogens, all
+    /// atoms with the hydrogens, and the groups of hydrogens that can rotate.
     fn place(&self, wanted: &[Vec<String>]) -> (Vec<Added>, Surroundings, Vec<Rotor<'_>>) {
         let (mut added, mut rotors) = (vec![], vec![]);
         let mut surroundings = Surroundings::new(self.structure, &self.positions, &self.bonded, wanted);
@@ -226,7 +227,7 @@ fn without_hydrogens(structure: &Structure, positions: &[Vec3], table: &Table) -
     assembled(structure, atoms.collect(), structure.bonds.iter().copied(), &kept)
 }
 
-/// Returns the structure with hydrogens, which follow the atoms to which they are bonded.
+/// Returns the structure with added hydrogens. Each hydrogen follows the atom to which the hydrogen is bonded.
 fn with_hydrogens(structure: &Structure, positions: &[Vec3], added: Vec<Added>) -> (Structure, Vec<Vec3>) {
     let residue_of = structure.residue_of_atoms();
     let heavy = structure.atoms.len();
@@ -246,8 +247,8 @@ fn with_hydrogens(structure: &Structure, positions: &[Vec3], added: Vec<Added>) 
     assembled(structure, atoms, structure.bonds.iter().copied().chain(to_hydrogens), &old)
 }
 
-/// Returns a structure with the residues of another one, and the given atoms with their residues. `old` has the numbers
-/// of the atoms that `bonds` use.
+/// Returns a structure with the chains of `of` and the given atoms, each with its position and the index of its residue
+/// in `of`. `bonds` uses other atom numbers: `old` lists, for each of the given atoms, its number in `bonds`.
 fn assembled(
     of: &Structure,
     atoms: Vec<(Atom, Vec3, u32)>,

@@ -1,15 +1,15 @@
-//! Networks of hydrogen bonds: finds the combination of states of several groups with the lowest energy.
+//! Networks of hydrogen bonds. This module finds the combination of states of several groups with the lowest energy.
 //!
 //! The energy of two sites at the distance r is `k q₁ q₂ / (ε r) · (1 − r/R)² + min(((a₁ + a₂)/r)¹², most)` in kJ/mol,
 //! with Coulomb's constant k, charges q, the permittivity ε = 2, the cutoff R = 0.6 nm, radii a and the limit
-//! [`MOST_REPULSION`]. The charges are those of ff14SB in the groups that are flipped, and those of [`Surroundings`]
-//! elsewhere. The factor `(1 − r/R)²` keeps hydrogen bonds and contacts, and removes the field of distant charges,
-//! which water screens. Waters do not interact with each other: each has the orientation with the lowest energy next to
-//! groups and solute, as a donor or as an acceptor, because the waters around it can rotate as well. A radius is half
-//! the distance at which two like atoms have a repulsion of 1 kJ/mol in ff14SB (Maier et al., J. Chem. Theory Comput.
-//! 11, 3696 (2015), doi:10.1021/acs.jctc.5b00255), so that hydrogen bonds and overlaps have the same weights as in the
-//! force field. Published scores (Word et al., J. Mol. Biol. 285, 1735 (1999), doi:10.1006/jmbi.1998.2401) count dots
-//! on surfaces instead; they need the same hydrogens and more time.
+//! [`MOST_REPULSION`]. Groups that can be flipped have the charges of ff14SB, and all other atoms have the charges of
+//! [`Surroundings`]. The factor `(1 − r/R)²` keeps hydrogen bonds and contacts, and removes the field of distant
+//! charges, which water screens. Waters do not interact with each other, because their neighbouring waters can rotate
+//! as well: each water has the orientation with the lowest energy next to groups and solute, as a donor or as an
+//! acceptor. A radius is half the distance at which two like atoms have a repulsion of 1 kJ/mol in ff14SB (Maier et
+//! al., J. Chem. Theory Comput. 11, 3696 (2015), doi:10.1021/acs.jctc.5b00255), so that hydrogen bonds and overlaps
+//! have the same weights as in the force field. Published scores (Word et al., J. Mol. Biol. 285, 1735 (1999),
+//! doi:10.1006/jmbi.1998.2401) count dots on surfaces; such scores need the same hydrogens and more computing time.
 
 use md_engine::units::COULOMB;
 use md_engine::vec3::Vec3;
@@ -18,13 +18,14 @@ use super::energy::{Source, Surroundings};
 
 /// Cutoff R of the interaction of sites, nm.
 const REACH: f64 = 0.6;
-/// Relative permittivity ε at short distances, that of electronic polarisation in organic matter: the square of the
+/// Relative permittivity ε at short distances, due to electronic polarisation in organic matter: the square of the
 /// refractive index of about 1.4 (Gilson and Honig, Biopolymers 25, 2097 (1986), doi:10.1002/bip.360251106).
 const PERMITTIVITY: f64 = 2.0;
-/// Largest repulsion of two sites, kJ/mol, about the energy of two hydrogen bonds. Larger overlaps are errors of the
-/// structure, which no state of a group can correct.
+/// Largest repulsion energy of two sites, kJ/mol: about the energy of two hydrogen bonds. Larger overlaps are errors of
+/// the structure, which no state of a group can correct.
 const MOST_REPULSION: f64 = 40.0;
-/// Largest number of combinations of states of a cluster that are all enumerated: three His with four states each.
+/// Largest number of combinations of states up to which all combinations in a cluster of groups are enumerated: the
+/// number for three His with four states each.
 const MOST_COMBINATIONS: usize = 64;
 /// Number of rounds in which each rotatable hydrogen moves to its state of lowest energy.
 const ROUNDS: usize = 3;
@@ -42,19 +43,20 @@ pub(super) struct Site {
     pub(super) radius: f64,
 }
 
-/// State of a mover: its sites, and its energy (kJ/mol) with the fixed surroundings, without other movers.
+/// State of a mover: its sites, and its energy (kJ/mol) in the fixed surroundings, without interactions with other
+/// movers.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) sites: Vec<Site>,
     pub(super) energy: f64,
-    /// energy (kJ/mol) that is added to the energy of the state in comparisons
+    /// energy (kJ/mol) that is added to the energy of the state when states are compared
     pub(super) penalty: f64,
 }
 
-/// A group of atoms with several states.
+/// A group of atoms that can be in several states, such as a side chain that can be flipped or a rotatable hydrogen.
 #[derive(Clone, Debug)]
 pub(super) struct Mover {
-    /// a position near all sites of all states, nm
+    /// reference position near the sites of all states, nm
     pub(super) center: Vec3,
     /// largest distance (nm) of a site of any state from the center
     pub(super) extent: f64,
@@ -65,7 +67,7 @@ pub(super) struct Mover {
 
 impl Mover {
     /// Makes a mover from the sites and the penalty of each state. `felt` returns the site of an atom of the
-    /// surroundings that acts on the mover, and `None` for atoms that do not act or belong to other movers.
+    /// surroundings; `None` if the atom does not interact with the mover, or belongs to a mover.
     pub(super) fn new(
         states: Vec<(Vec<Site>, f64)>,
         surroundings: &Surroundings,
@@ -99,14 +101,14 @@ fn energy(first: &[Site], second: &[Site]) -> f64 {
     sum
 }
 
-/// Movers and their states. The first movers are groups, whose states are to be found. The others are rotatable
-/// hydrogens, which take their states of lowest energy for every combination of the states of groups.
+/// Movers and their states. The first movers are groups whose states are to be found. The remaining movers are
+/// rotatable hydrogens, which take their states of lowest energy for every combination of the states of groups.
 pub(super) struct Network {
     movers: Vec<Mover>,
     groups: usize,
-    /// movers that interact with each mover
+    /// list of the movers that interact with a mover, for each mover
     near: Vec<Vec<usize>>,
-    /// rotatable hydrogens that follow the state of each group
+    /// rotatable hydrogens that are placed anew for every state of a group, for each group
     followers: Vec<Vec<usize>>,
     /// state of each mover; `None` for a hydrogen that is not placed yet
     state: Vec<Option<usize>>,
@@ -131,15 +133,15 @@ impl Network {
         network
     }
 
-    /// Energy (kJ/mol) of a mover in a state, with the movers that are placed.
+    /// Energy (kJ/mol) of a mover in a state, with its interactions with all movers that are placed.
     fn energy_of(&self, mover: usize, state: usize) -> f64 {
         let own = &self.movers[mover].states[state];
         let placed = self.near[mover].iter().filter_map(|&other| Some(&self.movers[other].states[self.state[other]?]));
         own.energy + placed.map(|other| energy(&own.sites, &other.sites)).sum::<f64>()
     }
 
-    /// Places rotatable hydrogens one after the other, then optimises each of them in further rounds. The result does
-    /// not depend on their previous states.
+    /// Places rotatable hydrogens one by one, and then optimises each hydrogen in further rounds. The result does not
+    /// depend on their previous states.
     fn relax(&mut self, turning: &[usize]) {
         turning.iter().for_each(|&mover| self.state[mover] = None);
         for _ in 0..ROUNDS {
@@ -165,7 +167,7 @@ impl Network {
 
     /// Returns the energy (kJ/mol) of every combination of the states of some groups, after the rotatable hydrogens
     /// next to them have taken their states of lowest energy. Leaves the groups in the combination whose energy plus
-    /// penalty is lowest; the first of several.
+    /// penalty is lowest; if several are equal, in the first of them.
     fn enumerate(&mut self, groups: &[usize]) -> Vec<(Vec<usize>, f64)> {
         let mut turning: Vec<usize> = groups.iter().flat_map(|&group| self.followers[group].clone()).collect();
         turning.sort_unstable();
@@ -184,7 +186,7 @@ impl Network {
         found
     }
 
-    /// Sum of the penalties (kJ/mol) of the states of groups, without the group `except`.
+    /// Sum of the penalties (kJ/mol) of the states of groups; the penalty of the group `except` is left out.
     fn penalty(&self, groups: &[usize], combination: &[usize], except: Option<usize>) -> f64 {
         let counted = groups.iter().zip(combination).filter(|(group, _)| Some(**group) != except);
         counted.map(|(&group, &state)| self.movers[group].states[state].penalty).sum()
@@ -222,8 +224,9 @@ impl Network {
         links.iter().filter(|pair| cluster.contains(&pair[0])).map(|pair| pair.to_vec()).collect()
     }
 
-    /// Returns the state of each group, and for each of its states the energy minus that of the returned state, kJ/mol.
-    /// For each state of a group, the groups that are enumerated together with it take their best states.
+    /// Returns the state of each group, and for every possible state of the group the energy difference (kJ/mol) from
+    /// the returned state. For each state of a group, the groups that are enumerated together with this group take
+    /// their best states.
     pub(super) fn compare(&mut self, links: &[[usize; 2]]) -> Vec<(usize, Vec<f64>)> {
         let found = |group: usize| self.state[group].unwrap_or(0);
         let unknown = |group: usize| (found(group), vec![f64::INFINITY; self.movers[group].states.len()]);
@@ -257,7 +260,7 @@ fn combinations(sizes: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     })
 }
 
-/// Returns the connected sets of groups, each in ascending order.
+/// Returns the sets of groups that are connected by links, each in ascending order.
 fn clusters(groups: usize, links: &[[usize; 2]]) -> Vec<Vec<usize>> {
     let mut label: Vec<usize> = (0..groups).collect();
     for &[a, b] in links {
@@ -272,7 +275,7 @@ fn clusters(groups: usize, links: &[[usize; 2]]) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// Returns a mover whose states are single sites on the x axis.
+    /// Returns a mover of which each state is a single site on the x axis.
     fn mover(places: &[(f64, f64)]) -> Mover {
         let site = |&(x, charge): &(f64, f64)| Site { position: Vec3::from([x, 0.0, 0.0]), charge, radius: 0.0 };
         let state = |place| State { sites: vec![site(place)], energy: 0.0, penalty: 0.0 };
@@ -290,7 +293,8 @@ mod tests {
         assert!((energy(&[site(0.0, 0.0)], &[site(0.1, 0.0)]) - MOST_REPULSION).abs() < 1e-12);
     }
 
-    /// Tests two groups that gain energy only if both change, which changing one group at a time would not find.
+    /// Tests two groups whose energy decreases only if both change their states. A search that changes one group at a
+    /// time would not find this combination.
     #[test]
     fn linked_groups_change_together() {
         let weak = [(0.0, 0.1), (0.1, 1.0)];

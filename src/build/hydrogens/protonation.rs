@@ -1,9 +1,9 @@
 //! Protonation of residues at a pH.
 //!
 //! Asp, Glu, His and Lys are protonated below their pKa, which is the value in water or the value in the environment
-//! ([`super::pka`]). Cys is protonated unless it is part of a disulfide or coordinates a metal. If a nitrogen of
-//! neutral His coordinates a metal, the hydrogen is on the other nitrogen; otherwise it is on the nitrogen with the
-//! lower energy.
+//! ([`super::pka`]). Cys is protonated unless it is part of a disulfide or coordinates a metal. If one ring nitrogen of
+//! neutral His coordinates a metal, the hydrogen is on the second nitrogen; otherwise the hydrogen is on the nitrogen
+//! for which the energy is lower.
 
 use md_engine::error::Problem;
 
@@ -12,8 +12,8 @@ use super::pka::{Ionizable, Pka};
 use super::table::{Entry, Table};
 use crate::structure::Structure;
 
-/// Residues whose variant depends on the pH: name of the residue, variant below the pKa, variant above the pKa, group.
-/// Neutral His has two variants, between which the energy decides.
+/// Residues whose variant depends on the pH: name of the residue, variant below the pKa, variant above the pKa,
+/// ionisable group. Neutral His has two variants (HID and HIE), and the variant with the lower energy is chosen.
 const TITRATABLE: [(&str, &str, &str, Ionizable); 4] = [
     ("ASP", "ASH", "ASP", Ionizable::Asp),
     ("GLU", "GLH", "GLU", Ionizable::Glu),
@@ -50,18 +50,18 @@ pub enum Reason {
     Disulfide,
     /// no other variant depends on the pH
     Usual,
-    /// the pH is below or above this pKa
+    /// the pH is below or above the given pKa
     Pka(f64),
-    /// energy difference (kJ/mol) by which the hydrogen on this nitrogen is lower in energy than on the other nitrogen
+    /// the energy is lower by this difference (kJ/mol) than with the hydrogen on the second ring nitrogen
     Tautomer(f64),
     /// an atom of the residue coordinates a metal
     Metal,
-    /// the pKa (its value) leads to another variant, which force fields do not have at the end of a chain
+    /// the given pKa would lead to another variant, which force fields do not have at the end of a chain
     End(f64),
 }
 
 /// Chooses the variant of every residue that has several variants. Residues without a value in `pkas` have the pKa in
-/// water. Neutral His becomes HIE, until the energies are compared.
+/// water. Neutral His provisionally becomes HIE, until the energies of HID and HIE are compared.
 pub(super) fn choose(
     structure: &Structure,
     bonded: &[Vec<u32>],

@@ -1,5 +1,5 @@
-//! Torsions of hydroxyl, thiol, ammonium and other groups, and orientations of water molecules: positions of polar
-//! hydrogens with the lowest energy ([`Surroundings`]).
+//! Torsions of hydroxyl, thiol, ammonium and other groups, and orientations of water molecules. The hydrogens get the
+//! positions with the lowest energy ([`Surroundings`]).
 
 use std::f64::consts::PI;
 
@@ -11,16 +11,17 @@ use super::geometry::{Place, perpendicular};
 
 /// Number of rounds. In each round, every group is rotated once to its lowest energy in the current surroundings.
 const ROUNDS: usize = 3;
-/// Largest number of acceptors to which a hydrogen of a water may point, and largest distance of an acceptor, nm.
+/// Largest number of acceptors toward which the first hydrogen of a water is tried, and largest distance of such an
+/// acceptor, nm.
 const ACCEPTORS: usize = 4;
 const REACH: f64 = 0.35;
-/// Number of tried rotations of a water about the bond of its first hydrogen.
+/// Number of rotations of a water about the bond of its first hydrogen that are tried.
 const TURNS: usize = 12;
 /// Directions of the first hydrogen of a water that are tried in addition to the directions of acceptors.
 const DIRECTIONS: [[f64; 3]; 6] =
     [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]];
 
-/// Hydrogens of one atom that have no fixed positions.
+/// Hydrogens of one atom whose positions do not follow from the heavy atoms alone.
 pub(super) struct Rotor<'a> {
     /// index, atomic number and position (nm) of the atom to which the hydrogens are bonded
     pub(super) parent: usize,
@@ -43,7 +44,7 @@ impl Rotor<'_> {
         }
     }
 
-    /// Returns the positions (nm) that are tried, `[candidate][hydrogen]`.
+    /// Returns the positions (nm) of the hydrogens that are tried, `[candidate][hydrogen]`.
     pub(super) fn candidates(&self, surroundings: &Surroundings) -> Vec<Vec<Vec3>> {
         match &self.place {
             Place::Fixed(places) => vec![places.clone()],
@@ -68,7 +69,7 @@ impl Rotor<'_> {
         (0..TURNS).map(|k| [first, second(k)].map(|to| self.position + to * length).to_vec()).collect()
     }
 
-    /// Returns the candidate with the lowest energy; the first of several.
+    /// Returns the positions with the lowest energy; if several candidates have the same energy, the first.
     fn best(&self, surroundings: &Surroundings) -> Vec<Vec3> {
         let excluded = Excluded { parent: self.parent, neighbours: self.neighbours };
         let around = surroundings.around(self.position, &excluded);

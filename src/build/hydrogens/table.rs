@@ -9,7 +9,7 @@ use md_engine::format::xml::Document;
 
 use crate::structure::Component;
 
-/// The table, compressed with xz.
+/// Text of the table of hydrogens, compressed with xz.
 const PACKED: &[u8] = include_bytes!("../data/hydrogens.xml.xz");
 /// A hydrogen of a residue.
 #[derive(Clone, Debug)]
@@ -27,12 +27,12 @@ pub(super) struct Hydrogen {
 /// Hydrogens and variants of a residue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
-    /// names of the variants, e.g. `HID`; empty if there is only one
+    /// names of the variants, e.g. `HID`; empty if the residue has only one variant
     pub(super) variants: Vec<String>,
     pub(super) hydrogens: Vec<Hydrogen>,
 }
 
-/// Hydrogens of all residues that are known.
+/// Hydrogens and variants of all known residues, by residue name.
 #[derive(Debug)]
 pub(super) struct Table(HashMap<String, Entry>);
 
@@ -67,7 +67,8 @@ impl Table {
         Ok(Table(entries))
     }
 
-    /// Adds a residue that a force field or a topology file defines. An earlier entry of this name is replaced.
+    /// Adds a residue that a force field or a topology file defines. The new entry replaces an earlier entry with the
+    /// same name.
     pub(super) fn add(&mut self, component: &Component) {
         let hydrogen = |[name, parent]: [&str; 2]| Hydrogen {
             name: name.to_owned(),
@@ -79,7 +80,7 @@ impl Table {
         self.0.insert(component.name.clone(), Entry { variants: vec![], hydrogens });
     }
 
-    /// Returns the entry of a residue. The name may be that of a variant, which is returned as well.
+    /// Returns the entry of a residue. The name may be that of a variant; the variant is then the second value.
     pub(super) fn find(&self, name: &str) -> Option<(&Entry, Option<&str>)> {
         if let Some(entry) = self.0.get(name) {
             return Some((entry, None));

@@ -1,21 +1,21 @@
-//! Tests of the hydrogens of a protein against OpenMM's Modeller, which minimises them with ff14SB
-//! (`tests/hydrogens.py`), and of the hydrogens of small molecules.
+//! Tests of the hydrogens of a protein against OpenMM's Modeller, which minimises the positions of hydrogens with
+//! ff14SB (`tests/hydrogens.py`), and tests of the hydrogens of small molecules.
 
 use md_engine::vec3::{Vec3, vec3};
 use serde_json::Value;
 
 use super::*;
 
-/// Largest distance (nm) from Modeller's position for hydrogens whose positions follow from the heavy atoms, a typical
-/// error of positions from neutron diffraction.
+/// Largest distance (nm) between the positions of md and of Modeller, for hydrogens whose positions follow from the
+/// heavy atoms. The value is a typical error of hydrogen positions from neutron diffraction.
 const NEAR: f64 = 0.02;
-/// Fraction of hydrogens that must be within [`NEAR`]. It is below 1 because the heavy atoms of a structure are not
-/// exactly where bonds and angles have no strain.
+/// Fraction of hydrogens that must be within [`NEAR`]. The fraction is below 1 because bonds and angles between the
+/// heavy atoms of a structure are not free of strain.
 const SHARE: f64 = 0.95;
 /// Distance (nm) between two atoms below which they clash.
 const CLASH: f64 = 0.08;
 
-/// Returns the reference: the structure with hydrogens, its positions, and the file's contents.
+/// Returns the reference data: a structure with hydrogens, its positions (nm), and the contents of the reference file.
 pub(super) fn reference() -> (Structure, Vec<Vec3>, Value) {
     let packed: &[u8] = include_bytes!("../tests/golden/hydrogens.json.xz");
     let golden: Value = serde_json::from_reader(lzma_rust2::XzReader::new(packed, true)).unwrap();
@@ -52,7 +52,7 @@ const NEUTRAL: Protonation = Protonation {
     components: vec![],
 };
 
-/// Position of an atom by residue and name.
+/// Returns the position of an atom, which is given by residue index and atom name.
 fn position_of(structure: &Structure, positions: &[Vec3], residue: usize, name: &str) -> Option<Vec3> {
     structure.atom_named(residue, name).map(|atom| positions[atom])
 }
@@ -91,7 +91,7 @@ fn hydrogens_of_a_protein_are_those_of_modeller() {
     assert!(near as f64 >= SHARE * count as f64, "{near} of {count}");
 }
 
-/// Tests that the hydrogen of a neutral His is on the nitrogen that is near a chloride ion.
+/// Tests that the ring hydrogen of neutral His is bonded to the nitrogen that is near a chloride ion.
 #[test]
 fn tautomers_make_hydrogen_bonds() {
     let (structure, positions, _) = reference();

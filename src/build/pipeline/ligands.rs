@@ -19,11 +19,12 @@ pub(super) struct Ligands {
     pub(super) decisions: Vec<Decision>,
 }
 
-/// Takes the parameters of ligands from topology files, and gives all residues with a definition its bonds. Hydrogens
-/// of these residues are removed from the entry, because all of them will be placed anew.
+/// Reads the parameters of ligands from topology files, and adds to each residue with a definition the bonds of the
+/// definition. Hydrogens of these residues are removed from the entry, because all hydrogens are placed later.
 ///
 /// # Errors
-/// Fails if the entry has no residue of a topology file, or if the heavy atoms of the residue have other names.
+/// Fails if the entry contains no residue that a topology file defines, or if the heavy atoms of such a residue have
+/// other names than in the topology file.
 pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[MoleculeFiles]) -> Result<Ligands> {
     let residues = entry.chains.iter().flat_map(|chain| &chain.residues);
     let unknown = residues.filter(|residue| residue.atoms.len() > 1 && !is_standard(residue));
@@ -72,7 +73,7 @@ pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[Molecul
     Ok(ligands)
 }
 
-/// Returns a problem if the heavy atoms of a residue have other names than those of its definition.
+/// Returns a problem if the names of the heavy atoms of a residue differ from the names in `component`, its definition.
 fn difference(residue: &EntryResidue, component: &Component) -> Option<Problem> {
     let found: BTreeSet<&str> =
         residue.atoms.iter().filter(|atom| atom.element > 1).map(|atom| atom.name.as_str()).collect();
@@ -105,7 +106,8 @@ mod tests {
     use crate::pipeline::{Built, Caps, Ions, Settings, build};
     use crate::solvent::{Placement, Salt};
 
-    /// Heavy atoms of p-cresol, a regular hexagon with O1 and C7 on opposite corners, in Å.
+    /// Returns PDB records of the heavy atoms of p-cresol: a regular hexagon of carbons with O1 and C7 bonded to
+    /// opposite corners.
     fn cresol(names: [&str; 8]) -> String {
         let corner = |k: usize| {
             let (sin, cos) = (std::f64::consts::FRAC_PI_3 * k as f64).sin_cos();
@@ -159,7 +161,7 @@ mod tests {
         let topology = &found.description.topology;
         assert_eq!((topology.atoms.len(), topology.bonded.bonds.len()), (16, 16));
         let place = |name: &str| -> Vec3 { found.positions[found.structure.atom_named(0, name).unwrap()] };
-        // opposite to the center of the ring, at the length of AMBER's C–H bond
+        // each hydrogen points away from the center of the ring, at the C–H bond length of AMBER
         for (hydrogen, carbon) in [("H2", "C2"), ("H3", "C3"), ("H5", "C5"), ("H6", "C6")] {
             let expected = place(carbon) * ((0.139 + 0.109) / 0.139);
             assert!((place(hydrogen) - expected).norm() < 1e-3, "{hydrogen}: {:?}", place(hydrogen));

@@ -8,7 +8,7 @@ use crate::entry::{Decision, Subject};
 use crate::solvent::{Bilayer, CellPlan, Embedded, Enclosed, Leaflet, Patch, Shape, Size};
 use crate::structure::Structure;
 
-/// Name of waters in a structure.
+/// Residue name of waters in a structure.
 const WATER: &str = "HOH";
 /// Names of the leaflets.
 const LEAFLETS: [&str; 2] = ["upper leaflet", "lower leaflet"];
@@ -22,8 +22,8 @@ pub(super) struct InMembrane {
     pub(super) decisions: Vec<Decision>,
 }
 
-/// Returns the patch of a lipid and the padding (nm) of a plan of a cell, if there is to be a membrane. Refuses plans
-/// that a membrane cannot have.
+/// Returns the equilibrated patch of `lipid` and the padding (nm) of the cell `plan`; `None` without a membrane.
+/// Refuses a cell that cannot contain a membrane.
 pub(super) fn plan(lipid: Option<&str>, plan: Option<&CellPlan>) -> Result<Option<(Patch, f64)>, Problem> {
     let Some(lipid) = lipid else { return Ok(None) };
     let patch = Patch::read(lipid)?;
@@ -43,7 +43,8 @@ pub(super) fn plan(lipid: Option<&str>, plan: Option<&CellPlan>) -> Result<Optio
     }
 }
 
-/// Puts a structure with positions (nm) into a bilayer, with a padding (nm).
+/// Puts a structure with positions (nm) into a bilayer. `padding` is the smallest distance (nm) between the outermost
+/// atoms and the faces of the cell.
 pub(super) fn embed(
     mut structure: Structure,
     positions: &[Vec3],

@@ -1,4 +1,5 @@
-//! The steps from an entry to a system, in order: [`build`] takes them and notes every decision.
+//! The steps that make a system from an entry of the Protein Data Bank. [`build`] performs these steps in order and
+//! records every decision.
 //!
 //! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are
 //! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
@@ -28,7 +29,7 @@ pub use species::{anion_names, cation_names};
 use water::Model;
 pub use water::{field_names, water_names};
 
-/// A residue as a user names it.
+/// Identification of a residue by a user: chain, number and insertion code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResidueName {
     /// identifier of the chain; empty for a structure without chains
@@ -42,9 +43,9 @@ pub struct ResidueName {
 /// Settings of [`build`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// contents of the entry that are taken
+    /// options that select which contents of the entry are used
     pub entry: entry::Options,
-    /// ends of chains of amino acids that get caps
+    /// ends of peptide chains to which caps are added
     pub caps: Caps,
     /// force fields: names of [`field_names`], or files
     pub fields: Vec<String>,
@@ -56,13 +57,13 @@ pub struct Settings {
     pub ph: f64,
     /// model of the pKa values
     pub pka: PkaModel,
-    /// variants of residues that are given
+    /// residues whose protonation variant the user gives, with the name of the variant, e.g. `HID`
     pub variants: Vec<(ResidueName, String)>,
-    /// whether side chains of Asn, Gln and His are turned if the energy of the other orientation is clearly lower
+    /// whether a side chain of Asn, Gln or His is flipped if the energy of the flipped orientation is clearly lower
     pub flip_proposed: bool,
-    /// residues whose side chains are turned in any case
+    /// residues whose side chains are flipped regardless of the energy
     pub flips: Vec<ResidueName>,
-    /// cell that is filled with water; `None` for a system without cell and added water
+    /// cell that is filled with water; `None` for a system without a periodic cell and without added water
     pub cell: Option<CellPlan>,
     /// lipid of the membrane around the structure, one of [`crate::solvent::lipid_names`]; the cell is then rectangular
     /// and has a padding
@@ -78,7 +79,7 @@ pub struct Ions {
     pub cation: String,
     /// anions, one of [`anion_names`]
     pub anion: String,
-    /// formula units of the salt per volume of solvent, mol/L
+    /// concentration of the salt, in formula units per volume of solvent, mol/L
     pub salt: f64,
     /// rule for the number of salt ions
     pub rule: Salt,
@@ -97,7 +98,7 @@ pub struct Built {
     pub cell: Option<PeriodicCell>,
     /// terms of the energy
     pub description: Description,
-    /// numbers of waters that were added, cations and anions
+    /// numbers of added waters, cations, anions and lipids
     pub added: Added,
     /// pKa values of the ionisable groups of proteins, with their labels; none with [`PkaModel::Water`]
     pub pkas: Vec<(String, Pka)>,
@@ -114,14 +115,14 @@ pub struct Added {
     pub cations: usize,
     /// anions
     pub anions: usize,
-    /// names of the cation and of the anion in a sentence
+    /// names of the cation and of the anion, as used in sentences
     pub ions: [&'static str; 2],
     /// lipids in the upper and in the lower leaflet
     pub lipids: [usize; 2],
 }
 
 impl Default for Added {
-    /// No molecules, with the names of the default ions.
+    /// Returns counts of zero, with the names of the default ions.
     fn default() -> Self {
         let ions = [species::CATIONS[0].word, species::ANIONS[0].word];
         Self { waters: 0, cations: 0, anions: 0, ions, lipids: [0; 2] }
@@ -135,7 +136,7 @@ pub fn build(mut entry: Entry, settings: &Settings) -> Result<Built> {
     let ligands = ligands::define(&mut entry, &mut model.field, &settings.ligands)?;
     let options = entry::Options { kept: ligands.names, ..settings.entry.clone() };
     let mut cleaned = entry::clean(&entry, &options)?;
-    // hydrogens of the entry are replaced
+    // hydrogens are not checked, because hydrogens of the entry are replaced
     entry::check_places(&cleaned.structure, &cleaned.positions, 2)?;
     complete(&mut cleaned, settings.caps)?;
     let given = requests::variants(&cleaned, &settings.variants)?;

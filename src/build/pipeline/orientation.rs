@@ -4,14 +4,14 @@ use crate::entry::{Decision, Subject};
 use crate::hydrogens::{Hydrogenated, MARGIN, Orientation};
 use crate::structure::Structure;
 
-/// Decisions about side chains that were turned, that may be turned, and whose orientation is uncertain.
+/// Decisions about side chains that were flipped, that the user may flip, or whose orientation is uncertain.
 pub(super) fn decisions(found: &Hydrogenated) -> Vec<Decision> {
     let mut decisions = turned(&found.structure, &found.orientations);
     decisions.extend(uncertain(&found.structure, &found.orientations));
     decisions
 }
 
-/// Decisions about side chains that were turned, and proposals to turn others.
+/// Decisions about side chains that were flipped, and proposals to flip further side chains.
 fn turned(structure: &Structure, orientations: &[Orientation]) -> Vec<Decision> {
     let turned = orientations.iter().filter(|orientation| orientation.is_turned || orientation.is_proposed());
     let decision = |orientation: &Orientation| {
@@ -34,7 +34,7 @@ fn turned(structure: &Structure, orientations: &[Orientation]) -> Vec<Decision> 
     turned.map(decision).collect()
 }
 
-/// The decision about side chains that were not turned although both orientations have similar energies.
+/// The decision that lists side chains that were not flipped and whose two orientations have similar energies.
 fn uncertain(structure: &Structure, orientations: &[Orientation]) -> Option<Decision> {
     let is_uncertain = |orientation: &&Orientation| {
         !orientation.is_turned && orientation.advantage.is_some_and(|energy| energy.abs() <= MARGIN)

@@ -1,7 +1,8 @@
 //! Decisions about the protonation of residues, with the pKa values that led to them.
 //!
-//! Groups of a kind whose state at the pH is that in water are one decision. Every group whose state differs is a
-//! decision of its own, and groups whose pKa is near the pH are listed, since their state is uncertain.
+//! A single decision reports all groups of a kind whose protonation state at the pH is the same as in water. Every
+//! group whose state differs from that in water has its own decision. Another decision lists the groups whose pKa is
+//! near the pH, because their state is uncertain.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,11 @@ use crate::entry::{Decision, Subject};
 use crate::hydrogens::{Choice, Hydrogenated, Ionizable, Pka, Reason};
 use crate::structure::Structure;
 
-/// Distance of a pKa from the pH within which the state of a group is uncertain. The root-mean-square deviation from
-/// experiments is 0.8 for Asp and Glu (Olsson et al. 2011, doi:10.1021/ct100578z).
+/// Largest difference between pKa and pH at which the protonation state of a group counts as uncertain. The
+/// root-mean-square deviation of predicted pKa values from experiments is 0.8 for Asp and Glu (Olsson et al. 2011,
+/// doi:10.1021/ct100578z).
 const UNCERTAIN: f64 = 1.0;
-/// Smallest contribution to a pKa that is listed.
+/// Smallest contribution to a pKa that a decision lists, in pKa units.
 const LISTED: f64 = 0.05;
 
 /// pKa values with the labels of their groups.
@@ -77,22 +79,22 @@ fn decision(place: String, what: String, why: String) -> Decision {
     Decision { subject: Subject::Protonation, what, place, why }
 }
 
-/// Whether a pKa is that of the side chain about which a choice was made.
+/// Whether a pKa belongs to the side chain whose variant is `choice`.
 fn is_of(pka: &Pka, choice: &Choice) -> bool {
     pka.residue == choice.residue && !matches!(pka.group, Ionizable::NTerminus | Ionizable::CTerminus)
 }
 
-/// Whether a group can be built with and without its proton.
+/// Whether a group can be built both with and without its proton.
 fn has_forms(group: Ionizable) -> bool {
     matches!(group, Ionizable::Asp | Ionizable::Glu | Ionizable::His | Ionizable::Lys)
 }
 
-/// Whether a group has another state at the pH than in water.
+/// Whether the protonation state of a group at the pH differs between protein and water.
 fn differs(pka: &Pka, ph: f64) -> bool {
     (ph < pka.value()) != (ph < pka.group.in_water())
 }
 
-/// A pKa and its contributions, the largest first.
+/// Returns the text of a pKa and its contributions, the largest first.
 fn explanation(pka: &Pka) -> String {
     let shifts = &pka.shifts;
     let mut parts = [
@@ -108,7 +110,7 @@ fn explanation(pka: &Pka) -> String {
     format!("pKa {:.1}: {:.1} in water{}", pka.value(), pka.group.in_water(), listed.concat())
 }
 
-/// Variant of a residue in words.
+/// Returns a description of the variant of a residue.
 fn state(choice: &Choice) -> &str {
     match (choice.variant.as_str(), choice.reason) {
         ("CYX", Reason::Metal) => "CYM, a thiolate",
@@ -116,8 +118,8 @@ fn state(choice: &Choice) -> &str {
     }
 }
 
-/// The reason of a protonation in words. `pka` is the pKa in the environment, and whether it makes the state differ
-/// from that in water.
+/// Returns the reason for a protonation state as text. `pka` is the pKa in the protein, and whether this pKa makes the
+/// state differ from that in water.
 fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
     match (reason, pka) {
         (Reason::Given, _) => "it was asked for, or the file has this name".to_owned(),
@@ -144,7 +146,8 @@ fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
     }
 }
 
-/// Decision that lists the groups whose pKa is near the pH, if there are any. Variants that were given are certain.
+/// Decision that lists the groups whose pKa is near the pH, if there are any. Variants that the user or the file gives
+/// are not listed.
 fn uncertain(hydrogenated: &Hydrogenated, ph: f64) -> Option<Decision> {
     let Hydrogenated { structure, choices, pkas, .. } = hydrogenated;
     let is_given = |pka: &Pka| choices.iter().any(|choice| is_of(pka, choice) && choice.reason == Reason::Given);
@@ -158,12 +161,12 @@ fn uncertain(hydrogenated: &Hydrogenated, ph: f64) -> Option<Decision> {
     Some(decision("the whole structure".to_owned(), format!("uncertain protonation of {}", names.join(", ")), why))
 }
 
-/// Groups that are protonated as usual.
+/// Groups whose protonation state at the pH is the same as in water.
 #[derive(Default)]
 struct Summary {
-    /// number and reason by name of the residue
+    /// number of residues and reason for their state, by residue name
     residues: BTreeMap<String, (usize, String)>,
-    /// number, and lowest and highest pKa
+    /// number of groups, and lowest and highest pKa, by kind of group
     groups: BTreeMap<Ionizable, (usize, f64, f64)>,
 }
 
@@ -199,7 +202,7 @@ mod tests {
     use crate::hydrogens::Shifts;
     use crate::structure::Residue;
 
-    /// A structure whose residues have no atoms, with a choice and a pKa for each.
+    /// Returns a structure whose residues have no atoms, with a variant and a pKa for each residue.
     fn hydrogenated(residues: &[(&str, &str, Ionizable, Shifts)]) -> Hydrogenated {
         let residue = |(index, (name, ..)): (usize, &(&str, &str, Ionizable, Shifts))| Residue {
             name: (*name).to_owned(),

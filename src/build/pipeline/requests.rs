@@ -17,7 +17,8 @@ fn find(structure: &Structure, name: &ResidueName, help: &str) -> Result<usize> 
     Ok(structure.residues.iter().position(is_named).ok_or_else(problem)?)
 }
 
-/// Returns the index and the variant of residues: those that the user gives, and those that the file names.
+/// Returns the index and the protonation variant of each residue whose variant the user gives or the residue name in
+/// the file states.
 pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(usize, String)>> {
     let structure = &cleaned.structure;
     let mut found = vec![];
@@ -35,7 +36,7 @@ pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Re
     Ok(found)
 }
 
-/// Returns the indices of residues whose side chains the user wants to be turned, each once.
+/// Returns the indices of the residues whose side chains the user requests to flip, without duplicates.
 pub(super) fn flips(cleaned: &Cleaned, given: &[ResidueName]) -> Result<Vec<usize>> {
     let index = |name| find(&cleaned.structure, name, "--flip names a residue as CHAIN:NUMBER");
     let mut found = given.iter().map(index).collect::<Result<Vec<usize>>>()?;

@@ -13,7 +13,7 @@ use crate::entry::{Decision, Subject};
 use crate::solvent::{Charge, Enclosed, IonPlan, Placement, Salt, SoluteAtom, bondi_radius, fill, place_ions};
 use crate::structure::{Atom, Residue, Structure};
 
-/// Name of the extra site of a water with four sites.
+/// Atom name of the virtual site of a four-site water model.
 const EXTRA: &str = "M";
 /// Largest residue number of added molecules: numbers in PDB files have four digits.
 const NUMBERS: i32 = 9999;
@@ -27,7 +27,8 @@ pub(super) struct Solvated {
     pub(super) decisions: Vec<Decision>,
 }
 
-/// Fills the cell of a structure with water where `admits` allows its oxygen. Ions make it neutral, and salt is added.
+/// Fills the cell of a structure with waters whose oxygens are at positions that `admits` allows. Ions neutralize the
+/// structure, and salt is added.
 pub(super) fn solvate(
     mut structure: Structure,
     Enclosed { cell, mut positions }: Enclosed,
@@ -89,7 +90,7 @@ pub(super) fn solvate(
     Ok(Solvated { structure, positions, cell, added, decisions })
 }
 
-/// Numbers of added residues, which begin again after the largest.
+/// Residue numbers for added molecules: 1 to [`NUMBERS`], and then again from 1.
 pub(super) fn numbers() -> impl Iterator<Item = i32> {
     (1..=NUMBERS).cycle()
 }
@@ -98,7 +99,8 @@ pub(super) fn residue(name: &str, number: i32, chain: u32, first: usize) -> Resi
     Residue { name: name.to_owned(), number, insertion_code: None, chain, first: first as u32 }
 }
 
-/// Adds a chain with the first letter that no chain has, or without a letter. Returns its index.
+/// Adds a chain and returns the index of the chain. Its identifier is the first letter that no other chain has, or
+/// empty if all letters are in use.
 pub(super) fn new_chain(structure: &mut Structure) -> u32 {
     let letters = ('A'..='Z').chain('a'..='z').map(String::from);
     let mut free = letters.filter(|letter| !structure.chains.contains(letter));
@@ -107,7 +109,7 @@ pub(super) fn new_chain(structure: &mut Structure) -> u32 {
     structure.chains.len() as u32 - 1
 }
 
-/// Adds the extra site of each water that a structure has, if the water model has four sites. The positions of the
+/// Adds a virtual site to each water of the structure, if the water model has four sites. The positions of the virtual
 /// sites are computed later.
 pub(super) fn add_sites(structure: &mut Structure, positions: &mut Vec<Vec3>, sites: usize) {
     if sites < 4 {
@@ -144,13 +146,13 @@ fn decisions(cell: &PeriodicCell, added: &Added, reason: String) -> Vec<Decision
     vec![decision(filled, "the padding or size that was asked for".to_owned()), decision(replaced, reason)]
 }
 
-/// The reason of the numbers and places of ions in words, for a solute of the given charge (e).
+/// Returns a sentence that explains the numbers and positions of ions, for a solute of the given charge (e).
 fn reason(charge: i64, ions: &Ions, plan: &IonPlan, [cation, anion]: [&Ion; 2]) -> Result<String> {
     let mut text = format!("the solute has a charge of {charge} e, and {} mol/L of salt were asked for", ions.salt);
     if ions.rule == Salt::Equilibrium {
         text += "; SLTCAP gives the numbers in equilibrium with salt of this concentration";
     }
-    // the smaller of the two numbers is zero unless the charge is no multiple of the valence of the counterion
+    // the smaller of the two numbers of ions is zero if the charge is a multiple of the valence of the counterion
     let [cations, anions] = plan.neutralizing(charge)?;
     let (counterion, number, rest) = if charge < 0 { (cation, anions, anion) } else { (anion, cations, cation) };
     if number > 0 {

@@ -1,4 +1,4 @@
-//! Ions that can be added, by name.
+//! Monatomic ions that can be added to a system, with their names.
 
 use md_engine::error::{Problem, Result};
 
@@ -10,9 +10,9 @@ use crate::structure::{Atom, Residue, Structure};
 pub(super) struct Ion {
     /// name with the charge, such as `Mg2+`
     pub(super) name: &'static str,
-    /// name in a sentence
+    /// name of the element or ion in a sentence, such as `magnesium`
     pub(super) word: &'static str,
-    /// residue of the Chemical Component Dictionary of the Protein Data Bank
+    /// residue name in the Chemical Component Dictionary of the Protein Data Bank
     pub(super) residue: &'static str,
     /// name of the atom in the residue
     pub(super) atom: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Ion {
     pub(super) charge: i32,
 }
 
-/// An ion with the columns of the tables below.
+/// Makes an ion from a row of [`CATIONS`] or [`ANIONS`].
 const fn ion(
     name: &'static str,
     word: &'static str,
@@ -68,7 +68,7 @@ impl Ion {
         self.charge.unsigned_abs()
     }
 
-    /// Whether the force field has parameters of the ion, with its charge.
+    /// Whether the force field has a residue template of the ion with the charge of the ion.
     fn is_in(&self, field: &ForceField) -> bool {
         let Ion { residue, atom, element, charge, .. } = *self;
         let residue = Residue { name: residue.to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 };
@@ -83,7 +83,8 @@ impl Ion {
     }
 }
 
-/// Returns the ion of a name among `ions`, with capital or small letters. The force field must have its parameters.
+/// Returns the ion of `ions` with the given name, regardless of case. Fails if the force field has no parameters for
+/// this ion.
 pub(super) fn find(ions: &'static [Ion], name: &str, field: &ForceField) -> Result<&'static Ion> {
     let problem = match ions.iter().find(|ion| ion.name.eq_ignore_ascii_case(name)) {
         Some(ion) if ion.is_in(field) => return Ok(ion),

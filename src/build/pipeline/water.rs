@@ -6,13 +6,13 @@ use crate::forcefield::ForceField;
 use crate::solvent::WaterGeometry;
 use crate::structure::{Atom, Residue, Structure};
 
-/// Files of a force field with a name of its own, without water and ions.
+/// Name of each built-in force field, and its files for solutes; water and ions have separate files.
 const FIELDS: [(&str, &[&str]); 3] = [
     ("amber14", &["amber14/protein.ff14SB.xml", "amber14/DNA.OL15.xml", "amber14/RNA.OL3.xml", "amber14/lipid17.xml"]),
     ("amber19", &["amber19/protein.ff19SB.xml", "amber19/DNA.OL21.xml", "amber14/RNA.OL3.xml", "amber19/lipid21.xml"]),
     (CHARMM, &["charmm36_2024.xml"]),
 ];
-/// The force field that has a water model of its own.
+/// Name of the force field that requires its own water model.
 const CHARMM: &str = "charmm36";
 /// Water models: name, file with the parameters of water and ions, and number of sites.
 const WATERS: [(&str, &str, usize); 6] = [
@@ -23,7 +23,7 @@ const WATERS: [(&str, &str, usize); 6] = [
     ("opc", "amber14/opc.xml", 4),
     ("opc3", "amber14/opc3.xml", 3),
 ];
-/// Water of CHARMM, which its file calls TIP3P.
+/// File with CHARMM's modified TIP3P water, which the file calls TIP3P.
 const CHARMM_WATER: &str = "charmm36_2024/water.xml";
 
 /// Names of force fields, for messages and help.
@@ -36,13 +36,13 @@ pub fn water_names() -> impl Iterator<Item = &'static str> {
     WATERS.iter().map(|(name, ..)| *name)
 }
 
-/// A water model with the force field of the solute.
+/// A force field for the solute and the water, and the geometry of the water model.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) field: ForceField,
-    /// distances within a molecule
+    /// interatomic distances within a water
     pub(super) geometry: WaterGeometry,
-    /// number of sites of a molecule: oxygen, two hydrogens, and an extra site if there are four
+    /// number of sites of a water: 3 (oxygen and two hydrogens), or 4 (with a virtual site)
     pub(super) sites: usize,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn molecule(sites: usize) -> Structure {
     }
 }
 
-/// Distances within a molecule, from the bond and the angle of the force field.
+/// Returns the interatomic distances within a water, from the O–H bond length and the H–O–H angle of the force field.
 fn geometry(field: &ForceField, sites: usize) -> Result<WaterGeometry> {
     let topology = field.describe(&molecule(sites))?.topology;
     let bonds = &topology.bonded.bonds;

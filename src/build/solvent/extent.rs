@@ -4,7 +4,7 @@ use md_engine::superpose::correlation;
 use md_engine::vec3::{Vec3, vec3};
 use nalgebra::{Matrix3, SymmetricEigen};
 
-/// Largest number of points whose mutual distances are all computed, which takes about a second.
+/// Largest number of points for which all mutual distances are computed. This number of points takes about a second.
 const MOST_CANDIDATES: usize = 40_000;
 
 /// Lowest and highest corner of the bounding box; `None` without points.
@@ -17,9 +17,9 @@ pub(super) fn bounds(points: &[Vec3]) -> Option<[Vec3; 2]> {
 
 /// Largest distance between two points; zero without points.
 ///
-/// Two points at distances r and s from a center are at most r + s apart. Pairs for which this bound is not above the
-/// largest distance found so far are skipped. More than [`MOST_CANDIDATES`] points remain only if the points fill a
-/// sphere. In this case the result is the diameter of that sphere, which exceeds the exact value by a small amount.
+/// Two points at distances r and s from a center are at most r + s apart. Pairs for which the bound r + s is not above
+/// the largest distance found so far are skipped. If the points fill a sphere, more than [`MOST_CANDIDATES`] points may
+/// remain. In this case the result is the diameter of the sphere, which exceeds the exact value by a small amount.
 pub(super) fn diameter(points: &[Vec3]) -> f64 {
     let Some([low, high]) = bounds(points) else { return 0.0 };
     let center = (low + high) * 0.5;

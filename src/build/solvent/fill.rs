@@ -1,14 +1,14 @@
-//! Fills a cell with water.
+//! Filling of a periodic cell with water.
 //!
 //! Copies of an equilibrated box of water fill the cell. Waters that clash across the periodic boundary of the cell are
-//! removed, which would make the density too low. Distances between waters are therefore scaled, by a few percent at
-//! most, so that a cell without a solute has the density of the box.
+//! removed. This removal alone would make the density too low. Distances between waters are therefore scaled by a few
+//! percent at most, so that a cell without a solute has the density of the box.
 //!
 //! A water clashes with the solute if one of its atoms is nearer to a solute atom than 0.57 times the sum of the two
 //! van-der-Waals radii. This is the criterion of `gmx solvate`, whose manual states that the factor gives solvated
 //! proteins a density of about 1000 g/l. The full sum, which `Modeller` of OpenMM applies to oxygens, would exclude
-//! waters from positions where they form hydrogen bonds and leave a gap around the solute. A minimisation resolves the
-//! close contacts that remain.
+//! waters that form hydrogen bonds with the solute, and would leave a gap around the solute. A minimisation resolves
+//! the close contacts that remain.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -19,8 +19,8 @@ use super::limits;
 use super::radius::{HYDROGEN, OXYGEN};
 use super::tile::{Tile, WaterGeometry};
 
-/// Factor of the sum of two van-der-Waals radii, the default of the option `-scale` of `gmx solvate` (manual of GROMACS
-/// 2024).
+/// Factor by which the sum of two van-der-Waals radii is multiplied: the default of the option `-scale` of `gmx
+/// solvate` (manual of GROMACS 2024).
 const RADIUS_SCALE: f64 = 0.57;
 /// Radii of O, H, H of a water, nm.
 const WATER_RADII: [f64; 3] = [OXYGEN, HYDROGEN, HYDROGEN];
@@ -29,19 +29,19 @@ const LARGEST_RADIUS: f64 = 5.0;
 
 /// Smallest distance (nm) between oxygens across a boundary. Oxygens of liquid water are at least 0.24 nm apart.
 const OXYGENS_APART: f64 = 0.22;
-/// Smallest distance (nm) between any two atoms of different waters across a boundary. Minimisations separate atoms
-/// that are farther apart.
+/// Smallest distance (nm) between any two atoms of different waters across a boundary. An energy minimisation can
+/// separate atoms that are at least this far apart.
 const ATOMS_APART: f64 = 0.08;
 
-/// Bounds of the factor that scales distances between waters. Oxygens of the box remain farther apart than
-/// [`OXYGENS_APART`].
+/// Bounds of the factor that scales distances between waters. After scaling by any factor within these bounds, oxygens
+/// of the box are farther apart than [`OXYGENS_APART`].
 const SCALES: [f64; 2] = [0.95, 1.03];
 /// Relative deviation of the number of waters at which the search for the scale factor ends.
 const DENSITY_TOLERANCE: f64 = 0.003;
 /// Largest number of scale factors that are tried.
 const ATTEMPTS: usize = 4;
 
-/// An atom that keeps water away.
+/// An atom of the solute, which excludes waters from its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoluteAtom {
     /// position, nm
@@ -50,8 +50,8 @@ pub struct SoluteAtom {
     pub radius: f64,
 }
 
-/// Returns the positions (nm) of O, H, H of waters that fill the cell around the solute. Molecules are whole, with
-/// their oxygens in the cell. The result depends only on the arguments.
+/// Returns the positions (nm) of O, H, H of waters that fill the cell around the solute. Molecules are whole, and their
+/// oxygens are inside the cell. The result depends only on the arguments.
 pub fn fill(cell: &PeriodicCell, solute: &[SoluteAtom], geometry: &WaterGeometry) -> Result<Vec<[Vec3; 3]>, Problem> {
     limits::check_cell(cell)?;
     geometry.check()?;
@@ -78,7 +78,7 @@ pub fn fill(cell: &PeriodicCell, solute: &[SoluteAtom], geometry: &WaterGeometry
     Ok(waters)
 }
 
-/// Returns the waters of a cell without solute.
+/// Returns the waters that fill a cell without a solute.
 fn waters_of(cell: &PeriodicCell, geometry: &WaterGeometry) -> Vec<[Vec3; 3]> {
     let tile = Tile::read();
     let wanted = tile.density() * cell.volume();

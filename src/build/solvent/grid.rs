@@ -10,7 +10,7 @@ pub(super) struct Grid {
     counts: [usize; 3],
     /// distances (nm) between opposite faces of the cell
     widths: [f64; 3],
-    /// index in `points` of the first point of each bin, and the number of points at the end
+    /// index in `points` of the first point of each bin; the last element is the number of points
     starts: Vec<u32>,
     /// points wrapped into the cell, bin by bin
     points: Vec<Vec3>,
@@ -19,8 +19,8 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Sorts points into bins that are efficient for searches within `range` (nm). Searches in any range are correct.
-    /// The number of bins is at most about the number of points.
+    /// Sorts points into bins that are efficient for searches within `range` (nm). Searches within other ranges are
+    /// also correct. The number of bins is at most about the number of points.
     pub(super) fn new(cell: &PeriodicCell, points: &[Vec3], range: f64) -> Self {
         let widths = cell.face_distances();
         let spacing = (cell.volume() / points.len().max(1) as f64).cbrt();
@@ -59,8 +59,8 @@ impl Grid {
         (i * self.counts[1] + j) * self.counts[2] + k
     }
 
-    /// Calls `found` with the index and the squared distance (nm²) of every point, and of every periodic image of a
-    /// point, within `range` (nm), until `found` returns true. Returns whether it returned true.
+    /// Calls `found` with the index and the squared distance (nm²) of every point and of every periodic image of a
+    /// point within `range` (nm) of `position`, until `found` returns true. Returns whether `found` returned true.
     pub(super) fn any_near(&self, position: Vec3, range: f64, mut found: impl FnMut(usize, f64) -> bool) -> bool {
         let (wrapped, _) = self.cell.wrap(position);
         let s = self.cell.to_fractional(wrapped).to_array();

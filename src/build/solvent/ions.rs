@@ -1,6 +1,6 @@
 //! Numbers of ions: neutralization and salt.
 //!
-//! The volume of the solvent is measured by the number of waters: 55.4 mol of waters per litre.
+//! The volume of the solvent follows from the number of waters: one litre has 55.4 mol of water.
 
 use md_engine::error::Problem;
 
@@ -17,31 +17,32 @@ pub enum Salt {
     /// Counterions neutralize the solute. In addition, formula units of the salt are added at the given concentration.
     #[default]
     Added,
-    /// [`sltcap`]: the solvent is in equilibrium with a reservoir of the concentration. The ions must be monovalent.
+    /// The numbers of ions are those of a solvent in equilibrium with a reservoir of the given salt concentration
+    /// ([`sltcap`]). The ions must be monovalent.
     Equilibrium,
 }
 
-/// Ions that a system gets: valences, concentration, and rule.
+/// Settings for the ions of a system: valences, salt concentration, and the rule for the number of salt ions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IonPlan {
     /// charge of a cation, e
     pub cation_valence: u32,
     /// magnitude of the charge of an anion, e
     pub anion_valence: u32,
-    /// formula units of the salt per volume of solvent, mol/L
+    /// concentration of the salt, in formula units per volume of solvent, mol/L
     pub concentration: f64,
     /// rule for the number of salt ions
     pub salt: Salt,
 }
 
 impl Default for IonPlan {
-    /// Returns monovalent ions that neutralize the solute, without salt.
+    /// Returns the settings for monovalent counterions without salt.
     fn default() -> Self {
         Self { cation_valence: 1, anion_valence: 1, concentration: 0.0, salt: Salt::Added }
     }
 }
 
-/// Numbers of ions that neutralize a solute.
+/// Numbers of cations and anions that neutralize a solute, with their valences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IonCounts {
     /// number of cations
@@ -118,11 +119,11 @@ impl IonPlan {
     }
 
     /// Returns the smallest numbers of cations and anions that neutralize the charge (e). If counterions alone cannot
-    /// neutralize it exactly, one more counterion is used, and some ions of the other kind.
+    /// neutralize the charge exactly, surplus counterions are used and ions of the other sign compensate the surplus.
     pub fn neutralizing(&self, charge: i64) -> Result<[i64; 2], Problem> {
         let [cation, anion] = self.valences();
-        // multivalent counterions may not neutralize the charge exactly: one more of them and some ions of the other
-        // kind compensate the remainder
+        // if multivalent counterions cannot neutralize the charge exactly, surplus counterions are used and ions of the
+        // other sign compensate the surplus
         let (own, other) = if charge < 0 { (cation, anion) } else { (anion, cation) };
         let least = (charge.abs() + own - 1) / own;
         let found = (least..least + other).find(|count| (count * own - charge.abs()) % other == 0);
@@ -136,12 +137,12 @@ impl IonPlan {
         Ok(if charge < 0 { [count, rest] } else { [rest, count] })
     }
 
-    /// Returns the neutral numbers of monovalent ions that are nearest to [`sltcap`]. `neutral` is the smallest
-    /// solution.
+    /// Returns the numbers of monovalent cations and anions that neutralize the solute and are nearest to the result of
+    /// [`sltcap`]. `neutral` holds the smallest neutralizing numbers.
     fn nearest_neutral(&self, charge: i64, waters: usize, neutral: [i64; 2]) -> [i64; 2] {
         let units = self.concentration * waters as f64 / WATER_CONCENTRATION;
         let [wanted, _] = sltcap(units, charge as f64);
-        // all other solutions are the smallest one plus pairs of a cation and an anion
+        // all other neutralizing numbers result from the smallest numbers by adding pairs of a cation and an anion
         let pairs = (wanted - neutral[0] as f64).round().max(0.0) as i64;
         neutral.map(|count| count + pairs)
     }
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(counts(plan(1, 1, 0.0), 5, 100), [0, 5]);
         assert_eq!(counts(plan(1, 1, 0.0), 0, 0), [0, 0]);
         assert_eq!(counts(plan(2, 1, 0.0), -4, 100), [2, 0]);
-        // an odd charge needs a chloride in addition to the magnesium
+        // magnesium ions alone cannot neutralize an odd charge, so one chloride is added
         assert_eq!(counts(plan(2, 1, 0.0), -5, 100), [3, 1]);
         assert_eq!(counts(plan(2, 3, 0.0), -1, 100), [2, 1]);
         assert_eq!(counts(plan(2, 3, 0.0), 1, 100), [1, 1]);
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn salt_has_the_concentration() {
-        // 0.15 mol/L in 5540 waters makes 15 pairs of ions
+        // a concentration of 0.15 mol/L in 5540 waters corresponds to 15 pairs of ions
         assert_eq!(counts(plan(1, 1, 0.15), 0, 5540), [15, 15]);
         assert_eq!(counts(plan(1, 1, 0.15), -8, 5548), [23, 15]);
         // 15 formula units of MgCl₂
@@ -209,15 +210,15 @@ mod tests {
         assert!(plan(1, 1, 0.1).counts(i64::MAX, 1000).is_err());
     }
 
-    /// Compares with the closed form of the paper, N± = N₀ (√(1 + (Q/2N₀)²) ∓ Q/2N₀).
+    /// Compares [`sltcap`] with the closed form of the paper, N± = N₀ (√(1 + (Q/2N₀)²) ∓ Q/2N₀).
     #[test]
     fn sltcap_is_the_formula_of_the_paper() {
         for (units, charge) in [(15.0, -8.0), (15.0, 8.0), (3.0, 100.0), (1e5, -1.0), (0.01, -30.0), (7.0, 0.0)] {
             let ratio: f64 = charge / (2.0 * units);
             let root = (1.0 + ratio * ratio).sqrt();
             let [cations, anions] = sltcap(units, charge);
-            // the smaller number is a difference in the closed form; 1/(root + |ratio|) has the same value without
-            // cancellation
+            // in the closed form the smaller number of ions is a difference; 1/(root + |ratio|) has the same value
+            // without cancellation
             let [larger, smaller] = [units * (root + ratio.abs()), units / (root + ratio.abs())];
             let expected = if charge < 0.0 { [larger, smaller] } else { [smaller, larger] };
             assert!((cations / expected[0] - 1.0).abs() < 1e-12, "{cations} {expected:?}");
@@ -231,7 +232,8 @@ mod tests {
         assert_eq!(sltcap(15.0, 0.0), [15.0, 15.0]);
         assert_eq!(sltcap(0.0, -6.0), [6.0, 0.0]);
         assert_eq!(sltcap(0.0, 6.0), [0.0, 6.0]);
-        // a charge that is small compared with N₀ is neutralized half by more counterions, half by fewer coions
+        // a charge that is small compared with N₀ is neutralized half by additional counterions and half by missing
+        // coions
         let [cations, anions] = sltcap(1e6, -10.0);
         assert!((cations - 1e6 - 5.0).abs() < 1e-4 && (anions - 1e6 + 5.0).abs() < 1e-4, "{cations} {anions}");
         // if the charge is large compared with N₀, nearly all ions are counterions
@@ -274,7 +276,7 @@ mod tests {
         fn sltcap_is_neutral_and_obeys_the_donnan_equilibrium(units in 1e-3f64..1e5, charge in -1e4f64..1e4) {
             let [cations, anions] = sltcap(units, charge);
             prop_assert!((cations - anions + charge).abs() < 1e-9 * (cations + anions));
-            // the product of the numbers of cations and anions equals that of the reservoir, N₀²
+            // the product of the numbers of cations and anions equals the product in the reservoir, N₀²
             prop_assert!((cations * anions / (units * units) - 1.0).abs() < 1e-6);
         }
     }

@@ -4,9 +4,10 @@ use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
 
-/// Largest volume of a cell (nm³). Such a cell has 33 million waters, for which a few GB of memory are needed.
+/// Largest volume of a cell (nm³). A cell of this volume has 33 million waters, which need a few GB of memory.
 const LARGEST_VOLUME: f64 = 1e6;
-/// Smallest distance (nm) between opposite faces of a cell. A thinner cell is too small for a cutoff of 0.5 nm.
+/// Smallest distance (nm) between opposite faces of a cell. In a thinner cell even a cutoff of 0.5 nm would violate the
+/// minimum-image convention.
 const SMALLEST_WIDTH: f64 = 1.0;
 /// Largest magnitude of a coordinate (nm). Differences of larger coordinates lose significant digits.
 const LARGEST_COORDINATE: f64 = 1e6;

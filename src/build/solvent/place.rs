@@ -1,7 +1,7 @@
 //! Placement of ions: choice of the waters that ions replace.
 //!
 //! Ions are at least 0.5 nm from the atoms of the solute and from each other. If no water satisfies this condition, the
-//! distance is reduced in steps.
+//! minimum distance is reduced in steps.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -13,8 +13,8 @@ use super::ions::IonCounts;
 use super::limits;
 use super::potential::{Sources, coulomb};
 
-/// Distances (nm) of ions from the solute and from each other, in the order in which they are tried. The first is the
-/// default `ionCutoff` of `Modeller` of OpenMM.
+/// Minimum distances (nm) of ions from the solute and from each other, in the order in which these distances are tried.
+/// The first distance is the default `ionCutoff` of `Modeller` of OpenMM.
 const DISTANCES: [f64; 4] = [0.5, 0.4, 0.3, 0.0];
 /// An atom of the solute with its charge.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,14 +35,14 @@ pub enum Placement {
     },
     /// Each ion replaces the water at which its energy is lowest in the Coulomb potential of the solute and of the ions
     /// placed before: cations at the lowest and anions at the highest potential, without a cutoff. The method is that
-    /// of `addIons` of AMBER's `tleap`, with oxygens of waters in place of grid points. The potential includes one
-    /// image of the solute as a whole, the one whose center is nearest to the water, and the nearest image of each ion.
-    /// [`super::potential`] computes the potential of the solute, to within 1 % of the direct sum. Ions of salt would
-    /// be placed next to ions of the opposite charge, so that random waters are the better choice for salt.
+    /// of `addIons` of AMBER's `tleap`, with oxygens of waters in place of grid points. The potential at a water
+    /// includes the periodic image of the whole solute whose center is nearest to the water, and the nearest image of
+    /// each ion. [`super::potential`] computes the potential of the solute, to within 1 % of the direct sum. Random
+    /// waters are the better choice for salt, because this method places ions next to ions of the opposite charge.
     Electrostatic,
 }
 
-/// Waters that ions replace, by their numbers, in the order of placement.
+/// Indices of the waters that ions replace, in the order in which the ions are placed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IonSites {
     /// waters replaced by cations
@@ -51,8 +51,8 @@ pub struct IonSites {
     pub anions: Vec<usize>,
 }
 
-/// Chooses the waters that all ions of `counts` replace. Waters are given by the positions (nm) of their oxygens. The
-/// solute consists of all atoms from which ions keep a distance, charged or not.
+/// Chooses the waters that all ions of `counts` replace. Waters are given by the positions (nm) of their oxygens.
+/// `solute` lists all atoms from which ions keep a distance, including uncharged atoms.
 pub fn place_ions(
     cell: &PeriodicCell,
     solute: &[Charge],
@@ -118,25 +118,25 @@ fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     keys.into_iter().map(|(_, index)| index).collect()
 }
 
-/// State of a placement.
+/// State of a placement of ions.
 struct Work<'a> {
     cell: &'a PeriodicCell,
     oxygens: &'a [Vec3],
     counts: &'a IonCounts,
     solute_grid: Grid,
     oxygen_grid: Grid,
-    /// whether an ion may replace the water
+    /// whether an ion may replace a water, for each water
     open: Vec<bool>,
     sites: IonSites,
     solute: &'a [Charge],
-    /// mean position of the solute, nm
+    /// mean position of the atoms of the solute, nm
     center: Vec3,
     /// charge of the solute and of the ions placed so far, e
     total: f64,
 }
 
 impl Work<'_> {
-    /// Marks the waters as open that are at least the given distance (nm) from the solute and from all ions.
+    /// Marks as open all waters that are at least the given distance (nm) from the solute and from all placed ions.
     fn reopen(&mut self, distance: f64) {
         self.open = self.oxygens.iter().map(|&o| !self.solute_grid.any_near(o, distance, |_, _| true)).collect();
         for at in 0..self.sites.cations.len() {
@@ -156,8 +156,8 @@ impl Work<'_> {
         });
     }
 
-    /// Returns the charge (e) of the next ion; `None` if all ions have been placed. The next ion is of the kind that
-    /// reduces the magnitude of the total charge, as long as such ions remain.
+    /// Returns the charge (e) of the next ion; `None` if all ions have been placed. The next ion is one that reduces
+    /// the magnitude of the total charge, as long as such ions remain.
     fn next_charge(&self) -> Option<f64> {
         let cations_left = self.sites.cations.len() < self.counts.cations;
         let anions_left = self.sites.anions.len() < self.counts.anions;

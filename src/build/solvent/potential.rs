@@ -13,16 +13,17 @@ use md_engine::vec3::Vec3;
 use super::extent::bounds;
 use super::place::Charge;
 
-/// Opening criterion: largest ratio of the radius of a node to its distance at which its expansion is used. A test of
-/// this module measures the error.
+/// Opening criterion of the tree code: the expansion of a node is used if the radius of the node divided by its
+/// distance is at most this number. A test of this module measures the error.
 const OPENING: f64 = 0.3;
-/// Largest number of charges of a leaf, a node that is not divided. An expansion costs about as much as ten charges.
+/// Largest number of charges of a leaf, a node that is not divided. Evaluating an expansion takes about as long as the
+/// potential of ten charges.
 const LEAF: usize = 16;
 /// Lower limit of the distance (nm) in a Coulomb potential, so that the potential is finite at the position of a
 /// charge.
 const SMALLEST_DISTANCE: f64 = 0.01;
 
-/// Charges in a tree.
+/// Point charges, sorted into the nodes of a tree.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     charges: Vec<Charge>,
@@ -33,7 +34,7 @@ pub(super) struct Sources {
 #[derive(Clone, Debug)]
 struct Node {
     center: Vec3,
-    /// half of the diagonal of the box, nm
+    /// half of the diagonal of the node's box, nm
     radius: f64,
     charge: f64,
     dipole: Vec3,
@@ -147,7 +148,7 @@ mod tests {
         charges.iter().map(|charge| charge.charge / (charge.position - place).norm()).sum()
     }
 
-    /// Returns 3000 charges of ±0.5 e at random positions within a cube of 3 nm, which add up to `total` (e).
+    /// Returns 3000 charges of ±0.5 e, whose sum is `total` (e), at random positions within a cube of 3 nm.
     fn cloud(total: f64) -> Vec<Charge> {
         let mut random = Stream::new(5, Purpose::Test, 0, 0);
         let charge = |index: usize| {
@@ -158,7 +159,8 @@ mod tests {
         (0..3000).map(charge).collect()
     }
 
-    /// Tests that the RMS error is below 1 % of the RMS potential, and the largest error below 5 %.
+    /// Tests that the RMS error of the tree code is below 1 % of the RMS potential, and that the largest error is below
+    /// 5 % of the RMS potential.
     #[test]
     fn the_tree_gives_the_sum_over_all_charges() {
         for total in [0.0, -8.0, 5.0] {
@@ -186,7 +188,8 @@ mod tests {
         assert_eq!(Sources::new(&[]).at(place), 0.0);
     }
 
-    /// Tests the potential outside of a shell of equal charges, which equals that of their sum at the center.
+    /// Tests the potential outside of a spherical shell of equal charges, which equals the potential of their sum at
+    /// the center of the shell.
     #[test]
     fn many_charges_of_one_sign_act_like_their_sum() {
         let mut random = Stream::new(7, Purpose::Test, 0, 0);

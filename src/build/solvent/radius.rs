@@ -4,12 +4,12 @@
 pub(super) const OXYGEN: f64 = 0.152;
 /// Radius (nm) of hydrogen, as in [`bondi_radius`].
 pub(super) const HYDROGEN: f64 = 0.120;
-/// Radius (nm) of carbon and of elements that are not listed, near the middle of all radii.
+/// Radius (nm) of carbon and of elements that the table does not list. The value is near the middle of all radii.
 const OTHER: f64 = 0.170;
 
 /// Returns the van-der-Waals radius (nm) of an element by its atomic number. Radii are those of A. Bondi, J. Phys.
-/// Chem. 68, 441 (1964), doi:10.1021/j100785a001. Elements that the table does not list have 0.17 nm, and virtual sites
-/// (atomic number 0) have 0 nm.
+/// Chem. 68, 441 (1964), doi:10.1021/j100785a001. The radius is 0.17 nm for elements that the table does not list, and
+/// 0 nm for virtual sites (atomic number 0).
 pub fn bondi_radius(element: u8) -> f64 {
     match element {
         0 => 0.0,

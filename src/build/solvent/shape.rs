@@ -1,9 +1,9 @@
 //! Periodic cells around a solute.
 //!
-//! Lattice vectors are those of the manuals of GROMACS and AMBER, reduced as [`PeriodicCell`] requires. If nearest
-//! images are d apart, the volume of a cube is d³, of a truncated octahedron 4√3/9 d³ = 0.770 d³, and of a rhombic
-//! dodecahedron √2/2 d³ = 0.707 d³. The distance of a point to a face is half of its distance to the image of the point
-//! in the adjacent cell. Therefore the distance between the solute and its images is 2p for a padding p.
+//! Lattice vectors are those of the manuals of GROMACS and AMBER, reduced as [`PeriodicCell`] requires. If the distance
+//! between nearest periodic images is d, the volume of a cube is d³, of a truncated octahedron 4√3/9 d³ = 0.770 d³, and
+//! of a rhombic dodecahedron √2/2 d³ = 0.707 d³. The distance of a point to a face is half of its distance to the image
+//! of the point in the adjacent cell. Therefore a padding p makes the distance between the solute and its images 2p.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -12,8 +12,8 @@ use md_engine::vec3::{Vec3, vec3};
 use super::extent::{bounds, diameter, principal_axes};
 use super::limits;
 
-/// Smallest distance (nm) between the solute and a face of a cell of given size, so that a layer of water fits: the
-/// distance of nearest oxygens in water, L. B. Skinner et al., J. Chem. Phys. 138, 074506 (2013),
+/// Smallest distance (nm) between the solute and a face of a cell of given size. The value is the distance between
+/// nearest oxygens in water, so that a layer of water fits: L. B. Skinner et al., J. Chem. Phys. 138, 074506 (2013),
 /// doi:10.1063/1.4790861.
 const WATER_LAYER: f64 = 0.28;
 
@@ -37,7 +37,7 @@ pub enum Size {
     /// and a rectangular box enclose the bounding box of the solute. An octahedron and a dodecahedron enclose a
     /// sphere of the diameter of the solute, so that the solute can rotate.
     Padding(f64),
-    /// distance (nm) between nearest images: the edge of a cube, and of a rectangular box with equal edges
+    /// distance (nm) between nearest periodic images; for a cube and a rectangular box, the length of all edges
     Distance(f64),
     /// edges (nm) of a rectangular box
     Edges([f64; 3]),
@@ -50,8 +50,8 @@ pub struct CellPlan {
     pub shape: Shape,
     /// size of the cell
     pub size: Size,
-    /// Whether the solute is rotated so that its principal axes lie along the axes of the cell, the longest along a. A
-    /// solute that would need a larger cell after the rotation is not rotated.
+    /// Whether the solute is rotated so that its principal axes lie along the axes of the cell, the longest along a.
+    /// The solute is not rotated if the rotated solute would need a larger cell.
     pub orient: bool,
 }
 
@@ -65,8 +65,8 @@ pub struct Enclosed {
 }
 
 impl CellPlan {
-    /// Makes the cell around a solute with the given positions (nm), and moves the solute to the center of the cell,
-    /// (a + b + c)/2. With a given size, there may be no solute.
+    /// Makes the cell around a solute with the given positions (nm), and moves the solute to the center of the cell, (a
+    /// + b + c)/2. If the plan states the size of the cell, `positions` may be empty.
     pub fn around(&self, positions: &[Vec3]) -> Result<Enclosed, Problem> {
         limits::check_positions(positions)?;
         let plain = self.enclose(positions.to_vec());
@@ -132,13 +132,13 @@ impl CellPlan {
 
 impl Shape {
     /// Returns the cell of this shape with the given edges (nm). Shapes other than a rectangular box have equal edges,
-    /// and the first one is used.
+    /// and only the first edge is used.
     fn cell(self, edges: [f64; 3]) -> Result<PeriodicCell, Problem> {
         let [d, ..] = edges;
         let rows = match self {
             Shape::Cube => [vec3(d, 0.0, 0.0), vec3(0.0, d, 0.0), vec3(0.0, 0.0, d)],
             Shape::Rectangular => [vec3(d, 0.0, 0.0), vec3(0.0, edges[1], 0.0), vec3(0.0, 0.0, edges[2])],
-            // any two of the vectors have the scalar product −d²/3
+            // the scalar product of any two lattice vectors is −d²/3
             Shape::Octahedron => {
                 let (x, y, z) = (-d / 3.0, 8f64.sqrt() / 3.0 * d, 6f64.sqrt() / 3.0 * d);
                 [vec3(d, 0.0, 0.0), vec3(x, y, 0.0), vec3(x, -0.5 * y, z)]
@@ -179,7 +179,8 @@ mod tests {
         CellPlan { shape, size, orient: false }
     }
 
-    /// Smallest distance (nm) between a point of the solute and a periodic image of any point, by brute force.
+    /// Returns the smallest distance (nm) between a point of the solute and a periodic image of any point, by brute
+    /// force.
     fn image_distance(made: &Enclosed) -> f64 {
         let images = (0..125).map(|i| [i % 5 - 2, i / 5 % 5 - 2, i / 25 - 2]).filter(|image| *image != [0; 3]);
         let shifts: Vec<Vec3> = images.map(|image| made.cell.shift(image)).collect();
@@ -198,7 +199,7 @@ mod tests {
         ] {
             let made = plan(shape, Size::Distance(d)).around(&[]).unwrap();
             assert!((made.cell.volume() / d.powi(3) - factor).abs() < 1e-12, "{shape:?}");
-            // the nearest image is at the distance d
+            // the distance to the nearest periodic image is d
             let images = (0..125).map(|i| [i % 5 - 2, i / 5 % 5 - 2, i / 25 - 2]).filter(|image| *image != [0; 3]);
             let nearest = images.map(|image| made.cell.shift(image).norm()).fold(f64::INFINITY, f64::min);
             assert!((nearest - d).abs() < 1e-12, "{shape:?}");
@@ -281,7 +282,7 @@ mod tests {
         assert!(refused(Shape::Cube, Size::Edges([3.0; 3]), &[]).contains("three edges"));
     }
 
-    /// Tests that two atoms 1 nm apart along y need an edge of 1 + 2 · 0.28 nm.
+    /// Tests that two atoms that are 1 nm apart along y need a cell with an edge of at least 1 + 2 · 0.28 nm.
     #[test]
     fn cells_of_given_size_have_room_for_a_layer_of_water() {
         let solute = [Vec3::ZERO, vec3(0.0, 1.0, 0.0)];

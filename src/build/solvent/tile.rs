@@ -10,7 +10,7 @@ use md_engine::vec3::{Vec3, vec3};
 
 /// Contents of the file `water.bin`, compressed with xz.
 const PACKED: &[u8] = include_bytes!("../data/water.bin.xz");
-/// Unit of length in the file, nm.
+/// Unit of length in the file of the box, nm.
 const UNIT: f64 = 1e-5;
 
 /// Geometry of a rigid water.
@@ -54,14 +54,14 @@ impl WaterGeometry {
 
 /// A cubic periodic box of whole waters, with all oxygens in the box.
 pub(super) struct Tile {
-    /// edge, nm
+    /// edge of the box, nm
     pub(super) edge: f64,
-    /// positions of O, H, H, nm
+    /// positions of O, H, H of each water, nm
     pub(super) waters: Vec<[Vec3; 3]>,
 }
 
 impl Tile {
-    /// Reads the built-in box.
+    /// Reads the built-in box of water.
     pub(super) fn read() -> Self {
         let mut bytes = vec![];
         lzma_rust2::XzReader::new(PACKED, false).read_to_end(&mut bytes).expect("the file of this package is intact");
@@ -72,13 +72,13 @@ impl Tile {
         Self { edge: numbers[0], waters }
     }
 
-    /// Molecules per nm³.
+    /// Number of molecules per nm³.
     pub(super) fn density(&self) -> f64 {
         self.waters.len() as f64 / self.edge.powi(3)
     }
 
-    /// Returns the waters of the infinite lattice of boxes whose oxygens satisfy `inside`. Only boxes that overlap the
-    /// region between the corners `low` and `high` (nm) are searched. Distances between oxygens are multiplied by
+    /// Returns those waters of an infinite lattice of boxes whose oxygen satisfies `inside`. Only boxes that overlap
+    /// the region between the corners `low` and `high` (nm) are searched. Distances between oxygens are multiplied by
     /// `scale`, and molecules have the given geometry.
     pub(super) fn waters_between(
         &self,
@@ -114,7 +114,8 @@ mod tests {
     fn the_box_has_the_density_of_tip3p() {
         let tile = Tile::read();
         assert_eq!(tile.waters.len(), 900);
-        // TIP3P has 0.982 g/cm³ at 298 K (Jorgensen 1983), or 32.8 molecules per nm³; with PME 0.985 g/cm³
+        // the density of TIP3P is 0.982 g/cm³ at 298 K (Jorgensen 1983), or 32.8 molecules per nm³; with PME the
+        // density is 0.985 g/cm³
         let density = tile.density();
         assert!((density / 32.9 - 1.0).abs() < 0.015, "{density}");
     }
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn geometry_of_a_model_is_exact() {
         let tile = Tile::read();
-        // SPC/E: 0.1 nm and 109.47°
+        // geometry of SPC/E: an O–H length of 0.1 nm and an angle of 109.47°
         let model = WaterGeometry { oxygen_hydrogen: 0.1, hydrogen_hydrogen: 0.163_299 };
         for water in &tile.waters {
             let [o, first, second] = model.shaped(water[0], water);

@@ -22,7 +22,7 @@ fn disulfides_are_found_by_distance_each_sulfur_once() {
     ]
     .concat();
     let found = cleaned(&text);
-    // the second and third sulfur atoms (0.20 nm) are nearer than the first and second (0.24 nm)
+    // the second and third sulfur atoms are 0.20 nm apart, and the first and second are 0.24 nm apart
     assert_eq!(found.disulfides.len(), 1);
     assert!(found.bond_names().contains(&"1:SG 2:SG".to_owned()));
     let said = found.said(Subject::Bonds).join("\n");

@@ -1,4 +1,4 @@
-//! Models, alternative locations, insertion codes, modified residues, and residues that are dropped.
+//! Tests of models, alternative locations, insertion codes, modified residues, and residues that are dropped.
 
 use md_engine::vec3::vec3;
 
@@ -30,7 +30,8 @@ fn locations_with_the_highest_occupancy_are_taken() {
           occupancy is 1.30, others: A (1.05))"
         ]
     );
-    // of equal occupancies the location with the first letter is chosen, in any order in the file
+    // of locations with equal occupancies, the location with the first letter is chosen, regardless of the order in the
+    // file
     let equal = [line("CA", ' ', 1.0, 0.0), line("CB", 'B', 0.5, 1.0), line("CB", 'A', 0.5, 2.0)].concat();
     assert_eq!(cleaned(&equal).positions[1], vec3(2.0, 0.0, 0.0) * 0.1);
     // occupancies of a third that differ only by rounding count as equal
@@ -82,7 +83,7 @@ fn waters_of_one_number_are_different_residues() {
     let found = cleaned(&[water(0.0), water(5.0), water(10.0)].concat());
     assert_eq!(found.names(), ["HOH"; 3]);
     assert_eq!(found.structure.bonds.len(), 6);
-    // a residue of another chain between residues of the same number
+    // a residue of chain B stands between two residues with the same number
     let other = Line { chain: 'B', ..Line::default() }.text();
     let names = [Line::default().text(), other, Line::default().text()].concat();
     assert_eq!(cleaned(&names).names(), ["ALA"; 3]);
@@ -106,7 +107,7 @@ fn models_are_counted_and_one_is_read() {
     // models with the same number are not mixed
     let same = [model(1, 1.0), model(1, 2.0)].concat();
     assert_eq!(entry_of(&same).chains[0].residues[0].atoms.len(), 1);
-    // frames that END records separate
+    // models that END records separate
     let line = Line::default().text();
     assert_eq!(entry_of(&format!("{line}END\n{line}END\n")).models, 2);
 }
@@ -172,7 +173,7 @@ fn chains_without_identifiers_end_at_ter() {
     let text = format!("{}TER\n{}", amino_acid("ALA", ' ', 1, 0.0), amino_acid("ALA", ' ', 2, 9.0));
     let found = cleaned(&text);
     assert_eq!(found.structure.chains, ["", ""]);
-    // only OXT is missing, at the end of each chain
+    // the only missing atom is OXT at the end of each chain
     assert!(found.missing_atoms.iter().all(|missing| missing.names == ["OXT"]), "{:?}", found.missing_atoms);
     assert_eq!(found.missing_atoms.len(), 2);
 }
@@ -197,7 +198,7 @@ fn virtual_sites_of_waters_are_left_out() {
     let found = cleaned(&text);
     assert_eq!(found.atom_names(), ["O", "H1", "H2"]);
     assert!(found.said(Subject::Selection).iter().any(|said| said.contains("left out 1 virtual site of waters")));
-    // virtual sites of waters: lone pairs, and the site in AMBER's files
+    // virtual sites of waters: lone pairs, and the extra point in AMBER's files
     let five: String = ["OW", "HW1", "HW2", "LP1", "LP2"].map(line).concat();
     assert_eq!(cleaned(&five).atom_names(), ["O", "H1", "H2"]);
     assert_eq!(cleaned(&text.replace("MW ", "EPW")).atom_names(), ["O", "H1", "H2"]);

@@ -93,7 +93,7 @@ fn damaged_entries_are_read_or_refused() {
 
 #[test]
 fn large_degenerate_entries_take_little_time() {
-    // all atoms at one point: 5000 zinc ions and cysteines
+    // the atoms of 5000 zinc ions and cysteines are all at one point
     let zinc = Line { is_hetero: true, name: "ZN", residue: "ZN", element: "ZN", ..Line::default() }.text();
     let sulfur = Line { name: "SG", residue: "CYS", element: "S", ..Line::default() }.text();
     let found = cleaned(&format!("{}{}", sulfur.repeat(5000), zinc.repeat(5000)));

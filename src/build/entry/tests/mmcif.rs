@@ -5,7 +5,7 @@ use md_engine::vec3::vec3;
 use super::*;
 use crate::entry::GapPlace;
 
-/// An entry in which the authors' residue numbers and chain identifiers differ from the labels. Chain H of the authors
+/// An entry in which the authors' residue numbers and chain identifiers differ from the labels. The authors' chain H
 /// has the units A (polymer), B (zinc) and C (water).
 pub(super) const ENTRY: &str = "data_TEST
 _struct.title 'A test of numbers'

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::literal::Literal;
 use super::{Tables, map};
 
-/// An improper: four atoms, each with the offset of its residue in the chain and its name.
+/// An improper: four atoms, each with the offset of its residue from the current residue and with its name.
 pub(in crate::forcefield) type NamedImproper = [(i64, String); 4];
 /// Classes of the four atoms; `None` stands for any class.
 type Classes = [Option<String>; 4];
@@ -86,7 +86,8 @@ impl CharmmImpropers {
     /// Returns the periodic and the harmonic parameters of an improper whose atoms have these classes. Parameters with
     /// fewer wildcards have precedence.
     pub(in crate::forcefield) fn parameters(&self, classes: [&str; 4]) -> [Option<ImproperParameters>; 2] {
-        // sets of wildcard positions in the order of OpenMM: by size, then lexicographic
+        // sets of wildcard positions in the order of OpenMM: smaller sets first, sets of equal size in lexicographic
+        // order
         let mut sets: Vec<Vec<usize>> = (0u32..16).map(|set| (0..4).filter(|k| set >> k & 1 == 1).collect()).collect();
         sets.sort_by_key(|set| (set.len(), set.clone()));
         let key = |set: &Vec<usize>| -> Classes {
@@ -97,7 +98,7 @@ impl CharmmImpropers {
     }
 }
 
-/// Adds impropers that are not yet in the list.
+/// Adds those impropers of `more` that `impropers` does not contain yet.
 fn extend<'a>(impropers: &mut Vec<&'a NamedImproper>, more: &'a [NamedImproper]) {
     for improper in more {
         if !impropers.contains(&improper) {

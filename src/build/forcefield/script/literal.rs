@@ -42,7 +42,7 @@ impl Literal {
         }
     }
 
-    /// Returns the items of a tuple of N items.
+    /// Returns the items of a tuple; `None` if the literal is no tuple of N items.
     pub(super) fn items<const N: usize>(&self) -> Option<&[Literal; N]> {
         self.tuple()?.try_into().ok()
     }
@@ -93,7 +93,7 @@ fn read_nested(text: &str, depth: usize) -> Option<(Literal, &str)> {
     }
 }
 
-/// Skips a comma, which may be absent before the end of a tuple or dictionary.
+/// Skips a comma. The comma may be absent before `end`, the character that ends a tuple or dictionary.
 fn after_comma(text: &str, end: char) -> Option<&str> {
     let text = text.trim_start();
     match text.strip_prefix(',') {

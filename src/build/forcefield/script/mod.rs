@@ -2,8 +2,8 @@
 //!
 //! md runs no Python code. Two scripts are supported: impropers of CHARMM by atom names of residues ([`charmm`]), and
 //! 1-4 scale factors of AMBER by atom types ([`scaling14`]). md reads the tables of these scripts, and implements their
-//! procedures in Rust. A script is recognised if its text without the tables has a known SHA-256 digest. Any other
-//! script is refused.
+//! procedures in Rust. md recognises a script by the SHA-256 digest of its text without the tables. Any other script is
+//! refused.
 
 pub(super) mod charmm;
 mod literal;
@@ -19,12 +19,12 @@ use charmm::CharmmImpropers;
 use literal::Literal;
 use scaling14::Scaling14;
 
-/// Digest of the procedure that adds CHARMM's impropers, of OpenMM 8.4 to 8.6.
+/// SHA-256 digest of the script that adds CHARMM's impropers in OpenMM 8.4 to 8.6.
 const CHARMM: &str = "36216d5b86708dfe5865591b27acc2bc7b312b4b61885d25df6d284a520e330e";
-/// Digest of the procedure that scales AMBER's 1-4 pairs, of OpenMM 8.4 to 8.6.
+/// SHA-256 digest of the script that scales AMBER's 1-4 pairs in OpenMM 8.4 to 8.6.
 const SCALING14: &str = "ec236528663129053b5e4b713b1766170b93977d9441ab37abba15cb2e28ffcb";
 
-/// A script.
+/// A supported script of a force-field file, with its tables.
 #[derive(Clone, Debug)]
 pub(super) enum Script {
     Charmm(Box<CharmmImpropers>),
@@ -51,8 +51,8 @@ pub(super) fn read(node: &Node<'_>) -> Parsed<Script> {
 }
 
 /// Splits a script into its tables and its other lines. A table is a dictionary that begins with a line `name = {` and
-/// ends with a line `}`; its name is kept as one of the other lines. Empty lines and blanks at the ends of lines are
-/// left out.
+/// ends with a line `}`. The name of the table is kept among the other lines. Empty lines and blanks at the ends of
+/// lines are left out.
 fn split(script: &str) -> Option<(Tables, String)> {
     let (mut tables, mut lines, mut rest) = (Tables::new(), vec![], script);
     while !rest.is_empty() {

@@ -1,8 +1,9 @@
 //! Shift of the pKa of a group by hydrogen bonds to the backbone.
 //!
-//! N–H stabilises the negative charge of acids, and C=O the positive charge of histidine. The shift is at most 0.85 pKa
-//! units, decreases linearly between two distances, and is proportional to the cosine of the angle at the hydrogen, 1
-//! for a straight bond (Olsson et al. 2011, doi:10.1021/ct100578z).
+//! Amide N–H groups stabilise the negative charge of acids, and carbonyl groups stabilise the positive charge of
+//! histidine. The shift is at most 0.85 pKa units, decreases linearly between two distances, and is proportional to the
+//! cosine of the angle at the hydrogen, which is 1 for a linear hydrogen bond (Olsson et al. 2011,
+//! doi:10.1021/ct100578z).
 
 use md_engine::vec3::Vec3;
 
@@ -12,25 +13,27 @@ use super::groups::{self, Contact, Group, Kind};
 use super::hydrogen_bond::{LEAST_COSINE, STRENGTH, closest, cosine, ramp};
 use crate::structure::Structure;
 
-/// Distances (nm) between which the shift by hydrogen bonds to N–H decreases from its maximum to zero.
+/// Distances (nm) between which the pKa shift by a hydrogen bond from a backbone N–H decreases from its maximum to
+/// zero, for each kind of acid.
 const TO_AMIDES: [(Kind, [f64; 2]); 3] =
     [(Kind::Carboxyl, [0.20, 0.30]), (Kind::Thiol, [0.30, 0.40]), (Kind::Phenol, [0.22, 0.32])];
-/// Distances (nm) between which the shift by hydrogen bonds of histidine to C=O decreases from its maximum to zero.
+/// Distances (nm) between which the pKa shift by a hydrogen bond of histidine to a backbone C=O decreases from its
+/// maximum to zero.
 const TO_CARBONYLS: [f64; 2] = [0.20, 0.30];
 /// Largest distance (nm) between the centre of a group and a nitrogen or oxygen of the backbone at which a hydrogen
-/// bond can exist: the largest distance of the ranges, plus the bond N–H or the distance of a hydrogen from the centre
-/// of histidine.
+/// bond can exist: the largest distance in [`TO_AMIDES`] and [`TO_CARBONYLS`], plus the length of the N–H bond or the
+/// distance of a hydrogen from the centre of histidine.
 const REACH: f64 = 0.6;
 
 /// Polar atoms of a peptide bond.
 pub(super) struct Link {
-    /// hydrogen and nitrogen; `None` for proline
+    /// hydrogen and nitrogen of the amide; `None` for proline
     pub(super) amide: Option<[Contact; 2]>,
     /// oxygen, with the carbon as its parent
     pub(super) carbonyl: Option<Contact>,
 }
 
-/// Finds all peptide bonds.
+/// Finds the polar atoms of all peptide bonds.
 pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Vec<Link> {
     let residue_of = structure.residue_of_atoms();
     let is_peptide = |&[carbon, nitrogen]: &[usize; 2]| {
@@ -57,7 +60,7 @@ pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>
     structure.bonds.iter().filter_map(ordered).map(link).collect()
 }
 
-/// Adds the shifts of all groups.
+/// Adds the pKa shifts of all groups by hydrogen bonds to the backbone.
 pub(super) fn add(found: &[Group], links: &[Link], shifts: &mut [Shifts]) {
     let amides: Vec<&[Contact; 2]> = links.iter().filter_map(|link| link.amide.as_ref()).collect();
     let carbonyls: Vec<&Contact> = links.iter().filter_map(|link| link.carbonyl.as_ref()).collect();

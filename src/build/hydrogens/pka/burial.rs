@@ -1,9 +1,9 @@
 //! Burial of a group, and the shift of its pKa by desolvation.
 //!
-//! The shift by desolvation is ±c s(w) Σ V r⁻⁴ over heavy atoms within 2 nm, with the volume V of an atom relative to
-//! that of oxygen, and the distance r, which is at least 0.275 nm. The weight w increases with the number of heavy
-//! atoms within 1.5 nm, from 0 for a group on the surface to 1 for a buried group, and s(w) = 1 − 0.75 (1 − w) (Olsson
-//! et al. 2011, doi:10.1021/ct100578z; parameters of PROPKA 3.5.1).
+//! The shift by desolvation is ±c s(w) Σ V r⁻⁴ over heavy atoms within 2 nm, where V is the volume of an atom relative
+//! to that of oxygen, and r is the distance of the atom, but at least 0.275 nm. The weight w increases with the number
+//! of heavy atoms within 1.5 nm, from 0 for a group on the surface to 1 for a buried group, and s(w) = 1 − 0.75 (1 − w)
+//! (Olsson et al. 2011, doi:10.1021/ct100578z; parameters of PROPKA 3.5.1).
 
 use md_engine::vec3::Vec3;
 
@@ -14,21 +14,22 @@ use crate::structure::Structure;
 const PREFACTOR: f64 = 13.0e-4;
 /// Fraction s(0) of the desolvation that a group on the surface has.
 const ON_SURFACE: f64 = 0.25;
-/// Distance up to which atoms desolvate a group, nm.
+/// Largest distance at which atoms contribute to the desolvation of a group, nm.
 const REACH: f64 = 2.0;
-/// Smallest distance r in the sum of the desolvation, nm; smaller distances count as this one.
+/// Smallest distance r in the sum of the desolvation, nm. Smaller distances are replaced by this distance.
 const LEAST_DISTANCE: f64 = 0.275;
-/// Distance (nm) up to which atoms count for the weight w.
+/// Largest distance (nm) at which heavy atoms are counted for the weight w of the burial.
 const COUNTED: f64 = 1.5;
-/// Numbers of heavy atoms within [`COUNTED`] up to which the weight w is 0, and from which it is 1.
+/// Numbers of heavy atoms within [`COUNTED`]: up to the first number the weight w is 0, and from the second number on w
+/// is 1.
 pub(super) const FEWEST: f64 = 280.0;
 const MOST: f64 = 560.0;
-/// Volumes of atoms relative to that of oxygen by atomic number (Bondi, J. Phys. Chem. 68, 441 (1964)). The value of
-/// carbon is that in the backbone; elements that are not listed have 1.
+/// Volumes of atoms relative to that of oxygen by atomic number (Bondi, J. Phys. Chem. 68, 441 (1964)). The value for
+/// carbon is that of carbons in the backbone; elements that are not listed have a relative volume of 1.
 const VOLUMES: [(u8, f64); 6] = [(6, 1.40), (7, 1.06), (9, 0.90), (15, 1.66), (16, 1.66), (17, 1.53)];
-/// Relative volume of a carbon of a side chain, with its hydrogens.
+/// Relative volume of a side-chain carbon together with its hydrogens.
 const ALIPHATIC: f64 = 2.64;
-/// Residues whose atoms do not count: waters, and molecules of buffers and cryoprotectants.
+/// Names of residues whose atoms do not contribute to the burial: waters, and molecules of buffers and cryoprotectants.
 const IGNORED: [&str; 7] = ["HOH", "H2O", "SO4", "PO4", "PEG", "EPE", "TRS"];
 
 /// Heavy atoms that may bury groups.
@@ -48,7 +49,7 @@ pub(super) struct Burial {
 }
 
 impl<'a> HeavyAtoms<'a> {
-    /// Collects the heavy atoms that count. Positions are in nm.
+    /// Collects the heavy atoms that contribute to the burial. Positions are in nm.
     pub(super) fn new(structure: &Structure, positions: &'a [Vec3]) -> Self {
         let residue_of = structure.residue_of_atoms();
         let counts = |&atom: &u32| {
@@ -81,18 +82,19 @@ impl<'a> HeavyAtoms<'a> {
 }
 
 impl Burial {
-    /// Weight of a group: 0 on the surface, 1 for a buried group.
+    /// Weight w of the burial of a group: 0 on the surface, 1 for a buried group.
     pub(super) fn weight(&self) -> f64 {
         ((self.count - FEWEST) / (MOST - FEWEST)).clamp(0.0, 1.0)
     }
 
-    /// Weight of a pair of groups: 0 on the surface, 1 for a buried pair.
+    /// Weight of the burial of a pair of groups: 0 on the surface, 1 for a buried pair.
     pub(super) fn pair_weight(pair: [&Burial; 2]) -> f64 {
         let [a, b] = pair;
         Burial { count: 0.5 * (a.count + b.count), volume: 0.0 }.weight()
     }
 
-    /// Returns the shift of the pKa of a group by desolvation. The pKa of acids rises, that of bases falls.
+    /// Returns the shift of the pKa of a group by desolvation. Desolvation raises the pKa of acids and lowers the pKa
+    /// of bases.
     pub(super) fn desolvation(&self, charge: f64) -> f64 {
         let scale = 1.0 - (1.0 - ON_SURFACE) * (1.0 - self.weight());
         -charge * PREFACTOR * self.volume * scale

@@ -11,12 +11,13 @@ use super::groups::Group;
 use super::{Shifts, grid};
 use crate::structure::Structure;
 
-/// Shift of a pKa by a unit charge in vacuum, multiplied by the distance, nm.
+/// Product of distance and pKa shift for a unit charge in vacuum, nm.
 const STRENGTH: f64 = 24.412;
 /// Relative permittivities for pairs on the surface, and for buried pairs.
 const ON_SURFACE: f64 = 160.0;
 const BURIED: f64 = 30.0;
-/// Distances (nm) at which s(r) begins to decrease, and at which it is zero. Nearer pairs have the value at `NEAR`.
+/// Distances (nm) at which s(r) begins to decrease, and at which it is zero. The shift of a pair nearer than `NEAR` is
+/// that at `NEAR`.
 const NEAR: f64 = 0.4;
 pub(super) const FAR: f64 = 1.0;
 
@@ -61,7 +62,7 @@ pub(super) fn ions(structure: &Structure, positions: &[Vec3], atoms: &HeavyAtoms
     (0..structure.residues.len()).filter_map(ion).collect()
 }
 
-/// Adds the shifts by ions. A positive ion lowers the pKa of acids and of bases.
+/// Adds the pKa shifts of all groups by ions. A positive ion lowers the pKa of acids and of bases.
 pub(super) fn add_ions(groups: &[Group], burials: &[Burial], ions: &[Ion], shifts: &mut [Shifts]) {
     let positions: Vec<Vec3> = ions.iter().map(|ion| ion.position).collect();
     let grid = grid::Grid::new(&positions, 0..ions.len() as u32);
@@ -77,8 +78,8 @@ pub(super) fn add_ions(groups: &[Group], burials: &[Burial], ions: &[Ion], shift
     }
 }
 
-/// Magnitude of the shift by the interaction of two ionisable groups at a distance (nm). Pairs of groups with few atoms
-/// around them do not interact.
+/// Magnitude of the shift by the interaction of two ionisable groups at a distance (nm). A pair of groups with few
+/// heavy atoms around the two groups does not interact.
 pub(super) fn between(distance: f64, burials: [&Burial; 2]) -> f64 {
     if burials[0].count + burials[1].count < FEWEST {
         return 0.0;
@@ -86,7 +87,7 @@ pub(super) fn between(distance: f64, burials: [&Burial; 2]) -> f64 {
     energy(distance, Burial::pair_weight(burials))
 }
 
-/// Shift by a unit charge at a distance (nm), for the weight of a pair.
+/// Shift of a pKa by a unit charge at a distance (nm). `weight` is the burial of the pair, from 0 to 1.
 fn energy(distance: f64, weight: f64) -> f64 {
     let permittivity = ON_SURFACE - (ON_SURFACE - BURIED) * weight;
     let distance = distance.max(NEAR);

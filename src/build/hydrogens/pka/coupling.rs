@@ -1,12 +1,12 @@
-//! Shifts of pKa values by pairs of ionisable groups, iterated where the sign or the presence of a shift depends on the
-//! pKa values.
+//! Shifts of pKa values by pairs of ionisable groups. Shifts whose sign or presence depends on the pKa values are
+//! iterated.
 //!
-//! A group shifts the pKa of another group by its charge only if it is ionised when the other one titrates. Of two
-//! acids, the one with the higher pKa (without their interaction) titrates while the other is charged, so its pKa is
-//! raised. Of two bases, the pKa of the one with the lower pKa is lowered. A hydrogen bond between two acids or two
-//! bases raises the higher pKa and lowers the lower one. An acid and a base shift each other only if the pKa of the
-//! acid is the lower one. For pairs of kinds whose order is always the same, the pKa values in water determine the
-//! order; the other pairs are iterated (Olsson et al. 2011, doi:10.1021/ct100578z).
+//! The charge of group A shifts the pKa of group B only if A is ionised at the pH at which B titrates. Of two acids,
+//! the acid with the higher pKa (without their interaction) titrates while the acid with the lower pKa is charged; the
+//! higher pKa is therefore raised. Of two bases, the lower pKa is lowered. A hydrogen bond between two acids or two
+//! bases raises the higher pKa and lowers the lower pKa. An acid and a base shift each other only if the pKa of the
+//! acid is lower than that of the base. For kinds of groups whose order of pKa values never changes, the pKa values in
+//! water determine the order; all other pairs are iterated (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use super::Shifts;
 use super::groups::{Group, Kind};
@@ -15,10 +15,11 @@ use super::groups::{Group, Kind};
 pub(super) const BONDS: usize = 3;
 /// Maximum number of iterations.
 const ITERATIONS: usize = 10;
-/// Largest change of a pKa at which the iteration has converged: rounding errors of sums of some ten terms.
+/// Largest change of a pKa at which the iteration counts as converged. The value exceeds the rounding errors of sums of
+/// some ten terms.
 const CONVERGED: f64 = 1e-9;
 
-/// Two groups that interact.
+/// Two ionisable groups that interact.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub(super) groups: [usize; 2],
@@ -43,7 +44,7 @@ impl Exchange {
     }
 }
 
-/// Whether the interaction of groups of two kinds is iterated; `None` if they do not interact.
+/// Whether the interaction between groups of the kinds `a` and `b` is iterated; `None` if such groups do not interact.
 pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
     use Kind::{Amide, Amine, Ammonium, Carboxyl, Imidazole, Phenol, Thiol};
     if a.charge() == 0.0 || b.charge() == 0.0 {
@@ -63,8 +64,8 @@ pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
     Some((a == b && a != Kind::Phosphate) || of_different_kinds.iter().any(is_pair))
 }
 
-/// Returns the shifts of two groups with the given charges (±1 e, or 0 for one of them), and with the given pKa values
-/// without their interaction.
+/// Returns the shifts of two groups with the given charges (±1 e; one charge may be 0). `pkas` holds the pKa values
+/// without the interaction of the pair.
 pub(super) fn exchange(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
     let (bond, coulomb) = (pair.hydrogen_bond, pair.coulomb);
     if charges[0] != charges[1] {
@@ -91,7 +92,7 @@ fn iterated(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
     if charges[0] != charges[1] && acid >= base { Exchange::default() } else { exchange }
 }
 
-/// Adds the shifts by all pairs.
+/// Adds the pKa shifts of all groups by interactions within pairs.
 pub(super) fn add(groups: &[Group], pairs: &[Pair], shifts: &mut [Shifts]) {
     let in_water = |group: usize| groups[group].ionizable.map_or(0.0, |ionizable| ionizable.in_water());
     let charges = |pair: &Pair| pair.groups.map(|group| groups[group].kind.charge());

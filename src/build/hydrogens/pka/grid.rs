@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use md_engine::vec3::Vec3;
 
-/// Edge of the cubes in nm. It equals the range of most interactions, so that a search visits few cubes.
+/// Edge of the cubes in nm. The edge equals the range of most interactions, so that a search visits few cubes.
 const EDGE: f64 = 1.0;
 
 /// Points, sorted into cubes.
@@ -14,7 +14,7 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// Sorts the positions (nm) with the indices `points` into cubes.
+    /// Sorts the points with the given indices into cubes. `positions` are in nm.
     pub(super) fn new(positions: &'a [Vec3], points: impl Iterator<Item = u32>) -> Self {
         let mut cubes: HashMap<[i32; 3], Vec<u32>> = HashMap::new();
         for point in points {

@@ -47,7 +47,7 @@ impl Ionizable {
         }
     }
 
-    /// Name of the residue, or of the chain end.
+    /// Name of the residue or of the chain end to which the group belongs.
     pub fn name(self) -> &'static str {
         match self {
             Ionizable::Asp => "ASP",
@@ -101,8 +101,8 @@ impl Kind {
         }
     }
 
-    /// Whether hydrogen bonds of the group depend on the angle at the hydrogen. This is so for groups whose hydrogens
-    /// have fixed positions.
+    /// Whether hydrogen bonds of the group depend on the angle at the hydrogen. The angle matters for groups whose
+    /// hydrogens have fixed positions.
     pub(super) fn has_angle(self) -> bool {
         matches!(self, Kind::Imidazole | Kind::Guanidinium | Kind::Amide | Kind::Indole)
     }
@@ -124,7 +124,7 @@ pub(super) struct Group {
     /// ionisable group, which determines the pKa in water; `None` for a group that only forms hydrogen bonds
     pub(super) ionizable: Option<Ionizable>,
     pub(super) residue: usize,
-    /// atom from which bonds to other groups are counted
+    /// atom of the group from which the number of bonds to other groups is counted
     pub(super) atom: usize,
     /// center of the charge, nm
     pub(super) center: Vec3,
@@ -141,7 +141,7 @@ impl Group {
     }
 }
 
-/// Structure whose groups are searched.
+/// A structure whose ionisable and polar groups are searched.
 struct Search<'a> {
     structure: &'a Structure,
     positions: &'a [Vec3],
@@ -241,14 +241,15 @@ impl Search<'_> {
         }
     }
 
-    /// Returns an ionisable group. Its center is the mean position of `atoms`, which also form its hydrogen bonds.
+    /// Makes an ionisable group, whose center is the mean position of `atoms`. The same atoms form the hydrogen bonds
+    /// of the group.
     fn group(&self, kind: Kind, ionizable: Ionizable, residue: usize, atom: usize, atoms: &[usize]) -> Group {
         let contacts: Vec<Contact> = atoms.iter().map(|&atom| self.heavy(atom)).collect();
         let polar = self.polar(kind, residue, atom, self.mean(atoms), [contacts.clone(), contacts]);
         Group { ionizable: Some(ionizable), ..polar }
     }
 
-    /// Returns a group that is not ionisable.
+    /// Makes a polar group that is not ionisable.
     fn polar(&self, kind: Kind, residue: usize, atom: usize, center: Vec3, contacts: [Vec<Contact>; 2]) -> Group {
         let [to_bases, to_others] = contacts;
         Group { kind, ionizable: None, residue, atom, center, to_bases, to_others }
@@ -297,7 +298,7 @@ impl Search<'_> {
         found.iter().all(Option::is_some).then(|| found.map(|atom| atom.unwrap_or_default()))
     }
 
-    /// Returns the neighbours of an atom with the atomic number `element`.
+    /// Returns those neighbours of an atom whose atomic number is `element`.
     fn neighbours(&self, atom: usize, element: u8) -> Vec<usize> {
         let is_element = |&to: &usize| self.structure.atoms[to].element == element;
         self.bonded[atom].iter().map(|&to| to as usize).filter(is_element).collect()
@@ -316,7 +317,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the positions (nm) of the hydrogens of a planar nitrogen.
+/// Returns the computed positions (nm) of `count` hydrogens of a planar nitrogen.
 pub(super) fn hydrogens(positions: &[Vec3], bonded: &[Vec<u32>], nitrogen: usize, count: usize) -> Vec<Contact> {
     let only = if let [only] = bonded[nitrogen].as_slice() { Some(*only as usize) } else { None };
     let beyond = only.and_then(|only| bonded[only].iter().find(|&&to| to as usize != nitrogen));

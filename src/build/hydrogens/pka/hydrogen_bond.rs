@@ -2,8 +2,8 @@
 //!
 //! The shift is at most 0.85 pKa units and decreases linearly between two distances that depend on the kinds of both
 //! groups. For groups whose hydrogens have fixed positions, the distance is measured from the hydrogen, and the shift
-//! is proportional to the cosine of the angle at the hydrogen, 1 for a straight bond (Olsson et al. 2011,
-//! doi:10.1021/ct100578z).
+//! is proportional to the cosine of the angle at the hydrogen, which is 1 for a linear hydrogen bond (Olsson et al.
+//! 2011, doi:10.1021/ct100578z).
 
 use md_engine::vec3::Vec3;
 
@@ -16,8 +16,8 @@ pub(super) const STRENGTH: f64 = 0.85;
 pub(super) const LEAST_COSINE: f64 = 0.001;
 /// Two groups form no hydrogen bond if at most this number of bonds lies between their atoms.
 pub(super) const BONDS: usize = 4;
-/// Distances (nm) between which the shift decreases to zero, for pairs of kinds; pairs that are not listed have
-/// [`USUAL`].
+/// Distances (nm) between which the pKa shift decreases from its maximum to zero, for pairs of kinds of groups. For
+/// pairs that are not listed, [`USUAL`] applies.
 const RANGES: [(Kind, Kind, [f64; 2]); 25] = [
     (Kind::Carboxyl, Kind::Carboxyl, [0.25, 0.35]),
     (Kind::Carboxyl, Kind::Guanidinium, [0.185, 0.285]),
@@ -46,20 +46,22 @@ const RANGES: [(Kind, Kind, [f64; 2]); 25] = [
     (Kind::Hydroxyl, Kind::Hydroxyl, [0.35, 0.45]),
 ];
 const USUAL: [f64; 2] = [0.30, 0.40];
-/// Shifts of buried pairs of certain kinds, which do not depend on the geometry (Olsson et al. 2011).
+/// pKa shifts of buried pairs of certain kinds of groups, for which the shift does not depend on the geometry (Olsson
+/// et al. 2011).
 const BURIED: [(Kind, Kind, f64); 3] =
     [(Kind::Carboxyl, Kind::Imidazole, 1.60), (Kind::Thiol, Kind::Imidazole, 1.60), (Kind::Thiol, Kind::Thiol, 3.60)];
-/// Numbers of heavy atoms above which a pair is buried: around both groups added up, and around each group.
+/// Numbers of heavy atoms above which a pair of groups counts as buried: the sum for both groups (`BURIED_TOGETHER`),
+/// and the number around each group (`BURIED_EACH`).
 const BURIED_TOGETHER: f64 = 900.0;
 const BURIED_EACH: f64 = 400.0;
 
-/// Returns the value of a pair of kinds in a table.
+/// Returns the value for a pair of kinds of groups from a table, in either order.
 fn value<T: Copy>(table: &[(Kind, Kind, T)], a: Kind, b: Kind) -> Option<T> {
     let is_pair = |&&(first, second, _): &&(Kind, Kind, T)| (first, second) == (a, b) || (first, second) == (b, a);
     table.iter().find(is_pair).map(|(.., value)| *value)
 }
 
-/// Fraction of the largest shift at a distance (nm): 1 up to `near`, decreasing linearly to 0 at `far`.
+/// Shift at a distance (nm) as a fraction of the largest shift: 1 up to `near`, decreasing linearly to 0 at `far`.
 pub(super) fn ramp(distance: f64, [near, far]: [f64; 2]) -> f64 {
     ((far - distance) / (far - near)).clamp(0.0, 1.0)
 }
@@ -73,7 +75,7 @@ pub(super) fn closest(a: &[Contact], b: &[Contact]) -> Option<(f64, usize, usize
 }
 
 /// Cosine of the angle between the bond from the parent to the donor, and the line from the donor to `acceptor`: 1 if
-/// the three lie on a line. Zero for donors without parent.
+/// the three lie on a line. The result is zero for donors without a parent.
 pub(super) fn cosine(acceptor: Vec3, donor: &Contact) -> f64 {
     let Some(parent) = donor.parent else { return 0.0 };
     let (bond, line) = (donor.position - parent, acceptor - donor.position);

@@ -9,8 +9,8 @@
 //! Module [`burial`] computes the desolvation, [`reorganisation`] and [`backbone`] the terms of the backbone,
 //! [`hydrogen_bond`] the hydrogen bonds of side chains, and [`coulomb`] the terms of charges. The sign and size of the
 //! terms between two groups depend on the pKa values, so that [`coupling`] iterates these terms. Phosphates of nucleic
-//! acids are charges. Nucleobases and groups of ligands are not ionisable in this model; only their heavy atoms count
-//! for the burial. Waters, and molecules of buffers and cryoprotectants, do not count.
+//! acids are fixed charges. Nucleobases and groups of ligands are not ionisable in this model; only their heavy atoms
+//! contribute to the burial. Waters, and molecules of buffers and cryoprotectants, do not contribute to the burial.
 
 mod backbone;
 mod burial;
@@ -71,8 +71,8 @@ impl Pka {
 }
 
 /// Returns the pKa of every ionisable group of a protein, in the order of the residues. `bonded` lists the neighbours
-/// of each atom; positions are in nm. Hydrogens of the structure have no influence. Groups with missing atoms are left
-/// out.
+/// of each atom; positions are in nm. Hydrogens of the structure have no influence on the result. Groups with missing
+/// atoms are left out.
 pub(super) fn estimate(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Vec<Pka> {
     let found = groups::find(structure, positions, bonded);
     let atoms = HeavyAtoms::new(structure, positions);
@@ -103,7 +103,7 @@ fn shift(group: &Group, burial: &Burial) -> Shifts {
 }
 
 /// Returns the pairs of groups that interact. Groups with up to three bonds between them do not interact, because the
-/// pKa in water includes their effect.
+/// pKa in water includes the effect of such near groups.
 fn pairs(groups: &[Group], burials: &[Burial], bonded: &[Vec<u32>]) -> Vec<Pair> {
     let centers: Vec<Vec3> = groups.iter().map(|group| group.center).collect();
     let grid = grid::Grid::new(&centers, 0..groups.len() as u32);

@@ -12,7 +12,7 @@ use super::groups::{Contact, Group, Ionizable, Kind};
 use super::*;
 use crate::structure::{Atom, Residue, neighbours};
 
-/// Tolerance: rounding errors of sums of some ten terms.
+/// Tolerance for rounding errors of sums of some ten terms.
 const ROUNDING: f64 = 1e-9;
 
 fn near(value: f64, expected: f64) {
@@ -60,9 +60,9 @@ fn line(atoms: &[(&str, &str, u8, f64)]) -> (Structure, Vec<Vec3>) {
     (structure, atoms.iter().map(|(.., x)| along_x(*x)).collect())
 }
 
-/// Tests the desolvation: an oxygen at 0.5 nm has V r⁻⁴ = 16 nm⁻⁴, a carbon of a side chain at 0.1 nm counts as if at
-/// 0.275 nm, and a nitrogen at 1.6 nm does not count for the weight. A group on the surface has a quarter of the
-/// desolvation.
+/// Tests the desolvation: an oxygen at 0.5 nm contributes V r⁻⁴ = 16 nm⁻⁴, a carbon of a side chain at 0.1 nm
+/// contributes as if it were at 0.275 nm, and a nitrogen at 1.6 nm does not contribute to the weight of the burial. For
+/// a group on the surface, the desolvation is a quarter of its full value.
 #[test]
 fn desolvation_is_a_sum_over_heavy_atoms() {
     let atoms = [("ASP", "CG", 6, 0.0), ("SER", "OG", 8, 0.5), ("ALA", "CB", 6, 0.1), ("GLY", "N", 7, 1.6)];
@@ -121,7 +121,7 @@ fn hydrogen_bonds_depend_on_distance_and_angle() {
     near(between(&acid, &hydroxyl(0.26)), 0.85);
     near(between(&acid, &hydroxyl(0.315)), 0.425);
     near(between(&hydroxyl(0.37), &acid), 0.0);
-    // a hydrogen at 0.25 nm, with its nitrogen behind it on the line, or at an angle of 60 degrees
+    // a hydrogen at 0.25 nm, whose nitrogen is on the same line behind the hydrogen, or at an angle of 60 degrees
     let hydrogen = |parent: Vec3| Contact { position: along_x(0.25), parent: Some(parent) };
     let amide = |parent: Vec3| group(Kind::Amide, None, &[hydrogen(parent), heavy(parent)]);
     near(between(&acid, &amide(along_x(0.35))), 0.425);
@@ -131,7 +131,7 @@ fn hydrogen_bonds_depend_on_distance_and_angle() {
 }
 
 /// Tests two parallel hydrogen bonds between a carboxyl and a guanidinium group at 0.235 nm, each of which contributes
-/// half of 0.85.
+/// 0.85/2 pKa units.
 #[test]
 fn two_bonds_to_arginine_add_up() {
     let oxygens = [heavy(vec3(0.0, 0.0, 0.0)), heavy(vec3(0.0, 0.22, 0.0))];
@@ -151,14 +151,14 @@ fn buried_pairs_have_their_own_bonds() {
     let between = |a: &Group, b: &Group, n: f64, m: f64| hydrogen_bond::between(a, b, [&burial(n), &burial(m)]);
     near(between(&acid(0.0), &base, 401.0, 401.0), 1.60);
     near(between(&acid(0.0), &base, 601.0, 300.0), 1.60);
-    // the pair is not buried, and there is no hydrogen bond because the nearest atom is not a hydrogen
+    // the pair is not buried, and no hydrogen bond exists because the nearest atom is not a hydrogen
     near(between(&acid(0.0), &base, 401.0, 400.0), 0.0);
     near(between(&acid(0.0), &acid(0.25), 560.0, 560.0), 1.70);
     near(between(&acid(0.0), &acid(0.30), 420.0, 420.0), 0.6375);
 }
 
-/// Tests a carbonyl oxygen at 0.45 nm that points to a buried carboxyl group, with a shift of 0.8 · 0.5, and one that
-/// points away.
+/// Tests a carbonyl oxygen at 0.45 nm that points to a buried carboxyl group, with a shift of 0.8 · 0.5, and a carbonyl
+/// oxygen that points away from the group.
 #[test]
 fn carbonyls_that_point_to_buried_acids_raise_their_pka() {
     let carbonyl = |oxygen: f64, carbon: f64| Link {
@@ -205,8 +205,8 @@ fn the_order_of_pkas_decides_about_the_signs() {
     assert_eq!(exchange([-1.0, 1.0], [4.0, 10.0]), shift([-0.5, 0.5], [-1.0, 1.0]));
 }
 
-/// Tests two coupled acids, of which the first has the higher pKa, and an acid whose pKa, 12, remains above that of a
-/// base, 5, so that they do not interact.
+/// Tests two coupled acids, of which the first has the higher pKa, and an acid of pKa 12 and a base of pKa 5, which do
+/// not interact because the pKa of the acid is the higher one.
 #[test]
 fn coupled_groups_are_iterated() {
     let of = |kind, ionizable| group(kind, Some(ionizable), &[heavy(along_x(0.0))]);
@@ -240,7 +240,7 @@ fn kinds_interact_as_in_the_table_of_propka() {
 
 #[test]
 fn bonds_are_counted_along_the_shortest_path() {
-    // a ring of six atoms with a chain of two
+    // a ring of six atoms with a side chain of two atoms
     let bonds = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [3, 6], [6, 7]];
     let bonded = neighbours(8, &bonds);
     let between = |a: usize, b: usize, most: usize| groups::bonds_between(&bonded, a, b, most);

@@ -1,9 +1,10 @@
 //! A lipid bilayer around a solute, in a rectangular cell.
 //!
 //! The z axis is the normal of the bilayer, and its middle is at z = 0, as in files of the database OPM. Copies of an
-//! equilibrated patch fill the cell along x and y, so that lipids meet periodic images as in the patch. The distance
-//! between the solute and its images is at least twice the padding. Along z the cell extends beyond the outermost atoms
-//! of lipids and solute by the padding. Module [`place`] defines which lipids are removed.
+//! equilibrated patch fill the cell along x and y, so that lipids at the boundary of the cell are in contact with
+//! periodic images as in the patch. The distance between the solute and its images is at least twice the padding. Along
+//! z the cell extends beyond the outermost atoms of lipids and solute by the padding on each side. Module [`place`]
+//! defines which lipids are removed.
 //!
 //! Water is kept out of the hydrocarbon core, |z| below the mean height of the carbonyl carbons, except in pores of the
 //! solute ([`section`]).
@@ -24,10 +25,10 @@ pub use patch::{Patch, lipid_names};
 use place::{Lattice, Obstacles, Removed};
 use section::Sections;
 
-/// Smallest padding, nm. The water layer between a bilayer and its image is twice as thick, which suffices to hydrate
-/// the head groups on both sides.
+/// Smallest padding, nm. The water layer between a bilayer and its periodic image is twice as thick as the padding,
+/// which suffices to hydrate the head groups on both sides.
 const SMALLEST_PADDING: f64 = 0.5;
-/// Largest area of a bilayer, nm². Such a bilayer has about 30,000 lipids.
+/// Largest area of a bilayer, nm². A bilayer of this area has about 30,000 lipids.
 const LARGEST_AREA: f64 = 1e4;
 
 /// An atom of the solute.
@@ -37,7 +38,7 @@ pub struct Embedded {
     pub position: Vec3,
     /// atomic number; 0 for a virtual site
     pub element: u8,
-    /// whether the atom belongs to a water; waters do not count for cross-sections
+    /// whether the atom belongs to a water; waters are left out of cross-sections
     pub is_water: bool,
 }
 
@@ -50,7 +51,7 @@ pub struct Leaflet {
     pub clashing: usize,
     /// number of lipids that were removed from pores of the solute
     pub enclosed: usize,
-    /// number of lipids that were removed because the other leaflet had lost more area
+    /// number of lipids that were removed because the solute occupies more area in the other leaflet
     pub balanced: usize,
     /// mean cross-section of the solute in the hydrocarbon core of the leaflet, nm²
     pub solute_area: f64,
@@ -60,9 +61,9 @@ pub struct Leaflet {
 pub struct Bilayer {
     /// the periodic cell
     pub cell: PeriodicCell,
-    /// translation of the solute into the cell, nm
+    /// translation that moves the solute into the cell, nm
     pub shift: Vec3,
-    /// positions (nm) in the cell, `[lipid][atom]`, lipids of the upper leaflet first
+    /// positions (nm) of the lipids in the cell, `[lipid][atom]`, with the upper leaflet first
     pub lipids: Vec<Vec<Vec3>>,
     /// the upper and the lower leaflet
     pub leaflets: [Leaflet; 2],
@@ -74,7 +75,8 @@ pub struct Bilayer {
 }
 
 impl Bilayer {
-    /// Makes a bilayer of copies of a patch around a solute, with a padding (nm).
+    /// Makes a bilayer from copies of a patch around a solute. `padding` (nm) is the smallest distance between the
+    /// solute and the faces of the cell.
     pub fn around(patch: &Patch, solute: &[Embedded], padding: f64) -> Result<Self, Problem> {
         let positions: Vec<Vec3> = solute.iter().map(|atom| atom.position).collect();
         limits::check_positions(&positions)?;

@@ -1,7 +1,7 @@
 //! Equilibrated patches of lipid bilayers.
 //!
 //! A patch is periodic along x and y. Both of its leaflets have the same number of lipids. Its molecules are whole, and
-//! it has no water. `data/lipids.py` makes the files from those of OpenMM and describes their format.
+//! it has no water. `data/lipids.py` makes the files of patches from files of OpenMM and describes their format.
 
 use std::io::Read;
 
@@ -23,7 +23,7 @@ const PACKED: [(&str, &[u8]); 6] = [
 const UNIT: f64 = 1e-3;
 /// Name of the phosphorus atom, whose position determines the leaflet of a lipid.
 const PHOSPHORUS: &str = "P";
-/// Names of the carbonyl carbons of the two chains, where the hydrocarbon core ends.
+/// Names of the carbonyl carbons of the two chains, which mark the boundary of the hydrocarbon core.
 const CARBONYLS: [&str; 2] = ["C21", "C31"];
 
 /// Names of the lipids for which there are patches.
@@ -36,13 +36,13 @@ pub fn lipid_names() -> impl Iterator<Item = &'static str> {
 pub struct Patch {
     /// name of the lipid
     pub name: &'static str,
-    /// edges along x and y, nm
+    /// periodic edges of the patch along x and y, nm
     pub edges: [f64; 2],
     /// atoms of one lipid
     pub atoms: Vec<Atom>,
     /// bonds of one lipid, as pairs of atom indices
     pub bonds: Vec<[u32; 2]>,
-    /// positions (nm), `[lipid][atom]`
+    /// positions (nm) of the atoms of all lipids, `[lipid][atom]`
     pub lipids: Vec<Vec<Vec3>>,
 }
 
@@ -60,7 +60,7 @@ impl Patch {
         Self::parse(name, &text).ok_or_else(damaged)
     }
 
-    /// Parses the text of a file; `None` if it is damaged.
+    /// Parses the text of a patch file; `None` if the text is damaged.
     fn parse(name: &'static str, text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let mut head = lines.next()?.split(' ');
@@ -92,13 +92,13 @@ impl Patch {
         Some(Patch { name, edges, atoms, bonds, lipids })
     }
 
-    /// Index of the atom with this name; 0 if there is none.
+    /// Index of the atom with the given name; 0 if the lipid has no such atom.
     fn atom(&self, name: &str) -> usize {
         self.atoms.iter().position(|atom| atom.name == name).unwrap_or_default()
     }
 
-    /// Returns for each lipid whether it is in the upper leaflet, with its phosphorus atom above the middle of the
-    /// bilayer.
+    /// Returns, for each lipid, whether the lipid is in the upper leaflet: its phosphorus atom is above the middle of
+    /// the bilayer.
     pub(super) fn is_upper(&self) -> Vec<bool> {
         let phosphorus = self.atom(PHOSPHORUS);
         self.lipids.iter().map(|lipid| lipid[phosphorus].z > 0.0).collect()
@@ -134,7 +134,8 @@ mod tests {
     use crate::solvent::grid::Grid;
     use md_engine::cell::PeriodicCell;
 
-    /// Edges (nm), and number of atoms of a lipid, in the CRYST1 and HETATM records of the files of OpenMM 8.6.1.
+    /// Edges (nm) of the patch of each lipid, and number of atoms of one lipid, in the CRYST1 and HETATM records of the
+    /// files of OpenMM 8.6.1.
     const OF_OPENMM: [(&str, [f64; 2], usize); 6] = [
         ("POPC", [6.3701, 6.6874], 134),
         ("POPE", [6.1498, 5.8651], 125),
@@ -164,7 +165,7 @@ mod tests {
     fn molecules_are_whole_and_apart() {
         for name in lipid_names() {
             let patch = Patch::read(name).unwrap();
-            // bonds of lipids are 0.1 to 0.155 nm long in equilibrium; the P–O bond is the longest
+            // equilibrium bond lengths of lipids are 0.1 to 0.155 nm, and about 0.16 nm for P–O
             let is_bond = |length: f64| (0.085..0.18).contains(&length);
             let length = |lipid: &[Vec3], [a, b]: [u32; 2]| (lipid[a as usize] - lipid[b as usize]).norm();
             assert!(patch.lipids.iter().all(|lipid| patch.bonds.iter().all(|&bond| is_bond(length(lipid, bond)))));

@@ -1,9 +1,9 @@
 //! Placement of a bilayer patch around a solute: the shift and rotation at which the fewest lipids are removed.
 //!
 //! A lipid is removed if it clashes with the solute, or if more of its atoms are in enclosed regions of the solute's
-//! cross-sections than in open regions. Then lipids are removed from the leaflet with the larger area, the nearest to
-//! the solute first, until the sum of the areas of lipids and solute is the same in both leaflets, to within half a
-//! lipid.
+//! cross-sections than in open regions. Then lipids are removed from the leaflet with the larger area, beginning with
+//! the lipids nearest to the solute, until the sum of the areas of lipids and solute is the same in both leaflets, to
+//! within half a lipid.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::vec3::{Vec3, vec3};
@@ -13,20 +13,20 @@ use super::super::grid::Grid;
 use super::patch::Patch;
 use super::section::{Place, Sections};
 
-/// Smallest distance (nm) between heavy atoms of a lipid and of the solute. A chain cannot pass through a ring at this
-/// distance: a bond of 0.154 nm through the center of a benzene ring (radius 0.14 nm) has its atoms at most
-/// √(0.14² + 0.077²) = 0.16 nm from those of the ring.
+/// Smallest distance (nm) between heavy atoms of a lipid and of the solute. At this distance no lipid chain can pass
+/// through a ring: the atoms of a bond of 0.154 nm through the center of a benzene ring (radius 0.14 nm) are at most
+/// √(0.14² + 0.077²) = 0.16 nm from the atoms of the ring.
 pub(super) const HEAVY_APART: f64 = 0.2;
-/// Smallest distance (nm) between any atoms of a lipid and of the solute. Minimisations separate atoms that are farther
-/// apart.
+/// Smallest distance (nm) between any atoms of a lipid and of the solute. An energy minimisation can separate atoms
+/// that are at least this far apart.
 pub(super) const ATOMS_APART: f64 = 0.1;
-/// Number of shifts of the patch along each edge that are tried, each with and without a rotation by 180° about the
-/// normal.
+/// Number of shifts of the patch that are tried along each edge. Each shift is tried with and without a rotation by
+/// 180° about the normal.
 const SHIFTS: usize = 8;
 /// Range (nm) of the first search for the lipid nearest to the solute. The range is doubled until a lipid is found.
 const FIRST_RANGE: f64 = 0.5;
 
-/// Solute atoms and cross-sections that exclude lipids.
+/// Atoms and cross-sections of the solute, which exclude lipids.
 pub(super) struct Obstacles {
     cell: PeriodicCell,
     /// lowest and highest corner (nm) of a box; lipid atoms outside of the box do not clash with the solute
@@ -67,8 +67,8 @@ impl Obstacles {
         (count(Place::Enclosed) > count(Place::Open)).then_some(Removed::Pore)
     }
 
-    /// Distance (nm) between the heavy atoms of a lipid and the nearest heavy atom of the solute; infinite if none is
-    /// within `limit` (nm).
+    /// Distance (nm) between the heavy atoms of a lipid and the nearest heavy atom of the solute; infinite if no heavy
+    /// atom of the solute is within `limit` (nm).
     fn distance(&self, lipid: &[Vec3], is_heavy: &[bool], limit: f64) -> f64 {
         let mut range = FIRST_RANGE;
         loop {
@@ -87,18 +87,18 @@ impl Obstacles {
     }
 }
 
-/// Reason for which a lipid is removed.
+/// Reason why a lipid is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Removed {
-    /// clash with the solute
+    /// the lipid clashes with the solute
     Clash,
-    /// location in a pore of the solute
+    /// the lipid is in a pore of the solute
     Pore,
-    /// larger loss of area in the other leaflet
+    /// the solute occupies more area in the other leaflet
     Balance,
 }
 
-/// Lipids of a bilayer without the solute.
+/// Copies of a patch that form a bilayer without the solute.
 pub(super) struct Lattice<'a> {
     pub(super) cell: &'a PeriodicCell,
     pub(super) patch: &'a Patch,
@@ -116,7 +116,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Number of lipids that remain in a leaflet.
+    /// Number of lipids that are not removed from a leaflet.
     pub(super) fn left(&self, upper: bool) -> usize {
         let kept = self.is_upper.iter().zip(&self.removed);
         kept.filter(|(is_upper, removed)| **is_upper == upper && removed.is_none()).count()
@@ -132,16 +132,16 @@ impl Layout {
         self.removed.iter().flatten().count()
     }
 
-    /// Number of lipids that must be removed from the upper leaflet so that it has `excess` more than the lower;
-    /// negative if lipids must be removed from the lower leaflet.
+    /// Number of lipids that must be removed from the upper leaflet so that the upper leaflet has `excess` lipids more
+    /// than the lower leaflet; negative if lipids must be removed from the lower leaflet.
     fn surplus(&self, excess: i64) -> i64 {
         self.left(true) as i64 - self.left(false) as i64 - excess
     }
 }
 
 impl Lattice<'_> {
-    /// Returns the lipids of all copies of the patch, shifted by fractions of its edges, and whether each is in the
-    /// upper leaflet. If `turned`, the patch is rotated by 180° about the normal.
+    /// Returns the lipids of all copies of the patch, shifted by fractions of its edges, and for each lipid whether the
+    /// lipid is in the upper leaflet. If `turned`, the patch is rotated by 180° about the normal.
     fn lipids(&self, shift: [f64; 2], turned: bool) -> (Vec<Vec<Vec3>>, Vec<bool>) {
         let sign = if turned { -1.0 } else { 1.0 };
         let [a, b] = self.patch.edges;
@@ -165,8 +165,8 @@ impl Lattice<'_> {
         lipid
     }
 
-    /// Finds the shift and rotation at which the fewest lipids are removed; the first of several. `excess` is the
-    /// number of lipids that the upper leaflet must have more than the lower.
+    /// Finds the shift and rotation at which the fewest lipids are removed; if several are equally good, the first.
+    /// `excess` is the number of lipids in the upper leaflet minus the number in the lower leaflet.
     pub(super) fn best(&self, obstacles: &Obstacles, excess: i64) -> Layout {
         let fraction = |index: usize| index as f64 / SHIFTS as f64;
         let removed = |layout: &Layout| layout.total() as u64 + layout.surplus(excess).unsigned_abs();
@@ -189,7 +189,7 @@ impl Lattice<'_> {
         Layout { lipids, is_upper, removed }
     }
 
-    /// Removes lipids from the leaflet that has too many, the nearest to the solute first.
+    /// Removes lipids from the leaflet with too many lipids, beginning with the lipids nearest to the solute.
     fn balance(&self, layout: &mut Layout, obstacles: &Obstacles, excess: i64) {
         let surplus = layout.surplus(excess);
         if surplus == 0 {

@@ -1,17 +1,18 @@
-//! Cross-sections of a solute that spans a bilayer: the area that the solute excludes lipids from, and its pores.
+//! Cross-sections of a solute that spans a bilayer: the area from which the solute excludes lipids, and the pores of
+//! the solute.
 //!
 //! A spherical probe with a radius of [`PROBE`] nm, that of a hydrocarbon chain, is rolled around the van-der-Waals
 //! spheres of the solute in slices at constant z. In each slice a position of the center of the probe is blocked if the
-//! probe overlaps with the solute. Of the other positions, those that a path in the slice connects to the outside are
-//! open, and the rest are enclosed. The region that the probe covers from enclosed positions is a pore. The region that
-//! it cannot cover from open positions is the area that lipids lose, pores included.
+//! probe overlaps with the solute. A position that is not blocked is open if a path in the slice connects the position
+//! to the outside, and enclosed otherwise. A pore is the region that the probe covers from enclosed positions. The
+//! excluded area is the region that the probe cannot cover from open positions; pores are part of the excluded area.
 
 use md_engine::vec3::{Vec3, vec3};
 
 use super::super::extent;
 
-/// Radius (nm) of the probe: half of the distance of 0.4 nm between hydrocarbon chains in contact, which is twice the
-/// van-der-Waals radius of a methylene group (A. Bondi, J. Phys. Chem. 68, 441 (1964), doi:10.1021/j100785a001).
+/// Radius (nm) of the probe: the van-der-Waals radius of a methylene group, half of the distance of 0.4 nm between
+/// hydrocarbon chains in contact (A. Bondi, J. Phys. Chem. 68, 441 (1964), doi:10.1021/j100785a001).
 const PROBE: f64 = 0.2;
 /// Distance (nm) between the centers of slices: half of the probe's radius.
 const THICKNESS: f64 = 0.1;
@@ -23,33 +24,33 @@ const RIM: usize = 2;
 /// Kind of a position of the center of the probe in a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// connected to the outside
+    /// a path in the slice connects the position to the outside
     Open,
-    /// nearer to the solute than the probe's radius
+    /// the probe overlaps with the solute
     Blocked,
-    /// not blocked, but not connected to the outside
+    /// the position is neither blocked nor connected to the outside
     Enclosed,
 }
 
-/// A slice, whose pixels are stored row by row along x.
+/// A slice of the solute at constant z. Its pixels are stored row by row along x.
 struct Slice {
     places: Vec<Place>,
     is_pore: Vec<bool>,
-    /// area that lipids lose, nm²
+    /// excluded area, which lipids cannot occupy, nm²
     area: f64,
 }
 
 /// All slices of a solute.
 pub(super) struct Sections {
-    /// x and y of the first pixel and lowest z of the first slice, nm
+    /// x and y of the first pixel, and lower bound in z of the first slice, nm
     origin: Vec3,
-    /// number of pixels along x and y
+    /// number of pixels of a slice along x and y
     counts: [usize; 2],
     slices: Vec<Slice>,
 }
 
 impl Sections {
-    /// Computes the slices of spheres with centers and radii (nm), between the heights `low` and `high` (nm).
+    /// Computes the slices between the heights `low` and `high` (nm). Each sphere has a center and a radius (nm).
     pub(super) fn new(spheres: &[(Vec3, f64)], [low, high]: [f64; 2]) -> Self {
         let corners: Vec<Vec3> = spheres.iter().flat_map(|&(p, r)| [p - Vec3::splat(r), p + Vec3::splat(r)]).collect();
         let [first, last] = extent::bounds(&corners).unwrap_or_default();
@@ -94,7 +95,8 @@ impl Sections {
                 self.for_each_within([center.x, center.y], square.sqrt(), |pixel| places[pixel] = Place::Blocked);
             }
         }
-        // flood fill: the rim is open, and so are all unblocked pixels that neighbours connect to it
+        // flood fill: the rim is open, and so are all unblocked pixels that a path of neighbouring pixels connects to
+        // the rim
         let mut pending = vec![0];
         while let Some(pixel) = pending.pop() {
             if places[pixel] != Place::Enclosed {
@@ -111,8 +113,9 @@ impl Sections {
         Slice { places, is_pore, area }
     }
 
-    /// Returns for each pixel whether the probe covers it from a position of the given kind. Only positions at the
-    /// border of a region of this kind need a circle.
+    /// Returns for each pixel whether the probe covers it from a position of the given kind. Circles around positions
+    /// inside a region of the given kind are omitted, because these circles lie within the region and the circles
+    /// around its border.
     fn covered(&self, places: &[Place], kind: Place) -> Vec<bool> {
         let [width, rows] = self.counts;
         let mut covered: Vec<bool> = places.iter().map(|&place| place == kind).collect();
@@ -138,7 +141,7 @@ impl Sections {
         (i < self.counts[0] && j < self.counts[1]).then_some((slice, j * self.counts[0] + i))
     }
 
-    /// Returns the kind of a point; points outside of all slices are open.
+    /// Returns the kind of the position of a point; points outside of all slices are open.
     pub(super) fn place(&self, point: Vec3) -> Place {
         self.at(point).map_or(Place::Open, |(slice, pixel)| slice.places[pixel])
     }
@@ -148,7 +151,7 @@ impl Sections {
         self.at(point).is_some_and(|(slice, pixel)| slice.is_pore[pixel])
     }
 
-    /// Mean area (nm²) that lipids lose between two heights (nm).
+    /// Returns the mean excluded area (nm²) of the slices between two heights (nm).
     pub(super) fn mean_area(&self, [low, high]: [f64; 2]) -> f64 {
         let is_between = |index: &usize| (low..high).contains(&self.height(*index));
         let areas: Vec<f64> = (0..self.slices.len()).filter(is_between).map(|index| self.slices[index].area).collect();
@@ -188,10 +191,10 @@ mod tests {
         }
     }
 
-    /// Tests the area between two rods of radius r whose axes are d apart. A probe of radius p touches both rods if its
-    /// center is at the height h = √((r + p)² − d²/4) above the line between the axes. The groove on this side has the
-    /// area of the triangle of the three centers, d h/2, less two sectors r²α/2 of the rods and one sector p²(π − 2α)/2
-    /// of the probe, with tan α = 2h/d.
+    /// Tests the area between two rods of radius r whose axes are d apart. A probe of radius p touches both rods if the
+    /// center of the probe is at the height h = √((r + p)² − d²/4) above the line between the axes. The area of the
+    /// groove on one side is the area d h/2 of the triangle of the three centers, minus two sectors r²α/2 of the rods,
+    /// minus one sector p²(π − 2α)/2 of the probe, with tan α = 2h/d.
     #[test]
     fn the_groove_between_two_rods_is_rounded_by_the_probe() {
         let (radius, apart) = (0.4f64, 0.9f64);
@@ -211,8 +214,8 @@ mod tests {
         let middle = vec3(3.0, -2.0, 0.0);
         assert!(sections.place(middle) == Place::Enclosed && sections.is_pore(middle));
         assert!(sections.is_pore(middle + vec3(0.9, 0.0, 0.0)) && !sections.is_pore(middle + vec3(1.2, 0.0, 0.0)));
-        // rods that are 0.62 nm apart leave no gap for a probe with a diameter of 0.4 nm, so lipids lose the whole disk
-        // within the outer rim
+        // rods that are 0.62 nm apart leave no gap for a probe with a diameter of 0.4 nm, so the excluded area is the
+        // whole disk within the ring of rods
         let area = sections.mean_area([-0.8, 0.8]);
         assert!(area > PI * 1.2 * 1.2 && area < PI * 1.4 * 1.4, "{area}");
         let broken = Sections::new(&rods(&closed[1..], 0.2), [-1.0, 1.0]);

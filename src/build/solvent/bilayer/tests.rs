@@ -7,8 +7,8 @@ use super::*;
 /// Van-der-Waals radius of carbon (Bondi), nm.
 const CARBON: f64 = 0.17;
 
-/// Returns a wall of carbon atoms at z from −2.5 to 2.5 nm. Each layer is a ring, or a filled disk, whose radius
-/// depends on z.
+/// Returns carbon atoms in layers at z from −2.5 to 2.5 nm. Each layer is a ring, or a disk if `filled`, with the
+/// radius `radius(z)`.
 fn wall(radius: impl Fn(f64) -> f64, filled: bool) -> Vec<Embedded> {
     let mut atoms = vec![];
     for layer in 0..=25 {
@@ -35,7 +35,7 @@ fn popc(solute: &[Embedded], padding: f64) -> Bilayer {
     Bilayer::around(&Patch::read("POPC").unwrap(), solute, padding).unwrap()
 }
 
-/// Smallest distance (nm) of a heavy atom of the lipids from the solute, by brute force.
+/// Returns the smallest distance (nm) between a heavy atom of a lipid and an atom of the solute, by brute force.
 fn nearest(made: &Bilayer, solute: &[Embedded]) -> f64 {
     let heavy = Patch::read("POPC").unwrap().heavy();
     let mut nearest = f64::INFINITY;
@@ -65,7 +65,8 @@ fn a_rod_removes_about_its_area_from_both_leaflets() {
         assert!((leaflet.solute_area - area).abs() < 0.1, "{leaflet:?} {area}");
         let removed = leaflet.clashing + leaflet.enclosed + leaflet.balanced;
         assert_eq!(leaflet.lipids + removed, 64);
-        // the rod has the area of one lipid, and the chain of a neighbouring lipid may overlap with it
+        // the cross-section of the rod is the area of one lipid, and chains of neighbouring lipids may overlap with the
+        // rod
         assert!((1..=4).contains(&removed), "{leaflet:?}");
     }
     assert_eq!(made.leaflets[0].lipids, made.leaflets[1].lipids);
@@ -118,7 +119,7 @@ fn large_solutes_get_several_patches() {
     for leaflet in made.leaflets {
         let left = a * b - PI * (radius + CARBON).powi(2);
         let missing = left - leaflet.lipids as f64 * area;
-        // removing whole lipids leaves a gap around the wall that is narrower than a lipid
+        // removing whole lipids leaves a gap around the solute that is narrower than a lipid
         let gap = 2.0 * PI * (radius + CARBON) * f64::sqrt(area);
         assert!((0.0..gap).contains(&missing), "{missing} {gap}");
     }
