@@ -13,10 +13,10 @@ pub enum Potential {
     Force(f64),
 }
 
-/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a for δ > a, δ
-/// + b for δ < −b, and 0 otherwise. For a periodic variable δ is reduced to the range from −π to π. For |e| > w the
-/// energy is linear with the slope of the harmonic energy at |e| = w: E = k w (|e| − w/2), as in AMBER's `nmropt` and
-/// GROMACS' distance restraints.
+/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a for δ > a,
+/// and δ + b for δ < −b, and 0 otherwise. For a periodic variable δ is reduced to the range from −π to π. For |e| > w
+/// the energy is linear with the slope of the harmonic energy at |e| = w: E = k w (|e| − w/2), as in AMBER's `nmropt`
+/// and GROMACS' distance restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
     /// center ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable at the start

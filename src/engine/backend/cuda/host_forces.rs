@@ -5,7 +5,7 @@
 //! Order of operations in a step:
 //!
 //! 1. A kernel gathers the positions (`f64`) of the atoms that the host needs: for restraints the atoms of the groups
-//! of the collective variables, and for external forces all atoms.
+//!    of the collective variables, and for external forces all atoms.
 //! 2. The host waits, reads the positions, computes energies, forces and virial, and writes forces and virial.
 //! 3. After the other forces, and before the forces on virtual sites are spread, a kernel adds the host's forces to the
 //!    fixed-point forces. If the step has sums, the kernel also adds the host's virial, from which a barostat on the

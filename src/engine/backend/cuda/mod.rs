@@ -17,17 +17,17 @@
 //!   gathering; pairs with bonded terms; integration, which also packs positions for the next step
 //! - one more kernel if positions were changed after the integration, or if sums must be cleared
 //! - five more kernels if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, influence function, and two
-//! transforms of three kernels each, instead of three kernels
+//!   transforms of three kernels each, instead of three kernels
 //! - one more kernel for coupled constraints
 //! - two more kernels for virtual sites
 //! - one more kernel for a rescaling of velocities; a velocity refreshment needs no further kernel
 //! - two more kernels for a scaling by a barostat (three with coupled constraints or virtual sites, four with both);
-//! after such a scaling, a velocity refreshment takes one more kernel (two with coupled constraints or virtual sites,
-//! three with both)
+//!   after such a scaling, a velocity refreshment takes one more kernel (two with coupled constraints or virtual sites,
+//!   three with both)
 //! - one more kernel in the step after a rescaling of velocities, or after a scaling by a barostat
 //! - two more kernels for the removal of center-of-mass motion (one without a cell)
 //! - two more kernels for restraints of collective variables and external forces, which the host computes; in such
-//! steps host and device wait for each other (see `host_forces`)
+//!   steps host and device wait for each other (see `host_forces`)
 //!
 //! With velocity rescaling every ten steps a step has 7.4 kernels on average. With velocity rescaling and a barostat,
 //! a step has 7.6 kernels on average. PME runs concurrently with pairs and bonded terms, and the
