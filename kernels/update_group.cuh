@@ -96,8 +96,8 @@ __device__ inline int finish_drift(const Arguments& a, const Kind& kind, double 
     return failed;
 }
 
-// Calls `work` with the update group of this thread, if it has one. The first thread of each kind of groups is a
-// multiple of the warp size.
+// Calls `work` with the update group of this thread, if there is one. The index of the first thread of each kind of
+// groups is a multiple of the warp size.
 template <class Work>
 __device__ inline void visit_update_group(const Arguments& a, Work& work) {
     const u32 thread = thread_number();

@@ -229,7 +229,7 @@ impl SettleBlock {
         Self { rows: atoms.are_rows(), atoms, shape }
     }
 
-    /// Makes the waters rigid. If `virial` is requested, adds the contribution of the corrections to it.
+    /// Makes the waters rigid. If `virial` is requested, adds the contribution of the corrections to the virial.
     ///
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
@@ -377,7 +377,7 @@ impl<const N: usize> ShakeBlock<N> {
     }
 
     /// Corrects positions until the constraints are satisfied. If `virial` is requested, adds the contribution of the
-    /// corrections to it.
+    /// corrections to the virial.
     ///
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
@@ -431,7 +431,7 @@ impl<const N: usize> ShakeBlock<N> {
         Ok(())
     }
 
-    /// Reads the differences leaf − center of the vectors of all lanes.
+    /// Returns, for all lanes, the vector of each leaf minus the vector of the center.
     ///
     /// # Safety
     /// All atoms are in range, and no other thread writes them at the same time.

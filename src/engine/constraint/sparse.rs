@@ -13,8 +13,8 @@ pub(super) struct Pattern {
     starts: Vec<u32>,
     /// row of each element, ascending within a column
     rows: Vec<u32>,
-    /// index of the element from which the product of a pair p > q of elements of a column is subtracted; the element
-    /// is in the row of p, and in the column with the number of the row of q
+    /// target of each pair of elements p > q in one column: the index of the element from which the product of p and q
+    /// is subtracted, in row `rows[p]` and column `rows[q]`
     targets: Vec<u32>,
 }
 

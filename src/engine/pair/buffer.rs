@@ -26,21 +26,21 @@
 //! over 0.1 to 0.4 nm.
 //!
 //! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
-//! cancel in neutral molecules: for water the estimate is twice the measured error, and would be thirty times this
-//! error with charges (`validation/lists`). The mean error over the list lifetime T follows from Simpson's rule, ⅔
-//! ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. Simpson's rule is exact for errors that grow as tⁿ up
-//! to n = 3. With a buffer the errors grow as higher powers of t, for which Simpson's rule exceeds the mean. A list
-//! with lookahead f misses as many pairs at time t as a list without lookahead misses at time |t − f|. For a list with
-//! lookahead, T − f ≥ f therefore replaces T. The outer and the inner list each get half of the tolerated pressure
-//! error.
+//! cancel in neutral molecules: for water the estimate is twice the measured error, and would be thirty times the
+//! measured error if charges were included (`validation/lists`). The mean error over the list lifetime T follows from
+//! Simpson's rule, ⅔ ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. Simpson's rule is exact for errors
+//! that grow as tⁿ up to n = 3. With a buffer the errors grow as higher powers of t, for which Simpson's rule exceeds
+//! the mean. The number of pairs that a list with lookahead f misses at time t equals the number that a list without
+//! lookahead misses at time |t − f|. For a list with lookahead, T − f ≥ f therefore replaces T. The outer and the inner
+//! list each get half of the tolerated pressure error.
 //!
 //! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list, at the time f (the
-//! lookahead) after the pruning. The inner list then misses as many pairs that leave the cutoff in the first half of
-//! its lifetime as pairs that enter the cutoff in the second half. By time reversal the energy errors of the two halves
-//! of the lifetime are opposite. The actual drift is a small part of the estimate, which ignores the cancellation of
-//! the two halves. The cancellation requires ballistic motion, which limits the lifetime of inner lists. The virial
-//! errors of the two halves of the lifetime do not cancel. The energy errors of the outer list do not cancel either, so
-//! that the outer list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
+//! lookahead) after the pruning. The inner list then misses pairs that leave the cutoff in the first half of its
+//! lifetime, and an equal number of pairs that enter the cutoff in the second half. By time reversal the energy errors
+//! of the two halves of the lifetime are opposite. The actual drift is a small part of the estimate, which ignores the
+//! cancellation of the two halves. The cancellation requires ballistic motion, which limits the lifetime of inner
+//! lists. The virial errors of the two halves of the lifetime do not cancel. The energy errors of the outer list do not
+//! cancel either, so that the outer list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
 //!
 //! The density ρ = N/Ω refers to the volume Ω that the N atoms fill ([`super::filled_volume`]), not to the cell: a slab
 //! in vacuum has as many missed pairs as the same volume of bulk liquid. The pressure error is the error of the

@@ -23,7 +23,7 @@ pub struct Region {
     /// directions along which the cell is divided into several domains; along these directions no periodic images are
     /// used
     pub divided: [bool; 3],
-    /// lattice image from which each atom is taken, as in [`Grid::images`](super::Grid::images)
+    /// lattice image (na, nb, nc) of each atom, as in [`Grid::images`](super::Grid::images)
     pub images: Vec<[i32; 3]>,
     /// first atom of each zone, followed by the total number of atoms
     pub zone_starts: Vec<u32>,
@@ -45,8 +45,7 @@ impl Region {
         self.zone_starts[1] as usize
     }
 
-    /// Returns the position (nm) of an atom in the cell: removes the lattice shift with which the atom is in the
-    /// region.
+    /// Returns the position (nm) of an atom in the region: the position minus the lattice shift of the atom's image.
     pub fn wrapped(&self, cell: &PeriodicCell, positions: &[Vec3], atom: u32) -> Vec3 {
         positions[atom as usize] - cell.shift(self.images[atom as usize])
     }

@@ -73,7 +73,7 @@ impl MeshError {
         for (i, a) in lines[0].iter().enumerate() {
             for (j, b) in lines[1].iter().enumerate() {
                 for (k, c) in lines[2].iter().enumerate() {
-                    // the wave numbers ±k along each axis have equal sums
+                    // the sums are equal for the wave numbers k and −k along each axis
                     let copies = [i, j, k].iter().map(|&k| if k == 0 { 1.0 } else { 2.0 }).product::<f64>();
                     let squared = a.wave * a.wave + b.wave * b.wave + c.wave * c.wave;
                     if squared == 0.0 {

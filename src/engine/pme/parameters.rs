@@ -279,7 +279,7 @@ pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> 
     low
 }
 
-/// Number of atoms in the sample of [`sample_force_rms`]. The RMS of 3 · 512 components is accurate to some per cent.
+/// Number of atoms in the sample of [`sample_force_rms`]. The RMS of 3 · 512 components is accurate to a few per cent.
 const SAMPLE: usize = 512;
 /// Fractional part of the golden ratio. The fractional parts of the multiples of the golden ratio fill the unit
 /// interval evenly and do not correlate with the number of atoms in a molecule.

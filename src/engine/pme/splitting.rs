@@ -18,7 +18,8 @@ pub struct Splitting {
 }
 
 /// Range of the ratio of the number of grid points along an edge to the number along this edge in the initial grid.
-/// Together the three ratios allow an eighth to three times as many grid points.
+/// With such ratios along three edges, the number of grid points is between an eighth and three times the number of the
+/// initial grid.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
 /// Number of steps in the range [`FINENESS`], enough to include every good size of a grid of a hundred points.
 const STEPS: u32 = 48;

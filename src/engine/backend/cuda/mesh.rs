@@ -91,8 +91,8 @@ fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors:
 }
 
 /// Returns the number of complex numbers per row of a plane. A row has `parts` parts, each padded to an odd length, and
-/// two more elements for the two wave numbers k along z that equal −k. The total is made odd, so that neighbours in a
-/// column are in different banks of shared memory.
+/// two more elements for the two wave numbers k along z that equal −k. The total is rounded up to an odd number, so
+/// that neighbours in a column are in different banks of shared memory.
 fn pitch(parts: u32, length: u32) -> u32 {
     (parts * (length | 1) + 2) | 1
 }

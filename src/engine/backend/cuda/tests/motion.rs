@@ -344,13 +344,13 @@ fn coupling_on_the_device_is_that_of_the_host() {
     }
     assert!(work.abs() > 1.0, "{work}");
     assert_eq!(state_of(&quiet), state_of(&looking));
-    // after the upload of a state, the work in that state is continued
+    // after the upload of a state, the work of the couplings continues from the value in that state
     looking.upload(&state_of(&quiet)).unwrap();
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }
 
-/// Rounding error (kJ/mol) of the work over five steps. The work of a step is about a tenth of energies that about
-/// fifty warps add up as multiples of 2⁻²⁴ kJ/mol.
+/// Rounding error (kJ/mol) of the work over five steps. In each step about fifty warps add energies as multiples of
+/// 2⁻²⁴ kJ/mol, and the work is about a tenth of these energies.
 const SUMMED: f64 = 5.0 * 0.1 * 50.0 * 6e-8;
 
 /// Returns the state after steps without output, with blocks and threads in the given order.
