@@ -40,7 +40,7 @@ struct Rigid {
         // a NaN in any atom spreads to all components of the oxygen
         return fabs(change[0].x) < 1e300 ? -1 : 0;
     }
-    // Computes the changes of velocities that make the rates of change of the constrained distances zero.
+    // Computes the corrections of velocities that make the time derivatives of the constrained distances zero.
     __device__ void project(const Arguments& a, const Vec3<double>* positions, const Vec3<double>* velocities,
                             Vec3<double>* change) const {
         settle_project(shape(a), positions, velocities, change);

@@ -27,7 +27,7 @@ pub(super) struct MeshError {
 /// Gaussian spans at least one wave vector and the sums approximate integrals to a few per cent.
 const BOX: i32 = 25;
 /// Number of aliases on each side of a wave number. The contribution of the first neglected alias is smaller than the
-/// contribution of the last counted alias by a factor of (3/4)^(2·order).
+/// contribution of the last included alias by a factor of (3/4)^(2·order).
 const ALIASES: i32 = 3;
 
 /// Sums over the aliases of one wave number along one dimension.

@@ -21,9 +21,8 @@ use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// Pair kernel, which computes a range of chunks and adds the forces to `forces`, an array with the layout of `packed`.
-/// `SPLIT` is true if the Coulomb and Lennard-Jones cutoffs differ. `END` is the treatment of Lennard-Jones
-/// interactions at the cutoff.
+/// Pair kernel for a range of chunks; forces are added to `forces`, in the layout of `packed`. `SPLIT` is true if the
+/// Coulomb and Lennard-Jones cutoffs differ. `END` is the treatment of Lennard-Jones interactions at the cutoff.
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
     pub input: PairInput<'a>,
     pub list: &'a PairList,
@@ -137,9 +136,8 @@ fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
     assert!(END != LJ_PME || input.dispersion.len() == blocks);
 }
 
-/// Processes the blocks that are within the radius of only one vector of two i-atoms. A SIMD level that cannot hold
-/// tables in registers has too few registers for two vectors at a time, and processes all blocks with one vector after
-/// the other.
+/// Processes the blocks within the radius of only one vector of two i-atoms. A SIMD level that cannot hold tables in
+/// registers has too few registers for two vectors at a time, and processes all blocks with one vector after the other.
 #[inline(always)]
 fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -173,8 +171,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
 /// Squared distances between i-atoms and a block, and the part of the force that depends on distances only.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// squared distances, nm²; raised to the smallest r² for which forces are computed, except in unmasked blocks on
-    /// SIMD levels with tables
+    /// squared distances, nm², at least `Fixed::lowest` except in unmasked blocks on SIMD levels with tables
     r2: [S::F; N],
     /// squared distances before the lower limit is applied, nm²
     true_r2: [S::F; N],

@@ -63,8 +63,9 @@ impl Clock {
     }
 }
 
-/// Returns the phase of a kernel. The pair kernels also compute the bonded terms, whose time counts as `pairs`. The
-/// time of SETTLE and SHAKE clusters counts as `update`, and the time of coupled constraints counts as `constraints`.
+/// Returns the entry of `phases` to which the time of a kernel belongs. The pair kernels also compute the bonded terms,
+/// whose time counts as `pairs`. The time of SETTLE and SHAKE clusters counts as `update`, and the time of coupled
+/// constraints counts as `constraints`.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack

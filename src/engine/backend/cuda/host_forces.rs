@@ -16,8 +16,8 @@
 //! packing of positions and another copy.
 //!
 //! The check of the pair lists guarantees that the device makes every step for which the host computes forces. A step
-//! with host forces is never replayed, so that the host adds the work of moving restraint centers once per step, and
-//! calls each external force once per evaluation.
+//! with host forces is never replayed, so that the host adds the work of moving restraint centers only once per step,
+//! and calls each external force only once per evaluation.
 
 use super::Cuda;
 use super::device::{Device, allocate, give_back, over, read, store, write};
