@@ -90,8 +90,8 @@ __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const
 }
 
 // Ewald correction of an excluded pair: subtracts the contribution of the pair to the reciprocal sum. Many excluded
-// pairs have the same distance, as in rigid water. In `f32` the energies of these pairs would all have the same
-// rounding error, which would add up, so energies are in double precision.
+// pairs have the same distance, as in rigid water. In `f32` the energies of all pairs with the same distance would have
+// the same rounding error, and the errors would add up, so energies are in double precision.
 template <bool SUMS>
 __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, const ExcludedTerm& t, BondedSums& sums) {
     const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);

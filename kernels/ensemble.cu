@@ -191,9 +191,9 @@ extern "C" __global__ void remove_momentum(const Arguments a, const double inver
 }
 
 // Returns the angular velocity ω (rad/ps) for an angular momentum L (amu nm²/ps) and an inertia tensor I (amu nm²),
-// from I ω = L by cofactors. If all atoms are on a line, I has no inverse. In this case ω is perpendicular to the
-// line, and each of the two nonzero moments is half the trace. The counterpart of `angular_velocity` in
-// `src/engine/ensemble/motion.rs`.
+// from I ω = L by cofactors. If all atoms are on a line, I has no inverse. For atoms on a line ω is perpendicular to
+// the line, and each of the two nonzero moments of inertia is half of the trace. The counterpart of `angular_velocity`
+// in `src/engine/ensemble/motion.rs`.
 __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<double> momentum) {
     const Tensor& i = inertia;
     const double moment = 0.5 * (i.xx + i.yy + i.zz);

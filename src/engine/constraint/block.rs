@@ -80,8 +80,8 @@ impl<const K: usize> Atoms<K> {
     }
 }
 
-/// Reading and writing of molecules of three consecutive atoms. Each such molecule is a row of nine numbers in
-/// memory, which is read and written with vector instructions.
+/// Reading and writing of molecules of three consecutive atoms. A molecule of three consecutive atoms is a row of nine
+/// numbers in memory, which is read and written with vector instructions.
 impl Atoms<3> {
     /// Whether the atoms of each molecule are consecutive.
     fn are_rows(&self) -> bool {
@@ -326,8 +326,8 @@ impl SettleBlock {
         Ok(())
     }
 
-    /// Returns an error if the changes in some lane are not numbers. In such a lane all three components of the change
-    /// of the oxygen are NaN or infinite.
+    /// Returns an error if the changes in some lane are not numbers. If some change in a lane is not a number, all
+    /// three components of the change of the oxygen are NaN or infinite.
     #[inline(always)]
     fn check(&self, changes: &[Vec3<Lanes>; 3]) -> Result<(), ConstraintFailure> {
         let oxygen = changes[0].x;

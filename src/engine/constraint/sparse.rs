@@ -99,7 +99,7 @@ impl Pattern {
     }
 
     /// Replaces the matrix A by its factors L and D⁻¹. If A is not positive definite, the factors are infinite or
-    /// wrong. The later check of the constraint lengths detects this case.
+    /// wrong. The later check of the constraint lengths detects infinite or wrong factors.
     pub(super) fn factor(&self, values: &mut Values) {
         let Values { diagonal, entries } = values;
         let mut targets = self.targets.iter();

@@ -1,9 +1,9 @@
 //! The Verlet buffer: distance beyond the cutoff that a pair list must cover, because atoms move during the lifetime of
 //! the list.
 //!
-//! A pair that is outside the list radius when the list is built can come within the cutoff before the list is
-//! rebuilt. The list then misses this pair. If distances change by y ~ N(0, σ²), the mean energy error with the
-//! buffer b = r_list − r_cut is
+//! A pair that is outside the list radius when the list is built can come within the cutoff before the list is rebuilt.
+//! The list then misses the pair that has come within the cutoff. If distances change by y ~ N(0, σ²), the mean energy
+//! error with the buffer b = r_list − r_cut is
 //!
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
@@ -98,8 +98,8 @@ impl ListSchedule {
 const REBUILD: [u32; 7] = [10, 20, 25, 40, 50, 80, 100];
 const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 
-/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by this
-/// angle in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a lifetime of 16
+/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by 0.15
+/// rad in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a lifetime of 16
 /// fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the drift is −0.015 kT/ns per
 /// degree of freedom, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh missed Lennard-Jones
 /// forces.
@@ -394,7 +394,7 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// Returns a single list without pruning whose errors are within the tolerance. The lifetime is `rebuild` steps, or
-    /// 20 steps if `rebuild` is `None`. Such a list is used if list lifetimes are not tuned.
+    /// 20 steps if `rebuild` is `None`. A single list is used if list lifetimes are not tuned.
     pub fn conventional(&self, tolerance: ListErrors, rebuild: Option<u32>) -> ListSchedule {
         let lifetime = rebuild.unwrap_or(CONVENTIONAL_LIFETIME);
         self.with_lifetimes(tolerance, lifetime, lifetime)

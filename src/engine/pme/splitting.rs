@@ -1,5 +1,5 @@
 //! PME tuning: search for other splittings of the Coulomb sum between direct and reciprocal space with the same error.
-//! Each of these splittings has a finer grid with a shorter cutoff, or a coarser grid with a longer cutoff.
+//! Each of the other splittings has a finer grid with a shorter cutoff, or a coarser grid with a longer cutoff.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

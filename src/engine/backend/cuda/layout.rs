@@ -38,8 +38,8 @@ pub(super) const NO_ATOM: u32 = u32::MAX;
 /// entries of one chunk.
 pub(super) const HALF: u32 = WARP / 2;
 /// Number of groups of 32 list entries in a chunk of the pair list. Forces on the i-atoms are added to memory once per
-/// chunk. With eight groups these additions cost little, and few entries of a chunk are empty. With more groups the
-/// longest warps would take too long.
+/// chunk. With eight groups the additions to memory cost little, and few entries of a chunk are empty. With more groups
+/// the longest warps would take too long.
 pub(super) const CHUNK_GROUPS: u32 = 8;
 /// Number of bits of a pair-list entry that hold the slot index of an atom. The other bits of the entry hold the index
 /// of one of 125 lattice shifts.
@@ -55,9 +55,9 @@ pub(super) const SEARCH_WARPS: u32 = 4;
 /// Number of threads of the single block that computes prefix sums over the slices of the spatial sorting. The scan
 /// processes as many slices at once as there are threads, so the number of threads is the maximum for a block.
 pub(super) const SCAN_THREADS: u32 = 1024;
-/// Minimum number of resident thread blocks of pair kernels per multiprocessor. This minimum limits each thread to 64
-/// registers, so that the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the same
-/// time.
+/// Minimum number of resident thread blocks of pair kernels per multiprocessor. Eight resident blocks limit each thread
+/// to 64 registers, so that the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the
+/// same time.
 const PAIR_BLOCKS: u32 = 8;
 
 /// Number of atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial
