@@ -75,8 +75,8 @@ struct Shake {
 };
 
 // Satisfies the constraints of an update group at the end of a drift in whose middle velocities were changed, as
-// `Drift` in `src/engine/constraint` describes. The `unconstrained` positions and the `velocity` are those of the
-// changed drift, whose first and second halves take the time `half` each (ps). The function corrects both positions and
+// `Drift` in `src/engine/constraint` describes. The `unconstrained` positions and the `velocity` are those of the drift
+// with the changed velocity; `half` (ps) is half of the time of the drift. The function corrects both positions and
 // velocities. Returns −1 on success, otherwise the leaf whose constraint failed.
 template <class Kind>
 __device__ inline int finish_drift(const Arguments& a, const Kind& kind, double half, UpdateGroup<Kind::SIZE>& group,

@@ -100,9 +100,9 @@ const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 
 /// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by 0.15
 /// rad in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a lifetime of 16
-/// fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the drift is −0.015 kT/ns per
-/// degree of freedom, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh missed Lennard-Jones
-/// forces.
+/// fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom, respectively. Without lookahead the drift is
+/// −0.015 kT/ns per degree of freedom, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh
+/// missed Lennard-Jones forces.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of a single list without pruning.
 const CONVENTIONAL_LIFETIME: u32 = 20;

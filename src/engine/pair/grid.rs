@@ -125,7 +125,8 @@ pub struct Grid {
     origins: Vec<Vec3>,
     /// column of each atom, and depth of the atom in the column
     keys: Vec<(u32, u32)>,
-    /// sort key of the atom in each slot, from its depth in the column and its atom number, column after column
+    /// sort key of the atom in each slot, column after column; the key consists of the depth of the atom in the column
+    /// and the atom number
     sorted: Vec<u64>,
     /// index in `sorted` of the next atom of each column, while atoms are sorted into columns
     filled: Vec<u32>,

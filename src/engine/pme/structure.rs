@@ -105,7 +105,7 @@ impl ChargeStructure {
     }
 }
 
-/// Lower bound of the ratio of the squared direct-space error with charge correlations to the squared error without
+/// Lower bound of the squared direct-space error with charge correlations, divided by the squared error without
 /// correlations. In water the ratio is one half.
 const LEAST_REMAINDER: f64 = 0.25;
 
