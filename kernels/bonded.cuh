@@ -1,5 +1,6 @@
-// Bonded terms, 1-4 pairs, the correction of excluded pairs, and position restraints: one thread per term, and terms of
-// one kind in each warp. `BONDED_LISTS_TABLE` holds the term lists of the table in `src/engine/system/bonded.rs`.
+// Bonded terms, 1-4 pairs, the correction of excluded pairs, and position restraints: one thread per term, and all
+// threads of a warp compute terms of the same kind. `BONDED_LISTS_TABLE` holds the term lists of the table in
+// `src/engine/system/bonded.rs`.
 //
 // Displacements are computed in double precision. Bonds, whose stiff force constants amplify rounding errors, and the
 // few correction maps (CMAP) are also computed in double precision, as in `src/engine/backend/cpu/bonded.rs`.
@@ -89,8 +90,8 @@ __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const
 }
 
 // Ewald correction of an excluded pair: subtracts the contribution of the pair to the reciprocal sum. Many excluded
-// pairs have the same distance, as in rigid water. In `f32` the energies of these pairs would all have the same
-// rounding error, which would add up, so energies are in double precision.
+// pairs have the same distance, as in rigid water. In `f32` the energies of all pairs with the same distance would have
+// the same rounding error, and the errors would add up, so energies are in double precision.
 template <bool SUMS>
 __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, const ExcludedTerm& t, BondedSums& sums) {
     const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);
@@ -128,7 +129,8 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
 BONDED_LISTS_TABLE(DEFINE)
 #undef DEFINE
 
-// Returns the kind of terms that a warp computes. The first thread of each kind is a multiple of the warp size.
+// Returns the kind of terms that a warp computes. The index of the first thread of each kind is a multiple of the warp
+// size.
 __device__ inline u32 kind_of(const Arguments& a, u32 thread) {
     u32 kind = 0;
     while (kind + 1 < BONDED_KINDS && thread >= a.bonded_starts[kind + 1]) ++kind;

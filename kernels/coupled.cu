@@ -10,8 +10,8 @@
 // 6.4 for the 2523 bonds of DHFR), so long chains need no more iterations than short chains. A is never formed: the
 // product of A with a vector λ of multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
 
-// Solver for a cluster of coupled constraints, run by one block of threads. Constraints and atoms are numbered over
-// all clusters. `old` holds the positions at the start of the step.
+// Solver for a cluster of coupled constraints, run by one block of threads. The indices of constraints and atoms count
+// those of all clusters. `old` holds the positions at the start of the step.
 struct CoupledSolver {
     const Arguments& a;
     const Vec3<double>* old;
@@ -108,7 +108,7 @@ struct CoupledSolver {
         return satisfy_lengths();
     }
 
-    // Iterates until all lengths between the displaced `coupled_positions` are right.
+    // Iterates until all lengths between the displaced `coupled_positions` are within the tolerance.
     __device__ bool satisfy_lengths() const {
         return iterate([&](u32, const CoupledConstraint& constraint) {
             const Vec3<double> moved = a.coupled_positions[constraint.ends[1]] - a.coupled_positions[constraint.ends[0]];

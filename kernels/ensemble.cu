@@ -9,7 +9,7 @@ __device__ inline double rescaling_factor(const Rescaling& rescaling, double kin
     return copysign(sqrt(root * root + rescaling.across / kinetic), root);
 }
 
-// Returns the factor by which a barostat scales each cell length along the directions that it scales together, from a
+// Returns the factor by which a barostat scales the lengths along the directions of one extent of the cell, from a
 // pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of `Relaxation::length_factor`.
 __device__ inline double length_factor(const Relaxation& relaxation, double measured, double volume) {
     const double x = 1.0 - relaxation.rate * (relaxation.pressure - measured - relaxation.thermal / volume) +
@@ -111,8 +111,8 @@ __device__ inline void scale_box(const Arguments& a) {
     if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
 }
 
-// Adds the second part of the work of the couplings after the previous step. This part depends on the forces and on the
-// step that followed the couplings.
+// Adds the second part of the work of the couplings after the previous step. The second part depends on the forces and
+// on the step that followed the couplings.
 extern "C" __global__ void finish_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     Status& status = *a.status;
@@ -191,9 +191,9 @@ extern "C" __global__ void remove_momentum(const Arguments a, const double inver
 }
 
 // Returns the angular velocity ω (rad/ps) for an angular momentum L (amu nm²/ps) and an inertia tensor I (amu nm²),
-// from I ω = L by cofactors. If all atoms are on a line, I has no inverse. In this case ω is perpendicular to the
-// line, and each of the two nonzero moments is half the trace. The counterpart of `angular_velocity` in
-// `src/engine/ensemble/motion.rs`.
+// from I ω = L by cofactors. If all atoms are on a line, I has no inverse. For atoms on a line ω is perpendicular to
+// the line, and each of the two nonzero moments of inertia is half of the trace. The counterpart of `angular_velocity`
+// in `src/engine/ensemble/motion.rs`.
 __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<double> momentum) {
     const Tensor& i = inertia;
     const double moment = 0.5 * (i.xx + i.yy + i.zz);

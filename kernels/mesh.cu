@@ -37,7 +37,7 @@ __device__ inline u32 wrapped(u32 point, u32 points) {
 }
 
 // Work of a lane. The N lanes that share an atom handle N different grid points along z. A warp handles as many atoms
-// as fit. `active` is false in lanes without work.
+// as its lanes can hold. `active` is false in lanes without work.
 struct SplineLane {
     u32 slot, z;
     bool active;

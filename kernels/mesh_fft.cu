@@ -11,7 +11,7 @@
 // that one thread reads both rows.
 
 // A plane during the transforms: grid_y/2 rows of grid_z complex numbers in shared memory. The elements k and −k first
-// hold the joint transform of two real rows. After the separation these two elements hold the transforms of the two
+// hold the joint transform of two real rows. After the separation the elements k and −k hold the transforms of the two
 // real rows at k. If k equals −k, the second transform is stored at the end of the row.
 struct Plane {
     const Arguments& a;

@@ -93,7 +93,7 @@ __device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_
     const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
     const float field = fused(inverse_r2, inverse_r, polynomial<MORE>(a.coulomb_force, raised));
     const PairTerm lj = lj_pair<RULE, SUMS>(a, raised * inverse_r, inverse_r2, lj_i, lj_j);
-    // beyond a cutoff the products below may be NaN, so a selection replaces these products by zero, because a
+    // beyond a cutoff the products below may be NaN; a selection replaces these products by zero, since a
     // multiplication by zero would give NaN
     const float coulomb_force = electric ? charge_product * field : 0.0f;
     PairTerm sum = {dispersive ? fused(lj.force, inverse_r2, coulomb_force) : coulomb_force, 0.0f, 0.0f};

@@ -90,8 +90,8 @@ __device__ inline float2* launched_memory() {
 }
 #endif
 
-// Returns the index of this thread in its launch. The functions `lane_number` and `warp_number` return the lane of the
-// thread in its warp, and the index of the warp.
+// Returns the index of this thread in its launch. The function `lane_number` returns the lane of the thread in its
+// warp, and `warp_number` returns the index of the warp.
 __device__ inline u32 thread_number() {
     return blockIdx.x * blockDim.x + threadIdx.x;
 }

@@ -1,5 +1,6 @@
-// Velocity refreshment as a separate kernel, after a step that was integrated without refreshment because a barostat
-// or the host acts in between. `advance_refreshed` refreshes within the step, with identical results.
+// Velocity refreshment as a separate kernel, after a step that was integrated without refreshment because a barostat or
+// the host acts between the step and the refreshment. `advance_refreshed` refreshes within the step, with identical
+// results.
 
 struct Refresh {
     const Arguments& a;

@@ -60,9 +60,9 @@ __device__ inline void settle(const SettleShape& shape, const Vec3<double>* old,
     change[0] = (change[1] + change[2]) * -shape.mass_ratio;
 }
 
-// Computes the changes of velocities (O, H, H; nm/ps) that make the rates of change of all sides zero. The `positions`
-// need not be a rigid triangle. The multipliers of the three sides follow from a symmetric system of linear equations
-// by elimination, with masses in units of the hydrogen mass.
+// Computes the corrections of velocities (O, H, H; nm/ps) that make the time derivatives of all side lengths zero. The
+// `positions` need not be a rigid triangle. The multipliers of the three sides follow from a symmetric system of linear
+// equations by elimination, with masses in units of the hydrogen mass.
 __device__ inline void settle_project(const SettleShape& shape, const Vec3<double>* positions,
                                       const Vec3<double>* velocities, Vec3<double>* change) {
     const double ratio = shape.mass_ratio;

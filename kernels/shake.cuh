@@ -99,8 +99,8 @@ __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old,
     return worst;
 }
 
-// Computes the changes of velocities that make the rates of change of all bond lengths zero. In all arrays the center
-// comes first, followed by the leaves.
+// Computes the corrections of velocities that make the time derivatives of all bond lengths zero. In all arrays the
+// center comes first, followed by the leaves.
 template <int N>
 __device__ inline void shake_project(const ShakeShape<N>& shape, const Vec3<double>* positions,
                                      const Vec3<double>* velocities, Vec3<double>* change) {

@@ -2,7 +2,8 @@
 // traversed alternately up and down, are cut into thin slices. A counting sort assigns atoms to slices. The atoms of
 // a slice are ordered by index, so that the result never depends on timing.
 
-// Returns the index of the bin, of `bins` equal ones, that contains a fractional coordinate.
+// Returns the index of the bin that contains a fractional coordinate, if the range from 0 to 1 is divided into `bins`
+// equal bins.
 __device__ inline u32 bin_of(double s, u32 bins) {
     const int bin = int(floor(s * bins));
     return u32(bin < 0 ? 0 : bin >= int(bins) ? int(bins) - 1 : bin);

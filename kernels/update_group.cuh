@@ -40,7 +40,7 @@ struct Rigid {
         // a NaN in any atom spreads to all components of the oxygen
         return fabs(change[0].x) < 1e300 ? -1 : 0;
     }
-    // Computes the changes of velocities that make the rates of change of the constrained distances zero.
+    // Computes the corrections of velocities that make the time derivatives of the constrained distances zero.
     __device__ void project(const Arguments& a, const Vec3<double>* positions, const Vec3<double>* velocities,
                             Vec3<double>* change) const {
         settle_project(shape(a), positions, velocities, change);
@@ -75,8 +75,8 @@ struct Shake {
 };
 
 // Satisfies the constraints of an update group at the end of a drift in whose middle velocities were changed, as
-// `Drift` in `src/engine/constraint` describes. The `unconstrained` positions and the `velocity` are those of the
-// changed drift, whose first and second halves take the time `half` each (ps). The function corrects both positions and
+// `Drift` in `src/engine/constraint` describes. The `unconstrained` positions and the `velocity` are those of the drift
+// with the changed velocity; `half` (ps) is half of the time of the drift. The function corrects both positions and
 // velocities. Returns −1 on success, otherwise the leaf whose constraint failed.
 template <class Kind>
 __device__ inline int finish_drift(const Arguments& a, const Kind& kind, double half, UpdateGroup<Kind::SIZE>& group,
@@ -96,8 +96,8 @@ __device__ inline int finish_drift(const Arguments& a, const Kind& kind, double 
     return failed;
 }
 
-// Calls `work` with the update group of this thread, if it has one. The first thread of each kind of groups is a
-// multiple of the warp size.
+// Calls `work` with the update group of this thread, if there is one. The index of the first thread of each kind of
+// groups is a multiple of the warp size.
 template <class Work>
 __device__ inline void visit_update_group(const Arguments& a, Work& work) {
     const u32 thread = thread_number();

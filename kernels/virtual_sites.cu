@@ -25,7 +25,8 @@ struct LocalFrame {
     }
 };
 
-// A site and the atoms from which it is constructed. `src/engine/backend/cuda/layout/sites.rs` lists its parameters.
+// A site and the atoms from which it is constructed. `src/engine/backend/cuda/layout/sites.rs` lists the parameters of
+// a site.
 struct Site {
     const Arguments& a;
     VirtualSite site;
@@ -104,7 +105,8 @@ struct Site {
         }
     }
 
-    // Spreads `force` on the site: calls `add` with the index of each atom and the force on it (kJ/mol/nm).
+    // Spreads `force` on the site: calls `add` with the index of each constructing atom and the force (kJ/mol/nm) on
+    // this atom.
     template <class Add>
     __device__ void spread(Vec3<double> force, Add add) const {
         switch (site.kind) {

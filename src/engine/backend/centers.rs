@@ -45,7 +45,8 @@ pub(super) fn center_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Ve
     atoms.iter().map(|&atom| positions[atom as usize] * masses[atom as usize]).sum::<Vec3>() / mass
 }
 
-/// Returns Σ (r−R) F along x, y and z, with position r and force F of each of the `atoms`, about their center R.
+/// Returns Σ (r−R) F along x, y and z over the `atoms`, where r and F are the position and the force of an atom, and R
+/// is `center`.
 pub(super) fn internal_virial(atoms: &[u32], center: Vec3, positions: &[Vec3], forces: &[Vec3]) -> Vec3 {
     if atoms.len() == 1 {
         return Vec3::ZERO;

@@ -19,7 +19,8 @@ pub fn cpu(system: &System, options: CpuOptions, team: Arc<Team>) -> Result<Box<
     Ok(Box::new(Host::new(system, field, level, team)?))
 }
 
-/// Returns the double-precision reference backend. `level` is the SIMD level of constraints and integrator.
+/// Returns the double-precision reference backend. `level` is the SIMD level of the constraint solver and the
+/// integrator.
 pub fn double_precision(system: &System, level: Level, team: Arc<Team>) -> Result<Box<dyn Backend>> {
     Ok(Box::new(Host::new(system, Reference::new(system)?, level, team)?))
 }

@@ -10,9 +10,9 @@ use crate::term::LjSwitch;
 /// With ⟨c⟩ averaged over pairs of N atoms in the volume V and g(r) = 1 beyond the cutoff r_c, the tails are E₆ =
 /// −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids, §2.8).
 ///
-/// A potential shift also raises the energy of every pair inside the cutoff. The correction subtracts this shift for
-/// 4πr_c³N/(3V) − 1 neighbours of each atom (−1 because an atom is not its own neighbour), so with the shift the
-/// corrections of the r⁻⁶ and r⁻¹² terms are 2E₆ + N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
+/// A potential shift also raises the energy of every pair inside the cutoff. The correction subtracts the potential
+/// shift for 4πr_c³N/(3V) − 1 neighbours of each atom (−1 because an atom is not its own neighbour), so with the shift
+/// the corrections of the r⁻⁶ and r⁻¹² terms are 2E₆ + N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
 ///
 /// The r⁻⁴ term of 12-6-4 ions has the tail E₄ = −2πN²⟨c4⟩/(V r_c). With a potential shift the correction of the r⁻⁴
 /// term is 4/3 E₄ + N⟨c4⟩/(2r_c⁴). The trace of the virial of the r⁻⁴ correction is 4E₄.

@@ -10,7 +10,7 @@ use crate::vec3::Vec3;
 pub trait Distribution {
     /// Moves atoms to their new home processes, before a new outer list is built. The arrays in `others` have one
     /// vector for each home atom, or are empty, and move with the atoms. If the home atoms of this process may have
-    /// changed, returns the system of its home atoms.
+    /// changed, returns the system of the new home atoms.
     fn migrate(
         &mut self,
         _cell: Option<&PeriodicCell>,
@@ -59,7 +59,8 @@ pub struct Home<'a> {
 }
 
 impl Home<'_> {
-    /// Returns the index among the home atoms of an atom of the whole system, or `None` for an atom of another process.
+    /// Converts the index of an atom in the whole system to its index among the home atoms. Returns `None` for an atom
+    /// of another process.
     pub fn index(&self, atom: u32) -> Option<u32> {
         self.numbers.get(atom as usize).copied().filter(|&number| (number as usize) < self.atoms.len())
     }

@@ -259,8 +259,8 @@ pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
     problem.help("set run.device = \"cpu\"").into()
 }
 
-/// Computes forces on the CPU for positions in topology order. [`Host`] integrates the equations of motion with these
-/// forces.
+/// Computes forces on the CPU for positions in topology order. [`Host`] integrates the equations of motion with the
+/// forces of a force field.
 pub trait ForceField: Distribution + Send {
     /// Returns a description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;

@@ -1,5 +1,5 @@
-//! Pair potentials for given force settings. The reference backend evaluates these potentials directly, and the CPU
-//! backend computes its tables from them.
+//! Pair potentials for given force settings. The reference backend evaluates the potentials of this module directly,
+//! and the CPU backend computes its tables from the same potentials.
 
 use crate::system::{Electrostatics, ForceSettings, LjModifier, Modifier, PmeParameters};
 use crate::term::{

@@ -170,9 +170,9 @@ impl StepCounts<'_> {
         self.system.topology.atoms.len() as f64
     }
 
-    /// Returns the work of the pair kernel. The memory traffic consists of offsets, charges, parameters (24 floats per
-    /// atom of a block's row) and forces of each thread, and of the list, with 4 bytes per cluster pair and 24 bytes
-    /// per entry.
+    /// Returns the work of the pair kernel. The memory traffic consists of the offset, charge and parameters of each
+    /// atom (24 bytes), of the force on each atom, which is read and written, and of the list, with 4 bytes per cluster
+    /// pair and 24 bytes per entry.
     fn pair_kernel(&self) -> Work {
         let PairCounts { slots, lj_slots, entries, .. } = self.pairs;
         let switch = if self.system.settings.lj_switch().is_some() { SWITCH_FLOPS } else { 0.0 };

@@ -102,8 +102,8 @@ pub fn gemm<T: GemmReal>(alpha: T, a: Matrix<'_, T>, b: Matrix<'_, T>, beta: T, 
     let portion = rows.div_ceil(PORTIONS_PER_THREAD * rayon::current_num_threads()).next_multiple_of(KERNEL_ROWS);
     c.par_chunks_mut(portion * columns).enumerate().for_each(|(part, c)| {
         let size = [c.len() / columns, inner, columns];
-        // SAFETY: `Matrix` spans exactly its rows and columns. This call uses as many rows of A as `c` has, from
-        // `part * portion` on. `c` is borrowed mutably, so it overlaps neither `a` nor `b`.
+        // SAFETY: `Matrix` spans exactly its rows and columns. This call uses the rows of A from index `part * portion`
+        // on, one for each row of `c`. `c` is borrowed mutably, so it overlaps neither `a` nor `b`.
         unsafe {
             T::multiply(size, alpha, a.at_row(part * portion), b.at_row(0), beta, c.as_mut_ptr());
         }

@@ -80,8 +80,8 @@ impl<const K: usize> Atoms<K> {
     }
 }
 
-/// Reading and writing of molecules of three consecutive atoms. Each such molecule is a row of nine numbers in
-/// memory, which is read and written with vector instructions.
+/// Reading and writing of molecules of three consecutive atoms. A molecule of three consecutive atoms is a row of nine
+/// numbers in memory, which is read and written with vector instructions.
 impl Atoms<3> {
     /// Whether the atoms of each molecule are consecutive.
     fn are_rows(&self) -> bool {
@@ -229,7 +229,7 @@ impl SettleBlock {
         Self { rows: atoms.are_rows(), atoms, shape }
     }
 
-    /// Makes the waters rigid. If `virial` is requested, adds the contribution of the corrections to it.
+    /// Makes the waters rigid. If `virial` is requested, adds the contribution of the corrections to the virial.
     ///
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
@@ -326,8 +326,8 @@ impl SettleBlock {
         Ok(())
     }
 
-    /// Returns an error if the changes in some lane are not numbers. In such a lane all three components of the change
-    /// of the oxygen are NaN or infinite.
+    /// Returns an error if the changes in some lane are not numbers. If some change in a lane is not a number, all
+    /// three components of the change of the oxygen are NaN or infinite.
     #[inline(always)]
     fn check(&self, changes: &[Vec3<Lanes>; 3]) -> Result<(), ConstraintFailure> {
         let oxygen = changes[0].x;
@@ -377,7 +377,7 @@ impl<const N: usize> ShakeBlock<N> {
     }
 
     /// Corrects positions until the constraints are satisfied. If `virial` is requested, adds the contribution of the
-    /// corrections to it.
+    /// corrections to the virial.
     ///
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
@@ -431,7 +431,7 @@ impl<const N: usize> ShakeBlock<N> {
         Ok(())
     }
 
-    /// Reads the differences leaf − center of the vectors of all lanes.
+    /// Returns, for all lanes, the vector of each leaf minus the vector of the center.
     ///
     /// # Safety
     /// All atoms are in range, and no other thread writes them at the same time.

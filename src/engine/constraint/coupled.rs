@@ -177,8 +177,8 @@ impl Coupled {
         Ok(())
     }
 
-    /// Computes the multipliers (`change`) of the velocity changes that make the rates of change of all bond lengths
-    /// zero.
+    /// Computes the multipliers (`change`) of the velocity corrections that make the time derivatives of all bond
+    /// lengths zero.
     ///
     /// # Safety
     /// The conditions of [`Self::shake`] hold.

@@ -16,8 +16,8 @@ use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
 /// Minimum number of atoms of a section. The work for a section takes about 10 µs, and the data of a section fit into
-/// the second-level cache. The number of atoms is a multiple of the number of atoms in eight waters with three or four
-/// sites each.
+/// the second-level cache. The number is a multiple of 24 and of 32, the numbers of atoms in eight waters with three
+/// sites and with four sites each.
 const SECTION: usize = 1152;
 
 /// All constraints of a system, sorted into blocks that share no atom. Blocks are sorted into sections of consecutive
@@ -365,7 +365,7 @@ fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Ra
 }
 
 /// Maximum number of constraints of one atom. All constraints of an atom are solved together, so their number must be
-/// limited. No real atom has as many bonds as this limit.
+/// limited. No real atom has so many bonds.
 const MOST_PER_ATOM: usize = 64;
 
 /// Returns an error for constraints that no geometry can satisfy.
@@ -473,8 +473,8 @@ fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<C
     Ok(distances.chunk_by(same).map(<[_]>::to_vec).collect())
 }
 
-/// The atom common to all constraints of a cluster of at most four constraints. The common atom of a single constraint
-/// is the heavier atom. The result is `None` if there is no common atom.
+/// The atom common to all constraints of a cluster of at most four constraints. For a single constraint, which has two
+/// common atoms, the heavier atom is returned. The result is `None` if there is no common atom.
 fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
     let [i, j] = cluster[0].atoms;
     let common = |atom: &u32| cluster.iter().all(|c| c.atoms.contains(atom));

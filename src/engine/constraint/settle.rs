@@ -119,8 +119,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     [-(db + dc) * Lanes::splat(shape.mass_ratio), db, dc]
 }
 
-/// Changes of the velocities (O, H, H; nm/ps) that make the rates of change of all sides zero. `positions` (nm) need
-/// not be a rigid triangle. The result is NaN or infinite in lanes whose triangle is flat.
+/// Corrections of the velocities (O, H, H; nm/ps) that make the time derivatives of all side lengths zero. `positions`
+/// (nm) need not be a rigid triangle. The result is NaN or infinite in lanes whose triangle is flat.
 ///
 /// Each side d from atom i to atom j has a multiplier μ, which changes the velocities of its atoms by −μ d/mᵢ and +μ
 /// d/mⱼ. The three conditions d·(vⱼ − vᵢ) = 0 are a symmetric system of linear equations for the multipliers. The

@@ -172,7 +172,7 @@ fn iterate<const N: usize>(
     ShakeSolution { center, leaves, failed }
 }
 
-/// Changes of velocities (nm/ps) that make the rate of change of all constrained distances zero. `bonds` (nm) and
+/// Corrections of velocities (nm/ps) that make the time derivatives of all constrained distances zero. `bonds` (nm) and
 /// `velocities` (nm/ps) are differences leaf − center.
 #[inline(always)]
 pub(super) fn project<const N: usize>(
@@ -183,7 +183,7 @@ pub(super) fn project<const N: usize>(
     projected(shape, &Factored::new(shape, bonds), bonds, velocities)
 }
 
-/// Computes the changes of [`project`] with the factored matrix A (`factored`) of the bond vectors.
+/// Computes the velocity corrections of [`project`] from the factored matrix A (`factored`) of the bond vectors.
 #[inline(always)]
 fn projected<const N: usize>(
     shape: &ShakeShape<N>,

@@ -13,8 +13,8 @@ pub(super) struct Pattern {
     starts: Vec<u32>,
     /// row of each element, ascending within a column
     rows: Vec<u32>,
-    /// index of the element from which the product of a pair p > q of elements of a column is subtracted; the element
-    /// is in the row of p, and in the column with the number of the row of q
+    /// target of each pair of elements p > q in one column: the index of the element from which the product of p and q
+    /// is subtracted, in row `rows[p]` and column `rows[q]`
     targets: Vec<u32>,
 }
 
@@ -99,7 +99,7 @@ impl Pattern {
     }
 
     /// Replaces the matrix A by its factors L and D⁻¹. If A is not positive definite, the factors are infinite or
-    /// wrong. The later check of the constraint lengths detects this case.
+    /// wrong. The later check of the constraint lengths detects infinite or wrong factors.
     pub(super) fn factor(&self, values: &mut Values) {
         let Values { diagonal, entries } = values;
         let mut targets = self.targets.iter();

@@ -340,7 +340,8 @@ fn projected_velocities_stretch_nothing() {
     plan.project(&scene.old, &mut velocities).unwrap();
     for c in &scene.constraints.bonds {
         let [i, j] = c.atoms.map(|a| a as usize);
-        // tolerance for velocities of 2 nm/ps, bonds of 0.1 nm, and the condition number of a chain of 60
+        // tolerance for velocities of 2 nm/ps, bonds of 0.1 nm, and the condition number of the constraints of a chain
+        // of 60 atoms
         assert!((scene.old[i] - scene.old[j]).dot(velocities[i] - velocities[j]).abs() < 1e-13);
     }
     assert!((scene.momentum(&velocities) - momentum).norm() < 1e-10);

@@ -1,9 +1,9 @@
 //! The Verlet buffer: distance beyond the cutoff that a pair list must cover, because atoms move during the lifetime of
 //! the list.
 //!
-//! A pair that is outside the list radius when the list is built can come within the cutoff before the list is
-//! rebuilt. The list then misses this pair. If distances change by y ~ N(0, σ²), the mean energy error with the
-//! buffer b = r_list − r_cut is
+//! A pair that is outside the list radius when the list is built can come within the cutoff before the list is rebuilt.
+//! The list then misses the pair that has come within the cutoff. If distances change by y ~ N(0, σ²), the mean energy
+//! error with the buffer b = r_list − r_cut is
 //!
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
@@ -26,21 +26,21 @@
 //! over 0.1 to 0.4 nm.
 //!
 //! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
-//! cancel in neutral molecules: for water the estimate is twice the measured error, and would be thirty times this
-//! error with charges (`validation/lists`). The mean error over the list lifetime T follows from Simpson's rule, ⅔
-//! ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. Simpson's rule is exact for errors that grow as tⁿ up
-//! to n = 3. With a buffer the errors grow as higher powers of t, for which Simpson's rule exceeds the mean. A list
-//! with lookahead f misses as many pairs at time t as a list without lookahead misses at time |t − f|. For a list with
-//! lookahead, T − f ≥ f therefore replaces T. The outer and the inner list each get half of the tolerated pressure
-//! error.
+//! cancel in neutral molecules: for water the estimate is twice the measured error, and would be thirty times the
+//! measured error if charges were included (`validation/lists`). The mean error over the list lifetime T follows from
+//! Simpson's rule, ⅔ ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. Simpson's rule is exact for errors
+//! that grow as tⁿ up to n = 3. With a buffer the errors grow as higher powers of t, for which Simpson's rule exceeds
+//! the mean. The number of pairs that a list with lookahead f misses at time t equals the number that a list without
+//! lookahead misses at time |t − f|. For a list with lookahead, T − f ≥ f therefore replaces T. The outer and the inner
+//! list each get half of the tolerated pressure error.
 //!
 //! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list, at the time f (the
-//! lookahead) after the pruning. The inner list then misses as many pairs that leave the cutoff in the first half of
-//! its lifetime as pairs that enter the cutoff in the second half. By time reversal the energy errors of the two halves
-//! of the lifetime are opposite. The actual drift is a small part of the estimate, which ignores the cancellation of
-//! the two halves. The cancellation requires ballistic motion, which limits the lifetime of inner lists. The virial
-//! errors of the two halves of the lifetime do not cancel. The energy errors of the outer list do not cancel either, so
-//! that the outer list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
+//! lookahead) after the pruning. The inner list then misses pairs that leave the cutoff in the first half of its
+//! lifetime, and an equal number of pairs that enter the cutoff in the second half. By time reversal the energy errors
+//! of the two halves of the lifetime are opposite. The actual drift is a small part of the estimate, which ignores the
+//! cancellation of the two halves. The cancellation requires ballistic motion, which limits the lifetime of inner
+//! lists. The virial errors of the two halves of the lifetime do not cancel. The energy errors of the outer list do not
+//! cancel either, so that the outer list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
 //!
 //! The density ρ = N/Ω refers to the volume Ω that the N atoms fill ([`super::filled_volume`]), not to the cell: a slab
 //! in vacuum has as many missed pairs as the same volume of bulk liquid. The pressure error is the error of the
@@ -98,11 +98,11 @@ impl ListSchedule {
 const REBUILD: [u32; 7] = [10, 20, 25, 40, 50, 80, 100];
 const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 
-/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by this
-/// angle in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a lifetime of 16
-/// fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the drift is −0.015 kT/ns per
-/// degree of freedom, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh missed Lennard-Jones
-/// forces.
+/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by 0.15
+/// rad in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a lifetime of 16
+/// fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom, respectively. Without lookahead the drift is
+/// −0.015 kT/ns per degree of freedom, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh
+/// missed Lennard-Jones forces.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of a single list without pruning.
 const CONVENTIONAL_LIFETIME: u32 = 20;
@@ -394,7 +394,7 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// Returns a single list without pruning whose errors are within the tolerance. The lifetime is `rebuild` steps, or
-    /// 20 steps if `rebuild` is `None`. Such a list is used if list lifetimes are not tuned.
+    /// 20 steps if `rebuild` is `None`. A single list is used if list lifetimes are not tuned.
     pub fn conventional(&self, tolerance: ListErrors, rebuild: Option<u32>) -> ListSchedule {
         let lifetime = rebuild.unwrap_or(CONVENTIONAL_LIFETIME);
         self.with_lifetimes(tolerance, lifetime, lifetime)

@@ -1,4 +1,4 @@
-//! Symmetric exclusions: each excluded pair is stored with both of its atoms.
+//! Symmetric exclusions: each excluded pair is stored twice, once for each of its atoms.
 
 use crate::system::Exclusions;
 

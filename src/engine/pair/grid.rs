@@ -28,7 +28,7 @@ const TILE: usize = 16;
 /// therefore beyond any cutoff from all other slots, and squared distances stay finite.
 const NOWHERE: f32 = 1.0e6;
 
-/// Number of slots by which positions are prefetched ahead when they are packed.
+/// Prefetch distance, in slots, of the loop that packs positions.
 const PREFETCH_DISTANCE: usize = 64;
 /// Number of atoms per parallel task, for work of a few operations per atom.
 const ATOMS: usize = 4096;
@@ -109,7 +109,7 @@ pub struct Grid {
     pub slot_atom: Vec<u32>,
     /// slot that holds each atom
     pub atom_slot: Vec<u32>,
-    /// lattice image from which each atom is taken: wrapped position = position − shift(image)
+    /// lattice image (na, nb, nc) of each atom: wrapped position = position − shift(image)
     pub images: Vec<[i32; 3]>,
     /// center of each block (nm), whose coordinates are multiples of [`CENTRE_QUANTUM`]
     pub centers: Vec<[f32; 3]>,
@@ -125,7 +125,8 @@ pub struct Grid {
     origins: Vec<Vec3>,
     /// column of each atom, and depth of the atom in the column
     keys: Vec<(u32, u32)>,
-    /// sort key of the atom in each slot, from its depth in the column and its atom number, column after column
+    /// sort key of the atom in each slot, column after column; the key consists of the depth of the atom in the column
+    /// and the atom number
     sorted: Vec<u64>,
     /// index in `sorted` of the next atom of each column, while atoms are sorted into columns
     filled: Vec<u32>,
@@ -182,10 +183,10 @@ impl Grid {
         (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
     }
 
-    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. Atoms with `first[atom]`, which have
-    /// Lennard-Jones interactions, come first within a cluster. Atoms with `apart[atom]` go to the second section,
-    /// which stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms is divided into
-    /// columns, and there are no periodic images.
+    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. Atoms for which `first[atom]` is true,
+    /// those with Lennard-Jones interactions, come first within a cluster. Atoms for which `apart[atom]` is true go to
+    /// the second section, which stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms
+    /// is divided into columns, and there are no periodic images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));

@@ -1,9 +1,9 @@
 //! Cluster-pair lists.
 //!
 //! A list entry is an i-cluster with the j-blocks near it. Every unordered pair of atoms within the list radius is in
-//! exactly one entry. The i-cluster of this entry is in the block of the pair that comes first in the order of zone,
-//! image and block number. In a domain, a pair of atoms is listed only if their zone numbers have no common bit
-//! ([`super::region`]). The entries of consecutive blocks form a chunk.
+//! exactly one entry. Of the two blocks that contain the atoms, the block with the i-cluster of this entry is the first
+//! in the order of zone, image and block number. In a domain, a pair of atoms is listed only if their zone numbers have
+//! no common bit ([`super::region`]). The entries of consecutive blocks form a chunk.
 
 use super::grid::Grid;
 use std::ops::Range;
@@ -84,7 +84,7 @@ impl Entry {
     }
 
     /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of the vector of i-atoms with index
-    /// `half`, whether or not they are within the radius of the other vector.
+    /// `half`, whether or not these blocks are within the radius of the other vector.
     #[inline(always)]
     pub fn row(&self, half: usize) -> Range<usize> {
         self.plain[half] as usize..self.plain[half + 2] as usize
@@ -173,7 +173,8 @@ impl PairList {
         self.chunks.resize_with(grid.blocks().div_ceil(CHUNK_BLOCKS), ListChunk::default);
     }
 
-    /// Panics unless the list was searched after the last sort of the grid, so that its block numbers are valid.
+    /// Panics unless the list was built after the last sort of the grid. The block numbers of an older list are not
+    /// valid.
     pub fn assert_of(&self, grid: &Grid) {
         assert_eq!(self.generation, grid.generation(), "atoms were sorted after the search of this pair list");
     }
@@ -194,7 +195,7 @@ impl PairList {
         }
     }
 
-    /// Returns the number of atom pairs that kernels compute, whether or not they are within the cutoff.
+    /// Returns the number of atom pairs that kernels compute, including pairs beyond the cutoff.
     pub fn slots(&self) -> usize {
         self.chunks.iter().map(|chunk| 16 * chunk.vectors()).sum()
     }

@@ -1,8 +1,8 @@
 //! Neighbour search for analysis: search for the points within a distance of a position, in any periodic cell.
 //!
-//! Points are sorted into bins that are half as wide as the search distance, or up to as wide as the search distance if
-//! there are few points. All points within the search distance of a position are then in the bins around the position;
-//! a bin beyond a face of the cell is the image of a bin inside the cell.
+//! Points are sorted into bins that are half as wide as the search distance. If there are few points, bins are wider,
+//! but not wider than the search distance. All points within the search distance of a position are then in the bins
+//! around the position; a bin beyond a face of the cell is the image of a bin inside the cell.
 
 use crate::arrays::from_fn;
 use crate::cell::PeriodicCell;

@@ -3,9 +3,9 @@
 //! A domain is a part of the cell between planes that are parallel to the faces of the cell. The home atoms of a domain
 //! are in zone number 0. Halo atoms are copied from the next higher domains along one or more divided directions. Each
 //! bit of the zone number of a halo atom stands for one divided direction. A pair of atoms may be present in several
-//! domains. The pair is computed in the lowest of these domains along every divided direction. Only in the lowest
-//! domain do the zone numbers of the two atoms have no common bit (the eighth-shell method: Bowers, Dror & Shaw 2007,
-//! 10.1016/j.jcp.2006.08.014).
+//! domains. A pair that is present in several domains is computed in the domain that is the lowest along every divided
+//! direction. Only in the lowest domain do the zone numbers of the two atoms have no common bit (the eighth-shell
+//! method: Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};
@@ -23,7 +23,7 @@ pub struct Region {
     /// directions along which the cell is divided into several domains; along these directions no periodic images are
     /// used
     pub divided: [bool; 3],
-    /// lattice image from which each atom is taken, as in [`Grid::images`](super::Grid::images)
+    /// lattice image (na, nb, nc) of each atom, as in [`Grid::images`](super::Grid::images)
     pub images: Vec<[i32; 3]>,
     /// first atom of each zone, followed by the total number of atoms
     pub zone_starts: Vec<u32>,
@@ -45,8 +45,7 @@ impl Region {
         self.zone_starts[1] as usize
     }
 
-    /// Returns the position (nm) of an atom in the cell: removes the lattice shift with which the atom is in the
-    /// region.
+    /// Returns the position (nm) of an atom in the region: the position minus the lattice shift of the atom's image.
     pub fn wrapped(&self, cell: &PeriodicCell, positions: &[Vec3], atom: u32) -> Vec3 {
         positions[atom as usize] - cell.shift(self.images[atom as usize])
     }

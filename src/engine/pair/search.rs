@@ -304,8 +304,8 @@ impl Search<'_, '_> {
 }
 
 /// Returns whether pairs of atoms of the same zone are listed in an image. Only home atoms (zone 0) have pairs among
-/// each other. A pair of home atoms occurs in two opposite images, and only the image that is at most [0, 0, 0] is
-/// listed.
+/// each other. A pair of home atoms occurs in two opposite images, and only the image that is not after [0, 0, 0] in
+/// lexicographic order is listed.
 #[inline(always)]
 fn is_listed_within(zone: usize, image: [i32; 3]) -> bool {
     zone == 0 && image <= [0; 3]

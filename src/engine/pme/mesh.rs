@@ -27,7 +27,7 @@ pub(super) struct MeshError {
 /// Gaussian spans at least one wave vector and the sums approximate integrals to a few per cent.
 const BOX: i32 = 25;
 /// Number of aliases on each side of a wave number. The contribution of the first neglected alias is smaller than the
-/// contribution of the last counted alias by a factor of (3/4)^(2·order).
+/// contribution of the last included alias by a factor of (3/4)^(2·order).
 const ALIASES: i32 = 3;
 
 /// Sums over the aliases of one wave number along one dimension.
@@ -73,7 +73,7 @@ impl MeshError {
         for (i, a) in lines[0].iter().enumerate() {
             for (j, b) in lines[1].iter().enumerate() {
                 for (k, c) in lines[2].iter().enumerate() {
-                    // the wave numbers ±k along each axis have equal sums
+                    // the sums are equal for the wave numbers k and −k along each axis
                     let copies = [i, j, k].iter().map(|&k| if k == 0 { 1.0 } else { 2.0 }).product::<f64>();
                     let squared = a.wave * a.wave + b.wave * b.wave + c.wave * c.wave;
                     if squared == 0.0 {

@@ -50,10 +50,11 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// Returns the number of grid points along an axis, at least `minimum`: the smallest even number whose only prime
-/// factors are 2, 3, 5 and 7, with 7 at most once and only together with 5. Transforms of 70 and 98 points take as long
-/// as transforms of 72 and 100 points, which are the next larger sizes. Among the allowed sizes the measured cost does
-/// not decrease with size, apart from measurement noise. The smallest allowed size is therefore the cheapest. A size
-/// with a factor of 11 or 13 costs more than the next larger allowed size.
+/// factors are 2, 3, 5 and 7, with 7 at most once and only together with 5. A transform of 70 points takes as long as a
+/// transform of 72 points, and a transform of 98 points takes as long as a transform of 100 points; 72 and 100 are the
+/// next larger sizes. Among the allowed sizes the measured cost does not decrease with size, apart from measurement
+/// noise. The smallest allowed size is therefore the cheapest. A size with a factor of 11 or 13 costs more than the
+/// next larger allowed size.
 pub fn good_size(minimum: usize) -> usize {
     let smooth = |mut n: usize| {
         for prime in [2, 3, 5] {
@@ -279,7 +280,7 @@ pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> 
     low
 }
 
-/// Number of atoms in the sample of [`sample_force_rms`]. The RMS of 3 · 512 components is accurate to some per cent.
+/// Number of atoms in the sample of [`sample_force_rms`]. The RMS of 3 · 512 components is accurate to a few per cent.
 const SAMPLE: usize = 512;
 /// Fractional part of the golden ratio. The fractional parts of the multiples of the golden ratio fill the unit
 /// interval evenly and do not correlate with the number of atoms in a molecule.

@@ -1,5 +1,5 @@
 //! PME tuning: search for other splittings of the Coulomb sum between direct and reciprocal space with the same error.
-//! Each of these splittings has a finer grid with a shorter cutoff, or a coarser grid with a longer cutoff.
+//! Each of the other splittings has a finer grid with a shorter cutoff, or a coarser grid with a longer cutoff.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -17,8 +17,9 @@ pub struct Splitting {
     pub parameters: PmeParameters,
 }
 
-/// Range of the ratio of the number of grid points along an edge to the number along this edge in the initial grid.
-/// Together the three ratios allow an eighth to three times as many grid points.
+/// Allowed range of the number of grid points along an edge, divided by the number along the same edge of the initial
+/// grid. With such ratios along three edges, the number of grid points is between an eighth and three times the number
+/// of the initial grid.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
 /// Number of steps in the range [`FINENESS`], enough to include every good size of a grid of a hundred points.
 const STEPS: u32 = 48;

@@ -20,7 +20,7 @@ pub struct ChargeStructure {
     shells: Vec<f64>,
 }
 
-/// Width of the shells of wave numbers in 1/nm. Features of S of a liquid are not narrower than the inverse of a few
+/// Width of the shells of wave numbers in 1/nm. In a liquid the peaks of S are at least as wide as the inverse of a few
 /// molecular diameters.
 const WIDTH: f64 = 0.5;
 /// Number of shells. The shells extend to |m| = 12/nm, that is to a wavelength of 0.08 nm, which is shorter than a
@@ -47,7 +47,7 @@ impl ChargeStructure {
         let factor = |index: usize| {
             let length = (index / WAVES) as f64 * WIDTH + WIDTH * ((index % WAVES) as f64 + 0.5) / WAVES as f64;
             let wanted = direction(index) * length;
-            // indices of the wave vector of the lattice that is nearest to `wanted`, but not zero
+            // indices of the nonzero reciprocal lattice vector that is nearest to `wanted`
             let mut numbers = rows.map(|row| row.dot(wanted).round());
             if numbers == [0.0; 3] {
                 numbers[index % 3] = 1.0;
@@ -105,7 +105,7 @@ impl ChargeStructure {
     }
 }
 
-/// Lower bound of the ratio of the squared direct-space error with charge correlations to the squared error without
+/// Lower bound of the squared direct-space error with charge correlations, divided by the squared error without
 /// correlations. In water the ratio is one half.
 const LEAST_REMAINDER: f64 = 0.25;
 

@@ -33,7 +33,7 @@ impl Simd for Avx512 {
             let r = map(rows, |row| _mm512_loadu_pd(row.as_ptr()));
             let mut columns = [_mm512_setzero_pd(); 8];
             for odd in 0..2 {
-                // rows are combined in pairs: each quarter of a vector holds the numbers of two rows at one position
+                // rows are combined in pairs: each quarter of a vector holds the elements of two rows in one column
                 let pair = |i: usize| match odd {
                     0 => _mm512_unpacklo_pd(r[i], r[i + 1]),
                     _ => _mm512_unpackhi_pd(r[i], r[i + 1]),

@@ -1,9 +1,10 @@
-//! Separate blocks (groups of eight atoms) for atoms without charge, used where they save enough pair computations.
+//! Separate blocks (groups of eight atoms) for atoms without charge, which are used if the separation saves enough pair
+//! computations.
 //!
 //! In four-site water the oxygen has Lennard-Jones interactions and no charge, and the other sites have charges only.
-//! Of the sixteen site pairs of two molecules six have no interaction, one has Lennard-Jones interactions, and nine
-//! have Coulomb interactions. If each block holds one kind of site, pair lists contain only interacting pairs, and
-//! the kernel computes only one of the two interactions for each block.
+//! Of the sixteen site pairs of two molecules, six have no interaction, one has Lennard-Jones interactions, and nine
+//! have Coulomb interactions. If each block holds one kind of site, pair lists contain only interacting pairs, and the
+//! kernel computes only one of the two interactions for each block.
 
 /// Threshold for separate blocks: separate blocks are used if they save the computation of more than this fraction of
 /// all pairs. Separate blocks also have a cost: the spatial grid needs more columns, so that a few per cent more of the

@@ -1,9 +1,9 @@
 //! Bonded terms on sixteen SIMD lanes. Each formula of the table ([`bonded_terms`]) is evaluated for batches of terms
 //! of the same list.
 //!
-//! Displacements are computed in `f64` and then rounded. Forces are summed in `f64` over the atoms that have bonded
-//! terms. Bonds are computed in `f64`, because their stiff force constants amplify rounding errors. The few
-//! correction maps (CMAP) are also computed in `f64`.
+//! Displacements are computed in `f64` and then rounded. Forces are summed in `f64`, in an array with one element for
+//! each atom that has bonded terms. Bonds are computed in `f64`, because their stiff force constants amplify rounding
+//! errors. The few correction maps (CMAP) are also computed in `f64`.
 
 use super::threads::{WorkPartition, partition};
 use crate::backend::Energies;

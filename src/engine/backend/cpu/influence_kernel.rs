@@ -48,7 +48,7 @@ pub(super) struct Fill<'a> {
     pub(super) influence: &'a Influence,
     pub(super) cell: &'a PeriodicCell,
     pub(super) green: &'a mut [Aligned16],
-    /// first of the sixteen k_x, and the k_y
+    /// index of the first of the sixteen k_x, and index of k_y
     pub(super) place: [usize; 2],
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Sum<'a> {
     pub(super) cell: &'a PeriodicCell,
     pub(super) spectrum: &'a Split,
     pub(super) green: &'a [Aligned16],
-    /// first of the sixteen k_x, and the k_y
+    /// index of the first of the sixteen k_x, and index of k_y
     pub(super) place: [usize; 2],
     pub(super) points: [usize; 3],
 }

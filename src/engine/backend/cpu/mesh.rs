@@ -44,11 +44,11 @@ pub(super) struct Mesh {
     /// number of threads that spread charges; if several ranks share the mesh, one more buffer holds the charges from
     /// other ranks
     parts: usize,
-    /// planes of this rank on which another rank has charges: one vector for each other rank, with an element for each
-    /// plane, which is 1 if the other rank has charges there and otherwise 0
+    /// marks of the planes of this rank, one vector for each of the other ranks: 1 for a plane on which the other rank
+    /// has charges, otherwise 0
     wanted: Vec<Vec<u8>>,
-    /// planes of another rank on which this rank has charges: one vector for each other rank, with an element for each
-    /// plane, which is 1 if this rank has charges there and otherwise 0
+    /// marks of the planes of the other ranks, one vector for each of the other ranks: 1 for a plane on which this rank
+    /// has charges, otherwise 0
     lent: Vec<Vec<u8>>,
     /// wall times of spreading and solving
     pub times: MeshTimes,
@@ -233,6 +233,6 @@ pub(super) struct MeshInput<'a> {
     pub packed: &'a [[f32; 24]],
     /// charges times the square root of the potential's constant, `[block][slot]`
     pub charges: &'a [[f32; 8]],
-    /// number of leading blocks that contain all charged atoms
+    /// number n of blocks such that the first n blocks contain all charged atoms
     pub charged: usize,
 }

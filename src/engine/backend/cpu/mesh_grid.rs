@@ -23,7 +23,8 @@ impl Padded {
     pub(super) fn new(parameters: &PmeParameters) -> Self {
         let PmeParameters { grid: [nx, ny, nz], order, .. } = *parameters;
         let over = order - 1;
-        // spreading and gathering process groups of four points, so rows are padded to multiples of four points
+        // charges are spread and forces are gathered in groups of four points, so rows are padded to multiples of four
+        // points
         let row = (nz + order.next_multiple_of(4) - 1).next_multiple_of(LANES);
         Padded { size: parameters.grid, over, row, plane: (ny + over) * row, planes: nx + over }
     }
@@ -67,7 +68,7 @@ impl SpreadBuffer {
             let (inside, overhang) = plane.split_at_mut(ny * row);
             add(&mut inside[..over * row], overhang);
             for row in inside.chunks_exact_mut(row) {
-                // `over` is a small number, for which a plain loop is faster than `add`, which suits long slices
+                // `over` is small, and for few elements a plain loop is faster than `add`
                 for z in 0..over {
                     row[z] += row[nz + z];
                 }

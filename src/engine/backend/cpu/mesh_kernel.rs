@@ -186,11 +186,11 @@ impl Batch {
 }
 
 /// Number of batches that are spread alternately. Splines of neighbouring atoms overlap, and a load that partly
-/// overlaps a pending store stalls until the store completes (failed store forwarding). Consecutive atoms are
-/// therefore taken from distant blocks.
+/// overlaps a pending store stalls until the store completes (failed store forwarding). Atoms whose charges are spread
+/// one after the other are therefore in distant blocks.
 const STREAMS: usize = 4;
-/// Number of blocks from which the alternating batches are taken. The batches are several columns apart, but the part
-/// of the mesh that they touch stays in cache.
+/// Number of consecutive blocks among which the alternating batches are distributed. The batches are several columns
+/// apart, but the part of the mesh that these blocks touch stays in cache.
 const WINDOW: usize = 1024;
 
 impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {

@@ -1,8 +1,9 @@
 //! CPU backend. Pair interactions, PME and bonded terms are computed in `f32` on sixteen SIMD lanes, and sums are
 //! accumulated in `f64`.
 //!
-//! The work is split into a fixed number of partitions, by default one per thread. Sums are taken in the order of the
-//! partitions, so that the results, bit for bit, depend only on the number of partitions. Start reading at [`Cpu`].
+//! The work is split into a fixed number of partitions, by default one per thread. The sums of the partitions are added
+//! in a fixed order, so that the results, bit for bit, depend only on the number of partitions. Start reading at
+//! [`Cpu`].
 
 mod apart;
 mod bonded;
@@ -85,7 +86,7 @@ pub struct Cpu {
     phases: Phases,
 }
 
-/// Number of atoms by which forces are prefetched ahead when they are collected from the slots.
+/// Prefetch distance, in atoms, of the loop that collects forces from the slots.
 const PREFETCH_DISTANCE: usize = 64;
 /// Number of atoms per parallel task, for work that takes a few operations per atom.
 const ATOMS: usize = 2048;
@@ -133,8 +134,8 @@ impl Cpu {
         self.nonbonded.select(settings.electrostatics, terms, region, ranks.is_first());
     }
 
-    /// Returns this force field as the part of one rank in a computation on several ranks. Reciprocal space then
-    /// includes the atoms of all ranks. Only the first rank counts the energy terms that do not depend on atoms.
+    /// Returns this force field, restricted to the work of one rank in a computation on several ranks. Reciprocal space
+    /// then includes the atoms of all ranks. Only the first rank counts the energy terms that do not depend on atoms.
     pub(super) fn among(mut self, ranks: &Ranks) -> Self {
         if !ranks.is_first() {
             self.tail = DispersionTail::default();

@@ -1,8 +1,8 @@
 //! Non-bonded pair kernel: one source for every instruction set, combination rule and output.
 //!
-//! The four atoms of an i-cluster are in two vectors (atoms 0 and 1, atoms 2 and 3, each repeated over eight lanes).
-//! A j-block of eight atoms is loaded twice into each vector, and interacts with both vectors or with one of them.
-//! For sixteen pairs, with r² from block-relative offsets, the kernel computes
+//! The four atoms of an i-cluster are in two vectors (atoms 0 and 1, atoms 2 and 3, each repeated over eight lanes). A
+//! vector of j-atoms holds the eight atoms of a j-block twice, and interacts with one or both of the two vectors of
+//! i-atoms. For sixteen pairs, with r² from block-relative offsets, the kernel computes
 //!
 //! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] in the form that suits the SIMD level ([`Radial`]), LJ from 1/r².
 //!
@@ -21,8 +21,8 @@ use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// Pair kernel for a range of chunks, which adds to `forces` (layout of `packed`). `SPLIT` is true if the Coulomb and
-/// Lennard-Jones cutoffs differ. `END` is the treatment of Lennard-Jones interactions at the cutoff.
+/// Pair kernel for a range of chunks; forces are added to `forces`, in the layout of `packed`. `SPLIT` is true if the
+/// Coulomb and Lennard-Jones cutoffs differ. `END` is the treatment of Lennard-Jones interactions at the cutoff.
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
     pub input: PairInput<'a>,
     pub list: &'a PairList,
@@ -136,8 +136,8 @@ fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
     assert!(END != LJ_PME || input.dispersion.len() == blocks);
 }
 
-/// Processes the blocks within reach of one vector of two i-atoms. A SIMD level that cannot hold tables in registers
-/// has too few registers for two vectors at a time, and processes all blocks with one vector after the other.
+/// Processes the blocks within the radius of only one vector of two i-atoms. A SIMD level that cannot hold tables in
+/// registers has too few registers for two vectors at a time, and processes all blocks with one vector after the other.
 #[inline(always)]
 fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -171,7 +171,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
 /// Squared distances between i-atoms and a block, and the part of the force that depends on distances only.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// squared distances, nm², at least the smallest r² of forces, except in unmasked blocks on levels with tables
+    /// squared distances, nm², at least `Fixed::lowest` except in unmasked blocks on SIMD levels with tables
     r2: [S::F; N],
     /// squared distances before the lower limit is applied, nm²
     true_r2: [S::F; N],

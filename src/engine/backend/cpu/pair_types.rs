@@ -5,9 +5,10 @@
 //! kernel looks up parameters in a row of the table by register permutations
 //! ([`Float::pick`](crate::simd::Float::pick)). An exception is a pair of types whose parameters deviate from the
 //! combination rule. If a rule holds except for some pairs of types, the kernel uses the table only for clusters and
-//! blocks that may contain such a pair. Bit masks ([`Marks`]) identify these clusters and blocks. Pairs of types with
-//! an r⁻⁴ term (12-6-4 ions) are treated in the same way, for every rule. The choice between a rule and a table depends
-//! only on the counts of types and on constant cost estimates, so the choice is the same on every machine.
+//! blocks that may contain such a pair. Bit masks ([`Marks`]) identify the clusters and blocks that may contain an
+//! exception. Pairs of types with an r⁻⁴ term (12-6-4 ions) are treated in the same way, for every rule. The choice
+//! between a rule and a table depends only on the counts of types and on constant cost estimates, so the choice is the
+//! same on every machine.
 
 use super::pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
 use super::pair_variants::{end_of, rules};

@@ -2,10 +2,10 @@
 //! later processes.
 //!
 //! The cache has one file for each compiled program. The name of the file is a hash of all inputs of the compilation. A
-//! fault of the cache is never an error of the run. A cache file that is truncated, damaged or not from this cache is
-//! replaced by the result of a new compilation. If the disk cannot be used, compiled programs are kept only in memory.
-//! A folder that belongs to another user, or to which other users may write, is not used, because other users could put
-//! programs there.
+//! failure of the cache never stops the run. A cache file that is truncated, damaged or not from this cache is replaced
+//! by the result of a new compilation. If the disk cannot be used, compiled programs are kept only in memory. A folder
+//! that belongs to another user, or to which other users may write, is not used, because other users could put programs
+//! there.
 
 use crate::error::Result;
 use crate::team::locked;

@@ -1,7 +1,7 @@
 //! Measures the time of each phase of a step. The kernels of a CUDA graph cannot be timed individually. Once per
 //! lifetime of the pair lists, one step is therefore launched kernel by kernel, with CUDA events before and after each
-//! kernel. The times of this step represent all other steps. Kernels of the timed step do not overlap, but kernels of a
-//! graph do, so the sum of the phases may exceed the time of a step.
+//! kernel. The times measured in this step stand for the times of all other steps. Kernels of the timed step do not
+//! overlap, but kernels of a graph do, so the sum of the phases may exceed the time of a step.
 
 use super::device::{Span, Timing};
 use super::kernel::Kernel;
@@ -63,8 +63,9 @@ impl Clock {
     }
 }
 
-/// Returns the phase of a kernel. The pair kernels also compute the bonded terms, whose time counts as `pairs`. The
-/// time of SETTLE and SHAKE clusters counts as `update`, and the time of coupled constraints counts as `constraints`.
+/// Returns the entry of `phases` to which the time of a kernel belongs. The pair kernels also compute the bonded terms,
+/// whose time counts as `pairs`. The time of SETTLE and SHAKE clusters counts as `update`, and the time of coupled
+/// constraints counts as `constraints`.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack

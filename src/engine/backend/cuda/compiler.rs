@@ -160,7 +160,8 @@ mod tests {
         assert_eq!(target((7, 0), &known), None);
     }
 
-    /// Compiles the kernels for Hopper, and checks the machine code and the PTX from which it was made.
+    /// Compiles the kernels for Hopper, and checks the machine code and the PTX from which the machine code was
+    /// compiled.
     fn check_hopper(more: &[&str]) {
         let options = [&OPTIONS[..], &["--gpu-architecture=sm_90"], more].concat();
         let compiled = Compiled::new(&source::text(), &options).expect("the kernels compile");

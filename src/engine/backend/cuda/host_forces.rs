@@ -11,13 +11,13 @@
 //!    fixed-point forces. If the step has sums, the kernel also adds the host's virial, from which a barostat on the
 //!    device computes the pressure. The kernel is part of the captured graph of the step.
 //!
-//! Cost: the device is idle during step 2, that is for two copies, the computation on the host, and the launch of the
-//! next graph. If displacements limit the lifetime of the pair lists, the host also checks the lists before every
-//! step, which costs a packing of positions and another copy.
+//! Cost: the device is idle during two copies, the computation on the host, and the launch of the next graph. If
+//! displacements limit the lifetime of the pair lists, the host also checks the lists before every step, which costs a
+//! packing of positions and another copy.
 //!
 //! The check of the pair lists guarantees that the device makes every step for which the host computes forces. A step
-//! with host forces is never replayed, so that the host adds the work of moving restraint centers once per step, and
-//! calls each external force once per evaluation.
+//! with host forces is never replayed, so that the host adds the work of moving restraint centers only once per step,
+//! and calls each external force only once per evaluation.
 
 use super::Cuda;
 use super::device::{Device, allocate, give_back, over, read, store, write};

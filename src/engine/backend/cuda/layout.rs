@@ -34,11 +34,12 @@ pub(super) const WARP: u32 = 32;
 /// Atom index that stands for no atom: in a slot without an atom, and in a field of [`Status`] for the atom of a fault
 /// while there is no fault.
 pub(super) const NO_ATOM: u32 = u32::MAX;
-/// Number of atoms in half a block of atoms. A warp computes the pairs of half a block with one chunk of the pair list.
+/// Number of atoms in half a block of atoms. A warp computes the pairs between the atoms of half a block and the list
+/// entries of one chunk.
 pub(super) const HALF: u32 = WARP / 2;
 /// Number of groups of 32 list entries in a chunk of the pair list. Forces on the i-atoms are added to memory once per
-/// chunk. With eight groups these additions cost little, and few entries of a chunk are empty. With more groups the
-/// longest warps would take too long.
+/// chunk. With eight groups the additions to memory cost little, and few entries of a chunk are empty. With more groups
+/// the longest warps would take too long.
 pub(super) const CHUNK_GROUPS: u32 = 8;
 /// Number of bits of a pair-list entry that hold the slot index of an atom. The other bits of the entry hold the index
 /// of one of 125 lattice shifts.
@@ -54,9 +55,9 @@ pub(super) const SEARCH_WARPS: u32 = 4;
 /// Number of threads of the single block that computes prefix sums over the slices of the spatial sorting. The scan
 /// processes as many slices at once as there are threads, so the number of threads is the maximum for a block.
 pub(super) const SCAN_THREADS: u32 = 1024;
-/// Minimum number of resident thread blocks of pair kernels per multiprocessor. This minimum limits each thread to 64
-/// registers, so that the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the same
-/// time.
+/// Minimum number of resident thread blocks of pair kernels per multiprocessor. Eight resident blocks limit each thread
+/// to 64 registers, so that the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the
+/// same time.
 const PAIR_BLOCKS: u32 = 8;
 
 /// Number of atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial
@@ -65,8 +66,8 @@ pub(super) const SPREAD_ATOMS: u32 = 64;
 /// Number of threads per atom in the kernel that spreads charges. The threads of an atom handle different planes of the
 /// atom's grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
-/// Number of PME grid points that the spreading kernel keeps in shared memory (16 KiB). The box of grid points of two
-/// blocks of atoms of a liquid is smaller at a grid spacing of 0.07 nm.
+/// Number of PME grid points that the spreading kernel keeps in shared memory (16 KiB). At a grid spacing of 0.07 nm,
+/// two blocks of atoms in a liquid need a box of fewer grid points.
 const SPREAD_POINTS: u32 = 4096;
 
 /// Number of fixed-point units per kJ/mol/nm in the sums of forces. Forces are summed as integer multiples of 2⁻³²
@@ -109,8 +110,8 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lorentz–Berthelot combination rule. The Lennard-Jones parameters of an atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters from a table of pairs of types. For each atom the start of its row of the table and its
-/// column index are stored, as the bits of two floats.
+/// Lennard-Jones parameters from a table of pairs of types. Each atom has two parameters: the start of its row in the
+/// table and its column index, stored as the bits of two floats.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
 /// Lennard-Jones interactions with a force switch, which use a table as in [`RULE_TYPE_TABLE`] for every combination
 /// rule, so that fewer kernels are compiled.
@@ -341,9 +342,9 @@ shared! {
         grid_x: u32,
         grid_y: u32,
         grid_z: u32,
-        /// lower corner of the box in which atoms are sorted without a cell, nm
+        /// lower corner of the box that replaces the cell in the spatial sorting if there is no cell, nm
         frame_low: [f64; 3],
-        /// 1/(edge length) of the box in which atoms are sorted without a cell, 1/nm
+        /// 1/(edge length) of the box that replaces the cell in the spatial sorting if there is no cell, 1/nm
         frame_inverse: [f64; 3],
         constraint_tolerance: f64,
         rescaling: Rescaling,

@@ -2,12 +2,12 @@
 //! displacements.
 //!
 //! The device checks displacements before the forces of every step. After the lists have expired, all kernels that
-//! change the state return at once until new lists are built. The host meanwhile launches further steps. At its next
-//! check the host reads how many of these steps did nothing, and replays them. The results therefore do not depend, bit
-//! for bit, on when the host checks. An early check makes the host wait, and a late check costs launches that do
-//! nothing. Searching on the device without the host would cost about ten launches in every step. If the host avoided
-//! the wait by checking an earlier state in every step, pairs would be missed. If the host computes forces, the host
-//! waits in every step anyway, and checks in every step (see `host_forces`).
+//! change the state return at once until new lists are built. The host launches further steps until its next check. At
+//! this check the host reads how many of the launched steps did nothing, and replays these steps. The results therefore
+//! do not depend, bit for bit, on when the host checks. An early check makes the host wait, and a late check costs
+//! launches that do nothing. Searching on the device without the host would cost about ten launches in every step. If
+//! the host avoided the wait by checking an earlier state in every step, pairs would be missed. If the host computes
+//! forces, the host waits in every step anyway, and checks in every step (see `host_forces`).
 
 /// Number of steps between the first pair search and the first check by the host.
 const FIRST_LIFETIME: u64 = 10;

@@ -31,7 +31,7 @@ fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) 
             frame(a, &positions)
         }
     };
-    // a column is as wide as a cube that contains, on average, as many atoms as a block
+    // a column is as wide as a cube that contains 32 atoms on average, the number of atoms of a block
     let side = (f64::from(WARP) * edges.iter().product::<f64>() / f64::from(a.atoms.max(1))).cbrt();
     let columns = [0, 1].map(|k| (edges[k] / side).round().clamp(1.0, 1024.0) as u32);
     let in_column = f64::from(a.atoms) / f64::from(columns[0] * columns[1]);

@@ -137,8 +137,8 @@ pub struct Cuda<D> {
     evaluation: Evaluation,
     /// positions before the step that failed, or the last uploaded positions
     last_good: Vec<Vec3>,
-    /// forces that were requested without energies, and that the next step will launch; `Some(true)` if the virial
-    /// was requested too
+    /// request for forces without energies, whose kernels the next step will launch; `Some(true)` if the virial was
+    /// requested too
     pending: Option<bool>,
     /// whether the positions packed by the last integration can still be used; false if positions have changed or
     /// forces have been added since then
@@ -204,8 +204,8 @@ impl<D: Device> Cuda<D> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
             self.cell()?;
-            // if a force is too large, the step is not made, so that the current positions are valid; for any other
-            // failure the device has kept the positions before the step
+            // if a force is too large, the step is not integrated, so that the current positions are valid; for any
+            // other failure the device has kept the positions before the step
             let Status { overflow, failed, .. } = read_one(&self.device, self.arguments.status)?;
             let Arguments { positions, old, .. } = self.arguments;
             let last = if overflow != NO_ATOM && failed[0] == NO_ATOM { positions } else { old };

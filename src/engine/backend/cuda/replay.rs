@@ -1,8 +1,8 @@
 //! Replay of steps that were requested after the lists had expired.
 //!
-//! The device makes no step with expired lists, but the host learns of the expiry only later (see `list_lifetime`). The
-//! host therefore keeps all requests for steps until the next search. After an expiry the host replays these steps with
-//! new lists, beginning with the first step that was not made.
+//! The device integrates no step with expired lists, but the host learns of the expiry only later (see
+//! `list_lifetime`). The host therefore keeps all requests for steps until the next search. After an expiry the host
+//! replays these steps with new lists, beginning with the first step that the device skipped.
 
 use super::Cuda;
 use super::device::Device;

@@ -2,8 +2,8 @@
 //!
 //! The kernel for bonded terms also computes the restraints, even in captured CUDA graphs. If a force constant changes
 //! with time, a small kernel before each step sets the force constant, and a small kernel after each step adds the work
-//! of this change. The host waits for neither of these two small kernels. Restraints of collective variables are
-//! computed by the host, see `host_forces`.
+//! of the change of the force constant. The host does not wait for the kernels that set force constants and add work.
+//! Restraints of collective variables are computed by the host, see `host_forces`.
 
 use super::device::{Device, give_back, read_one, store, zeros};
 use super::lattice::lattice;

@@ -43,8 +43,9 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
         (_, true) => Kernel::PairTypeTableSums,
     };
     let block = SEARCH_WARPS * WARP;
-    // each chunk of the list capacity gets two warps, and warps without a chunk return at once. The hardware starts a
-    // block when another block ends, which balances the load and lets blocks of the mesh kernels run in between
+    // two warps are launched for each chunk that the list can hold, and warps without a chunk return at once. The
+    // hardware starts a block when another block ends, which balances the load and lets blocks of the mesh kernels run
+    // in between
     let blocks = (2 * a.chunk_capacity).div_ceil(SEARCH_WARPS) + a.bonded_starts[BONDED_KINDS as usize].div_ceil(block);
     device.launch(Launch { block, ..over(kernel, blocks * block) }, a)
 }

@@ -12,9 +12,9 @@ const WIDTH_MARGIN: f64 = 1.05;
 const HALO_ATOM: f64 = 0.25;
 /// Ratio of the loads of two divisions above which the division with the smaller load is chosen.
 const CLEARLY: f64 = 1.3;
-/// Part of the work of a step that pairs and their search take: 71 % with 23,558 atoms on a processor with AVX-512.
+/// Fraction of the work of a step for pair forces and pair search: 71 % with 23,558 atoms on a processor with AVX-512.
 const PAIRS: f64 = 0.71;
-/// Number of intervals of a lattice vector in which atoms are counted.
+/// Number of equal intervals of a lattice vector, in each of which the atoms are counted.
 const INTERVALS: usize = 256;
 
 /// Numbers of atoms in equal intervals of each lattice vector.
@@ -30,7 +30,7 @@ pub(super) struct Divisible {
 
 impl Divisible {
     /// Determines the cell, the numbers of atoms and the halo of a system with outer lists of radius `radius` (nm).
-    /// Returns an error, which names the number `ranks`, without a cell or without a cutoff.
+    /// Returns an error if there is no cell or no cutoff; the error message contains the number `ranks`.
     pub(super) fn of(
         system: &System,
         groups: &Molecules,
@@ -257,10 +257,11 @@ pub(super) fn count_along(points: impl Iterator<Item = Vec3>) -> AtomsAlong {
     counts
 }
 
-/// Returns the work in each interval of a lattice vector, of which pairs are the part [`PAIRS`]. A pair is computed in
-/// the domain of its lower atom. If atoms fill the planes across the vector evenly, the number of partners of an atom
-/// at a height d above the atom is proportional to the product of the number of atoms at this height and the area π (r²
-/// − d²) of the cross section of the cutoff sphere of radius r.
+/// Returns the work in each interval of a lattice vector, as a fraction of the total work. The fraction [`PAIRS`] of
+/// the total work is proportional to the numbers of pairs, and the rest is proportional to the numbers of atoms. A pair
+/// is computed in the domain of its lower atom. If atoms fill the planes across the vector evenly, the number of
+/// partners of an atom at a height d above the atom is proportional to the product of the number of atoms at this
+/// height and the area π (r² − d²) of the cross section of the cutoff sphere of radius r.
 pub(super) fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
     let intervals = atoms.len();
     let reach = radius * intervals as f64;

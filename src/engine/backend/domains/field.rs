@@ -106,7 +106,7 @@ impl Domain {
         Ok(Some(at_home(&self.system, &self.numbers, &self.local.atoms)))
     }
 
-    /// Returns the home atoms' part of a state of all atoms.
+    /// Returns the state of the home atoms, selected from `state`, which holds all atoms.
     pub(super) fn part_of(&self, state: &State) -> State {
         let part = |all: &[Vec3]| -> Vec<Vec3> {
             if all.is_empty() { vec![] } else { self.own().iter().map(|&atom| all[atom as usize]).collect() }

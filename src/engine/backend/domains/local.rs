@@ -49,7 +49,7 @@ fn center(positions: &[Vec3]) -> Vec3 {
     positions.iter().copied().sum::<Vec3>() / positions.len() as f64
 }
 
-/// Returns the largest distance (nm) of an atom of a group from the group's center.
+/// Returns the largest distance (nm) between the center of a group and one of its atoms.
 pub(super) fn group_radius(positions: impl Iterator<Item = Vec3> + Clone) -> f64 {
     let center = positions.clone().sum::<Vec3>() / positions.clone().count().max(1) as f64;
     positions.map(|r| (r - center).norm_squared()).fold(0.0, f64::max).sqrt()

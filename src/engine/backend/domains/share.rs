@@ -1,5 +1,4 @@
-//! Forecast of the work of the ranks and of their messages in a step, from the numbers of atoms along the lattice
-//! vectors.
+//! Forecast of the work and the messages of each rank in a step, from the numbers of atoms along the lattice vectors.
 
 use super::division::{AtomsAlong, Divisible, Division, share, work_along};
 use crate::backend::cpu::{largest_mesh_part, mesh_bytes_of_rank};
@@ -16,7 +15,8 @@ pub struct RankShare {
     /// number of ranks
     pub ranks: usize,
     division: Division,
-    /// work of the busiest rank in proportion to atoms and pairs, as a fraction of the work of one rank alone
+    /// work of the busiest rank that is proportional to the numbers of atoms and pairs, as a fraction of the work on a
+    /// single rank
     pub work: f64,
     /// number of atoms whose positions a rank receives, as a mean over ranks
     pub halo_atoms: f64,
@@ -51,15 +51,15 @@ impl RankShare {
             atoms,
             mesh: meshes.iter().map(|mesh| largest_mesh_part(mesh, ranks)).fold(0.0, f64::max),
             mesh_bytes: meshes.iter().map(bytes).sum(),
-            // messages to each other rank: marks of planes, charges of planes, two transposes, and planes of the
-            // potential
+            // messages to each of the other ranks: marks of planes, charges of planes, two transposes, and planes of
+            // the potential
             mesh_messages: meshes.len() * 5 * (ranks - 1),
             division,
         })
     }
 
     /// Returns the bytes of the positions of halo atoms, which are sent before each force evaluation. The forces on
-    /// halo atoms, which are sent back, take as many bytes.
+    /// halo atoms, which are sent back, take the same number of bytes.
     pub fn halo_bytes(&self) -> f64 {
         VECTOR * self.halo_atoms
     }
@@ -76,8 +76,8 @@ impl fmt::Display for RankShare {
     }
 }
 
-/// Returns the work of the busiest rank as a fraction of the work of all ranks. The density is taken to be a product of
-/// functions of the coordinates along the lattice vectors.
+/// Returns the work of the busiest rank as a fraction of the work of all ranks. The density is assumed to be a product
+/// of functions of the coordinates along the lattice vectors.
 fn work(division: &Division, along: &AtomsAlong, radius: [f64; 3]) -> f64 {
     (0..3)
         .map(|k| {

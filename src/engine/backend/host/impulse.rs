@@ -58,8 +58,8 @@ impl<F: ForceField> Host<F> {
 
     /// Adds the part of the thermostat's work that depends on the last impulse, and accumulates the velocity changes
     /// from which the next impulse computes the rest. The function is called after velocities were renewed in the
-    /// middle of the last step. The change of a velocity follows from the displacement in that step, because one half
-    /// of the displacement was made with the old velocity and the other half with the new velocity.
+    /// middle of the last step. The change of a velocity follows from the displacement in that step, because the atom
+    /// moves with the old velocity in the first half of the step, and with the new velocity in the second half.
     pub(super) fn book_lead(&mut self) {
         // there are no impulses, or velocities are not refreshed in this stage
         if self.cycle.length == 0 {

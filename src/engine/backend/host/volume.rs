@@ -40,8 +40,8 @@ impl TrialScratch {
 
 /// Parts of molecules whose other parts may be at home in other processes.
 pub(super) struct SharedMolecules {
-    /// parts of shared molecules at home in this process, each as its index among all parts at home and the index of
-    /// its molecule among the molecules that several processes may share
+    /// two indices for each part of a shared molecule in this process: the index of the part among all parts of
+    /// molecules in this process, and the index of the molecule among all shared molecules
     places: Vec<[u32; 2]>,
     /// Σ m r (amu nm) and Σ m (amu) over the atoms, with mass m and position r, for each molecule that several
     /// processes may share

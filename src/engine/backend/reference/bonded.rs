@@ -7,7 +7,7 @@ use crate::term::{CmapTable, DISPLACEMENTS, Dihedral, cmap, relative_positions};
 use crate::vec3::Vec3;
 
 impl Geometry<'_> {
-    /// Returns the displacements (nm) between the `atoms` of a term from which the formula of the term is evaluated.
+    /// Returns the displacements (nm) between the `atoms` of a term, which the formula of the term uses.
     fn displacements<const N: usize, const E: usize>(&self, atoms: [u32; N]) -> [Vec3; E] {
         std::array::from_fn(|k| {
             let [i, j] = DISPLACEMENTS[k];

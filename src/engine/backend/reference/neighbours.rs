@@ -27,8 +27,8 @@ pub(super) struct Boxes {
     wrapped: Vec<Vec3>,
 }
 
-/// Maximum number of boxes per direction. For any shape of the cell of a liquid, this maximum keeps the number of boxes
-/// close to the number of atoms.
+/// Maximum number of boxes per direction. In a liquid this maximum keeps the number of boxes close to the number of
+/// atoms, whatever the shape of the cell is.
 const MOST_BOXES: f64 = 128.0;
 /// Number of atoms per parallel task.
 const ATOMS: usize = 4096;
@@ -94,8 +94,8 @@ impl Boxes {
         true
     }
 
-    /// Calls `consider(j, r_i − r_j)` for every atom j in the 27 boxes in and around the box of atom i. Of the periodic
-    /// images of atom j, the image in one of the 27 boxes counts.
+    /// Calls `consider(j, r_i − r_j)` for every atom j in the 27 boxes in and around the box of atom i. Among the
+    /// periodic images of atom j, the image in one of the 27 boxes is used.
     #[inline(always)]
     fn around(&self, cell: &PeriodicCell, i: usize, mut consider: impl FnMut(usize, Vec3)) {
         for neighbour in 0..27 {

@@ -122,8 +122,8 @@ pub(super) struct Scratch {
     chunk_sums: Vec<ChunkSums>,
 }
 
-/// Adds energies, forces and virial of the pairs within the cutoff that are not excluded. Each pair is visited from
-/// both atoms, which doubles the arithmetic but needs no locks and no force buffers per thread.
+/// Adds energies, forces and virial of the pairs within the cutoff that are not excluded. Each pair is computed twice,
+/// once for each of its atoms, which doubles the arithmetic but needs no locks and no force buffers per thread.
 pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,

@@ -159,8 +159,8 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
     }
 }
 
-/// Returns sums over the pairs of each of `atoms` within the cutoff that are not excluded. Each pair contributes half
-/// of its energy.
+/// Returns, for each of `atoms`, the sums over the pairs of this atom that are within the cutoff and not excluded. Each
+/// pair contributes half of its energy.
 fn interacting(
     system: &System,
     potential: &PairPotential,

@@ -30,7 +30,7 @@ fn check() -> Result<()> {
 pub(super) struct Call {
     /// whether BLAS transposes its first matrix, and whether it transposes its second matrix
     pub(super) transposed: [bool; 2],
-    /// rows and columns of the result as BLAS reads it, and the length of the sums
+    /// numbers of rows and columns of the result as BLAS reads it, and number of terms in each sum
     pub(super) size: [i32; 3],
     /// leading dimensions of the first matrix, the second matrix and the result, in elements
     pub(super) leading: [i32; 3],
@@ -109,7 +109,7 @@ mod tests {
     use crate::compute::{Core, HostCore, Operand};
     use std::borrow::Cow;
 
-    /// Number of rows of the array before the tested matrix, and also after it.
+    /// Number of rows of the array before the tested matrix, and also number of rows after the tested matrix.
     const BESIDE: usize = 2;
 
     /// Product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first matrix is m × k,

@@ -182,9 +182,10 @@ const GPU_BLOCK: usize = 32;
 /// Distance beyond the list radius, nm. Pairs beyond this distance are ignored.
 const LOOK_BEYOND: f64 = 0.3;
 
-/// Marks the atom pairs that the list of a GPU holds. For a pair of blocks, one block lists those atoms of the other
-/// block that are within the radius of any of its own atoms. The listing block is the first block of the pair if the
-/// block numbers differ by an odd number, and otherwise the second block (`lists` in `kernels/list.cu`).
+/// Marks the atom pairs that the list of a GPU holds. For a pair of blocks, one block lists the atoms of the other
+/// block that are within the radius of at least one atom of the listing block. The listing block is the first block of
+/// the pair if the block numbers differ by an odd number, and otherwise the second block (`lists` in
+/// `kernels/list.cu`).
 fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64, listed: &mut [Vec<bool>]) {
     let state = State { cell: Some(*cell), positions: positions.to_vec(), ..State::default() };
     // the order of atoms does not depend on the Lennard-Jones modifier, so the sort uses a potential shift for every

@@ -116,8 +116,8 @@ fn renewed_velocities_are_those_of_the_emulated_device() {
     }
 }
 
-/// Relative tolerance between GPU and emulated device for the work of couplings (relative to the kinetic energy) and
-/// for the edge length, if forces are accurate to [`FORCE`].
+/// Largest difference between GPU and emulated device for forces that are accurate to [`FORCE`]: relative difference of
+/// velocities and edge lengths, and difference of the work of couplings relative to the kinetic energy.
 const COUPLING: f64 = 1e-4;
 
 #[test]

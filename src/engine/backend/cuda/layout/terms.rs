@@ -95,8 +95,8 @@ macro_rules! define_bonded_lists {
                 lists.into_iter().find(|(kernel, length, _)| kernel.is_none() && *length > 0).map(|(.., name)| name)
             }
 
-            /// Returns a C macro. `BONDED_LISTS_TABLE(ROW)` applies `ROW` to the number, the list and the formula of
-            /// each list with a kernel.
+            /// Returns the definition of the C macro `BONDED_LISTS_TABLE(ROW)`, which applies `ROW` to the number, the
+            /// name and the formula of each list with a kernel.
             pub(in crate::backend::cuda) fn table() -> String {
                 let rows = [$($((stringify!($list), <system::$Term as BondedTerm<$n, $e, $p>>::KERNEL)),+),*];
                 let row = |(number, (list, kernel)): (usize, &(&str, Option<&str>))| {

@@ -11,9 +11,9 @@ pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
 /// Maximum number of threads per block in kernels that transform planes. With 512 threads each thread computes one
 /// short transform per stage in a plane of 100 × 100 points.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
-/// Minimum number of resident blocks per multiprocessor in kernels that transform planes. This minimum limits each
-/// thread to 64 registers, which suffice for the largest radix; with more registers per thread, blocks of the transform
-/// would have to wait until blocks of the pair kernel finish.
+/// Minimum number of resident blocks per multiprocessor in kernels that transform planes. Two resident blocks of 512
+/// threads limit each thread to 64 registers, which suffice for the largest radix; with more registers per thread,
+/// blocks of the transform would have to wait until blocks of the pair kernel finish.
 pub(in crate::backend::cuda) const PLANE_BLOCKS: u32 = 2;
 /// First radices for which kernels are compiled. The number of points along an axis is the product of the first and
 /// the second radix.

@@ -28,9 +28,9 @@ const WORK: f64 = 1e-4;
 /// Largest difference of positions that a step adds, nm: the rounding error of the force on a hydrogen atom, 0.2
 /// kJ/mol/nm as derived in [`super::motion`], times dt²/m.
 const POSITION: f64 = 2e-7;
-/// Relative tolerance of lengths that the barostat scales twice. The factors of the barostat are 1 + rate · ΔP/3. A
-/// pressure of 10³ kJ/mol/nm³ times the relative error of virials, 10⁻⁴ ([`super::motion`]), times the rate is 3·10⁻⁷
-/// in each factor.
+/// Relative tolerance of lengths that the barostat scales twice. The factors of the barostat are 1 + rate · ΔP/3. The
+/// pressure is 10³ kJ/mol/nm³ and has the relative error of virials, 10⁻⁴ ([`super::motion`]), so that the error of
+/// each factor is rate · 0.1/3 = 3·10⁻⁷.
 const LENGTH: f64 = 1e-6;
 
 const HARMONIC: Well = Well {

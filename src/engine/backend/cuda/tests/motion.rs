@@ -18,8 +18,8 @@ use crate::virtual_sites::SitePlan;
 const TIMESTEP: f64 = 0.002;
 const STEPS: usize = 5;
 /// Tolerance of positions, nm. Forces have an RMS value of 10³ kJ/mol/nm, and their RMS error is 2·10⁻⁵ of this value.
-/// The largest error is ten times the RMS error, 0.2 kJ/mol/nm. For hydrogen dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm per step.
-/// Over five steps the error grows at most to fifteen times 10⁻⁶ nm.
+/// The largest error is ten times the RMS error, 0.2 kJ/mol/nm. For hydrogen this error changes the position by dt²/m ·
+/// 0.2 kJ/mol/nm = 10⁻⁶ nm per step. Over five steps the error grows at most to fifteen times 10⁻⁶ nm.
 const POSITION: f64 = 1.5e-5;
 /// Relative tolerance of sums of squared velocities. The velocities differ by at most [`POSITION`] divided by the time
 /// step.
@@ -130,8 +130,8 @@ fn waters_with_virtual_sites() {
     compare_steps(&Sample::load("tip4pew").all_bonds());
 }
 
-/// Largest relative error of a constraint length. The limit is twice the tolerance of the solver, because the solver
-/// compares half of a squared length with the tolerance.
+/// Largest relative error of a squared constraint length. The limit is twice the tolerance of the solver, because the
+/// solver compares half of this error with the tolerance.
 const DISTANCE: f64 = 2e-6;
 
 /// Compares steps with coupled constraints, and checks that the constraints are satisfied afterwards.
@@ -344,13 +344,13 @@ fn coupling_on_the_device_is_that_of_the_host() {
     }
     assert!(work.abs() > 1.0, "{work}");
     assert_eq!(state_of(&quiet), state_of(&looking));
-    // after the upload of a state, the work in that state is continued
+    // after the upload of a state, the work of the couplings continues from the value in that state
     looking.upload(&state_of(&quiet)).unwrap();
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }
 
-/// Rounding error (kJ/mol) of the work over five steps. The work of a step is about a tenth of energies that about
-/// fifty warps add up as multiples of 2⁻²⁴ kJ/mol.
+/// Rounding error (kJ/mol) of the work over five steps. In each step about fifty warps add energies as multiples of
+/// 2⁻²⁴ kJ/mol, and the work is about a tenth of these energies.
 const SUMMED: f64 = 5.0 * 0.1 * 50.0 * 6e-8;
 
 /// Returns the state after steps without output, with blocks and threads in the given order.

@@ -82,7 +82,7 @@ fn velocities_are_renewed_as_on_the_host() {
     compare(&Sample::load("peptide-charged").all_bonds());
 }
 
-/// Makes steps, with output if `look` is true. Every third step is made without a refreshment.
+/// Makes steps, with output if `look` is true. Every third step has no refreshment.
 fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) {
     for step in range {
         cuda.forces(if look { EVERYTHING } else { Workload::default() }).unwrap();

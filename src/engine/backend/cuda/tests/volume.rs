@@ -12,7 +12,7 @@ const POSITION: f64 = 1e-12;
 /// Tolerance of an energy difference, relative to the sum of the absolute energies: the rounding of interactions in
 /// `f32`, before and after the move.
 const ENERGY: f64 = 2e-6;
-/// Tolerance of the kinetic energy after a step, relative, and of the positions, nm.
+/// Relative tolerance of the kinetic energy after a step, and tolerance (nm) of the positions.
 const KINETIC: f64 = 1e-6;
 const STEP: f64 = 1e-6;
 

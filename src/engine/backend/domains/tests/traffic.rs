@@ -5,7 +5,7 @@ use super::*;
 /// Size of the position of an atom, or of a force: three 64-bit numbers.
 const VECTOR: u64 = 24;
 
-/// Messages of one rank, as a difference of its counters.
+/// Returns the messages that this rank sends during `work`, as the difference of its counters after and before.
 fn sent_in(ranks: &Ranks, work: impl FnOnce()) -> Traffic {
     let (before, mut difference) = (ranks.sent(), Traffic::default());
     work();
@@ -13,7 +13,7 @@ fn sent_in(ranks: &Ranks, work: impl FnOnce()) -> Traffic {
     difference
 }
 
-/// Traffic of one rank in a force evaluation and in a pair search, with the numbers that determine it.
+/// Traffic of one rank in a force evaluation and in a pair search, with the numbers that determine the traffic.
 struct Found {
     forces: Traffic,
     search: Traffic,
@@ -52,15 +52,15 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
                 assert_eq!(forces.of(Purpose::HaloForces).bytes, VECTOR * *halo as u64, "{name} on {count} ranks");
                 let messages = |purpose| forces.of(purpose).messages;
                 assert_eq!([messages(Purpose::HaloPositions), messages(Purpose::HaloForces)], [*pulses; 2]);
-                // messages to each other rank: marks of planes, charges of planes, two transposes, and planes of the
-                // potential
+                // messages to each of the other ranks: marks of planes, charges of planes, two transposes, and planes
+                // of the potential
                 assert_eq!(messages(Purpose::Mesh), 5 * (count as u64 - 1));
                 for purpose in [Purpose::Migration, Purpose::Sums, Purpose::Commands, Purpose::Output] {
                     assert_eq!(messages(purpose), 0, "{purpose:?}");
                 }
-                // messages of a search: migrating atoms and three gathers to each other rank, and halo groups along
-                // each divided direction; migrating atoms and halo groups are sent as two messages, a length and a
-                // value
+                // messages of a search: migrating atoms and three gathers to each of the other ranks, and halo groups
+                // along each divided direction; migrating atoms and halo groups are sent as two messages, a length and
+                // a value
                 assert_eq!(search.of(Purpose::Migration).messages, 5 * (count as u64 - 1) + 2 * pulses);
                 assert_eq!(search.of(Purpose::HaloPositions).messages, 0);
             }
@@ -69,8 +69,8 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
 }
 
 /// Compares the forecast of a system on several ranks with the messages that the ranks send. The forecast of the mesh
-/// is an upper bound, because the forecast assumes that atoms reach the ends of each domain and that groups extend
-/// beyond these ends.
+/// messages is an upper bound, because the forecast assumes that atoms reach the ends of each domain and that groups
+/// extend beyond these ends.
 #[test]
 fn the_forecast_is_near_to_what_is_sent() {
     for name in ["octahedron", "tip4pew"] {
