@@ -17,8 +17,8 @@ pub struct Regression {
 }
 
 /// Returns the rows of `now` that are slower than the rows of the same benchmark in `before`, and the number of rows
-/// that both reports have. A row is slower if its range lies entirely below the earlier range and the medians differ by
-/// more than 2 %. Rows of `now` without a counterpart in `before` are ignored.
+/// that both reports have. A row is slower if its whole range of speeds lies below the earlier range, and the median is
+/// lower by more than 2 %. Rows of benchmarks that `before` does not contain are ignored.
 pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     let partner = |row: &Row| before.rows.iter().find(|old| key(old) == key(row)).map(|old| old.ns_per_day);
     let pairs: Vec<(&Row, Range)> = now.rows.iter().filter_map(|row| Some((row, partner(row)?))).collect();

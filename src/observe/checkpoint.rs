@@ -210,8 +210,8 @@ fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     whole.finalize()
 }
 
-/// Writer that counts bytes and computes their checksum before it passes them on. With this writer, the serialised body
-/// of a large system is never in memory as a whole.
+/// Writer that counts bytes and computes their checksum before it passes the bytes on to another writer. With this
+/// writer, the serialised body of a large system is never in memory as a whole.
 struct Summed<W> {
     to: W,
     length: u64,

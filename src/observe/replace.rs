@@ -94,7 +94,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a replacement without text for the file at `path`.
+    /// Creates a replacement for the file at `path`; the new text is empty at first.
     pub fn new(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_owned(), file: BufWriter::new(temporary_beside(path)?) })
     }

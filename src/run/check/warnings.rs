@@ -38,7 +38,8 @@ const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
 /// Difference between two cutoffs up to which the cutoffs count as equal, nm.
 const SAME_LENGTH: f64 = 1e-6;
-/// Fraction by which the edge lengths of the cell of a solvated system may change during a stage at constant pressure.
+/// Relative change of the cell edges that is expected at most while a solvated system equilibrates at constant
+/// pressure.
 const SHRINKING: f64 = 0.05;
 /// Inverse of the resolution of positions with three decimals, 1/nm. A coordinate counts as a multiple of 0.001 nm if
 /// it differs from a multiple by less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates in `f64` are

@@ -45,7 +45,8 @@ pub struct Checkpoint {
     pub statistics: Statistics,
     /// summaries of all stages before the current stage
     pub stages: Vec<StageSummary>,
-    /// pair list schedule, Coulomb cutoff and PME grid that the first stage of dynamics chose for the whole run
+    /// pair list schedule, Coulomb cutoff and PME grid that the tuning in the first stage of dynamics chose for the
+    /// whole run
     pub tuning: Option<Tuning>,
     /// whether the pair list schedule was chosen for a GPU; `None` before a schedule was chosen
     pub lists_on_gpu: Option<bool>,
@@ -124,7 +125,7 @@ impl Checkpoint {
         }
     }
 
-    /// Writes the checkpoint to `path` and keeps the file that was there as the previous checkpoint.
+    /// Writes the checkpoint to `path`. An existing checkpoint at `path` is kept as the previous checkpoint.
     pub fn write(&self, path: &Path) -> Result<()> {
         checkpoint::write(path, VERSION, self)
     }

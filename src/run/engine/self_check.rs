@@ -112,7 +112,7 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     }
 }
 
-/// Returns the largest difference between an energy term of `found` and of `e`, the expected energies, relative to the
+/// Compares the energy terms of `found` with the expected terms in `e`. Returns the largest difference, relative to the
 /// sum of the absolute terms. Returns an error that names the first term whose difference exceeds `slack` (kJ/mol) plus
 /// `bar` times the sum of the absolute terms. `whose` names the source of the expected energies in the message.
 pub(in crate::run) fn compare_energies(

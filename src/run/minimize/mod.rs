@@ -25,9 +25,9 @@ use crate::vec3::{Vec3, vec3};
 /// Number of pairs (displacement, change of gradient) in the history of L-BFGS. More than five pairs rarely help, and
 /// each pair takes 48 bytes per atom.
 const HISTORY: usize = 5;
-/// Force (kJ/mol/nm) that occurs only in clashes. A bond of 3e5 kJ/mol/nm² that is stretched by a third of its length
-/// has this force. Larger forces are scaled down to this value, because the largest force limits the step, and atoms
-/// with small forces would otherwise hardly move.
+/// Force (kJ/mol/nm) that occurs only in clashes. A bond with a force constant of 3e5 kJ/mol/nm² exerts this force if
+/// it is stretched by a third of its length. Larger forces are scaled down to this value, because the largest force
+/// limits the step, and atoms with small forces would otherwise hardly move.
 const CLASH_FORCE: f64 = 1e4;
 /// Largest allowed magnitude of a force (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of
 /// their squares stays finite for any number of atoms.

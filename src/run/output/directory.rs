@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// Tests that, after the output directory was moved, the error of a file that cannot be written says that the
-    /// directory was moved. If the directory was not moved, the error of the file is returned unchanged.
+    /// Tests that the error for a file that cannot be written says that the output directory was moved, if it was
+    /// moved. Otherwise the error for the file must be returned unchanged.
     #[test]
     fn a_moved_directory_explains_missing_files() {
         let parent = tempfile::tempdir().unwrap();

@@ -5,8 +5,8 @@ use hdf5::types::{FixedAscii, FixedUnicode, TypeDescriptor, VarLenAscii, VarLenU
 use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
 
 /// Number of attempts to read metadata whose checksum is wrong because a writer is changing the metadata at this
-/// moment. The HDF5 library waits 1 ns after the first attempt and doubles the wait after each further attempt, which
-/// makes 4 ms in all. With the default of 100 attempts the library would practically never return.
+/// moment. The HDF5 library waits 1 ns after the first attempt and doubles the wait after each further attempt, so that
+/// the total wait is 4 ms. With the default of 100 attempts the library would practically never return.
 const READ_ATTEMPTS: u32 = 22;
 
 /// Returns options to create and open files in a format that programs can read while the file is written (HDF5's SWMR

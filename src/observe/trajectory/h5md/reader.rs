@@ -131,7 +131,7 @@ impl TrajectoryReader {
         }
     }
 
-    /// Reads the frames with these indices into `frames`, which has as many elements as `indices`.
+    /// Reads the frames with the indices `indices` into `frames`. Both slices have the same length.
     pub(super) fn read_frames(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         let Self { datasets, unpacker, block, packed, frames: count, .. } = &mut *self;
         let done = match unpacker {

@@ -37,7 +37,8 @@ impl Series {
         let dataset = file.dataset(path)?;
         let (shape, chunk) = (dataset.shape(), dataset.chunk());
         let value_bytes = dataset.dtype()?.size();
-        // the size of the file limits the memory for a row, with at least eight bytes for each number of the row
+        // a row that is much larger than the file is refused; each number of the row is assumed to need at least eight
+        // bytes
         let row = shape.get(1..).unwrap_or_default().to_vec();
         claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
         claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
@@ -114,8 +115,8 @@ impl Series {
         self.row.first().map_or(1, |width| width.div_ceil(self.chunk_width.max(1)))
     }
 
-    /// Returns the position in the dataset of the first value of the HDF5 chunk that begins with row `first` and holds
-    /// piece `piece` of the row.
+    /// Returns the indices, along all axes of the dataset, at which an HDF5 chunk begins: the chunk that begins with
+    /// row `first` and holds piece `piece` of the row.
     fn corner(&self, first: u64, piece: usize) -> Vec<u64> {
         let mut corner = vec![0; 1 + self.row.len()];
         corner[0] = first;

@@ -67,7 +67,7 @@ impl Superblock {
         .into())
     }
 
-    /// Marks a file that was not closed as closed, stores its true length, and waits until both are on disk.
+    /// Marks a file that was not closed as closed, stores its true length, and waits until the two changes are on disk.
     pub(super) fn repair_if_needed(mut self, path: &Path) -> Result<()> {
         if !self.is_open_for_writing() {
             return Ok(());
