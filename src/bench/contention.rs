@@ -1,6 +1,7 @@
 //! Detection of other programs that use the processors during a benchmark.
 
-/// Fraction of the processors' time used by other programs above which the results of a benchmark are unreliable.
+/// Limit for the fraction of the processors' time that other programs use. Above this limit, the results of a benchmark
+/// are unreliable.
 pub(super) const DISTURBED: f64 = 0.05;
 
 /// Clock ticks since the machine started: all ticks of all processors, ticks in which processors were busy, and ticks

@@ -64,8 +64,8 @@ impl Roofline {
         Roofline {
             threads: engine.threads,
             simd: level.name().into(),
-            // more accumulators hide longer latencies, but all must fit into the registers; the faster of two numbers
-            // of accumulators is used
+            // more accumulators hide longer latencies, but all must fit into the registers; the peak is the faster of
+            // two measurements, with 6 and with 12 accumulators
             peak: on_all(&|| peak_rate::<6>(level)).max(on_all(&|| peak_rate::<12>(level))),
             bandwidths: bandwidths.into(),
         }

@@ -60,7 +60,7 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     Ok(NamedTempFile::from_parts(file, temporary))
 }
 
-/// Waits until the entries of the directory of `path`, with its new and renamed files, are on disk.
+/// Waits until the directory that contains `path` is on disk, with the entries of new and renamed files.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     File::open(directory(path)).and_then(|d| d.sync_all()).map_err(|e| Error::io(path, e))
 }

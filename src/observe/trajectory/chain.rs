@@ -12,11 +12,11 @@ use crate::system::Topology;
 ///
 /// A continued run writes the last frame of its first file again as the first frame of its second file. A first frame
 /// that has the same time as the last frame of the previous file is left out. If a file begins before the end of the
-/// previous file, as after a crash and a restart from an earlier checkpoint, the frames of the previous file from the
-/// first time of the next file on are left out, as in GROMACS' trjcat. Files that begin at the same time as the first
-/// file are treated as separate runs, and all their frames are used. [`FrameSource::warnings`] reports files that
-/// overlap in time and files that are treated as separate runs. A file that begins before the previous file begins is
-/// refused. [`Chain::open_separate_runs`] uses all frames of all files. Files whose frames have no times
+/// previous file, as after a crash and a restart from an earlier checkpoint, the overlapping frames of the previous
+/// file are left out, as in GROMACS' trjcat. Files that begin at the same time as the first file are treated as
+/// separate runs, and all their frames are used. [`FrameSource::warnings`] reports files that overlap in time and files
+/// that are treated as separate runs. A file that begins before the previous file begins is refused.
+/// [`Chain::open_separate_runs`] uses all frames of all files. Files whose frames have no times
 /// ([`FrameSource::has_times`]) and files with a single frame are never shortened, because single structures often have
 /// no times.
 ///
@@ -226,7 +226,7 @@ impl Part {
     }
 }
 
-/// Returns the warning about the cell of a crystal that is left out.
+/// Returns the warning that the cell of a crystal is left out.
 fn crystal(path: &Path) -> String {
     format!(
         "the cell in {} is that of a crystal with a space group other than P 1, and the file has only some of the atoms \

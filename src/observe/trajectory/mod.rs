@@ -125,8 +125,8 @@ pub trait Files: Sync {
     /// Creates a file at `path`. Returns an error if there is already a file with frames.
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
-    /// Returns an error if a file does not begin with the frames whose number and checksum are in `checkpointed`. The
-    /// check does not change the file.
+    /// Returns an error if a file does not begin with the frames whose number and checksum are in `checkpointed`.
+    /// Comparisons that would change the file are left to [`Self::append`].
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
     /// Returns an error if the file was created with settings that differ from `contents`.

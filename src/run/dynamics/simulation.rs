@@ -314,8 +314,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
-    /// Returns the couplings that acted after step number `step` − 1. Half of the work of these couplings is counted at
-    /// `step`, after the new forces are known.
+    /// Returns the couplings that acted after step number `step` − 1. Half of the work of a coupling is counted one
+    /// step after the coupling acts, when the new forces are known.
     fn pending_at(&self, step: u64) -> PendingWork {
         let (set, pending) = self.set_pending;
         match step.checked_sub(1) {

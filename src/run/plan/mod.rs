@@ -1,8 +1,7 @@
 //! Plan of a run: all settings of the input file, checked, with defaults for keys that the input file does not set.
 //!
 //! A plan is plain data: [`crate::config`] fills the plan, and checkpoints store it. Quantities are numbers in internal
-//! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Fields have the names of the keys in the input
-//! file.
+//! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Fields are named as in the input file.
 
 mod features;
 pub(super) mod group_columns;

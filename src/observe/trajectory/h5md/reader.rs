@@ -123,8 +123,8 @@ impl TrajectoryReader {
         Ok((read(velocities, "velocities")?.unwrap_or_default(), read(forces, "forces")?.unwrap_or_default()))
     }
 
-    /// Requests that [`Self::read_frames`] reads only the first `atoms` atoms of a frame. Frames still have all atoms
-    /// if the HDF5 library must read them.
+    /// Requests that [`Self::read_frames`] reads only the first `atoms` atoms of a frame. A frame that the HDF5 library
+    /// must read still has all atoms.
     pub(super) fn limit_atoms(&mut self, atoms: usize) {
         if let Some(unpacker) = &mut self.unpacker {
             unpacker.limit(atoms);

@@ -21,7 +21,8 @@ pub(super) struct Series {
     dataset: Dataset,
     /// shape of a row, e.g. `[atom][xyz]` for positions
     row: Vec<usize>,
-    /// number of rows in an HDF5 chunk; `None` if the dataset has no chunks, or chunks that md does not write
+    /// number of rows in an HDF5 chunk; `None` if the dataset has no chunks, or chunks of a shape that md does not
+    /// write
     rows_per_chunk: Option<u64>,
     /// extent of an HDF5 chunk along the first axis of a row (atoms). If a row is divided into several chunks, each
     /// chunk has values of one row only
@@ -202,8 +203,8 @@ impl Series {
         Ok((row, mask))
     }
 
-    /// Reads the HDF5 chunk that begins with row `first` and holds piece `piece` of a row into the beginning of
-    /// `buffer`. Returns the number of stored bytes of the chunk, and the mask of skipped filters.
+    /// Reads an HDF5 chunk into the beginning of `buffer`: the chunk that begins with row `first` and holds piece
+    /// `piece` of the row. Returns the number of stored bytes of the chunk, and the mask of skipped filters.
     pub(super) fn stored_chunk(&self, first: u64, piece: usize, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
         // the buffer has twice the size of an uncompressed chunk, because filters never double the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);

@@ -11,8 +11,8 @@ use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage, StageKind};
 use crate::system::{State, System};
 use crate::units::BAR;
 
-/// Number of degrees of freedom of a temperature group below which there is a warning. The kinetic energy of a group
-/// with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f = 50.
+/// Limit for the number of degrees of freedom of a temperature group. Below this limit there is a warning. The kinetic
+/// energy of a group with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f = 50.
 const FEW_FREEDOMS: f64 = 50.0;
 /// Number of slabs of equal width along each lattice direction in which water molecules are counted. Water fills the
 /// cell along a direction if every slab has at least the fraction [`ALL_THROUGH`] of the mean count per slab. Slabs
