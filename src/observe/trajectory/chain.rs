@@ -10,12 +10,12 @@ use crate::system::Topology;
 
 /// Several trajectories of the same atoms, read as one trajectory in the order of time.
 ///
-/// A continued run writes the last frame of its first file again as the first frame of its second file. A first frame
-/// that has the same time as the last frame of the previous file is left out. If a file begins before the end of the
-/// previous file, as after a crash and a restart from an earlier checkpoint, the overlapping frames of the previous
-/// file are left out, as in GROMACS' trjcat. Files that begin at the same time as the first file are treated as
-/// separate runs, and all their frames are used. [`FrameSource::warnings`] reports files that overlap in time and files
-/// that are treated as separate runs. A file that begins before the previous file begins is refused.
+/// A run that is continued in a new file repeats the last frame of the old file as the first frame of the new file. A
+/// first frame that has the same time as the last frame of the previous file is left out. If a file begins before the
+/// end of the previous file, as after a crash and a restart from an earlier checkpoint, the overlapping frames of the
+/// previous file are left out, as in GROMACS' trjcat. Files that begin at the same time as the first file are treated
+/// as separate runs, and all their frames are used. [`FrameSource::warnings`] reports files that overlap in time and
+/// files that are treated as separate runs. A file that begins before the previous file begins is refused.
 /// [`Chain::open_separate_runs`] uses all frames of all files. Files whose frames have no times
 /// ([`FrameSource::has_times`]) and files with a single frame are never shortened, because single structures often have
 /// no times.

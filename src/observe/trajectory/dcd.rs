@@ -270,7 +270,7 @@ impl Layout for Dcd {
         header[4..20].copy_from_slice(&layout.counts_words(0, 0));
         header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
         header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
-        // this version number says that the file has the header of programs other than CHARMM
+        // this version number marks the header as one that a program other than CHARMM has written
         header[80..84].copy_from_slice(&OTHERS.to_le_bytes());
         let mut title = 2i32.to_le_bytes().to_vec();
         for line in

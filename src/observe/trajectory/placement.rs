@@ -49,7 +49,7 @@ impl Placer {
         Self { molecules: whole.then(|| WholeMolecules::of(system)), given, atoms, placed: vec![] }
     }
 
-    /// Creates a converter for frames of all atoms of a topology, which makes molecules whole.
+    /// Creates a converter that makes molecules whole, for frames with all atoms of a topology.
     pub(super) fn whole(topology: &Topology) -> Self {
         let molecules = Some(WholeMolecules::of(topology));
         Self { molecules, given: topology.atoms.len(), atoms: None, placed: vec![] }

@@ -42,8 +42,8 @@ const SAME_LENGTH: f64 = 1e-6;
 /// pressure.
 const SHRINKING: f64 = 0.05;
 /// Inverse of the resolution of positions with three decimals, 1/nm. A coordinate counts as a multiple of 0.001 nm if
-/// it differs from a multiple by less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates in `f64` are
-/// far smaller than [`WHOLE`].
+/// its distance from the nearest multiple is less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates
+/// in `f64` are far smaller than [`WHOLE`].
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 

@@ -78,8 +78,8 @@ pub struct RunPosition {
 }
 
 impl RunPosition {
-    /// Creates the position within a minimisation stage. `origin` holds the positions from which the pair lists were
-    /// built.
+    /// Creates the position of a run within a stage of minimisation. `origin` holds the positions from which the pair
+    /// lists were built.
     pub fn descending(minimizer: Minimizer, origin: &[Vec3], restraints: Vec<RestraintProgress>) -> Self {
         let done = minimizer.steps();
         RunPosition { done, minimizer: Some((minimizer, origin.to_vec())), restraints, ..RunPosition::default() }
@@ -147,8 +147,8 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// Reads the state in a checkpoint file, as the start of another run. Returns an error if the file is damaged,
-    /// and does not read the previous checkpoint instead.
+    /// Reads the state in a checkpoint file, as the initial state of another run. Returns an error if the file is
+    /// damaged, and does not read the previous checkpoint instead.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
             let problem =

@@ -270,8 +270,8 @@ mod tests {
         host
     }
 
-    /// Compares forces of a system that `spoil` has changed, computed by the fast backend, with the double-precision
-    /// reference of the original system.
+    /// Computes the forces of a system that `spoil` has changed with the fast backend, and compares these forces with
+    /// the double-precision reference for the original system.
     fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
         let (mut system, lists) = (sample.system.clone(), schedule(sample));
         spoil(&mut system);

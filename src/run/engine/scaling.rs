@@ -1,6 +1,6 @@
 //! Forecast of the time of a step on several ranks.
 //!
-//! The time of a step on n ranks is the time that the busiest rank computes, plus the time that its messages take:
+//! The time of a step on n ranks is the computing time of the busiest rank, plus the time of its messages:
 //!
 //! t(n) = w(n) t_work + s(n) t_search + m(n) t_mesh + t_rest + Σ (messages × latency + bytes / bandwidth)
 //!

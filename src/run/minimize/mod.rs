@@ -4,7 +4,7 @@
 //! step that is kept, the pair (displacement, change of force) joins the history from which L-BFGS computes the next
 //! direction (J. Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or
 //! while any force is as large as in a clash, a step goes along the force with an adaptive length. The minimiser
-//! accepts any start positions, even those of overlapping atoms. In a step no atom moves by more than
+//! accepts any start positions, even if atoms overlap. In a step no atom moves by more than
 //! [`MinimizeSettings::max_displacement`], a NaN force becomes a random displacement, and a NaN energy counts as
 //! infinite.
 //!

@@ -27,8 +27,8 @@ fn structures(output: &OutputOptions) -> impl Iterator<Item = &'static str> + us
 }
 
 /// Whether all output is complete, for a run whose stages are all done. If the result is false, the caller continues
-/// the run from `checkpoint`, which either writes the missing output or reports the problem. Returns an error if a
-/// final structure was changed.
+/// the run from `checkpoint`; the continued run either writes the missing output or reports the problem. Returns an
+/// error if a final structure was changed.
 pub(in crate::run) fn are_complete(
     directory: &Directory,
     outputs: &Outputs,

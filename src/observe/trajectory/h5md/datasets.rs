@@ -67,8 +67,8 @@ impl Datasets {
         Ok(Self { checksums, ..found })
     }
 
-    /// Opens the time series. `spare` receives the result for each optional time series, and decides whether a missing
-    /// or unreadable time series is accepted.
+    /// Opens the time series of a trajectory file. `spare` receives the result for each optional time series, and
+    /// decides whether a missing or unreadable time series is accepted.
     fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {

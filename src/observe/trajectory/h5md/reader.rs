@@ -152,7 +152,7 @@ impl TrajectoryReader {
         Ok(())
     }
 
-    /// Reads the row of frame `index` of a time series of vectors, with one vector for each atom.
+    /// Reads the vectors of frame `index` from a time series, one vector for each atom.
     fn vectors(&self, index: usize, series: &Series, what: &str) -> Result<Vec<Vec3>> {
         let values = series.row::<f32>(index).map_err(|error| Error::io(&self.path, error))?;
         let (vectors, rest) = values.as_chunks::<3>();

@@ -1,9 +1,9 @@
 //! Repair of the superblock, the first 48 bytes of an HDF5 file, after a crash.
 //!
 //! Until a file that is written in single-writer-multiple-reader (SWMR) mode is closed, its superblock has "open for
-//! writing" flags and an old end of file, so ordinary readers refuse the file. All data that a reader needs are on disk
-//! nevertheless, because frames are flushed in order. The repair clears the flags and stores the true length of the
-//! file. Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
+//! writing" flags and an outdated file length, so ordinary readers refuse the file. All data that a reader needs are on
+//! disk nevertheless, because frames are flushed in order. The repair clears the flags and stores the true length of
+//! the file. Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
