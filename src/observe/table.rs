@@ -1,8 +1,8 @@
 //! Tables of numbers that a run writes as CSV: one row per line, and a header with name and unit of every column.
 //!
 //! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary
-//! store the number of rows and a checksum of their text ([`Extent`]), with which a continued run checks that the run
-//! itself wrote the table.
+//! store the number of rows and a checksum of their text ([`Extent`]). A continued run compares number and checksum
+//! with the table, to make sure that the run itself wrote the table.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};

@@ -126,7 +126,7 @@ pub trait Files: Sync {
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
     /// Returns an error if a file does not begin with the frames whose number and checksum are in `checkpointed`.
-    /// Comparisons that would change the file are left to [`Self::append`].
+    /// Comparisons that could change the file are left to [`Self::append`].
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
     /// Returns an error if the file was created with settings that differ from `contents`.

@@ -135,7 +135,7 @@ mod tests {
                 });
                 for (atoms, length) in waters.chain(constraints.bonds.iter().map(|c| (c.atoms, c.length))) {
                     let [i, j] = atoms.map(|atom| before[atom as usize]);
-                    // the tolerance of relative squared lengths is twice that of lengths
+                    // the relative tolerance of squared lengths is twice the relative tolerance of lengths
                     assert!(((i - j).norm() / length - 1.0).abs() < 2e-6, "{} nm for {length}", (i - j).norm());
                 }
             }

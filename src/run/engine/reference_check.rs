@@ -328,7 +328,7 @@ mod tests {
             spoilt(&sample, |system| system.topology.exclusions = exclusions)
         };
         differs(exclude(&excluded[1..]), "forces");
-        // two atoms of the peptide that are not excluded from each other
+        // two atoms of the peptide whose non-bonded interaction is not excluded
         let distant = [0, 15];
         assert!(!excluded.contains(&distant));
         differs(exclude(&[&[distant], &excluded[..]].concat()), "forces");

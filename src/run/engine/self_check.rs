@@ -15,8 +15,8 @@ const FORCE: f64 = 4e-5;
 /// rounding errors do not. In the tests, force errors are at most 2·10⁻⁵ of the terms that cancel, which is at most
 /// 10⁻³ kJ/mol/nm on each device.
 const LATTICE_FORCE: f64 = 2e-3;
-/// Limit on the difference between an energy on the GPU and on the CPU, relative to the sum of the absolute values of
-/// its terms. The limit is twice the project's 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
+/// Limit for the difference between an energy term on the GPU and on the CPU, relative to the sum of the absolute
+/// energy terms. The limit is twice the project's 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
 const ENERGY: f64 = 2e-6;
 
 /// Time step with which the positions on GPU and CPU are compared, ps.

@@ -36,7 +36,7 @@ const SLOWER: f64 = 0.08;
 const SCHEDULES: usize = 3;
 /// Number of measurement rounds. Each round times every setting once.
 const ROUNDS: usize = 7;
-/// Number of timed force evaluations per setting in a round, of which the shortest time is used. One untimed evaluation
+/// Number of timed force evaluations per setting in a round; the shortest of the times is used. One untimed evaluation
 /// precedes the timed evaluations and fills the CPU caches.
 const EVALUATIONS: usize = 5;
 /// Ratio of the standard deviation of a normal distribution to its median absolute deviation.

@@ -63,7 +63,7 @@ impl Directory {
         (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
     }
 
-    /// Whether the directory holds output of a run, or files with names that the outputs of a new run would have.
+    /// Whether the directory holds output of a run, or files whose names a new run would use.
     fn is_used(&self, output: &OutputOptions) -> bool {
         let usual = ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"];
         usual.into_iter().any(|name| self.file(name).exists())

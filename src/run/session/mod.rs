@@ -337,9 +337,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Completes the run. Writes the final structures and closes trajectories and tables. Then writes the summary with
-    /// the checksums of all files, the status file and the last lines of the log. If the process is killed while the
-    /// run is being completed, the same command, called again, writes the missing files.
+    /// Completes the run. Writes the final structures and closes trajectories and tables. Finally writes the summary
+    /// with the checksums of all files, the status file and the last lines of the log. If the process is killed while
+    /// the run is being completed, the same command, called again, writes the missing files.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;

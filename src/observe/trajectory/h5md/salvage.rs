@@ -17,8 +17,8 @@ use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{Contents, Placement, Provenance, Spacing, Verification, regular_file, unused_backup};
 
-/// Reads every frame of a trajectory and compares it with its stored checksum. Returns an error if the file as a whole
-/// cannot be read.
+/// Reads every frame of a trajectory and compares its checksum with the stored checksum. Returns an error if the file
+/// as a whole cannot be read.
 pub fn verify(path: &Path) -> Result<Verification> {
     Ok(examine(&TrajectoryReader::open(path)?))
 }
