@@ -130,9 +130,8 @@ impl Encoding {
     }
 
     /// Returns the size of the title in bytes. The title record begins at byte `begin`, and `given` is the value of its
-    /// first length field; a second length field follows the title. Some programs always write the length of two title
-    /// lines before the title, and write the true length after the title. The true length follows from the number of
-    /// title lines.
+    /// length fields before and after the title. Some programs always write the length of two title lines to the length
+    /// fields. The true length of such a title follows from the number of title lines.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
