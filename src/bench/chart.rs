@@ -93,7 +93,8 @@ fn roofs(svg: &mut String, axes: &Axes, roofline: &Roofline) {
     let ends = [roofline.bandwidths.last(), roofline.bandwidths.first()].into_iter().flatten();
     for (bandwidth, dashes) in ends.zip(["", " stroke-dasharray=\"6 4\""]) {
         let rate = (bandwidth.rate * 1e-9).max(1e-9);
-        // the line of a bandwidth begins at the left or lower edge of the picture and ends at the peak speed
+        // the line for a bandwidth begins at the left or lower edge of the picture and ends where it reaches the peak
+        // speed
         let start = 10f64.powf(INTENSITY[0]).max(10f64.powf(axes.speed[0]) / rate);
         let corner = peak / rate;
         let points = [(start, start * rate), (corner, peak), (10f64.powf(INTENSITY[1]), peak)];

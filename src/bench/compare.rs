@@ -2,7 +2,7 @@
 
 use super::{Range, Report, Row};
 
-/// Smallest relative slowdown that counts as a regression, even if the repeats scatter less.
+/// Smallest relative slowdown that counts as a regression, even if the repeats scatter by less than this fraction.
 const NOISE: f64 = 0.02;
 
 /// Benchmark that became slower by more than the scatter of its repeats.
@@ -16,9 +16,9 @@ pub struct Regression {
     pub now: Range,
 }
 
-/// Returns the rows of `now` that are slower than the rows of the same benchmark in `before`, and the number of rows
-/// that both reports have. A row is slower if its range lies entirely below the earlier range and the medians differ by
-/// more than 2 %. Rows of `now` without a counterpart in `before` are ignored.
+/// Returns the rows of `now` that are slower than the rows of the same benchmark in `before`, and the number of
+/// benchmarks that are in both reports. A row is slower if its whole range of speeds lies below the earlier range, and
+/// the median is lower by more than 2 %. Rows of benchmarks that `before` does not contain are ignored.
 pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     let partner = |row: &Row| before.rows.iter().find(|old| key(old) == key(row)).map(|old| old.ns_per_day);
     let pairs: Vec<(&Row, Range)> = now.rows.iter().filter_map(|row| Some((row, partner(row)?))).collect();

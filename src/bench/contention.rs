@@ -1,6 +1,7 @@
 //! Detection of other programs that use the processors during a benchmark.
 
-/// Fraction of the processors' time used by other programs above which the results of a benchmark are unreliable.
+/// Limit for the fraction of the processors' time that other programs use. Above this limit, the results of a benchmark
+/// are unreliable.
 pub(super) const DISTURBED: f64 = 0.05;
 
 /// Clock ticks since the machine started: all ticks of all processors, ticks in which processors were busy, and ticks
@@ -51,7 +52,7 @@ mod tests {
             |own: u32| format!("854 (a (b) c) R 851 851 14231 0 -1 4194304 100 0 0 0 {own} 5 0 0 20 0 1 0 157\n");
         let before = Ticks::parse("cpu  100 200 50 1000 10 0 5 5 7 7\ncpu0 1 2 3 4", &process(60)).unwrap();
         assert_eq!(before, Ticks { all: 1370.0, busy: 360.0, own: 65.0 });
-        // of 100 more ticks of all processors 30 are idle and 70 busy; 50 of the busy ticks belong to this process
+        // 100 ticks pass in all: 30 idle and 70 busy; 50 of the busy ticks belong to this process
         let after = Ticks::parse("cpu  150 215 55 1030 10 0 5 5 9 9\n", &process(110)).unwrap();
         assert!((after.others_since(&before) - 0.2).abs() < 1e-12);
         assert_eq!(Ticks::parse("nothing", "else"), None);

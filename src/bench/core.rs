@@ -30,14 +30,13 @@ impl Place {
     }
 }
 
-/// Returns the device of rows in old reports, which did not store the device: the CPU.
+/// Returns the device for rows of old reports. Old reports do not store the device, which was always the CPU.
 pub(super) fn cpu() -> String {
     "cpu".into()
 }
 
-/// Returns the mean wall time per call in seconds, measured until all work is done. The call is repeated until all
-/// repetitions together take as long as `patience`, and is made at least once. On a GPU, calls are queued while another
-/// call is running.
+/// Returns the mean wall time per call in seconds, measured until all work is done. `call` is executed at least once,
+/// and repeated until the total time reaches `patience`. On a GPU, calls are queued while another call is running.
 pub(super) fn seconds_per_call(
     core: &impl Core,
     patience: Duration,

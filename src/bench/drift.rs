@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::BOLTZMANN;
 
-/// Smallest number of samples, below which the scatter of the samples cannot be estimated.
+/// Minimum number of samples from which the scatter of the samples can be estimated.
 const FEWEST_SAMPLES: usize = 10;
 
 /// Drift of the conserved energy in kT/ns per degree of freedom.

@@ -10,8 +10,8 @@ use super::row::Range;
 use crate::compute::Core;
 use crate::error::Result;
 
-/// Numbers of grid points along an edge of cubic grids. The PME grid of DHFR has 56 to 64 points along an edge, and
-/// that of a system of 156,000 atoms about 100 points.
+/// Numbers of grid points along an edge of cubic grids. A PME grid has 56 to 64 points along an edge for DHFR, and
+/// about 100 points for a system of 156,000 atoms.
 const SIZES: [usize; 10] = [32, 40, 48, 56, 64, 72, 80, 96, 108, 128];
 /// Duration of the measurement of one grid size.
 const PATIENCE: Duration = Duration::from_millis(100);

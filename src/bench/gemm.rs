@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// Numbers of rows of the square matrices that are multiplied.
 const SQUARES: [usize; 4] = [256, 512, 1024, 2048];
-/// Duration of the measurement of one matrix product, which has at least one call.
+/// Duration of the measurement of one matrix product. A product that takes longer is computed once.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Shape of a matrix product: an m × k matrix times a k × n matrix.
@@ -50,8 +50,8 @@ pub struct GemmRow {
     pub us: Range,
     /// speed in GFLOP/s at the median time; a product counts as 2 m k n operations
     pub gflops: f64,
-    /// speed as a fraction of the measured peak; `None` if the peak is unknown. The peak of `f64` is taken as half the
-    /// peak of `f32`, because a register holds half as many `f64` numbers
+    /// speed as a fraction of the measured peak; `None` if the peak is unknown. The peak of `f64` is assumed to be half
+    /// the peak of `f32`, because an `f64` number takes twice the space in a register
     pub peak_share: Option<f64>,
 }
 
@@ -97,8 +97,8 @@ fn timed<T: Real>(core: &impl Core, shape: &Shape, repeats: usize) -> Result<Ran
     Ok(Range::new(&times.collect::<Result<Vec<f64>>>()?))
 }
 
-/// Returns a view of a whole array as a matrix of `rows` × `columns`, which is stored in transposed form if
-/// `transposed`.
+/// Returns a view of a whole array as a matrix of `rows` × `columns`. If `transposed` is true, the array stores the
+/// transposed matrix.
 fn stored<A>(array: &A, [rows, columns]: [usize; 2], transposed: bool) -> Operand<'_, A> {
     if transposed { Operand::new(array, 0..columns, rows).transposed() } else { Operand::new(array, 0..rows, columns) }
 }

@@ -84,9 +84,10 @@ fn phase(name: &str, seconds: f64, wall: f64, work: Work, roofline: &Roofline) -
     }
 }
 
-/// Fraction of the wall time spent in phases below which the time between the phases is reported as the main problem.
+/// Limit for the fraction of the wall time that is spent in phases. Below this limit, the time outside the phases is
+/// reported as the main problem.
 const LOW_COMPUTE: f64 = 0.85;
-/// Fraction of the roof above which the speed of a phase counts as near its limit.
+/// Limit for the speed of a phase as a fraction of its roof. Above this limit, the phase counts as near its roof.
 const NEAR_ROOF: f64 = 0.5;
 
 /// Describes the phase that takes most time: whether its speed is near the roof, and how to speed it up.

@@ -24,8 +24,9 @@ fn step_times(row: &Row) -> StepTimes {
     }
 }
 
-/// Returns a table of the forecast speeds on ranks each of which computes as fast as the measured rank. `shares` has
-/// the division among each number of ranks, or the reason why the system cannot be divided.
+/// Returns a table of forecast speeds on several ranks, under the assumption that every rank computes as fast as the
+/// measured rank. For each number of ranks, `shares` holds the division of the system, or the reason why the system
+/// cannot be divided.
 pub fn rank_table(row: &Row, shares: &[(usize, Result<RankShare, String>)], network: &Network) -> String {
     let step = step_times(row);
     let Network { latency, bandwidth } = network;

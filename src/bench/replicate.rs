@@ -4,8 +4,9 @@ use crate::cell::PeriodicCell;
 use crate::system::{Atom, BondedTerms, Constraint, Exclusions, Residue, Settle, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// Returns a system of `copies` cells along the cell vectors a, b and c, and its state; `None` for a system without a
-/// cell. Settings are copied unchanged. The caller must update settings that depend on the cell, such as the PME grid.
+/// Replicates a system and its state along the cell vectors a, b and c, with `copies` cells along each vector. Returns
+/// `None` for a system without a cell. Settings are copied unchanged. The caller must update settings that depend on
+/// the cell, such as the PME grid.
 pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(System, State)> {
     let [a, b, c] = state.cell?.rows();
     let [na, nb, nc] = copies;

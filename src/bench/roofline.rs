@@ -17,22 +17,22 @@ use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 
 /// Duration of each of the seven measurements of a roofline.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Smallest number of calls per measurement, even if these calls take longer than [`PATIENCE`]. The measured rate is
-/// that of the fastest call.
+/// Smallest number of calls per measurement, even if these calls take longer than [`PATIENCE`]. The fastest call
+/// determines the measured rate.
 const FEWEST_CALLS: u32 = 3;
-/// Total sizes in bytes of the three arrays of all threads. The smallest size fits into any cache, and the largest is
-/// larger than most caches.
+/// Total sizes of the arrays in bytes; each thread has three arrays. The smallest size fits into any cache, and the
+/// largest is larger than most caches.
 const SIZES: [usize; 5] = [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 /// Number of multiply-adds of each accumulator in a call. A call takes some 100 µs.
 const ROUNDS: usize = 20_000;
 
-/// Name of the roofline of a GPU, in the field for the instruction set.
+/// Text that the roofline of a GPU stores in the field for the instruction set.
 pub(super) const GPU: &str = "cuda";
 
 /// Memory bandwidth of a triad (a ← b + s c) over arrays of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
-    /// total size of the three arrays of all threads, in bytes
+    /// total size of the arrays in bytes; each thread has three arrays
     pub bytes: f64,
     /// bandwidth in bytes per second; the reads and writes that the program requests are counted
     pub rate: f64,
@@ -64,8 +64,8 @@ impl Roofline {
         Roofline {
             threads: engine.threads,
             simd: level.name().into(),
-            // more accumulators hide longer latencies, but all must fit into the registers; the faster of two numbers
-            // of accumulators is used
+            // more accumulators hide longer latencies, but all must fit into the registers; the peak is the faster of
+            // two measurements, with 6 and with 12 accumulators
             peak: on_all(&|| peak_rate::<6>(level)).max(on_all(&|| peak_rate::<12>(level))),
             bandwidths: bandwidths.into(),
         }
@@ -92,7 +92,7 @@ impl Roofline {
     }
 }
 
-/// Returns the rate of the fastest call in units per second, out of as many calls as [`PATIENCE`] allows. One call
+/// Repeats a call for the time [`PATIENCE`], and returns the rate of the fastest call in units per second. One call
 /// processes `units` units.
 fn best_rate(units: f64, mut call: impl FnMut()) -> f64 {
     let (begin, mut best, mut calls) = (Instant::now(), f64::INFINITY, 0);

@@ -99,7 +99,7 @@ impl Row {
         Some(format!("{what}; measure again on an idle machine"))
     }
 
-    /// Times `repeats` segments of `steps` steps, after half as many segments of warm-up. If `steps` is `None`, a
+    /// Times `repeats` segments of `steps` steps, after a warm-up of about `steps`/2 steps. If `steps` is `None`, a
     /// segment has [`default_steps`] steps.
     pub fn measure(
         prepared: &Prepared,

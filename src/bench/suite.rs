@@ -20,8 +20,8 @@ pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
 /// Number of atoms of the water box that is replicated to larger boxes.
 const WATER_ATOMS: f64 = 3000.0;
-/// Largest relative difference between the size in the name of a water box and the number of atoms of the box, which
-/// consists of n³ copies of a smaller box. For example, the box "1.5m" has 1,536,000 atoms.
+/// Largest relative difference between the number of atoms in the name of a water box and its actual number of atoms,
+/// which is n³ times that of the replicated small box. For example, the box "1.5m" has 1,536,000 atoms.
 const SIZE_TOLERANCE: f64 = 0.05;
 /// Largest number of atoms of a water box. Larger systems have not been tested.
 const MOST_ATOMS: f64 = 5e7;
@@ -120,8 +120,8 @@ impl Case {
         }
     }
 
-    /// Reads the files and builds the system. The files of a system of the suite are searched in `folders`. `overrides`
-    /// replace settings of the input.
+    /// Reads the files and builds the system. The files of a system in the suite are looked up in `folders`.
+    /// `overrides` replace settings of the input.
     pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
         let (plan, copies) = match self {
             Case::File(path) => (Config::read(path, overrides)?.plan, 1),

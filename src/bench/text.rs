@@ -64,7 +64,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
         );
     }
     let rest = 1.0 - step.compute_share;
-    // on a GPU, phases are timed one at a time, but within a step they may overlap
+    // on a GPU each phase is timed separately, but in a real step phases may overlap
     let what = if rest < 0.0 { "overlap" } else { "rest" };
     let _ = writeln!(text, "  {what:<12}{:>10.1}{:>7.1}", rest * row.us_per_step, 100.0 * rest);
     if let Some(list) = row.list {

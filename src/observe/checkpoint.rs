@@ -210,8 +210,8 @@ fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     whole.finalize()
 }
 
-/// Writer that counts bytes and computes their checksum before it passes them on. With this writer, the serialised body
-/// of a large system is never in memory as a whole.
+/// Writer that counts bytes and computes their checksum before it passes the bytes on to another writer. With this
+/// writer, the serialised body of a large system is never in memory as a whole.
 struct Summed<W> {
     to: W,
     length: u64,
@@ -292,7 +292,7 @@ mod tests {
             let warning = found.warning.unwrap();
             assert!(warning.contains(words) && warning.contains("is used instead"), "{warning}");
         }
-        // writing a new checkpoint over the damaged one keeps the intact previous checkpoint
+        // writing a new checkpoint over a damaged checkpoint keeps the intact previous checkpoint
         write(&path, 1, &state(3)).unwrap();
         assert_eq!(restored(&path).body, state(3));
         assert_eq!(restored(&previous(&path)).body, state(1));

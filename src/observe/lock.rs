@@ -145,8 +145,7 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
 
 fn in_use(directory: &Path) -> Error {
     let mut holder = String::new();
-    // an unreadable lock file is ignored, because the message is true even if it does not name the process that holds
-    // the lock
+    // an unreadable lock file is ignored: the error message then does not name the process that holds the lock
     let _ = file::open(&directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
     let holder = if holder.is_empty() { "another process" } else { holder.trim() };
     Problem::new(format!("the output directory is in use by {holder}"))

@@ -60,7 +60,7 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     Ok(NamedTempFile::from_parts(file, temporary))
 }
 
-/// Waits until the entries of the directory of `path`, with its new and renamed files, are on disk.
+/// Waits until the directory that contains `path` is on disk, with the entries of new and renamed files.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     File::open(directory(path)).and_then(|d| d.sync_all()).map_err(|e| Error::io(path, e))
 }
@@ -94,7 +94,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a replacement without text for the file at `path`.
+    /// Creates a replacement for the file at `path`; the new text is empty at first.
     pub fn new(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_owned(), file: BufWriter::new(temporary_beside(path)?) })
     }

@@ -115,8 +115,8 @@ impl ReplicaStatus {
 /// Contents of `ensemble.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnsembleStatus {
-    /// state of the ensemble: finished if all replicas are finished; otherwise the first state in the order running,
-    /// failed, stopped, waiting that at least one replica has
+    /// state of the ensemble: finished if all replicas are finished; otherwise the first of the states running, failed,
+    /// stopped and waiting that occurs among the replicas
     pub state: ReplicaState,
     /// version of md
     pub version: String,

@@ -74,7 +74,7 @@ struct Quantity {
     levels: Vec<Level>,
 }
 
-/// Statistics of the block means of one block size: their mean, and the sum of their squared deviations from this mean.
+/// Statistics of block means for one block size: mean, and sum of the squared deviations from the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Level {
     count: u64,

@@ -177,7 +177,7 @@ pub struct Communication {
 pub struct PerStep {
     /// mean over ranks
     pub mean: f64,
-    /// largest value of a rank
+    /// largest value among the ranks
     pub largest: f64,
 }
 

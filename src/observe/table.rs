@@ -1,8 +1,8 @@
 //! Tables of numbers that a run writes as CSV: one row per line, and a header with name and unit of every column.
 //!
 //! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary
-//! store the number of rows and a checksum of their text ([`Extent`]), with which a continued run checks that the run
-//! itself wrote the table.
+//! store the number of rows and a checksum of their text ([`Extent`]). A continued run compares number and checksum
+//! with the table, to make sure that the run itself wrote the table.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
@@ -26,7 +26,7 @@ pub struct Table {
     lines: String,
 }
 
-/// Number and checksum of the first rows of a table, and step and stage of the last of these rows.
+/// Number and checksum of the rows from the beginning of a table up to some row, and step and stage of that row.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     count: u64,
@@ -67,8 +67,8 @@ impl Table {
         Ok(table)
     }
 
-    /// Continues an existing table after the rows that `checkpointed` counts, and removes later rows. Returns an error
-    /// if the table does not begin with the rows of `checkpointed`.
+    /// Continues an existing table after its first `checkpointed.count` rows, and removes later rows. Returns an error
+    /// if these rows do not match the checksum in `checkpointed`.
     pub fn append(path: &Path, header: &str, checkpointed: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let (length, rows) = checkpointed_rows(path, header, checkpointed)?;
@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-/// Returns the rows that `checkpointed` counts, and the byte offset at which these rows end.
+/// Returns the first `checkpointed.count` rows, and the byte offset at which these rows end.
 fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<(u64, Rows)> {
     let (length, rows) = read_rows(path, header, checkpointed.count)?;
     let message = match rows.count.cmp(&checkpointed.count) {
@@ -133,8 +133,8 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
     Err(Problem::new(message).in_file(path).help(help).into())
 }
 
-/// Reads up to `most` complete rows. Returns the byte offset at which the last of the read rows ends, and the number,
-/// checksum and last step of the read rows.
+/// Reads up to `most` complete rows. Returns the byte offset of the end of the last row read, and a summary of all rows
+/// read.
 fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
     let mut reader = BufReader::new(file::open(path).map_err(|e| Error::io(path, e))?);
     let mut line = vec![];
@@ -199,7 +199,7 @@ mod tests {
         write(&mut table, &rows[3..]);
         assert_eq!((table.sync().unwrap(), all.count), (all, 6));
         assert_eq!(lines(&whole), lines(&parts));
-        // a checkpoint written after the last row counts all rows, so none is removed
+        // the checkpoint was written after the last row, so no row is removed
         drop(Table::append(&parts, HEADER, all).unwrap());
         assert_eq!(lines(&whole), lines(&parts));
         assert_eq!(Table::extent(&parts, HEADER).unwrap(), all);

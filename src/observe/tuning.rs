@@ -48,11 +48,11 @@ pub struct Tuning {
     pub tried: Vec<Trial>,
     /// setting that the run uses
     pub chosen: Setting,
-    /// fraction of the clock cycles of pair interactions, pair lists and mesh that the cost model's choice saves
-    /// relative to the setting of the method `off`, as the cost model predicts
+    /// gain that the cost model predicts for its best candidate relative to the setting of the method `off`: the saved
+    /// fraction of the clock cycles for pair interactions, pair lists and mesh
     pub predicted_gain: f64,
-    /// fraction of the time of pair interactions, pair lists and mesh that the chosen setting saves relative to the
-    /// cost model's choice; `None` if the settings were not timed
+    /// measured gain of the chosen setting relative to the best candidate of the cost model: the saved fraction of the
+    /// time for pair interactions, pair lists and mesh; `None` if the settings were not timed
     pub measured_gain: Option<f64>,
     /// wall time spent on measurements, s
     pub seconds: f64,

@@ -10,12 +10,12 @@ use crate::system::Topology;
 
 /// Several trajectories of the same atoms, read as one trajectory in the order of time.
 ///
-/// A continued run writes the last frame of its first file again as the first frame of its second file. A first frame
-/// that has the same time as the last frame of the previous file is left out. If a file begins before the end of the
-/// previous file, as after a crash and a restart from an earlier checkpoint, the frames of the previous file from the
-/// first time of the next file on are left out, as in GROMACS' trjcat. Files that begin at the same time as the first
-/// file are taken as separate runs, of which all frames are used. [`FrameSource::warnings`] reports files that overlap
-/// in time and files that are taken as separate runs. A file that begins before the previous file begins is refused.
+/// A run that is continued in a new file repeats the last frame of the old file as the first frame of the new file. A
+/// first frame that has the same time as the last frame of the previous file is left out. If a file begins before the
+/// end of the previous file, as after a crash and a restart from an earlier checkpoint, the overlapping frames of the
+/// previous file are left out, as in GROMACS' trjcat. Files that begin at the same time as the first file are treated
+/// as separate runs, and all their frames are used. [`FrameSource::warnings`] reports files that overlap in time and
+/// files that are treated as separate runs. A file that begins before the previous file begins is refused.
 /// [`Chain::open_separate_runs`] uses all frames of all files. Files whose frames have no times
 /// ([`FrameSource::has_times`]) and files with a single frame are never shortened, because single structures often have
 /// no times.
@@ -37,20 +37,20 @@ struct Part {
     /// indices in this file of the frames that belong to the chain. The range begins at 1 if frame 0 repeats the last
     /// frame of the previous file, and ends early if the next file replaces the last frames
     used: Range<usize>,
-    /// index in the chain of the first frame of this file
+    /// index that the first used frame of this file has in the chain
     start: usize,
     /// index in this file and time (ps) of the frame that was read last
     seen: Option<(usize, f64)>,
-    /// times (ps) of two frames of this file, of which the later frame has the earlier time
+    /// times (ps) of two frames of this file at which the time decreases from one frame to a later frame
     back: Option<[f64; 2]>,
 }
 
-/// Times of the frames of the last file in the chain that has several frames.
+/// Times of the frames of a file, from which the overlap with the next file of the chain is found.
 struct Ends {
     format: &'static str,
     /// times of the first and the last frame, ps
     times: [f64; 2],
-    /// time of the first frame of the first file in the chain that has several frames, ps
+    /// time (ps) at which the chain begins: the first frame of its first file, not counting files with a single frame
     origin: f64,
     /// whether the times of the frames are known and differ
     is_timed: bool,
@@ -116,8 +116,8 @@ impl Chain {
         }
     }
 
-    /// Leaves out frames, so that the next file and the last file of the chain that has several frames do not overlap
-    /// in time. `ends` are the times of the next file, and `before` are the times of the last file with several frames.
+    /// Leaves out frames where the next file overlaps in time with the previous file, the last file of the chain that
+    /// has several frames. `ends` are the times of the next file, and `before` are the times of the previous file.
     fn join(&mut self, next: &mut Part, before: &Ends, ends: &Ends) -> Result<()> {
         let is_same = |a: f64, b: f64| a == b || (before.format != ends.format && a as f32 == b as f32);
         let ([first, last], [begin, _]) = (before.times, ends.times);
@@ -150,8 +150,8 @@ impl Chain {
              left out ({dropped} frames, up to {last} ps)"
         ));
         if kept == previous.used.start {
-            // if all frames of the previous file are left out, its first frame may have repeated a frame of an earlier
-            // file, which the first frame of the next file then repeats
+            // if the whole previous file is left out, the next file may begin with the frame that the previous file
+            // repeated from an earlier file
             next.used.start = usize::from(is_same(first, begin)) * previous.used.start;
         }
         previous.used.end = kept;
@@ -172,12 +172,12 @@ impl Chain {
 }
 
 impl Part {
-    /// Returns the index that frame `index` of the chain has in its file.
+    /// Converts the index of a frame in the chain to the index in this file.
     fn index_of(&self, index: usize) -> usize {
         index - self.start + self.used.start
     }
 
-    /// Returns the time (ps) of the frame with this index in the file. Only the first atom of the frame is read.
+    /// Returns the time (ps) of the frame with the index `index` in the file. Only the first atom of the frame is read.
     fn time(&mut self, index: usize) -> Result<f64> {
         let mut frame = StoredFrame::default();
         self.source.limit(1);
@@ -226,7 +226,7 @@ impl Part {
     }
 }
 
-/// Returns the warning about the cell of a crystal that is left out.
+/// Returns the warning that the cell of a crystal is left out.
 fn crystal(path: &Path) -> String {
     format!(
         "the cell in {} is that of a crystal with a space group other than P 1, and the file has only some of the atoms \

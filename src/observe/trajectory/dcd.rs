@@ -129,9 +129,9 @@ impl Encoding {
         }
     }
 
-    /// Returns the size in bytes of the title in the record at `begin`, whose length field before the title is `given`.
-    /// The title is followed by a second length field. Some programs always write the length of two title lines before
-    /// the title, and write the true length after the title. The true length follows from the number of title lines.
+    /// Returns the size of the title in bytes. The title record begins at byte `begin`, and `given` is the value of its
+    /// length fields before and after the title. Some programs always write the length of two title lines to the length
+    /// fields. The true length of such a title follows from the number of title lines.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
@@ -269,7 +269,7 @@ impl Layout for Dcd {
         header[4..20].copy_from_slice(&layout.counts_words(0, 0));
         header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
         header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
-        // this version number says that the file has the header of programs other than CHARMM
+        // this version number marks the header as one that a program other than CHARMM has written
         header[80..84].copy_from_slice(&OTHERS.to_le_bytes());
         let mut title = 2i32.to_le_bytes().to_vec();
         for line in

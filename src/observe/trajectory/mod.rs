@@ -125,16 +125,16 @@ pub trait Files: Sync {
     /// Creates a file at `path`. Returns an error if there is already a file with frames.
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
-    /// Returns an error if a file does not begin with the frames that `checkpointed` counts. Makes only comparisons
-    /// that do not change the file.
+    /// Returns an error if a file does not begin with the frames whose number and checksum are in `checkpointed`.
+    /// Comparisons that could change the file are left to [`Self::append`].
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
-    /// Returns an error if the file was created with other settings than those in `contents`.
+    /// Returns an error if the file was created with settings that differ from `contents`.
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()>;
 
-    /// Opens a file to append frames after those that `checkpointed` counts, and removes later frames. Returns an error
-    /// if the file does not begin with the frames of `checkpointed`. The appended frames have the fields and the
-    /// precision of the file; `contents` provides the topology.
+    /// Opens a file to continue it after the frames whose number and checksum are in `checkpointed`, and removes later
+    /// frames. Returns an error if the file does not begin with the checkpointed frames. The appended frames have the
+    /// fields and the precision of the file; `contents` provides the topology.
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>>;
 
     /// Opens a file for reading. If a run is writing to the file, all complete frames can be read.
@@ -143,7 +143,7 @@ pub trait Files: Sync {
     /// Returns the identifier of the run that wrote a file; `None` if the file does not store the identifier.
     fn run_id(&self, path: &Path) -> Option<String>;
 
-    /// Whether a file is closed and has exactly the frames that `extent` counts.
+    /// Whether a file is closed, and the number and checksum of its frames agree with `extent`.
     fn is_complete(&self, path: &Path, extent: Extent) -> bool;
 
     /// Describes the contents of a trajectory file in words.
@@ -233,15 +233,15 @@ pub trait FrameSource: Send {
         self.cut_off().into_iter().collect()
     }
 
-    /// Requests that later calls read only the first `_atoms` atoms of a frame. Frames may still have all atoms, if the
-    /// format cannot save work.
+    /// Requests that later calls read only the first `_atoms` atoms of a frame. A format that must read whole frames
+    /// ignores the request.
     fn limit(&mut self, _atoms: usize) {}
 
-    /// Reads frame `index`, from 0, into `frame`, and reuses the memory of `frame`.
+    /// Reads the frame with the 0-based index `index` into `frame`, and reuses the memory of `frame`.
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
 
-    /// Reads the frames with the indices `indices` into `frames`, which has as many elements. A format whose frames can
-    /// be decoded independently decodes them on all threads of the current pool.
+    /// Reads the frames with the indices `indices` into `frames`. Both slices have the same length. A format whose
+    /// frames can be decoded independently decodes them on all threads of the current pool.
     fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         indices.iter().zip(frames).try_for_each(|(&index, frame)| self.read(index, frame))
     }
@@ -475,7 +475,7 @@ fn exists_already(path: &Path) -> Error {
         .into()
 }
 
-/// Returns the error for a trajectory that does not begin with the frames that a checkpoint counts.
+/// Returns the error for a trajectory that does not begin with the frames that were written before the checkpoint.
 fn not_as_checkpointed(path: &Path, what: String) -> Error {
     let help = "the file was changed or replaced after the checkpoint; restore it, or use --force to start anew";
     Problem::new(what).in_file(path).help(help).into()

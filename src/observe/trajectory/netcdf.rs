@@ -64,7 +64,7 @@ struct NetCdf {
     record: usize,
     /// size in bytes of the field that stores the number of records
     count_bytes: usize,
-    /// number of records in the header of an existing file; `None` for a number that is not yet known
+    /// number of records in the header of an existing file; `None` if the header marks the number as unknown
     counted: Option<u64>,
     run_id: Option<String>,
     positions: Place,
@@ -77,14 +77,15 @@ struct NetCdf {
 }
 
 impl Place {
-    /// Reads `count` numbers of a variable from a record, which must be large enough, and converts them to internal
-    /// units.
+    /// Reads `count` numbers of a variable from a record, and converts the numbers to internal units. The record must
+    /// be large enough.
     fn numbers<'b>(&self, record: &'b [u8], count: usize) -> impl Iterator<Item = f64> + use<'b> {
         let (unit, bytes) = (self.unit, self.offset..self.offset + count * self.numbers.width);
         self.numbers.of(&record[bytes]).map(move |value| value * unit)
     }
 
-    /// Converts numbers from internal units and writes them to a record, which must be large enough.
+    /// Converts numbers from internal units, and writes the converted numbers to a record. The record must be large
+    /// enough.
     fn write(&self, record: &mut [u8], values: impl Iterator<Item = f64>) {
         let scale = 1.0 / (self.unit * self.numbers.scale);
         for (bytes, value) in record[self.offset..].chunks_exact_mut(self.numbers.width).zip(values) {

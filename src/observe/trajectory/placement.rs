@@ -49,7 +49,7 @@ impl Placer {
         Self { molecules: whole.then(|| WholeMolecules::of(system)), given, atoms, placed: vec![] }
     }
 
-    /// Creates a converter for frames of all atoms of a topology, which makes molecules whole.
+    /// Creates a converter that makes molecules whole, for frames with all atoms of a topology.
     pub(super) fn whole(topology: &Topology) -> Self {
         let molecules = Some(WholeMolecules::of(topology));
         Self { molecules, given: topology.atoms.len(), atoms: None, placed: vec![] }
@@ -107,8 +107,8 @@ mod tests {
     use crate::system::{Atom, Name};
     use crate::vec3::vec3;
 
-    /// `f32` has 24 significant bits: positions below 4 nm have rounding errors of at most 1.2e-7 nm, and distances
-    /// have errors of at most 2√3 times as much
+    /// `f32` has 24 significant bits: positions below 4 nm have rounding errors of at most 1.2e-7 nm, and the errors of
+    /// distances are at most 2√3 times as large
     const SINGLE: f64 = 5e-7;
 
     /// Creates a converter for all atoms, whose molecules are defined by the bonds `bonds`.

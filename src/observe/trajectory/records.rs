@@ -45,11 +45,11 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
     /// the number.
     fn atoms(&self) -> usize;
 
-    /// Returns how positions are stored; `None` if this is unknown because the file has no frames, or if md does not
-    /// write this storage.
+    /// Returns how positions are stored; `None` if the file has no frames from which the precision is known, or if md
+    /// never writes positions with the precision of the file.
     fn precision(&self) -> Option<Precision>;
 
-    /// Returns the optional fields of the frames; `None` if they are unknown because the file has no frames.
+    /// Returns the optional fields of the frames; `None` if the file has no frames from which the fields are known.
     fn fields(&self) -> Option<Fields> {
         Some(Fields::default())
     }
@@ -104,8 +104,8 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
         bytes: &mut Vec<u8>,
     ) -> std::result::Result<(), String>;
 
-    /// Requests that later calls decode only the first `_atoms` atoms of a frame. Frames may still have all atoms, if
-    /// the format cannot save work.
+    /// Requests that later calls decode only the first `_atoms` atoms of a frame. A format that must decode whole
+    /// frames ignores the request.
     fn limit(&mut self, _atoms: usize) {}
 
     /// Decodes frame `index` from its bytes. The error describes the fault in these bytes.
@@ -165,8 +165,8 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// Returns the checksum of the frames that `extent` counts. Returns an error if the file does not begin with these
-    /// frames.
+    /// Returns the checksum of the first `extent.count` frames. Returns an error if this checksum differs from the
+    /// checksum in `extent`.
     fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
         let (found, count) = (self.index.count() as u64, extent.count);
         if found < count {
@@ -181,8 +181,8 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// Describes the end of a file that ends with an incomplete frame, or before the last frame that its header counts;
-    /// `None` if the file is complete.
+    /// Describes how the end of a file is cut off: the last frame is incomplete, or the file has fewer frames than its
+    /// header states; `None` if the file is complete.
     pub(super) fn cut_off(&self) -> Option<String> {
         let (path, frames) = (self.path.display(), self.index.count());
         let incomplete = self.rest().map(|rest| {
@@ -220,7 +220,7 @@ struct RecordSink<L> {
 }
 
 impl<L: Layout> RecordSink<L> {
-    /// Creates a writer that continues at the end of `file`. The file must have the frames that `mark` counts, and
+    /// Creates a writer that continues at the end of `file`. `mark` must hold the number of frames in the file, and
     /// `checksum` must be the checksum of these frames.
     fn new(path: &Path, file: File, layout: L, contents: &Contents<'_>, mark: Mark, checksum: Hasher) -> Self {
         let atoms = contents.topology.atoms.len();
@@ -270,7 +270,8 @@ impl<L: Layout> FrameSink for RecordSink<L> {
         let encoded = self.layout.encode(&written, &self.placed, &mut self.bytes);
         encoded.map_err(|reason| Error::io(&self.path, format!("frame at step {}: {reason}", frame.step)))?;
         self.file.write_all(&self.bytes).map_err(|e| Error::io(&self.path, e))?;
-        // the count is written after the frame, because other programs read as many frames as the header counts
+        // the number of frames in the header is updated after the frame is written, because other programs expect the
+        // number of frames that the header states
         self.write_counts(self.count + 1, Some(frame.step))?;
         self.checksum.update(&self.bytes);
         self.count += 1;
@@ -365,7 +366,8 @@ impl<L: Layout> Files for Records<L> {
         }
         let io = |e| Error::io(path, e);
         let layout = match checkpointed.extent.count {
-            // a file without frames gets the layout of a new file, because nothing in it shows fields and precision
+            // a file without frames gets the layout of a new file, because only frames show which fields and precision
+            // a file has
             0 => L::create(contents).map(|(layout, _)| layout),
             count => opened.layout.resume(contents, count),
         };

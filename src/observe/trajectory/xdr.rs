@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::{BufReader, Seek};
 
-/// Returns word number `at`, counted from 0 in words of four bytes; `None` beyond the end.
+/// Returns the four-byte word with the 0-based index `at`; `None` beyond the end.
 pub(super) fn word(bytes: &[u8], at: usize) -> Option<[u8; 4]> {
     bytes.get(4 * at..4 * at + 4)?.try_into().ok()
 }
 
-/// Returns the integer in word number `at`, counted from 0 in words of four bytes.
+/// Returns the integer in the four-byte word with the 0-based index `at`.
 pub(super) fn integer(bytes: &[u8], at: usize) -> Option<i32> {
     word(bytes, at).map(i32::from_be_bytes)
 }

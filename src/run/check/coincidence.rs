@@ -8,8 +8,8 @@ use rayon::prelude::*;
 /// Resolution of coordinates, 1/nm. Coordinates count as equal if they round to the same multiple of 10⁻⁹ nm.
 /// Coordinate files have a far coarser resolution than 10⁻⁹ nm.
 const PER_NM: f64 = 1e9;
-/// Maximum number of atoms at the same position whose pairs are checked. If a position has more atoms, the further
-/// atoms are ignored, so that the number of pairs stays small.
+/// Maximum number of atoms at the same position whose pairs are checked. If more atoms are at the same position, the
+/// further atoms are ignored, so that the number of pairs stays small.
 const MOST: usize = 100;
 
 /// Returns an instability error if two interacting atoms are at the same position or have periodic images at the same
@@ -62,7 +62,8 @@ mod tests {
     #[test]
     fn excluded_atoms_and_those_without_interactions_may_coincide() {
         let mut sample = Sample::load("water");
-        // atoms 30 and 31 are the oxygen and a hydrogen of the same water molecule, which are excluded from each other
+        // atoms 30 and 31 are the oxygen and a hydrogen of the same water molecule, whose non-bonded interaction is
+        // excluded
         sample.state.positions[31] = sample.state.positions[30];
         assert!(check(&sample.system, &sample.state).is_ok());
         sample.state.positions[61] = sample.state.positions[31];

@@ -25,7 +25,8 @@ pub(in crate::run) struct Vibration {
 }
 
 impl Vibration {
-    /// Describes the vibration by the atoms of its bonded term, as `the bond of atoms 1 (N of ALA 1), 2 (H1 of ALA 1)`.
+    /// Describes the vibration by the atoms of its bonded term, for example `the bond of atoms 1 (N of ALA 1), 2 (H1 of
+    /// ALA 1)`.
     pub(in crate::run) fn describe(&self, topology: &Topology) -> String {
         let what = if self.atoms.len() == 2 { "bond" } else { "angle" };
         let atom = |&i: &u32| format!("{} ({})", i + 1, topology.atom_name(i));

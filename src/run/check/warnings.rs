@@ -23,8 +23,8 @@ pub use exchange::estimated_acceptances;
 /// with more than π steps per period. The relative error of the frequency ω is (ω dt)²/24, so a vibration with five
 /// steps per period is already 7 % too fast.
 const FEWEST_STEPS: f64 = 5.0;
-/// Number of steps per period of the fastest vibration below which a plan gets a warning, because the vibration is not
-/// integrated accurately.
+/// Limit for the number of steps per period of the fastest vibration. Below this limit a plan gets a warning, because
+/// the vibration is not integrated accurately.
 pub const FEW_STEPS: f64 = 10.0;
 /// Rounding error of one atomic charge in e, since force fields give charges with four decimals. The net charge of N
 /// atoms has an error of √N times this value.
@@ -36,13 +36,14 @@ pub const AMBER_CUTOFF: f64 = 0.8;
 /// (Huang et al. 2017, doi:10.1038/nmeth.4067).
 const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
-/// Difference between two cutoffs up to which the cutoffs count as equal, nm.
+/// Largest difference (nm) between two cutoffs that count as equal.
 const SAME_LENGTH: f64 = 1e-6;
-/// Fraction by which the edge lengths of the cell of a solvated system may change during a stage at constant pressure.
+/// Relative change of the cell edges that is expected at most while a solvated system equilibrates at constant
+/// pressure.
 const SHRINKING: f64 = 0.05;
 /// Inverse of the resolution of positions with three decimals, 1/nm. A coordinate counts as a multiple of 0.001 nm if
-/// it differs from a multiple by less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates in `f64` are
-/// far smaller than [`WHOLE`].
+/// its distance from the nearest multiple is less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates
+/// in `f64` are far smaller than [`WHOLE`].
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 

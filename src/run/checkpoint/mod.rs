@@ -45,7 +45,8 @@ pub struct Checkpoint {
     pub statistics: Statistics,
     /// summaries of all stages before the current stage
     pub stages: Vec<StageSummary>,
-    /// pair list schedule, Coulomb cutoff and PME grid that the first stage of dynamics chose for the whole run
+    /// pair list schedule, Coulomb cutoff and PME grid that the tuning in the first stage of dynamics chose for the
+    /// whole run
     pub tuning: Option<Tuning>,
     /// whether the pair list schedule was chosen for a GPU; `None` before a schedule was chosen
     pub lists_on_gpu: Option<bool>,
@@ -77,8 +78,8 @@ pub struct RunPosition {
 }
 
 impl RunPosition {
-    /// Creates the position within a minimisation stage. `origin` holds the positions from which the pair lists were
-    /// built.
+    /// Creates the position of a run within a stage of minimisation. `origin` holds the positions from which the pair
+    /// lists were built.
     pub fn descending(minimizer: Minimizer, origin: &[Vec3], restraints: Vec<RestraintProgress>) -> Self {
         let done = minimizer.steps();
         RunPosition { done, minimizer: Some((minimizer, origin.to_vec())), restraints, ..RunPosition::default() }
@@ -124,7 +125,7 @@ impl Checkpoint {
         }
     }
 
-    /// Writes the checkpoint to `path` and keeps the file that was there as the previous checkpoint.
+    /// Writes the checkpoint to `path`. An existing checkpoint at `path` is kept as the previous checkpoint.
     pub fn write(&self, path: &Path) -> Result<()> {
         checkpoint::write(path, VERSION, self)
     }
@@ -146,8 +147,8 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// Reads the state in a checkpoint file, as the start of another run. Returns an error if the file is damaged,
-    /// and does not read the previous checkpoint instead.
+    /// Reads the state in a checkpoint file, as the initial state of another run. Returns an error if the file is
+    /// damaged, and does not read the previous checkpoint instead.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
             let problem =

@@ -14,13 +14,13 @@ const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU
 const REPEAT: Duration = Duration::from_secs(1);
 
 /// Requests to stop or to write a checkpoint, made by signals to the process. A run polls the requests once per step.
-/// Each run of the process has its own clone of [`Requests`], and every clone sees all requests.
+/// Each run of the process has its own clone of [`Requests`], and every clone receives all requests.
 #[derive(Debug, Default)]
 pub struct Requests {
     stop: Arc<AtomicBool>,
     /// number of checkpoints requested so far
     checkpoints: Arc<AtomicU64>,
-    /// number of checkpoint requests that this clone has seen
+    /// number of checkpoint requests that this clone has already reported
     seen: AtomicU64,
 }
 

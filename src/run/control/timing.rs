@@ -31,7 +31,7 @@ pub(in crate::run) struct Timing {
     /// bytes and messages that each rank has sent in all stages of dynamics; empty for one rank
     traffic: Vec<Traffic>,
     /// number of steps, simulated time (ps) and wall time (s) since the start, recorded so that the second half of the
-    /// run can be timed. A record is made at every step number that is a power of two, or a multiple of 1/16 of the
+    /// run can be timed. Values are recorded at every step number that is a power of two, or a multiple of 1/16 of the
     /// next power of two
     marks: Vec<(u64, f64, f64)>,
     stage_start: Option<Instant>,

@@ -174,8 +174,8 @@ fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>)
     Ok(Variable::Rmsd(Superposed::new(members, &reference)))
 }
 
-/// Returns the atom around which the molecules of a group are gathered, that is, to whose neighbourhood the molecules
-/// are moved by lattice vectors; `None` if the input file names no atom.
+/// Returns the atom of the key `gather_around`: the molecules of a group are moved by lattice vectors to the
+/// neighbourhood of this atom; `None` if the input file names no atom.
 fn gather_around(
     restraint: &Restraint,
     group: usize,

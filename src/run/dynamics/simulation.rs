@@ -37,7 +37,8 @@ mod tests;
 /// Quantities that a step computes in addition to the new positions and velocities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// whether the step computes energies, temperature and pressure; without them a GPU runs steps asynchronously
+    /// whether the step computes energies, temperature and pressure; a GPU runs steps without these quantities
+    /// asynchronously
     pub energies: bool,
 }
 
@@ -176,7 +177,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
     }
 
     /// Continues from `state` after a replica exchange. `state` may differ from the present state only in velocities
-    /// and in the work of couplings. `dynamics` may differ only in temperatures and pressures.
+    /// and in the work of couplings. `dynamics` may differ from the present settings only in temperatures and
+    /// pressures.
     pub fn exchange(&mut self, state: &State, dynamics: &'a Dynamics) -> Result<()> {
         self.context.set_state(state)?;
         self.set_pending = (self.local_step, PendingWork::of(state));
@@ -212,10 +214,10 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.flush()
     }
 
-    /// Performs one step: pair lists, forces, `observe`, leapfrog, couplings, in this order. `observe` sees the
-    /// positions at time t and the velocities at t − ½dt. Only this function defines the order of operations. A device
-    /// may run steps asynchronously; a step is complete after a quantity of this step has been requested, or after
-    /// [`Simulation::flush`].
+    /// Performs one step: pair lists, forces, `observe`, leapfrog, couplings, in this order. When `observe` is called,
+    /// the positions are those at time t and the velocities are those at t − ½dt. Only this function defines the order
+    /// of operations. A device may run steps asynchronously; a step is complete after a quantity of this step has been
+    /// requested, or after [`Simulation::flush`].
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
         let (at, freedom) = (self.coupling_step(), self.setup.temperature_groups.degrees_of_freedom());
@@ -312,8 +314,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
-    /// Returns the couplings that acted after step number `step` − 1. Half of the work of these couplings is counted at
-    /// `step`, after the new forces are known.
+    /// Returns the couplings that acted after step number `step` − 1. Half of the work of a coupling is counted one
+    /// step after the coupling acts, when the new forces are known.
     fn pending_at(&self, step: u64) -> PendingWork {
         let (set, pending) = self.set_pending;
         match step.checked_sub(1) {

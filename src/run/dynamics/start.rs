@@ -1,9 +1,9 @@
 //! State at the start of a stage of dynamics: constraints and velocities.
 //!
 //! Leapfrog velocities belong to the half step before the positions: v(−½dt) = (x(0) − x(−dt))/dt, where x(−dt)
-//! satisfies the constraints too. Velocities that are generated or read from a file are therefore used as v(−½dt),
-//! which predicts x(−dt). Constraints are applied to x(−dt) along the bonds at x(0), and the constrained x(−dt) gives
-//! v(−½dt). Velocities that are already consistent with the constraints do not change.
+//! satisfies the constraints too. Velocities that are generated or read from a file are therefore used as v(−½dt), from
+//! which x(−dt) is computed. Constraints are applied to x(−dt) along the bonds at x(0), and the constrained x(−dt)
+//! gives v(−½dt). Velocities that are already consistent with the constraints do not change.
 //!
 //! A projection of the velocities on the constraints at x(0) would give v(0), the velocities at the time of the
 //! positions, instead of v(−½dt). With v(0) in place of v(−½dt), half of the centripetal force and half of its virial
@@ -135,7 +135,7 @@ mod tests {
                 });
                 for (atoms, length) in waters.chain(constraints.bonds.iter().map(|c| (c.atoms, c.length))) {
                     let [i, j] = atoms.map(|atom| before[atom as usize]);
-                    // the tolerance of relative squared lengths is twice that of lengths
+                    // the relative tolerance of squared lengths is twice the relative tolerance of lengths
                     assert!(((i - j).norm() / length - 1.0).abs() < 2e-6, "{} nm for {length}", (i - j).norm());
                 }
             }

@@ -9,8 +9,8 @@ use crate::run::plan::{Plan, StageKind, TuningMethod, Velocities};
 use crate::system::{ForceSettings, ListPolicy, State, System};
 use crate::units::BAR;
 
-/// Temperature (K) with which list errors are estimated if the plan has no stage of dynamics. The time step with which
-/// list errors are then estimated is [`DEFAULT_TIMESTEP`], ps.
+/// Temperature (K) with which list errors are estimated if the plan has no stage of dynamics. For such a plan the time
+/// step is assumed to be [`DEFAULT_TIMESTEP`] (ps).
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
 /// Number of steps between rebuilds of the pair list of a system without a cutoff. Without a cutoff the list contains
@@ -58,13 +58,13 @@ impl<'a> ListChoices<'a> {
         self.settings.longest_cutoff()
     }
 
-    /// Returns the largest list radius, nm. With a larger radius, two periodic images of the same atom could be
-    /// neighbours in a list.
+    /// Returns the largest list radius, nm. With a larger radius, a list could contain two periodic images of the same
+    /// neighbour.
     fn largest(&self) -> f64 {
         2.0 * self.half - self.cutoff()
     }
 
-    /// Returns all candidate schedules in the order of their cost according to the cost model, the cheapest first.
+    /// Returns all candidate schedules, ordered by the cost that the cost model predicts, the cheapest first.
     pub(in crate::run) fn all(&self) -> Vec<ListSchedule> {
         match self.settings.list {
             _ if self.cutoff().is_infinite() => {

@@ -22,7 +22,7 @@ pub(in crate::run) struct ProcessorSet {
 pub(in crate::run) struct ProcessorShare {
     /// number of threads of each rank
     pub(in crate::run) threads: usize,
-    /// number of ranks with a lower index that may use the same processors as a rank, listed for each rank
+    /// number of lower ranks that may use the same processors, for each rank
     pub(in crate::run) places: Vec<usize>,
     /// warnings about an assignment of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,
@@ -39,8 +39,8 @@ impl ProcessorSet {
 }
 
 impl ProcessorShare {
-    /// Divides processors among ranks. Each rank gets `threads` threads; without `threads`, each rank gets as many
-    /// threads as the rank with the fewest processors has processors. If the launcher does not bind ranks to
+    /// Divides processors among ranks. Each rank gets `threads` threads. Without `threads`, all ranks get the same
+    /// number of threads: the smallest number of processors that a rank has. If the launcher does not bind ranks to
     /// processors, the ranks on a computer share its processors equally.
     pub(in crate::run) fn new(seats: &[ProcessorSet], threads: Option<usize>) -> Self {
         let mut ranks_at: BTreeMap<&ProcessorSet, Vec<usize>> = BTreeMap::new();
@@ -93,7 +93,8 @@ fn overlap(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>) -> Option<String> {
     ))
 }
 
-/// Warns if the numbers of processors of the ranks differ; `limits` has the smallest and the largest number.
+/// Warns if the numbers of processors of the ranks differ; `limits` holds the smallest and the largest number of
+/// processors of a rank.
 fn unequal(limits: &Range<usize>) -> Option<String> {
     let Range { start: least, end: most } = limits;
     (least < most).then(|| {

@@ -35,13 +35,13 @@ const LEEWAY: f64 = 5.0;
 /// reciprocal-space energy nearly cancel. A lattice has only a few different distances, so that the errors of the
 /// interpolated pair energies, up to 5·10⁻⁷ per pair, add up.
 const PARTS: f64 = 2e-6;
-/// Distance (nm) between interacting atoms below which forces and energies are not compared; hydrogen bonds are longer
-/// than 0.15 nm. The fast backends replace distances below about 0.06 nm by 0.06 nm, and sums in `f32` lose small terms
-/// next to the large force of a clash.
+/// Limit (nm) for the distance between interacting atoms. If atoms are closer, forces and energies are not compared;
+/// hydrogen bonds are longer than 0.15 nm. The fast backends replace distances below about 0.06 nm by 0.06 nm, and sums
+/// in `f32` lose small terms next to the large force of a clash.
 const OVERLAP: f64 = 0.1;
 
-/// Number of pairs, each counted twice, up to which the forces on all atoms are compared. With this number of pairs the
-/// comparison takes about a second on one core.
+/// Limit for the number of pairs, each counted twice. Up to this limit, the forces on all atoms are compared. With this
+/// number of pairs the comparison takes about a second on one core.
 const WHOLE: f64 = 8e6;
 /// Maximum number of grid points, summed over all PME grids, with which reciprocal space is compared. FFTs in `f64`
 /// take about 0.1 s per million points.
@@ -270,8 +270,8 @@ mod tests {
         host
     }
 
-    /// Compares forces of a system that `spoil` has changed, computed by the fast backend, with the double-precision
-    /// reference of the original system.
+    /// Computes the forces of a system that `spoil` has changed with the fast backend, and compares these forces with
+    /// the double-precision reference for the original system.
     fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
         let (mut system, lists) = (sample.system.clone(), schedule(sample));
         spoil(&mut system);
@@ -328,7 +328,7 @@ mod tests {
             spoilt(&sample, |system| system.topology.exclusions = exclusions)
         };
         differs(exclude(&excluded[1..]), "forces");
-        // two atoms of the peptide that are not excluded from each other
+        // two atoms of the peptide whose non-bonded interaction is not excluded
         let distant = [0, 15];
         assert!(!excluded.contains(&distant));
         differs(exclude(&[&[distant], &excluded[..]].concat()), "forces");

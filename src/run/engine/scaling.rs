@@ -1,6 +1,6 @@
 //! Forecast of the time of a step on several ranks.
 //!
-//! The time of a step on n ranks is the time that the busiest rank computes, plus the time that its messages take:
+//! The time of a step on n ranks is the computing time of the busiest rank, plus the time of its messages:
 //!
 //! t(n) = w(n) t_work + s(n) t_search + m(n) t_mesh + t_rest + Σ (messages × latency + bytes / bandwidth)
 //!
@@ -16,7 +16,7 @@ use crate::backend::RankShare;
 pub struct Network {
     /// time of an empty message, s
     pub latency: f64,
-    /// bytes per second that a rank sends while it receives as many
+    /// rate in bytes per second at which a rank can send and at the same time receive
     pub bandwidth: f64,
 }
 
@@ -40,7 +40,7 @@ pub struct StepTimes {
     pub search: f64,
     /// time of the Fourier transforms, which is in proportion to the number of mesh planes of a rank
     pub mesh: f64,
-    /// time that does not fall with the number of ranks
+    /// time that does not decrease when the number of ranks increases
     pub rest: f64,
     /// number of prunings of the pair lists in a step
     pub prunings: f64,
@@ -48,13 +48,13 @@ pub struct StepTimes {
     pub searches: f64,
 }
 
-/// Mean number of commands that rank 0 sends to each other rank in a step: to compute forces, to integrate, and
-/// sometimes others (measured for DHFR).
+/// Mean number of commands that rank 0 sends to every other rank in a step, such as the commands to compute forces and
+/// to integrate (measured for DHFR).
 const ORDERS: f64 = 2.3;
-/// Mean number of messages that a rank sends to each other rank in a step for sums over all ranks (0.38 was measured
+/// Mean number of messages that a rank sends to every other rank in a step for sums over all ranks (0.38 was measured
 /// for DHFR with velocity rescaling).
 const SUMS: f64 = 0.4;
-/// Number of messages that a rank sends to each other rank in a pair search, when atoms change their domain.
+/// Number of messages that a rank sends to every other rank in a pair search, when atoms move to another domain.
 const MIGRATION: f64 = 5.0;
 
 /// Time of a step on several ranks, in s.
@@ -77,7 +77,7 @@ impl Forecast {
         Forecast { compute: work + search + mesh + rest, halo: 0.0, mesh: 0.0, other: 0.0 }
     }
 
-    /// Returns the forecast for a system that takes `step` on one rank.
+    /// Returns the forecast for a system whose step has the times `step` on one rank.
     pub fn new(step: &StepTimes, share: &RankShare, network: &Network) -> Self {
         let others = (share.ranks - 1) as f64;
         let sorted = share.work + share.halo_atoms / share.atoms.max(1) as f64;

@@ -15,8 +15,8 @@ const FORCE: f64 = 4e-5;
 /// rounding errors do not. In the tests, force errors are at most 2·10⁻⁵ of the terms that cancel, which is at most
 /// 10⁻³ kJ/mol/nm on each device.
 const LATTICE_FORCE: f64 = 2e-3;
-/// Limit on the difference between an energy on the GPU and on the CPU, relative to the sum of the absolute values of
-/// its terms. The limit is twice the project's 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
+/// Limit for the difference between an energy term on the GPU and on the CPU, relative to the sum of the absolute
+/// energy terms. The limit is twice the project's 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
 const ENERGY: f64 = 2e-6;
 
 /// Time step with which the positions on GPU and CPU are compared, ps.
@@ -112,7 +112,7 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     }
 }
 
-/// Returns the largest difference between an energy term of `found` and of `e`, the expected energies, relative to the
+/// Compares the energy terms of `found` with the expected terms in `e`. Returns the largest difference, relative to the
 /// sum of the absolute terms. Returns an error that names the first term whose difference exceeds `slack` (kJ/mol) plus
 /// `bar` times the sum of the absolute terms. `whose` names the source of the expected energies in the message.
 pub(in crate::run) fn compare_energies(

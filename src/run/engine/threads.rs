@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// busy-wait and each thread has its own buffers.
 const THREADS_PER_PROCESSOR: usize = 8;
 
-/// Returns an error if there are many more threads than processors. A number of threads up to the number of chunks of
-/// work with `run.reproducible` is always allowed.
+/// Returns an error if there are many more threads than processors. Up to [`REPRODUCIBLE_PARTS`] threads are allowed on
+/// any machine.
 pub(in crate::run) fn check_threads(threads: usize) -> Result<()> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let most = (THREADS_PER_PROCESSOR * available).max(REPRODUCIBLE_PARTS);

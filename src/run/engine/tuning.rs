@@ -24,19 +24,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of list schedules, in the order of the cost model, that the log shows.
+/// Number of list schedules that the log shows, those with the lowest predicted cost.
 const SHOWN: usize = 4;
 /// Width of a range of Coulomb cutoffs, as a fraction of the longest cutoff in the range. One cutoff of each range is
 /// timed.
 const RANGE: f64 = 0.08;
-/// Largest predicted slowdown with which a combination of cutoff and mesh is still timed: the fraction by which the
-/// cost model predicts the combination to be slower than the setting that the cost model chooses.
+/// Limit for timing a combination of cutoff and mesh: a combination is timed only if the cost model predicts that it is
+/// slower than the model's best setting by at most this fraction.
 const SLOWER: f64 = 0.08;
 /// Number of list schedules that are timed in addition to the fastest setting so far.
 const SCHEDULES: usize = 3;
 /// Number of measurement rounds. Each round times every setting once.
 const ROUNDS: usize = 7;
-/// Number of timed force evaluations per setting in a round, of which the shortest time is used. One untimed evaluation
+/// Number of timed force evaluations per setting in a round; the shortest of the times is used. One untimed evaluation
 /// precedes the timed evaluations and fills the CPU caches.
 const EVALUATIONS: usize = 5;
 /// Ratio of the standard deviation of a normal distribution to its median absolute deviation.
@@ -204,14 +204,14 @@ impl<'a> Tuner<'a> {
         cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
     }
 
-    /// Returns the list schedules that are cheapest according to the cost model, without the list schedule of `best`.
+    /// Returns the list schedules with the lowest predicted cost, except the list schedule of `best`.
     fn schedules(&self, best: &Trial) -> Vec<Trial> {
         let Setting { pme, lists } = best.setting;
         let others = self.lists(pme).all().into_iter().filter(|other| *other != lists);
         others.take(SCHEDULES).map(|other| self.trial(pme, other)).collect()
     }
 
-    /// Measures the seconds per step of each setting in each round; `None` if a request to stop ended the measurement.
+    /// Measures the time per step (s) of each setting in each round; `None` if a request to stop ended the measurement.
     fn times(&self, trials: &[Trial], requests: &Requests) -> Result<Option<Vec<[f64; ROUNDS]>>> {
         let mut system = self.system.clone();
         let mut fields = vec![];
@@ -319,8 +319,8 @@ mod tests {
         assert_eq!(interval(vec![stage(900, None), stage(200, Some(2))]), 1);
     }
 
-    /// Returns times of a setting in all rounds, on a machine that becomes slower and is sometimes disturbed. The
-    /// disturbances are the same for all settings.
+    /// Returns simulated timings of a setting in all rounds, for a machine that becomes slower and is sometimes
+    /// disturbed. The disturbances are the same for all settings.
     fn rounds(time: f64, own: [f64; ROUNDS]) -> [f64; ROUNDS] {
         let machine = [1.0, 1.02, 1.5, 1.04, 1.05, 1.3, 1.07];
         std::array::from_fn(|round| time * machine[round] * (1.0 + own[round]))

@@ -4,7 +4,7 @@
 //! step that is kept, the pair (displacement, change of force) joins the history from which L-BFGS computes the next
 //! direction (J. Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or
 //! while any force is as large as in a clash, a step goes along the force with an adaptive length. The minimiser
-//! accepts any start positions, even those of overlapping atoms. In a step no atom moves by more than
+//! accepts any start positions, even if atoms overlap. In a step no atom moves by more than
 //! [`MinimizeSettings::max_displacement`], a NaN force becomes a random displacement, and a NaN energy counts as
 //! infinite.
 //!
@@ -25,9 +25,9 @@ use crate::vec3::{Vec3, vec3};
 /// Number of pairs (displacement, change of gradient) in the history of L-BFGS. More than five pairs rarely help, and
 /// each pair takes 48 bytes per atom.
 const HISTORY: usize = 5;
-/// Force (kJ/mol/nm) that occurs only in clashes. A bond of 3e5 kJ/mol/nm² that is stretched by a third of its length
-/// has this force. Larger forces are scaled down to this value, because the largest force limits the step, and atoms
-/// with small forces would otherwise hardly move.
+/// Force (kJ/mol/nm) that occurs only in clashes. A bond with a force constant of 3e5 kJ/mol/nm² exerts this force if
+/// it is stretched by a third of its length. Larger forces are scaled down to this value, because the largest force
+/// limits the step, and atoms with small forces would otherwise hardly move.
 const CLASH_FORCE: f64 = 1e4;
 /// Largest allowed magnitude of a force (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of
 /// their squares stays finite for any number of atoms.

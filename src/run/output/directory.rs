@@ -63,7 +63,7 @@ impl Directory {
         (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
     }
 
-    /// Whether the directory holds output of a run, or files with names that the outputs of a new run would have.
+    /// Whether the directory holds output of a run, or files whose names a new run would use.
     fn is_used(&self, output: &OutputOptions) -> bool {
         let usual = ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"];
         usual.into_iter().any(|name| self.file(name).exists())
@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// Tests that, after the output directory was moved, the error of a file that cannot be written says that the
-    /// directory was moved. If the directory was not moved, the error of the file is returned unchanged.
+    /// Tests that the error for a file that cannot be written says that the output directory was moved, if it was
+    /// moved. Otherwise the error for the file must be returned unchanged.
     #[test]
     fn a_moved_directory_explains_missing_files() {
         let parent = tempfile::tempdir().unwrap();

@@ -26,9 +26,9 @@ fn structures(output: &OutputOptions) -> impl Iterator<Item = &'static str> + us
     [FINAL_STRUCTURE, FINAL_PDB].into_iter().chain(output.final_gro.then_some(FINAL_GRO))
 }
 
-/// Whether all output of a run whose stages are done is complete. If the result is false, the caller continues the run
-/// from `checkpoint`, which either writes the missing output or reports the problem. Returns an error if a final
-/// structure was changed.
+/// Whether all output is complete, for a run whose stages are all done. If the result is false, the caller continues
+/// the run from `checkpoint`; the continued run either writes the missing output or reports the problem. Returns an
+/// error if a final structure was changed.
 pub(in crate::run) fn are_complete(
     directory: &Directory,
     outputs: &Outputs,

@@ -5,8 +5,8 @@ use crate::ensemble::barostat::PressureCoupling;
 use crate::run::plan::{Dynamics, Plan, Precision, Stage, StageKind};
 
 impl Plan {
-    /// Returns the features of the plan that some devices, or several ranks, do not support. Each item has the name of
-    /// the part of the plan that needs the feature, and the feature.
+    /// Returns the features of the plan that are not supported on some devices or on several ranks. Each item has the
+    /// name of the part of the plan that needs the feature, and the feature.
     pub fn features(&self) -> impl Iterator<Item = (String, Feature)> {
         let precision = (self.run.precision == Precision::Double).then_some(Feature::DoublePrecision);
         let of_run = precision.map(|feature| ("the run".to_owned(), feature));

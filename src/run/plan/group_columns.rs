@@ -6,7 +6,8 @@ use crate::run::plan::Plan;
 /// Temperature columns of the energy table, and the columns that each stage fills.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::run) struct GroupColumns {
-    /// selection of the temperature group (`None` = all atoms outside the other groups) and name of each column
+    /// selection of the temperature group (`None` = all atoms outside the other groups) and column name, for each
+    /// column
     columns: Vec<(Option<String>, String)>,
     /// column index of each temperature group, for each stage
     of_stages: Vec<Vec<usize>>,

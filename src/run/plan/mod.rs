@@ -1,7 +1,7 @@
 //! Plan of a run: all settings of the input file, checked, with defaults for keys that the input file does not set.
 //!
 //! A plan is plain data: [`crate::config`] fills the plan, and checkpoints store it. Quantities are numbers in internal
-//! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Field names are the names of the input file.
+//! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Fields are named as in the input file.
 
 mod features;
 pub(super) mod group_columns;
@@ -117,7 +117,7 @@ pub struct SystemFiles {
     pub coordinates: PathBuf,
     /// folders that are searched, after the folder of the topology, for files that the topology includes
     pub include: Vec<PathBuf>,
-    /// preprocessor macros that the topology file sees as defined
+    /// preprocessor macros that are defined when the topology file is read
     pub define: Vec<String>,
     /// parameter files of the topology, in the order in which they are read
     pub parameters: Vec<PathBuf>,

@@ -99,7 +99,7 @@ pub struct EnsembleJob<'a> {
     pub notes: &'a [String],
     /// text of the input file, stored in trajectories
     pub input: &'a str,
-    /// function that returns the settings in which an old plan and a new plan differ in their physics
+    /// function that compares an old plan with a new plan, and returns the settings whose change alters the physics
     pub compare: fn(&Plan, &Plan) -> Vec<String>,
     /// whether an existing output folder of a replica is renamed, so that the replica starts anew
     pub force: bool,

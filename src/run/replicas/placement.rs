@@ -112,8 +112,8 @@ impl ReplicaPlacement {
         replica % self.ranks
     }
 
-    /// Returns the indices of the replicas that are assigned to this rank in an exchange of `replicas` replicas. In
-    /// replica exchange each replica has its own thread, since replicas wait for each other.
+    /// Returns the indices of the replicas that are assigned to this rank in a replica exchange with `replicas`
+    /// replicas. In replica exchange each replica has its own thread, since replicas wait for each other.
     pub(super) fn own(&self, replicas: usize) -> Assignment {
         (self.rank.min(replicas)..replicas).step_by(self.ranks)
     }
@@ -123,7 +123,7 @@ impl ReplicaPlacement {
         replica / self.ranks % self.at_once
     }
 
-    /// Returns how many slots come before `slot`, on this rank and on lower ranks, and may use the same processors.
+    /// Returns the number of slots before `slot`, on this rank and on lower ranks, that may use the same processors.
     pub(super) fn before(&self, slot: usize) -> usize {
         self.others + slot
     }
@@ -199,7 +199,7 @@ mod tests {
         Plan { run, ..Plan::default() }
     }
 
-    /// Distributes replicas and returns the distribution as the last rank sees it. `places` has, for each rank, the
+    /// Distributes replicas and returns the [`ReplicaPlacement`] of the last rank. `places` has, for each rank, the
     /// number of lower ranks on the same processors.
     fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<ReplicaPlacement> {
         let share = ProcessorShare { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };

@@ -1,5 +1,5 @@
-//! Record of a replica exchange, which only rank 0 keeps. From the energies of all replicas the record decides each
-//! exchange attempt, and writes the outcome as a row of `exchange.csv`.
+//! Record of a replica exchange, which only rank 0 keeps. The record computes the outcome of each exchange attempt from
+//! the energies of all replicas, and writes the outcome as a row of `exchange.csv`.
 
 use crate::ensemble::exchange::{Exchange, Offer};
 use crate::error::{Error, Problem, Result};

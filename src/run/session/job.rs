@@ -28,7 +28,8 @@ pub struct Job<'a> {
     pub input: &'a str,
     /// configuration with all defaults, the text of `effective.toml`
     pub effective: &'a str,
-    /// function that returns the settings in which an old plan differs from the plan of this run in its physics
+    /// function that compares an old plan with the plan of this run, and returns the settings whose change alters the
+    /// physics
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
     /// whether an existing output folder is renamed, so that the run starts anew
     pub force: bool,

@@ -150,8 +150,8 @@ pub fn run(
 }
 
 impl<'a> Session<'a> {
-    /// Writes an error to the status file and the log. If the status file or the log cannot be written, the error of
-    /// the file is ignored, because the caller shows the original error.
+    /// Writes an error to the status file and the log. A failure to write the status file or the log is ignored,
+    /// because the caller shows the original error.
     fn fail(&mut self, error: &Error) {
         self.monitor.status.state = RunState::Failed;
         self.monitor.status.seconds_left = None;
@@ -298,8 +298,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Updates the status file if the update interval has passed. `step` of `steps` steps of the stage are done, at
-    /// the time `time` (ps). Returns true if the run has to stop.
+    /// Updates the status file if the update interval has passed. `step` is the number of steps done in the stage, out
+    /// of `steps`, and `time` is the simulated time (ps). Returns true if the run has to stop.
     fn poll(&mut self, step: u64, steps: u64, time: f64) -> Result<bool> {
         self.monitor.set_progress(step, steps, time);
         if self.job.requests.stop() {
@@ -337,9 +337,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Completes the run. Writes the final structures and closes trajectories and tables. Then writes the summary with
-    /// the checksums of all files, the status file and the last lines of the log. If the process is killed while the
-    /// run is being completed, the same command, called again, writes the missing files.
+    /// Completes the run. Writes the final structures and closes trajectories and tables. Finally writes the summary
+    /// with the checksums of all files, the status file and the last lines of the log. If the process is killed while
+    /// the run is being completed, the same command, called again, writes the missing files.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;

@@ -31,7 +31,8 @@ impl Monitor {
         self.status.stage_number = number;
     }
 
-    /// Sets the progress: `step` of `steps` steps of the stage are done, at the time `time` (ps).
+    /// Sets the progress of the stage: the number of steps done (`step`) out of `steps`, and the simulated time `time`
+    /// (ps).
     pub(super) fn set_progress(&mut self, step: u64, steps: u64, time: f64) {
         (self.status.step, self.status.steps, self.status.time_ps) = (step, steps, time);
         self.status.wall_seconds = self.started.elapsed().as_secs_f64();

@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Sets the system of the job to the Hamiltonian of a thermodynamic state, if the stage has exchange attempts. If
+    /// Gives the job the system with the Hamiltonian of a thermodynamic state, if the stage has exchange attempts. If
     /// thermodynamic states have different Hamiltonians, tuning does not change the systems.
     pub(super) fn take_state(&mut self, index: usize, exchanged: Option<usize>) {
         let is_last = index + 1 == self.job.plan.stages.len();

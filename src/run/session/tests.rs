@@ -141,7 +141,7 @@ fn the_log_tells_how_well_constraints_hold() {
         let number = line.split_once("deviation ").unwrap().1.split(' ').next().unwrap();
         let deviation: f64 = number.parse().unwrap();
         // constraints limit the relative error of squared lengths to 2e-6. The relative error of a length is half of
-        // the relative error of the squared length, apart from a fraction of 1e-6
+        // the relative error of the squared length, to first order
         assert!(deviation > 0.0 && deviation < 1.01e-6, "{kind}: {line}");
     }
 }
@@ -157,8 +157,7 @@ fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     compare_pieces("tip4pew", &format!("{PERIODIC}{heated}"));
 }
 
-/// Compares a run on a GPU without interruption with the same run in several pieces. Returns the run without
-/// interruption.
+/// Compares an uninterrupted run on a GPU with the same run in several pieces. Returns the uninterrupted run.
 fn compare_pieces(system: &str, rest: &str) -> Case {
     let [whole, pieces] = [(); 2].map(|()| Case::new(system, rest));
     assert_eq!(whole.run(gpu(), None).unwrap(), Outcome::Finished);
@@ -204,7 +203,8 @@ fn stages_follow_each_other_on_a_gpu() {
 }
 
 /// Allowed difference between energies of two runs, relative to the sum of the absolute energy terms. The value is
-/// twice the project's limit for interactions in `f32`, since each energy may have an error of this limit.
+/// twice the project's limit for interactions in `f32`, since each of the two energies may have an error as large as
+/// the limit.
 const ENERGY: f64 = 2e-6;
 
 #[test]

@@ -67,8 +67,8 @@ impl Datasets {
         Ok(Self { checksums, ..found })
     }
 
-    /// Opens the time series. `spare` receives the result for each optional time series, and decides whether a missing
-    /// or unreadable time series is accepted.
+    /// Opens the time series of a trajectory file. `spare` receives the result for each optional time series, and
+    /// decides whether a missing or unreadable time series is accepted.
     fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {
@@ -151,8 +151,8 @@ impl Datasets {
     }
 
     /// Returns the CRC-32 of the first `index` + 1 frames, computed from frame `index` and the checksum `before` of the
-    /// earlier frames. The checksum covers the bytes as stored. For packed time series (positions, velocities, forces,
-    /// images), the checksum also covers the mask of HDF5 filters that were skipped.
+    /// earlier frames. The checksum covers the stored (filtered) bytes. For packed time series (positions, velocities,
+    /// forces, images), the checksum also covers the mask of HDF5 filters that were skipped.
     pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
         let mut sum = Hasher::new_with_initial(before);
         for series in self.contents() {
@@ -165,8 +165,8 @@ impl Datasets {
         Ok(sum.finalize())
     }
 
-    /// Appends frame `index` to `file`, a file of the same layout with the frames that `before` counts. Returns the
-    /// checksum that includes the appended frame.
+    /// Appends frame `index` to `file`, a file of the same layout. `before` holds the number and checksum of the frames
+    /// already in `file`. Returns the checksum that includes the appended frame.
     pub(super) fn copy_frame(&self, index: usize, file: &Self, before: Extent, buffer: &mut Vec<u8>) -> Result<u32> {
         let to = before.count as usize;
         for (from, target) in self.contents().zip(file.contents()) {
@@ -181,7 +181,8 @@ impl Datasets {
     }
 
     /// Calls `found` with the byte range of each HDF5 chunk that is full after `to` frames and was not full after
-    /// `from` frames. The flag that `found` receives is true for the packed rows of the last of the `to` frames.
+    /// `from` frames. `found` also receives a flag, which is true if the chunk is a packed row of frame number `to`,
+    /// counted from 1.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
         self.contents().chain(&self.checksums).try_for_each(|series| {
             series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
@@ -233,8 +234,8 @@ pub(super) struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// Creates a writer that continues after the frames of `datasets`. `extent` has the number and checksum of these
-    /// frames.
+    /// Creates a writer that continues after the frames of `datasets`. `extent` holds the number and checksum of the
+    /// frames in `datasets`.
     pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, placer: Placer) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };

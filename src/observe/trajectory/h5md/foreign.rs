@@ -21,7 +21,7 @@ use crate::observe::trajectory::{Description, FrameSource, StoredFrame, Verifica
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
-/// Result of an operation. The error describes the fault of the file.
+/// Result whose error describes the fault of the file.
 type Checked<T> = std::result::Result<T, String>;
 
 /// Quantity that has a row for every frame, or for some of the frames.
@@ -303,7 +303,8 @@ fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
     })
 }
 
-/// Reads names and elements of the atoms from the JSON text of MDTraj's topology; `None` if the text has another form.
+/// Reads names and elements of the atoms from the JSON text of MDTraj's topology; `None` if the text does not have
+/// MDTraj's layout.
 fn labels(json: &str) -> Option<Vec<Label>> {
     let document: serde_json::Value = serde_json::from_str(json.trim_end_matches('\0')).ok()?;
     let (mut labels, mut residues) = (vec![], 0);
@@ -418,8 +419,8 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     }
 }
 
-/// Reads a dataset with one number for each row. If the dataset is a single number (an interval), returns the pair of
-/// its attribute `offset` and this number instead.
+/// Reads a dataset with one number for each row. If the dataset is a single number, the interval between rows, returns
+/// its attribute `offset` and the interval instead.
 fn intervals<T: hdf5::H5Type + Copy + Default>(
     group: &Group,
     name: &str,

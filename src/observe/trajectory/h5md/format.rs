@@ -43,7 +43,7 @@ impl Files for H5md {
     }
 
     /// Returns an error if the file cannot be opened as a trajectory. The checksums are compared later, when the file
-    /// is continued. Damage by a loss of power that the writer can repair is not an error.
+    /// is continued. If a loss of power has damaged the file and the writer can repair the file, no error is returned.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
         match info(path) {
             Ok(_) => Ok(()),

@@ -5,8 +5,8 @@ use hdf5::types::{FixedAscii, FixedUnicode, TypeDescriptor, VarLenAscii, VarLenU
 use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
 
 /// Number of attempts to read metadata whose checksum is wrong because a writer is changing the metadata at this
-/// moment. The HDF5 library waits 1 ns after the first attempt and doubles the wait after each further attempt, which
-/// makes 4 ms in all. With the default of 100 attempts the library would practically never return.
+/// moment. The HDF5 library waits 1 ns after the first attempt and doubles the wait after each further attempt, so that
+/// the total wait is 4 ms. With the default of 100 attempts the library would practically never return.
 const READ_ATTEMPTS: u32 = 22;
 
 /// Returns options to create and open files in a format that programs can read while the file is written (HDF5's SWMR
@@ -14,8 +14,8 @@ const READ_ATTEMPTS: u32 = 22;
 /// lock fails on some network file systems. The lock of the output directory replaces HDF5's lock.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
-    // small datasets are not buffered: HDF5 would write such a buffer when the handle of the dataset is dropped, where
-    // errors are lost
+    // small datasets are not buffered: HDF5 would write the buffer of a dataset when the handle of the dataset is
+    // dropped, where errors are lost
     options.with_fapl(|p| p.libver_v110().file_locking(false).metadata_read_attempts(READ_ATTEMPTS).sieve_buf_size(0));
     options
 }
@@ -102,7 +102,7 @@ pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize
 const EXPANSION: u64 = 10;
 
 /// Returns the size in bytes of an array of shape `shape` that is to be read from the file of `dataset`. Returns an
-/// error if the file is too small for such an array, so that a false size in a damaged file does not allocate memory.
+/// error if the file is too small for the array, so that no memory is allocated for a false size in a damaged file.
 pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usize) -> Result<usize> {
     let file = std::fs::metadata(dataset.filename()).map_err(|e| e.to_string())?.len();
     let bytes = shape.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n));

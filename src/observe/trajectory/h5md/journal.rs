@@ -6,9 +6,9 @@
 //! written since the last sync may be on disk in its old form, in its new form, or partly in both. Two kinds of bytes
 //! are written once and never again: static data and full chunks. Static data and full chunks are on disk before the
 //! journal is written. All other bytes of the trajectory, a few dozen per frame, are in the journal, so that
-//! [`restore`] recovers the file of the last sync bit for bit. The journal is replaced at every sync, before the
-//! checkpoint that relies on it, and removed when the trajectory is closed. A trajectory without a journal is valid,
-//! but is not protected against a loss of power.
+//! [`restore`] recovers, bit for bit, the file as it was at the last sync. The journal is replaced at every sync,
+//! before the checkpoint of this sync is written, and removed when the trajectory is closed. A trajectory without a
+//! journal is valid, but is not protected against a loss of power.
 //!
 //! Layout: 8 bytes `MDJOURNL`, u32 CRC-32 of all following bytes (little endian), [`Header`] as encoded by the crate
 //! `postcard`, and the saved bytes of the ranges in `Header::saved`.
@@ -98,7 +98,7 @@ pub(super) struct Journal {
     final_ranges: BTreeMap<u64, u64>,
     /// number of frames whose full chunks are in `final_ranges`
     frames: u64,
-    /// byte ranges of the packed rows of the last of `frames` frames
+    /// byte ranges of the packed rows of frame number `frames`, counted from 1
     last: Vec<Bytes>,
     trajectory: Stored,
 }
@@ -128,7 +128,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Replaces the journal by a journal of the present state of the trajectory file. `extent` has the number and
+    /// Replaces the journal, so that it protects the present state of the trajectory file. `extent` has the number and
     /// checksum of the frames in the trajectory file. All data of the trajectory file must be on disk before the call.
     pub(super) fn record(&mut self, datasets: &Datasets, extent: Extent) -> Result<()> {
         self.advance(datasets, extent.count)?;
@@ -213,7 +213,7 @@ pub(super) fn remove(path: &Path) -> Result<()> {
 
 /// Restores a trajectory that was not closed; the restored state is the state at the last sync. Returns true if the
 /// file was restored. A file is restored only if there is a journal that belongs to the file, and if the restored state
-/// has at least the frames that `wanted` counts.
+/// has at least `wanted.count` frames.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&journal_path(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A frame of a time series with values of all atoms is divided into HDF5 chunks of at least 4,096 atoms, so that the
-//! first atoms can be read without the others (`layout.rs`).
+//! first atoms can be read without the remaining atoms (`layout.rs`).
 //!
 //! An attribute of the velocity dataset says that the velocities of a frame belong to the half step before the frame's
 //! time.
@@ -24,8 +24,8 @@
 //! dataset has a row for it. Other programs accept the file only after [`repair`], which changes 48 bytes of the header
 //! of the file; [`TrajectoryWriter::append`] itself repairs the header.
 //!
-//! **Every frame that a checkpoint counts survives a loss of power.** At each sync a journal beside the file saves the
-//! bytes that later frames change in place. A run that appends to the file first restores the saved bytes
+//! **Every frame written before a checkpoint survives a loss of power.** At each sync a journal beside the file saves
+//! the bytes that later frames change in place. A run that appends to the file first restores the saved bytes
 //! (`journal.rs`). Frames survive a loss of power on local file systems only: NFS does not guarantee the order of
 //! writes.
 //!

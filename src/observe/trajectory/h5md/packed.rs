@@ -28,7 +28,7 @@ const PADDING: usize = 8;
 const SCALED_HEADER: usize = 21;
 /// Number of packed integers that are converted together, a whole number of SIMD registers.
 const GROUP: usize = 8;
-/// Largest number of decimals whose power of ten is exact in `f32`.
+/// Largest number of decimals n for which 10ⁿ is exact in `f32`.
 const EXACT_DECIMALS: u8 = 10;
 
 /// Decoder of the stored rows of a time series of vectors. Each row is divided into pieces, which are HDF5 chunks.
@@ -102,7 +102,7 @@ pub(super) struct Unpacker {
 }
 
 impl Unpacker {
-    /// Creates a reader; `None` if the file has other storage formats than those that md writes.
+    /// Creates a reader; `None` if the file has storage formats that md does not write.
     pub(super) fn new(data: &Datasets) -> Option<Self> {
         let atoms = data.atoms();
         let of = |series: Option<&Series>| series.map_or(Some(None), |series| Decoder::new(series, atoms).map(Some));
@@ -176,8 +176,8 @@ impl Unpacker {
 }
 
 impl Decoder {
-    /// Creates the decoder of a time series of vectors of `atoms` atoms; `None` if the time series has another storage
-    /// format than those that md writes.
+    /// Creates the decoder of a time series of vectors of `atoms` atoms; `None` if the time series has a storage format
+    /// that md does not write.
     fn new(series: &Series, atoms: usize) -> Option<Self> {
         let dataset = series.dataset();
         let is_f32 = hdf5::Datatype::from_type::<f32>().ok()? == dataset.dtype().ok()?;
@@ -218,7 +218,7 @@ impl Decoder {
             _ => return None,
         }
         let is_finite = |value: &f32| value.is_finite();
-        // the number of finite values is a sum without branches, because all values are finite in practically all files
+        // finite values are counted without branches, because practically all files have only finite values
         let finite = values.iter().map(|value| usize::from(is_finite(value))).sum::<usize>();
         (values.len() == self.values && finite == self.values).then_some(())
     }
@@ -284,8 +284,8 @@ fn unpack(piece: &Piece, count: usize, scale: f32, missing: Option<f32>, values:
 }
 
 /// Returns the value that the scale-offset filter of a dataset encodes as the largest integer; the inner `None` means
-/// that the filter has no such value. The outer `None` means that the parameters of the filter differ from those for
-/// `values` values of 32 bits with `decimals` decimals.
+/// that the filter has no such value. The outer `None` means that the filter was not set up for `values` values of 32
+/// bits with `decimals` decimals.
 fn missing_value(dataset: &Dataset, values: usize, decimals: u8) -> Option<Option<f32>> {
     const PARAMETERS: usize = 20;
     let properties = dataset.dcpl().ok()?;

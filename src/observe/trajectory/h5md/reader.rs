@@ -123,15 +123,15 @@ impl TrajectoryReader {
         Ok((read(velocities, "velocities")?.unwrap_or_default(), read(forces, "forces")?.unwrap_or_default()))
     }
 
-    /// Requests that [`Self::read_frames`] reads only the first `atoms` atoms of a frame. Frames still have all atoms
-    /// if the HDF5 library must read them.
+    /// Requests that [`Self::read_frames`] reads only the first `atoms` atoms of a frame. A frame that the HDF5 library
+    /// must read still has all atoms.
     pub(super) fn limit_atoms(&mut self, atoms: usize) {
         if let Some(unpacker) = &mut self.unpacker {
             unpacker.limit(atoms);
         }
     }
 
-    /// Reads the frames with these indices into `frames`, which has as many elements as `indices`.
+    /// Reads the frames with the indices `indices` into `frames`. Both slices have the same length.
     pub(super) fn read_frames(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         let Self { datasets, unpacker, block, packed, frames: count, .. } = &mut *self;
         let done = match unpacker {
@@ -152,7 +152,7 @@ impl TrajectoryReader {
         Ok(())
     }
 
-    /// Reads the row of frame `index` of a time series of vectors, with one vector for each atom.
+    /// Reads the vectors of frame `index` from a time series, one vector for each atom.
     fn vectors(&self, index: usize, series: &Series, what: &str) -> Result<Vec<Vec3>> {
         let values = series.row::<f32>(index).map_err(|error| Error::io(&self.path, error))?;
         let (vectors, rest) = values.as_chunks::<3>();

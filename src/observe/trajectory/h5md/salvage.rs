@@ -17,8 +17,8 @@ use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{Contents, Placement, Provenance, Spacing, Verification, regular_file, unused_backup};
 
-/// Reads every frame of a trajectory and compares it with its stored checksum. Returns an error if the file as a whole
-/// cannot be read.
+/// Reads every frame of a trajectory and compares its checksum with the stored checksum. Returns an error if the file
+/// as a whole cannot be read.
 pub fn verify(path: &Path) -> Result<Verification> {
     Ok(examine(&TrajectoryReader::open(path)?))
 }
@@ -75,8 +75,8 @@ pub fn repair(path: &Path) -> Result<Repaired> {
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
     }
-    // if a journal belongs to the file, frames are read from the state at the last sync, which has at least as many
-    // intact frames as the damaged file
+    // if a journal belongs to the file, frames are read from the file as it was at the last sync, in which no fewer
+    // frames are intact than in the damaged file
     let restored = restored_copy(path).ok().flatten();
     let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
     let copy = temporary_beside(path)?.into_temp_path();
@@ -150,7 +150,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let identities: Vec<u32> = identities(file).unwrap_or_default().into_iter().map(|atom| atom as u32).collect();
     let contents = Contents {
         topology: &topology,
-        // 0-based indices of the atoms in the system from which they were selected
+        // `identities` are the 0-based indices that the atoms of the file have in the simulated system
         placement: Placement { whole: true, selected: Some((&topology, &identities)) },
         periodic: reader.is_periodic(),
         fields: source.fields(),

@@ -21,7 +21,8 @@ pub(super) struct Series {
     dataset: Dataset,
     /// shape of a row, e.g. `[atom][xyz]` for positions
     row: Vec<usize>,
-    /// number of rows in an HDF5 chunk; `None` if the dataset has no chunks, or chunks that md does not write
+    /// number of rows in an HDF5 chunk; `None` if the dataset has no chunks, or chunks of a shape that md does not
+    /// write
     rows_per_chunk: Option<u64>,
     /// extent of an HDF5 chunk along the first axis of a row (atoms). If a row is divided into several chunks, each
     /// chunk has values of one row only
@@ -37,7 +38,8 @@ impl Series {
         let dataset = file.dataset(path)?;
         let (shape, chunk) = (dataset.shape(), dataset.chunk());
         let value_bytes = dataset.dtype()?.size();
-        // the size of the file limits the memory for a row, with at least eight bytes for each number of the row
+        // a row that is much larger than the file is refused; each number of the row is assumed to need at least eight
+        // bytes
         let row = shape.get(1..).unwrap_or_default().to_vec();
         claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
         claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
@@ -114,8 +116,8 @@ impl Series {
         self.row.first().map_or(1, |width| width.div_ceil(self.chunk_width.max(1)))
     }
 
-    /// Returns the position in the dataset of the first value of the HDF5 chunk that begins with row `first` and holds
-    /// piece `piece` of the row.
+    /// Returns the indices, along all axes of the dataset, at which an HDF5 chunk begins: the chunk that begins with
+    /// row `first` and holds piece `piece` of the row.
     fn corner(&self, first: u64, piece: usize) -> Vec<u64> {
         let mut corner = vec![0; 1 + self.row.len()];
         corner[0] = first;
@@ -201,8 +203,8 @@ impl Series {
         Ok((row, mask))
     }
 
-    /// Reads the HDF5 chunk that begins with row `first` and holds piece `piece` of a row into the beginning of
-    /// `buffer`. Returns the number of stored bytes of the chunk, and the mask of skipped filters.
+    /// Reads an HDF5 chunk into the beginning of `buffer`: the chunk that begins with row `first` and holds piece
+    /// `piece` of the row. Returns the number of stored bytes of the chunk, and the mask of skipped filters.
     pub(super) fn stored_chunk(&self, first: u64, piece: usize, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
         // the buffer has twice the size of an uncompressed chunk, because filters never double the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);

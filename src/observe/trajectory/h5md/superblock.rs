@@ -1,9 +1,9 @@
 //! Repair of the superblock, the first 48 bytes of an HDF5 file, after a crash.
 //!
 //! Until a file that is written in single-writer-multiple-reader (SWMR) mode is closed, its superblock has "open for
-//! writing" flags and an old end of file, so ordinary readers refuse the file. All data that a reader needs are on disk
-//! nevertheless, because frames are flushed in order. The repair clears the flags and stores the true length of the
-//! file. Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
+//! writing" flags and an outdated file length, so ordinary readers refuse the file. All data that a reader needs are on
+//! disk nevertheless, because frames are flushed in order. The repair clears the flags and stores the true length of
+//! the file. Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -67,7 +67,7 @@ impl Superblock {
         .into())
     }
 
-    /// Marks a file that was not closed as closed, stores its true length, and waits until both are on disk.
+    /// Marks a file that was not closed as closed, stores its true length, and waits until the two changes are on disk.
     pub(super) fn repair_if_needed(mut self, path: &Path) -> Result<()> {
         if !self.is_open_for_writing() {
             return Ok(());

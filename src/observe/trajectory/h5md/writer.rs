@@ -75,9 +75,9 @@ impl TrajectoryWriter {
         Self::append_by(path, checkpointed, Some(Placer::new(contents)), File::start_swmr)
     }
 
-    /// Continues an existing trajectory of all atoms, closed or not, after the frames that `checkpointed` counts
-    /// (`None`: after all frames). Returns an error if the file does not begin with these frames. The appended frames
-    /// have the fields and observables of the file. The caller must hold the lock of the directory.
+    /// Continues an existing trajectory of all atoms, closed or not, after its first `checkpointed.count` frames
+    /// (`None`: after all frames). Returns an error if these frames do not match the checksum in `checkpointed`. The
+    /// appended frames have the fields and observables of the file. The caller must hold the lock of the directory.
     ///
     /// If the file system does not support SWMR mode, in which other programs read the file while it is written, the
     /// whole file is flushed after each frame.
@@ -301,8 +301,8 @@ fn open(path: &Path) -> hdf5::Result<File> {
 }
 
 /// Returns the number and checksum of the frames after which a file is continued. If `checkpointed` is given, the file
-/// must begin with the frames of `checkpointed`, and the file is continued after them; otherwise it is continued after
-/// all its frames.
+/// is continued after its first `checkpointed.count` frames, which must match the checksum. If `checkpointed` is
+/// `None`, the file is continued after all its frames.
 fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let refuse = |what: String| Err(not_as_checkpointed(path, what));

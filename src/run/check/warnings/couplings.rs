@@ -11,13 +11,13 @@ use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage, StageKind};
 use crate::system::{State, System};
 use crate::units::BAR;
 
-/// Number of degrees of freedom of a temperature group below which there is a warning. The kinetic energy of a group
-/// with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f = 50.
+/// Limit for the number of degrees of freedom of a temperature group. Below this limit there is a warning. The kinetic
+/// energy of a group with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f = 50.
 const FEW_FREEDOMS: f64 = 50.0;
 /// Number of slabs of equal width along each lattice direction in which water molecules are counted. Water fills the
-/// cell along a direction if every slab has at least the fraction [`ALL_THROUGH`] of the mean count per slab. Slabs
-/// that contain a protein have more water than the fraction [`ALL_THROUGH`] of the mean count; slabs in membranes,
-/// walls and vacuum have almost no water.
+/// cell along a direction if the number of water molecules in every slab is at least the fraction [`ALL_THROUGH`] of
+/// the mean number per slab. Slabs that contain a protein have more water than this fraction of the mean number; slabs
+/// in membranes, walls and vacuum have almost no water.
 const SLABS: usize = 8;
 const ALL_THROUGH: f64 = 0.2;
 /// Minimum number of water molecules for a meaningful count per slab: twelve in each slab on average.

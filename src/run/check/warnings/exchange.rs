@@ -6,8 +6,8 @@ use crate::run::dynamics::frozen::frozen_system;
 use crate::run::plan::{Plan, StageKind};
 use crate::system::{State, System};
 
-/// Predicted acceptance of exchange attempts below which there is a warning, because replicas then rarely change their
-/// thermodynamic state. Replica exchange is usually set up for an acceptance of about 0.2.
+/// Limit for the predicted acceptance of exchange attempts. Below this limit there is a warning, because replicas
+/// rarely change their thermodynamic state. Replica exchange is usually set up for an acceptance of about 0.2.
 const LOW_ACCEPTANCE: f64 = 0.05;
 
 /// Estimates the acceptance for each pair of neighbouring states with different temperatures. Each item of the result

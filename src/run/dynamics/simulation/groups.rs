@@ -150,7 +150,7 @@ fn the_temperature_of_each_group_is_that_of_its_velocities() {
                 })
                 .unwrap();
             // sum of the kinetic energies before and after the step; the thermostat changes the velocities only after
-            // this sum is taken
+            // this sum is computed
             let mut twice = [0.0; 2];
             for (atom, (v, f)) in before.iter().zip(force.take()).enumerate() {
                 let after = *v + f * (TIMESTEP / MASS);

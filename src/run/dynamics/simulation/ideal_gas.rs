@@ -140,7 +140,8 @@ fn correlation(values: &[[f64; 2]]) -> f64 {
     moment(0, 1) / (moment(0, 0) * moment(1, 1)).sqrt()
 }
 
-/// Returns the mean of `of` over blocks of steps, and the standard error of that mean.
+/// Computes the function `of` for each block of steps, and returns the mean of its values and the standard error of the
+/// mean.
 fn mean_of_blocks(values: &[[f64; 2]], of: impl Fn(&[[f64; 2]]) -> f64) -> [f64; 2] {
     let blocks: Vec<f64> = values.chunks(values.len() / 20).map(of).collect();
     let mean = blocks.iter().sum::<f64>() / 20.0;

@@ -249,8 +249,9 @@ fn the_pressure_of_rigid_water_is_that_of_its_centers() {
     }
 }
 
-/// Three times in ps: the coupling time of thermostats that renew velocities, the coupling time of thermostats that
-/// rescale velocities (a Nosé–Hoover chain needs a long period), and the length of the run.
+/// Coupling times and length of the run in ps. The three constants are the coupling time of thermostats that renew
+/// velocities, the coupling time of thermostats that rescale velocities (a Nosé–Hoover chain needs a long period), and
+/// the length of the run.
 const RENEWING: f64 = 0.02;
 const RESCALING: f64 = 0.5;
 const LENGTH: f64 = 4.0;

@@ -158,7 +158,7 @@ fn a_force_constant_that_changes_does_its_work() {
         last = simulation.step(wanted, |_| Ok(())).unwrap();
         furthest = furthest.max((last.conserved - first.conserved).abs());
     }
-    // The work of the restraints is as large as the energy. The conserved energy is computed with the mean of the
+    // The work of the restraints is as large as the total energy. The conserved energy is computed with the mean of the
     // kinetic energies at the half steps before and after a step, and oscillates with a relative amplitude of (ω
     // dt)²/4. The energy that leapfrog conserves exactly differs from the conserved energy by the fraction (ω dt)²/12
     // in the stiff well at the end, where ω = 25/ps, and by a negligible fraction in the soft well at the start. The

@@ -230,8 +230,8 @@ fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
     assert_eq!(quiet.searches(), host.searches());
     let lives = quiet.searches();
     assert!((3..=LIVES / 2).contains(&lives), "{lives} lists");
-    // for each list the host waits for the check of displacements, for the cell and for the list length, for each at
-    // least once
+    // during the lifetime of a list the host waits at least three times: for the check of displacements, for the cell
+    // and for the list length
     assert!(waits < 6 * lives as u32, "{waits} waits for {lives} lists");
 }
 
