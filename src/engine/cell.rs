@@ -24,7 +24,7 @@ pub struct PeriodicCell {
     rows: [Vec3; 3],
 }
 
-/// Exact angle of a truncated octahedron, acos(−1/3). Files have the angle as 109.4712190°.
+/// Exact angle of a truncated octahedron, acos(−1/3). In files this angle is written as 109.4712190°.
 const OCTAHEDRON_ANGLE_DEGREES: f64 = 109.471_220_634_490_69;
 /// An angle that differs by less than this number of degrees from the exact angle of a truncated octahedron is replaced
 /// by the exact angle. Angles in files are rounded to 7 decimals or fewer.
@@ -146,10 +146,10 @@ impl PeriodicCell {
         vec3(x / a, y / b, z / c)
     }
 
-    /// Returns the same lattice with the vectors that correspond to those of `other`, reduced or not. Some lattices
-    /// have two reduced forms, for example that of a dodecahedron, where a component of c is half of a. Rounding
-    /// decides which of the two forms a file has. Fractional coordinates of two cells are comparable only if their
-    /// vectors correspond.
+    /// Returns the cell with lattice vectors that correspond to the vectors of `other`; the returned vectors need not
+    /// be in the reduced form. Some lattices have two reduced forms, for example the lattice of a rhombic dodecahedron,
+    /// where a component of c is half of a. Rounding decides which of the two forms a file has. Fractional coordinates
+    /// of two cells are comparable only if their vectors correspond.
     pub fn corresponding_to(&self, other: &Self) -> Self {
         let ([a, mut b, mut c], [x, y, z]) = (self.rows, other.rows);
         b = b + a * (y.x / x.x - b.x / a.x).round();
@@ -211,11 +211,11 @@ impl PeriodicCell {
     }
 
     /// Returns the image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm). Zero
-    /// if `d` is the shortest already.
+    /// if `d` itself is the shortest image.
     ///
-    /// The closest lattice point is found by enumeration: axis c first, each axis outward from its nearest value
-    /// until the component along this axis alone is longer than the shortest image already found (Schnorr and
-    /// Euchner, Math. Program. 66, 181 (1994), doi:10.1007/BF01581144). At most [`MOST_IMAGES`] values of an axis are
+    /// The closest lattice point is found by enumeration: axis c first, each axis outward from its nearest value until
+    /// the component along this axis alone is longer than the shortest image already found (Schnorr and Euchner, Math.
+    /// Program. 66, 181 (1994), doi:10.1007/BF01581144). At most [`MOST_IMAGES`] multiples of a lattice vector are
     /// tried.
     pub fn nearest_image(&self, d: Vec3) -> [i32; 3] {
         let square = d.norm_squared();
@@ -272,11 +272,12 @@ fn excess(ratio: f64) -> f64 {
     if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
 }
 
-/// Number of values that [`PeriodicCell::nearest_image`] tries for one axis. This number is enough for reduced cells
-/// whose edges differ by less than a factor of 60.
+/// Maximum number of multiples of one lattice vector that [`PeriodicCell::nearest_image`] tries. This number is enough
+/// for reduced cells whose edges differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
 /// Relative difference of squared lengths below which two images count as equally near: a few rounding errors. Of
-/// several equally near images the search keeps the current image, or else the image that was found first.
+/// several equally near images the search returns the image without a shift if it is one of them, and otherwise the
+/// image found first.
 const EQUAL: f64 = 1e-13;
 
 /// Iterates over all integers, in the order of their distance from `value`.

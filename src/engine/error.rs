@@ -55,11 +55,12 @@ impl Problem {
     }
 }
 
-/// Length of the longest message, bytes.
+/// Maximum length of a message in bytes.
 pub const LONGEST: usize = 2000;
 
-/// Returns the number of typing errors up to which two names may be the same: one error per three letters of `name`,
-/// and at least two. Transposed, doubled and forgotten letters are then recognised, but different words are not.
+/// Returns the maximum number of typing errors in `name` for which it may still stand for a similar name: one error per
+/// three letters, and at least two. Transposed, doubled and forgotten letters are then recognised, but different words
+/// are not.
 pub fn typing_errors(name: &str) -> usize {
     (name.chars().count() / 3).max(2)
 }

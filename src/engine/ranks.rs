@@ -286,7 +286,7 @@ mod tests {
         let sums = Ranks::threads(5, |ranks| {
             let group = ranks.split(ranks.rank() / 2);
             let leaders = ranks.split(usize::from(!group.is_first()));
-            // a message to the group does not reach the other network of the same process
+            // a message sent in the network `group` must not arrive in the network `leaders`
             if group.is_first() {
                 group.send_to_others(&ranks.rank());
             }

@@ -5,9 +5,9 @@
 //! start of a region, and also at the end of a region if the waiting thread sleeps. The workers of a [`Team`] spin
 //! between the regions of a step, and sleep only after a timeout.
 //!
-//! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. A piece of the same index
-//! goes to the same thread in every region, because the cache of this thread may still hold the data of the piece. Idle
-//! threads take pieces of other threads.
+//! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. The piece with a given
+//! index goes to the same thread in every region, because the cache of this thread may still hold the data of the
+//! piece. Idle threads take pieces of other threads.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -278,7 +278,7 @@ impl<T, W: Fn(T) + Sync> ProducerCallback<T> for Region<'_, W> {
         team.run(turn, &|thread| {
             let (others, own) = pieces[..count].split_at((thread * count / threads).min(count));
             for piece in own.iter().chain(others) {
-                // a locked piece is being taken by another thread
+                // another thread is just starting to process a locked piece
                 let taken = piece.try_lock().ok().and_then(|mut piece| piece.take());
                 if let Some(piece) = taken {
                     piece.into_iter().for_each(&work);

@@ -23,8 +23,8 @@
 //! centers are equal.
 //!
 //! If a run removes the motion of the center of mass, the average kinetic energy of the group centers is smaller by ½
-//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. The volume of N groups then has
-//! the distribution of N − 1 groups. Monte Carlo volume moves count all N groups.
+//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. For N groups the volume then has
+//! the distribution that N − 1 groups would have without this removal. Monte Carlo volume moves count all N groups.
 //!
 //! Only the velocities of group centers are scaled, and not the velocities of atoms relative to their group center. The
 //! pressure P does not contain the kinetic energy of the relative velocities, so that a scaling of the relative
@@ -33,15 +33,16 @@
 //! another time would correlate K(t+½) and W(t).
 //!
 //! Work of a scaling. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly, where U is the
-//! potential energy. The first term differs from the mean of the kinetic energies K(t−½) and K(t+½) by a function of
-//! x(t). A scaling by length factors μ and velocity factors ν changes U by ΔU(t). The gradient of ΔU also changes the
-//! force of the next half kick, which adds ½ dt dΔU/dt. The sum of both changes is ΔU at t+½. The work is therefore, to
-//! second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) +
-//! W(t+dt)). K, K× = ½ Σ M V(t−½) V(t+½) and W are the αα elements of the kinetic energies and the virial of the group
-//! centers, which have the masses M and the velocities V. W(t+dt) is computed in the next force evaluation, at the
-//! scaled positions. Since dU = −Σ W_αα d ln μ_α along any path of scaling, the mean of W(t) and W(t+dt) integrates dU
-//! to second order. The total energy E minus the sum of all work is conserved. The conserved quantity contains no term
-//! of pressure times volume, because the energy of the piston is not part of E.
+//! potential energy. The term ½ Σ m v(t−½)·v(t+½) differs from the mean of the kinetic energies K(t−½) and K(t+½) by a
+//! function of x(t). A scaling by length factors μ and velocity factors ν changes U by ΔU(t). The gradient of ΔU also
+//! changes the force of the next half kick, which adds ½ dt dΔU/dt. The change ΔU(t) and the change by the half kick
+//! add up to ΔU at t+½. The work is therefore, to second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½)
+//! + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)). K, K× = ½ Σ M V(t−½) V(t+½) and W are the αα elements of the
+//! kinetic energies and the virial of the group centers, which have the masses M and the velocities V. W(t+dt) is
+//! computed in the next force evaluation, at the scaled positions. Since dU = −Σ W_αα d ln μ_α along any path of
+//! scaling, the mean of W(t) and W(t+dt) integrates dU to second order. The total energy E minus the sum of all work is
+//! conserved. The conserved quantity contains no term of pressure times volume, because the energy of the piston is not
+//! part of E.
 //!
 //! The target pressure P₀ may change with time, because the total energy E does not depend on P₀. A change of P₀ acts
 //! only through later scalings, whose work is counted. A conserved quantity that contains E + P₀V would need the
@@ -315,7 +316,7 @@ pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
 
 /// Relaxation law of an extent s of the cell (volume, area or length), as a function of pressure P and volume V. With x
 /// = 1 − a (P₀ − P − e/V) + n/√V, stochastic rescaling changes s to x² s, and weak coupling changes s to x s. The
-/// fields are P₀, a, e and n.
+/// fields `rate`, `pressure`, `thermal` and `noise` are a, P₀, e and n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
     /// rate a: relative change of √s or s per pressure, nm³ mol/kJ

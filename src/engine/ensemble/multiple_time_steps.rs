@@ -18,22 +18,22 @@
 //! weight 1, even if S acts with another weight w at this step:
 //! - Energy and virial belong to F + S, the fast forces plus the mesh forces. Kinetic energies are computed from the
 //!   half-step velocities of the run. At an impulse the mean of v(t−½) and v(t+½) is the velocity of the r-RESPA cycle
-//!   at t. The mean kinetic energy of both half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². Without
-//!   impulses the difference is Σ dt²/8m (F + S)².
+//!   at t. The mean kinetic energy of both half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². If S
+//!   acted at every step, the excess would be Σ dt²/8m (F + S)².
 //! - Between impulses of the mesh forces S every n steps, the velocities differ by up to ½ n dt S/m from the velocities
 //!   that belong to the positions (except in the middle of a cycle with n = 2). Energies are therefore measured only at
-//!   impulses. A measurement at another step would compute S without applying it.
+//!   impulses. A measurement at another step would require an additional computation of the mesh forces S.
 //! - Constraint forces respond to the forces that act in a step: F + w S, with the fast forces F and the mesh forces S
 //! of weight w. The reported constraint virial is the constraint virial of the step, minus (w − 1) times the virial of
 //! the constraint forces that respond to S alone. The response to S is linear: its value is m Δa, where Δa is the
 //! change that the constraints at x(t) make to the acceleration S/m. For rigid groups the atomic pressure is then
 //! exactly the pressure of the group centers.
 //!
-//! Barostats and thermostats that multiply velocities act at impulses. The second half of the work of a barostat needs
-//! the virial one step after the impulse, so that the mesh forces S are computed at that step, too. Monte Carlo volume
-//! moves need S before and after the volume move. The work of a velocity factor λ is computed from the forces that act.
-//! The term ½ (λ−1) (n−2) dt Σ v·S of this work is neglected: the term is zero for impulses every n = 2 steps, and the
-//! average of the term is zero for any n.
+//! Barostats and thermostats that multiply velocities act only at impulses. The second half of the work of a barostat
+//! needs the virial one step after the impulse, so that the mesh forces S are computed at that step, too. Monte Carlo
+//! volume moves need S before and after the volume move. The work of a velocity factor λ is computed from the forces
+//! that act. The term ½ (λ−1) (n−2) dt Σ v·S of this work is neglected: the term is zero for impulses every n = 2
+//! steps, and the average of the term is zero for any n.
 //!
 //! Friction, noise and collisions refresh velocities in the middle of any drift ([`super::refreshment`]). Consider the
 //! cycle of n steps between the impulse of the mesh forces S₀ at t and the impulse of the mesh forces Sₙ at t + n dt.
@@ -47,10 +47,10 @@
 //! The work of refreshed velocities is derived for mesh forces S that change within a cycle of n steps, from S₀ at its
 //! first impulse to Sₙ at the next impulse. The work ½ n dt S·(v + v′) of an impulse is shared equally between the two
 //! adjacent cycles. In a cycle the potential of S decreases by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is linear
-//! in x. The two halves of drift j are made with the velocities vⱼ before and v′ⱼ = vⱼ + Δⱼ after the refreshment. The
-//! sum of all contributions consists of the thermostat's work, which depends on Δⱼ, and of terms that are present even
-//! without a thermostat. The terms that are present even without a thermostat stay bounded. With n = 1 the terms Δⱼ·S
-//! of the work sum up to ¼ dt Δ·(S₁ − S₀), whose average is zero, so that they are counted only with n > 1. The
+//! in x. The atoms move with the velocities vⱼ in the first half of drift j, and with v′ⱼ = vⱼ + Δⱼ in the second half.
+//! The sum of all contributions consists of the thermostat's work, which depends on Δⱼ, and of terms that are present
+//! even without a thermostat. The terms that are present even without a thermostat stay bounded. With n = 1 the terms
+//! Δⱼ·S of the work sum up to ¼ dt Δ·(S₁ − S₀), whose average is zero, so that they are counted only with n > 1. The
 //! conserved quantity is the energy minus the work of the thermostat: G. Bussi, M. Parrinello, Phys. Rev. E 75, 056707
 //! (2007), doi:10.1103/PhysRevE.75.056707. The term with S₀ is counted together with Δⱼ, and the term with Sₙ is
 //! counted at the next impulse.

@@ -3,12 +3,12 @@
 //! In the middle of the drift from x(t) to x(t+dt) velocities v become v' = α v + √(1−α²) √(kT/m) R, where R is a
 //! normal random number. The velocity v' is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt +
 //! √(2γkT/m) dW with the friction coefficient γ over the time τ, and α = exp(−γτ). The first half of the drift uses v,
-//! and the second half uses v'. Leapfrog has made both halves of the drift with v. The second half of the drift is
-//! therefore corrected: ½ dt (v' − v) is added to x(t+dt), and the constraints of the second half are satisfied
-//! ([`crate::constraint::Drift`]). A refreshment with γ > 0 at every step is the middle scheme of Langevin dynamics. In
-//! a harmonic potential the positions have the canonical distribution at any stable time step, and v(t−½) and v(t+½)
-//! both have the Maxwell–Boltzmann distribution. The distributions of positions and velocities stay correct if
-//! velocities are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E.
+//! and the second half uses v'. Leapfrog has moved the atoms with v in both halves of the drift. The second half of the
+//! drift is therefore corrected: ½ dt (v' − v) is added to x(t+dt), and the constraints of the second half are
+//! satisfied ([`crate::constraint::Drift`]). A refreshment with γ > 0 at every step is the middle scheme of Langevin
+//! dynamics. In a harmonic potential the positions have the canonical distribution at any stable time step, and v(t−½)
+//! and v(t+½) both have the Maxwell–Boltzmann distribution. The distributions of positions and velocities stay correct
+//! if velocities are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E.
 //! Tuckerman, J. Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
 //!
 //! Constraints in the middle of a drift. Leapfrog moves the ends of a bond along chords. In the middle of the chord the

@@ -74,8 +74,8 @@ pub struct Prepared {
 }
 
 /// Makes the system and its initial state. Returns an error with all [`crate::error::Problem`]s of description,
-/// coordinates and options. If description, coordinates and options have no problem, an error has the first problem in
-/// deriving constraints or PME parameters.
+/// coordinates and options. If the input has no problem, an error holds the first problem that occurs while constraints
+/// or PME parameters are derived.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
     let truncation = options.forces.truncation(&description.topology);
     let problems = check::problems(&description, &coordinates, options, &truncation);

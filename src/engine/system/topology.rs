@@ -213,7 +213,7 @@ impl Topology {
         format!("{} of {} {}", atom.name, residue.name, residue.number)
     }
 
-    /// Pairs of atoms for all virtual sites: the first atom of the construction of the site, and the site.
+    /// One pair of atoms for each virtual site: the first atom from which the site is constructed, and the site.
     pub fn site_links(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }

@@ -44,7 +44,8 @@ struct Section {
 }
 
 impl SitePlan {
-    /// Plans the sites of a topology. Each site must come after the sites that it is constructed from.
+    /// Divides the virtual sites of a topology into sections. Each site must come after the sites that it is
+    /// constructed from.
     pub fn new(topology: &Topology) -> Self {
         let mut sites: Vec<(usize, &VirtualSite)> = topology.virtual_sites.iter().enumerate().collect();
         let range = |site: &VirtualSite| {

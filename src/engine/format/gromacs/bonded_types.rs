@@ -30,8 +30,8 @@ pub(super) struct TypeTable<const N: usize> {
 impl<const N: usize> TypeTable<N> {
     /// Adds a row. If an earlier row has the same types, the new row replaces the earlier row, and the function returns
     /// whether the parameters of the two rows differ. With `multiple`, consecutive rows of the same types form a block,
-    /// whose rows are terms of one interaction. A second block of the same types is refused, unless it repeats a single
-    /// row.
+    /// whose rows are terms of one interaction. A second block of the same types is refused, unless the first block has
+    /// a single row and the second block repeats this row.
     pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();
         let key = canonical(types);

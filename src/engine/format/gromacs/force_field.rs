@@ -265,8 +265,8 @@ impl ForceField {
         }
     }
 
-    /// Reads a row of `[ dihedraltypes ]` with four types or with two types. Two types are the inner types of a
-    /// torsion, or the outer types of an improper (function type 2).
+    /// Reads a row of `[ dihedraltypes ]` with four types or with two types. A row with two types states the inner
+    /// types of a torsion, or the outer types of an improper (function type 2).
     fn read_dihedral_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let words = fields.rest();
         let is_function = |at: usize| words.get(at).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_digit());

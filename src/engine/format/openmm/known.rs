@@ -107,8 +107,8 @@ const FORCES: [Known; 9] = [
 const SYSTEM: Parts =
     &[("PeriodicBoxVectors", &["x", "y", "z"]), ("Particles", &["mass"]), ("Constraints", &["p1", "p2", "d"])];
 
-/// Fails if the system has a part or an attribute that the reader does not know. Forces of unknown kinds are left to
-/// the reader of forces.
+/// Fails if the system has a part or an attribute that the reader does not know. Forces of unknown kinds are not
+/// checked here, because the reader of forces refuses them.
 pub(super) fn check(root: &Node<'_>) -> Parsed<()> {
     attributes(root, &["openmmVersion", "type", "version"], &[])?;
     for part in root.children().filter(|part| part.name() != "Forces") {

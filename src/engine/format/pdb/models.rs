@@ -45,7 +45,8 @@ impl ModelEnds {
                 self.ends.push(end);
                 self.next = Pending::default();
             }
-            // a record of one of these kinds after the end of a model belongs to this model, not to the next model
+            // a record of one of these kinds after the end of a model belongs to the model before it, not to the next
+            // model
             b"END   " | b"ENDMDL" | b"TER   " | b"CONECT" | b"MASTER" | b"      " if !self.next.any => {
                 if let Some(last) = self.ends.last_mut() {
                     *last = end;

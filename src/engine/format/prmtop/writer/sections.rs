@@ -168,7 +168,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         self.types.len()
     }
 
-    /// Writes a section for each parameter of the types.
+    /// Writes one section for each of the `P` parameters of the parameter types.
     pub(super) fn write_types(&self, names: [&str; P], text: &mut Text) {
         for (k, name) in names.into_iter().enumerate() {
             text.printed(name, self.types.iter().map(|parameters| parameters[k].as_str()));
