@@ -149,7 +149,7 @@ impl PeriodicCell {
     /// Returns the cell with lattice vectors that correspond to the vectors of `other`; the returned vectors need not
     /// be in the reduced form. Some lattices have two reduced forms, for example the lattice of a rhombic dodecahedron,
     /// where a component of c is half of a. Rounding decides which of the two forms a file has. Fractional coordinates
-    /// of two cells are comparable only if their vectors correspond.
+    /// of two cells are comparable only if the lattice vectors of the two cells correspond.
     pub fn corresponding_to(&self, other: &Self) -> Self {
         let ([a, mut b, mut c], [x, y, z]) = (self.rows, other.rows);
         b = b + a * (y.x / x.x - b.x / a.x).round();
@@ -213,10 +213,10 @@ impl PeriodicCell {
     /// Returns the image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm). Zero
     /// if `d` itself is the shortest image.
     ///
-    /// The closest lattice point is found by enumeration: axis c first, each axis outward from its nearest value until
-    /// the component along this axis alone is longer than the shortest image already found (Schnorr and Euchner, Math.
-    /// Program. 66, 181 (1994), doi:10.1007/BF01581144). At most [`MOST_IMAGES`] multiples of a lattice vector are
-    /// tried.
+    /// The closest lattice point is found by enumeration (Schnorr and Euchner, Math. Program. 66, 181 (1994),
+    /// doi:10.1007/BF01581144). The multiples of c are enumerated first, then those of b. The enumeration along an axis
+    /// goes outward from the nearest multiple, and ends when the component along this axis alone is longer than the
+    /// shortest image already found. At most [`MOST_IMAGES`] multiples of a lattice vector are tried.
     pub fn nearest_image(&self, d: Vec3) -> [i32; 3] {
         let square = d.norm_squared();
         if self.is_shortest(d) || !square.is_finite() {
@@ -265,8 +265,8 @@ impl PeriodicCell {
 }
 
 /// Returns the number of whole lattice vectors to subtract from a component that is `ratio` times the lattice vector. A
-/// component of exactly half a vector is left unchanged: a truncated octahedron has c_y = −b_y/2, and rounding must not
-/// change a reduced cell to the other reduced form of the same lattice each time it is read.
+/// component of exactly half a lattice vector is left unchanged. In a truncated octahedron c_y = −b_y/2, and rounding
+/// must not switch the cell between its two reduced forms each time a file is read.
 fn excess(ratio: f64) -> f64 {
     const TIE: f64 = 1e-9;
     if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
@@ -428,8 +428,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The test tries all images within four lattice vectors of the reduced displacement. For these cells fewer
-        /// images would be enough.
+        /// The test tries all images within four lattice vectors of the reduced displacement. Fewer images would be
+        /// enough for the cells in this test.
         #[test]
         fn the_minimum_image_is_the_shortest_of_all(cell in cells(), s in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0]) {
             let d = cell.to_cartesian(Vec3::from(s));

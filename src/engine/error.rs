@@ -72,8 +72,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let name = name.to_lowercase();
     known
         .into_iter()
-        // names that differ too much in length are skipped, because their distance is at least the difference of the
-        // lengths
+        // names that differ too much in length are skipped, because their edit distance is at least the difference of
+        // the lengths
         .filter(|candidate| letters < 2 * candidate.chars().count())
         .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())

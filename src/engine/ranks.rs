@@ -87,8 +87,8 @@ impl Ranks {
         Ranks { connection: connection.map(|own| Connection { purpose: Some(purpose), ..own }), ..*self }
     }
 
-    /// Returns what this rank has sent so far through all handles with a purpose; zero for a single rank. Not
-    /// collective.
+    /// Returns the numbers of bytes and messages that this rank has sent so far through handles with a purpose; zero
+    /// for a single rank. Not collective.
     pub fn sent(&self) -> Traffic {
         self.connection.as_ref().map_or_else(Traffic::default, |connection| connection.counters.read())
     }

@@ -1,9 +1,9 @@
 //! Parallel regions with low latency: a thread team whose workers spin between regions.
 //!
 //! A time step has about a dozen parallel regions of 20 to 3000 µs each. Rayon's workers sleep after about ten idle
-//! microseconds. Waking a worker takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this delay occurs at the
-//! start of a region, and also at the end of a region if the waiting thread sleeps. The workers of a [`Team`] spin
-//! between the regions of a step, and sleep only after a timeout.
+//! microseconds. Waking a worker takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this wake-up delay occurs
+//! at the start of a region, and also at the end of a region if the waiting thread sleeps. The workers of a [`Team`]
+//! spin between the regions of a step, and sleep only after a timeout.
 //!
 //! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. The piece with a given
 //! index goes to the same thread in every region, because the cache of this thread may still hold the data of the

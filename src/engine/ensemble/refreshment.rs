@@ -14,15 +14,16 @@
 //! Constraints in the middle of a drift. Leapfrog moves the ends of a bond along chords. In the middle of the chord the
 //! mean bond ½ (r(t) + r(t+dt)) is exactly perpendicular to the velocity v, and v' is made perpendicular to the mean
 //! bond. With constraint forces along the bond at t instead, as in GROMACS' integrator `sd`, v' would keep a component
-//! along the bond of the order of the angle θ by which the bond rotates in a step. For free rotors this component makes
-//! the rotation too hot by a fraction 0.4 ⟨θ²⟩ (computed with friction coefficients from 0.2/dt to 2/dt): 0.9 K at 300
-//! K for rigid water at 4 fs with hydrogens of 1 amu. With the mean bond the temperature of free rotors is exact.
+//! along the bond of the order of the angle θ by which the bond rotates in a step. For free rotors this remaining
+//! component along the bond makes the rotation too hot by a fraction 0.4 ⟨θ²⟩ (computed with friction coefficients from
+//! 0.2/dt to 2/dt): 0.9 K at 300 K for rigid water at 4 fs with hydrogens of 1 amu. With the mean bond the temperature
+//! of free rotors is exact.
 //!
 //! The work of a refreshment is the kinetic energy after the refreshment minus the kinetic energy before it, and is
-//! counted at once. The constraint forces do no work in the refreshment, because they are perpendicular to v and v'.
-//! The kinetic energy at time t is the mean of the kinetic energies before and after the kick at t. The total energy at
-//! t therefore contains the kinetic energy before the refreshment, and the total energy at t+dt contains the kinetic
-//! energy after the refreshment.
+//! added to the work of the thermostat at once. The constraint forces do no work in the refreshment, because they are
+//! perpendicular to v and v'. The kinetic energy at time t is the mean of the kinetic energies before and after the
+//! kick at t. The total energy at t therefore contains the kinetic energy before the refreshment, and the total energy
+//! at t+dt contains the kinetic energy after the refreshment.
 //!
 //! Refreshments do not conserve momentum.
 

@@ -8,18 +8,18 @@
 //! Work of a velocity factor λ. The energy at t is U + ½ (K(t−½) + K(t+½)), with the potential energy U and the kinetic
 //! energies K of both half steps. The velocity v(t+½) is multiplied by λ after the atoms have moved to x(t+dt). With
 //! the factor λ, v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore
-//! larger by (λ² − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The first term of this energy difference
-//! ([`scaling_work`]) is counted at once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the scaled velocities v,
-//! is counted when the forces F(t+dt) are known ([`pending_work`]). The energy minus the work is the conserved
-//! quantity.
+//! larger by (λ² − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The term (λ² − 1) K(t+½) of this energy difference
+//! ([`scaling_work`]) is added to the work of the thermostat at once. The term with the forces, which is ½ (1 − 1/λ) dt
+//! Σ v·F for the scaled velocities v, is added when the forces F(t+dt) are known ([`pending_work`]). The energy minus
+//! the work is the conserved quantity.
 //!
 //! The forces F in the work of a velocity factor λ do not contain constraint forces. Constraint forces depend on the
 //! velocities, so that λ changes them. Consider a bond of length r that rotates with the velocity v by the angle θ = v
 //! dt/r in a step. The part Kᵣ = K sin²(θ/2) of the kinetic energy K of the bond belongs to the velocity along r(t+dt).
 //! The constraint removes Kᵣ, and the next step rotates the bond by the angle λθ. K(t+3/2) and all later kinetic
 //! energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled velocity v and the change Δv that constraints make to v(t+3/2), C
-//! = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is counted, too. Without the term −½ (λ−1) C the conserved quantity
-//! would drift by 10⁻² kJ/mol/ps with strong thermostats.
+//! = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is added to the work, too. Without the term −½ (λ−1) C the conserved
+//! quantity would drift by 10⁻² kJ/mol/ps with strong thermostats.
 //!
 //! All random numbers of a coupling can be drawn before the kinetic energy is known ([`Rescaling`]), so that a device
 //! can rescale velocities without sending the kinetic energy to the host.
@@ -128,9 +128,9 @@ pub fn pending(factor: f64) -> f64 {
     1.0 - 1.0 / factor
 }
 
-/// Part of the work (kJ/mol) of a velocity factor λ that is counted in the next step, from the coefficient `pending` =
-/// 1 − 1/λ. `forces` is dt Σ v·F with the scaled velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change
-/// that constraints make to the velocities of the next step.
+/// Part of the work (kJ/mol) of a velocity factor λ that is added in the next step, from the coefficient `pending` = 1
+/// − 1/λ. `forces` is dt Σ v·F with the scaled velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change that
+/// constraints make to the velocities of the next step.
 pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
     0.5 * pending * (forces - constraints / (1.0 - pending))
 }

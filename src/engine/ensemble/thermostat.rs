@@ -54,7 +54,7 @@ pub enum ThermostatKind {
     Andersen,
 }
 
-/// Properties of a thermostat algorithm, from which checks, messages and help texts are made.
+/// Properties of a thermostat algorithm, from which checks, messages and help texts are generated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermostatFacts {
     /// name of the algorithm in the input file

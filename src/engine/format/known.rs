@@ -79,8 +79,8 @@ pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Resul
     Ok(gromacs::read_position_restraints(path, &bytes, options)?)
 }
 
-/// Function that returns the text of a topology. A format that states the cell needs the cell of the coordinates. If
-/// the format cannot express a term exactly, the error names the term.
+/// Function that returns the text of a topology. The writer of a format that states the cell needs the cell of the
+/// coordinates. If the format cannot express a term exactly, the error names the term.
 pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<String>;
 
 /// A topology format that can be written.

@@ -33,9 +33,9 @@ fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Deviations of the mean and the variance of `values` from the mean and the variance of the distribution Γ(shape), in
-/// standard errors. `independent` is the number of independent values. The Euler step makes the variance of the volume
-/// larger by the fraction `discretisation`.
+/// Deviations of the mean and the variance of `values` from those of the distribution Γ(shape), in standard errors.
+/// `independent` is the number of independent values. The Euler step makes the variance of the volume larger by the
+/// fraction `discretisation`.
 fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) -> [f64; 2] {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

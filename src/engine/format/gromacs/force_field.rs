@@ -328,7 +328,7 @@ impl ForceField {
     }
 
     /// Returns the atoms of an improper in the order that the force field requests. LEaP's order of the atoms follows
-    /// from the types in the row of parameters of the improper.
+    /// from the types in the improper's row of parameters.
     pub(super) fn improper_order(
         &mut self,
         table: u8,

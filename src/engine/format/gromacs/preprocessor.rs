@@ -20,8 +20,8 @@ const DEEPEST: usize = 64;
 /// Largest number of included files. A file is counted each time it is included. CHARMM-GUI writes one file for each
 /// lipid.
 const MOST_FILES: usize = 10_000;
-/// Largest number of bytes of all files after the replacement of macros. A topology describes each kind of molecule
-/// once, however many copies there are.
+/// Maximum total size of all files in bytes, after the replacement of macros. A topology describes each kind of
+/// molecule once, however many copies there are.
 const MOST_BYTES: usize = 1 << 30;
 /// Weight of the bytes of a file that is included again, in the sum that [`MOST_BYTES`] limits. The first inclusion has
 /// a weight of 1. Further inclusions of a file take time, but no memory.

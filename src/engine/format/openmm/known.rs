@@ -15,7 +15,7 @@ type Known = (&'static str, &'static [&'static str], Parts);
 
 /// Attributes that every kind of force has, none of which changes the energy.
 const OF_ALL: [&str; 4] = ["type", "name", "version", "forceGroup"];
-/// Name of the numbered parameters of the elements of custom forces, which are `param1`, `param2` and so on.
+/// Name, without the number, of the parameters `param1`, `param2`, … of elements of custom forces.
 const PARAMETER: &str = "param";
 const PARTICLE_PAIR: &[&str] = &["p1", "p2"];
 const FORCES: [Known; 9] = [

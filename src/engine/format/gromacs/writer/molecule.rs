@@ -10,7 +10,7 @@ use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, 
 
 /// Largest value of `nrexcl` that is written: number of bonds up to which all pairs are excluded.
 const MOST_EXCLUDED_BONDS: usize = 3;
-/// Maximum number of excluded partners of an atom that are written in one line of `[ exclusions ]`.
+/// Maximum number of excluded partners per line of `[ exclusions ]`.
 const PARTNERS: usize = 20;
 
 /// Writes a molecule type. `first` is the index of the molecule's first atom in the whole system, for messages.

@@ -56,9 +56,8 @@ impl Types {
         Ok(types)
     }
 
-    /// Returns the parameters of 1-4 pairs by types. If the system has no 1-4 pair of two types, the two types get
-    /// the parameters of pairs that are not 1-4 pairs. Fails if two 1-4 pairs of the same types have different
-    /// parameters.
+    /// Returns the parameters of 1-4 pairs by types. Two types without a 1-4 pair in the system get the parameters of
+    /// their pairs that are not 1-4 pairs. Fails if two 1-4 pairs of the same types have different parameters.
     fn table_of_pairs14(&self, topology: &Topology) -> Parsed<Vec<LennardJones>> {
         let mut table = self.pairs.clone();
         let mut set = HashMap::new();
