@@ -122,7 +122,7 @@ impl PeriodicCell {
         [volume / b.cross(c).norm(), volume / c.cross(a).norm(), volume / a.cross(b).norm()]
     }
 
-    /// Returns the largest cutoff (nm) for which at most one image of an atom, the minimum image, is within the cutoff:
+    /// Returns the largest cutoff (nm) within which an atom has at most one image, the minimum image. This cutoff is
     /// half of the smallest diagonal element of the reduced cell.
     #[inline]
     pub fn max_cutoff(&self) -> f64 {

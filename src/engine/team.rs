@@ -7,7 +7,7 @@
 //!
 //! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. The piece with a given
 //! index goes to the same thread in every region, because the cache of this thread may still hold the data of the
-//! piece. Idle threads take pieces of other threads.
+//! piece. Idle threads take over pieces of busy threads.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -114,8 +114,8 @@ impl Team {
     /// Calls `work` on every thread at the same time, and returns when all threads are done.
     fn run(&self, _turn: MutexGuard<'_, ()>, work: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
-        // SAFETY: as at `Shared`. The lifetime is erased here: no thread reads `work` after the region is closed and
-        // empty, which `Open` ensures before this function returns, even if it panics
+        // SAFETY: see the implementation of `Sync` for `Shared`. The lifetime is erased here: no thread reads `work`
+        // after the region is closed and empty, which `Open` ensures before this function returns, even if it panics
         unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
         // removes the panic of a worker in an earlier region, which stays here if the leader of that region panicked,
         // too
@@ -182,7 +182,7 @@ impl Shared {
             self.inside.fetch_add(1, SeqCst);
             // the region is still open (its number is odd)
             if self.region.load(SeqCst) == region {
-                // SAFETY: as at `Shared`
+                // SAFETY: see the implementation of `Sync` for `Shared`
                 let work = unsafe { &**self.work.get() };
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(number))) {
                     locked(&self.panic).get_or_insert(panic);

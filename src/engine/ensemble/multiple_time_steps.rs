@@ -19,7 +19,7 @@
 //! - Energy and virial belong to F + S, the fast forces plus the mesh forces. Kinetic energies are computed from the
 //!   half-step velocities of the run. At an impulse the mean of v(t−½) and v(t+½) is the velocity of the r-RESPA cycle
 //!   at t. The mean kinetic energy of both half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². If S
-//!   acted at every step, the excess would be Σ dt²/8m (F + S)².
+//!   acted at every step, the mean kinetic energy would exceed the kinetic energy at t by Σ dt²/8m (F + S)².
 //! - Between impulses of the mesh forces S every n steps, the velocities differ by up to ½ n dt S/m from the velocities
 //!   that belong to the positions (except in the middle of a cycle with n = 2). Energies are therefore measured only at
 //!   impulses. A measurement at another step would require an additional computation of the mesh forces S.

@@ -16,8 +16,8 @@
 //! bond. With constraint forces along the bond at t instead, as in GROMACS' integrator `sd`, v' would keep a component
 //! along the bond of the order of the angle θ by which the bond rotates in a step. For free rotors this remaining
 //! component along the bond makes the rotation too hot by a fraction 0.4 ⟨θ²⟩ (computed with friction coefficients from
-//! 0.2/dt to 2/dt): 0.9 K at 300 K for rigid water at 4 fs with hydrogens of 1 amu. With the mean bond the temperature
-//! of free rotors is exact.
+//! 0.2/dt to 2/dt): 0.9 K at 300 K for rigid water at 4 fs with hydrogens of 1 amu. With constraint forces along the
+//! mean bond the temperature of free rotors is exact.
 //!
 //! The work of a refreshment is the kinetic energy after the refreshment minus the kinetic energy before it, and is
 //! added to the work of the thermostat at once. The constraint forces do no work in the refreshment, because they are

@@ -13,9 +13,9 @@
 //!
 //! A volume move takes place at the time t of the positions x(t) of a step, before the forces F of the step act. The
 //! potential energy of the move is that of x(t). The velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and
-//! AMBER. The velocities v(t−½) are independent of the volume. The velocities depend on x(t) to first order in dt,
-//! since v(t) = v(t−½) + ½ dt F/m. A move therefore heats the system by an energy of the order δ² (F dt)²/m, where δ is
-//! the change of the logarithm of the extent, and the thermostat removes this heat.
+//! AMBER. The velocities v(t−½) are independent of the volume. The velocities v(t−½) depend on x(t) to first order in
+//! dt, since v(t) = v(t−½) + ½ dt F/m. A move therefore heats the system by an energy of the order δ² (F dt)²/m, where
+//! δ is the change of the logarithm of the extent, and the thermostat removes this heat.
 //!
 //! A volume move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF,
 //! where ΔU and ΔF are the changes of the potential energy and of the forces. This increase of the conserved quantity
@@ -23,9 +23,9 @@
 //!
 //! Detailed balance requires that the maximum change Δ of the logarithm of an extent does not depend on which earlier
 //! volume moves were accepted. During the first [`ADAPTING`] moves of each extent in a stage, Δ is adapted towards an
-//! acceptance of one half. After these moves Δ is constant, and the ensemble is sampled correctly. A stage begins with
-//! the last Δ of the stage before it. At the start of the run Δ is √(kTβ/V) with the compressibility β and the volume
-//! V, which is the standard deviation of ln V.
+//! acceptance of one half. After the adaptation Δ is constant, and the ensemble is sampled correctly. A stage begins
+//! with the last Δ of the stage before it. At the start of the run Δ is √(kTβ/V) with the compressibility β and the
+//! volume V, which is the standard deviation of ln V.
 //!
 //! A cell narrower than twice the cutoff is outside the ensemble: a move to such a cell is rejected.
 

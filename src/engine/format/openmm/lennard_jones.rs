@@ -1,6 +1,6 @@
-//! Reader of Lennard-Jones interactions from a table over pairs of types, as OpenMM writes the interactions of
-//! CHARMM's force fields. A system with such a table has three forces: a `CustomNonbondedForce` with the tables
-//! `acoef` and `bcoef`, a `NonbondedForce` without Lennard-Jones parameters, and a `CustomBondForce` for 1-4 pairs.
+//! Reader of Lennard-Jones interactions from a table over pairs of types, as OpenMM writes the interactions of CHARMM's
+//! force fields. A system with a Lennard-Jones table has three forces: a `CustomNonbondedForce` with the tables `acoef`
+//! and `bcoef`, a `NonbondedForce` without Lennard-Jones parameters, and a `CustomBondForce` for 1-4 pairs.
 
 use super::Parsed;
 use super::nonbonded::Nonbonded;

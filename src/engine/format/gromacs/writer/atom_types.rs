@@ -161,9 +161,9 @@ impl AtomTypes {
 }
 
 impl Form {
-    /// Returns the form of the Lennard-Jones parameters of a topology. σ and ε are chosen under two conditions: every
-    /// pair of types has both c6 and c12 or neither, and the Lorentz–Berthelot rule gives the parameters of at least as
-    /// many pairs as the geometric rule. Otherwise the form is C6 and C12.
+    /// Returns the form of the Lennard-Jones parameters of a topology. The form is σ and ε if every pair of types has
+    /// both c6 and c12 or neither, and if the Lorentz–Berthelot rule gives the parameters of at least as many pairs as
+    /// the geometric rule. Otherwise the form is C6 and C12.
     fn of(description: &Description) -> Self {
         let Description { topology, nonbonded, .. } = description;
         let used: BTreeSet<u32> = topology.atoms.iter().map(|atom| atom.lj_type).collect();

@@ -175,7 +175,8 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         }
     }
 
-    /// Writes the two sections with the rows of the terms. `name` is the beginning of the names of both sections.
+    /// Writes the two sections with the rows of the terms with and without hydrogen. `name` is the beginning of the
+    /// names of both sections.
     pub(super) fn write(&self, name: &str, text: &mut Text) {
         for (list, rest) in ["INC_HYDROGEN", "WITHOUT_HYDROGEN"].into_iter().enumerate() {
             let rows = self.rows[list].iter().zip(&self.of_rows[list]);
