@@ -12,8 +12,8 @@
 //! Neighbouring states in the list of states try to swap their replicas: states 1–2, 3–4, ... at odd exchange attempts
 //! (counted from 1), and states 2–3, 4–5, ... at even exchange attempts.
 //!
-//! The work of a swap counts as work of the thermostat. A swap multiplies velocities between two steps, so that the
-//! work is computed as in [`super::rescaling`].
+//! The work of a swap is added to the work of the thermostat. A swap multiplies velocities between two steps, so that
+//! the work is computed as in [`super::rescaling`].
 
 use super::rescaling::scaling_work;
 use super::velocities::kinetic_energy;

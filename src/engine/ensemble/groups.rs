@@ -22,8 +22,8 @@ pub type PerGroup<T> = SmallVec<[T; 4]>;
 pub const MOST_GROUPS: usize = u8::MAX as usize;
 
 impl TemperatureGroups {
-    /// Makes temperature groups from the atoms of each group except group 0. Returns an error if an atom is in two
-    /// groups, or if atoms connected by constraints are in different groups.
+    /// Creates temperature groups from lists of atoms, one list for each group except group 0. Returns an error if an
+    /// atom is in two groups, or if atoms connected by constraints are in different groups.
     ///
     /// The number of degrees of freedom of a group is three times its number of atoms with mass, minus its number of
     /// constraints. If motion of the whole system is removed, the removed degrees of freedom are subtracted from all

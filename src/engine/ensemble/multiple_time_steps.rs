@@ -24,10 +24,10 @@
 //!   that belong to the positions (except in the middle of a cycle with n = 2). Energies are therefore measured only at
 //!   impulses. A measurement at another step would require an additional computation of the mesh forces S.
 //! - Constraint forces respond to the forces that act in a step: F + w S, with the fast forces F and the mesh forces S
-//! of weight w. The reported constraint virial is the constraint virial of the step, minus (w − 1) times the virial of
-//! the constraint forces that respond to S alone. The response to S is linear: its value is m Δa, where Δa is the
-//! change that the constraints at x(t) make to the acceleration S/m. For rigid groups the atomic pressure is then
-//! exactly the pressure of the group centers.
+//!   of weight w. The reported constraint virial is the constraint virial of the step, minus (w − 1) times the virial
+//!   of the constraint forces that respond to S alone. The response to S is linear: its value is m Δa, where Δa is the
+//!   change that the constraints at x(t) make to the acceleration S/m. With this constraint virial the atomic pressure
+//!   of rigid groups is exactly the pressure of the group centers.
 //!
 //! Barostats and thermostats that multiply velocities act only at impulses. The second half of the work of a barostat
 //! needs the virial one step after the impulse, so that the mesh forces S are computed at that step, too. Monte Carlo

@@ -4,10 +4,10 @@
 //! with the number of degrees of freedom f and the coupling time τ. Each thermostat is driven by its predecessor, Q₁
 //! v̇₁ = 2K − f kT, Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT, and slowed by its successor, v̇ⱼ = … − vⱼ vⱼ₊₁. K is the kinetic energy
 //! K(t+½) of the velocities that are scaled. Velocities of atoms decay as v̇ = −v₁ v. A coupling solves the equations
-//! of the chain over a time Δt, separately from the motion of the atoms. The solution is the reversible splitting of
-//! Martyna et al. with Suzuki–Yoshida weights. The canonical distribution is stationary under the coupling together
-//! with leapfrog. The work is computed as for any velocity factor ([`super::rescaling`]): the energy minus the work is
-//! conserved, and the energy of the chain is the negative work.
+//! of the chain over a time Δt, separately from the motion of the atoms. The equations are solved by the reversible
+//! splitting of Martyna et al. with Suzuki–Yoshida weights. The canonical distribution is stationary under the coupling
+//! together with leapfrog. The work is computed as for any velocity factor ([`super::rescaling`]): the energy minus the
+//! work is conserved, and the energy of the chain is the negative work.
 //!
 //! The coupling time τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The thermostat is
 //! deterministic, so that stiff degrees of freedom, or a few degrees of freedom without coupling to other degrees of

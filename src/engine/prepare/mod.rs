@@ -1,8 +1,8 @@
 //! Prepares a [`System`], which does not change during a run, and its initial [`State`] from a description.
 //!
-//! [`prepare`] checks description, coordinates and options for validity and consistency. The function then makes
+//! [`prepare`] checks description, coordinates and options for validity and consistency. [`prepare`] then makes
 //! molecules whole, computes the positions of virtual sites, repartitions hydrogen mass, and scales the interactions of
-//! a solute. The function also derives constraints, PME parameters, and alternative PME parameters for tuning. Bonded
+//! a solute. [`prepare`] also derives constraints, PME parameters, and alternative PME parameters for tuning. Bonded
 //! terms that constraints hold fixed are dropped or kept ([`ConstrainedTerms`]). Descriptions come from files
 //! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 

@@ -16,7 +16,7 @@ pub struct Dihedral<T> {
 }
 
 /// Limit of |u × g|² (nm⁴) below which three atoms are collinear and φ is undefined. With bonds of 0.1 nm the limit
-/// is a sine of 10⁻⁷, the error that f32 displacements (10⁻⁸ nm) cause in the cross product.
+/// corresponds to a sine of 10⁻⁷, the error that f32 displacements (10⁻⁸ nm) cause in the cross product.
 const COLLINEAR: f64 = 1e-18;
 
 impl<T: Real> Dihedral<T> {

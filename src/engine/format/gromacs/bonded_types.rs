@@ -82,15 +82,15 @@ impl<const N: usize> TypeTable<N> {
     }
 }
 
-/// Returns the types in the order that serves as the key for both directions of a term.
+/// Returns the types in one of their two orders, which serves as the key of a term in both directions.
 fn canonical<const N: usize>(types: [u32; N]) -> [u32; N] {
     let mut reversed = types;
     reversed.reverse();
     types.min(reversed)
 }
 
-/// Returns the number of types that the row names without a wildcard, and the types of the row in the matching
-/// direction. Returns `None` if the row matches in neither direction.
+/// Returns the number of types of the row that are not wildcards, and the types of the row in the matching direction.
+/// Returns `None` if the row matches in neither direction.
 fn matches<const N: usize>(row: [u32; N], types: [u32; N]) -> Option<(usize, [u32; N])> {
     let agree = |row: [u32; N]| {
         let fits = row.iter().zip(&types).all(|(row, own)| row == own || *row == ANY);

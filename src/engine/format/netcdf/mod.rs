@@ -188,7 +188,7 @@ impl Variable<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the values are not real numbers, or if their unit is that of another kind of quantity.
+    /// Returns an error if the values are not real numbers, or if their unit belongs to another kind of quantity.
     /// Lengths must be in Å, as AMBER prescribes, because programs that do not read units would interpret the values in
     /// Å.
     pub fn numbers(&self, unit: &str) -> Parsed<Numbers> {

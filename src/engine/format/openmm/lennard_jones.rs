@@ -8,7 +8,7 @@ use crate::format::xml::Node;
 use crate::system::{self, LennardJones, Pair14};
 use std::collections::HashMap;
 
-/// Energy expressions, without blanks and the last semicolon, and the power of `acoef` that gives C12. OpenMM's
+/// Energy expressions, without blanks and the last semicolon, each with the power of `acoef` that gives C12. OpenMM's
 /// `ForceField` and OpenMM's readers of CHARMM, AMBER and GROMACS files write the expressions in this table.
 const TABLES: [(&str, i32); 4] = [
     ("acoef(type1,type2)/r^12-bcoef(type1,type2)/r^6", 1),

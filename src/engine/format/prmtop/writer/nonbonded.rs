@@ -107,8 +107,8 @@ impl Types {
         if self.is_chamber() { CHARMM_SCALES } else { AMBER_SCALES }
     }
 
-    /// Returns the divisors of a 1-4 pair: the charge product and the Lennard-Jones parameters of its two atoms,
-    /// divided by the divisors, are the parameters of the pair.
+    /// Returns the divisors that convert the charge product and the Lennard-Jones parameters of two atoms to those of
+    /// their 1-4 pair.
     pub(super) fn scales(&self, topology: &Topology, pair: &Pair14) -> Parsed<[f64; 2]> {
         let usual = self.usual_scales();
         let [a, b] = pair.atoms.map(|atom| topology.atoms[atom as usize].charge);

@@ -118,7 +118,7 @@ pub(super) struct Rows<const N: usize, const P: usize> {
     types: Vec<[String; P]>,
     /// index of each parameter type by its printed parameters
     by_text: HashMap<[String; P], usize>,
-    /// index of each parameter type by the bits of its parameters before they are printed
+    /// index of each parameter type by the bits of its exact parameters
     by_bits: HashMap<[u64; P], usize>,
 }
 
