@@ -81,9 +81,9 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Makes a text from a file safe to show in a terminal. Control characters, except tabs and line ends, and the
-/// Unicode marks of the writing direction are replaced by escape sequences. A text of more than `most` bytes is cut
-/// off, and the length of the whole text is appended.
+/// Makes a text from a file safe to show in a terminal. Escape sequences replace control characters (except tabs and
+/// line ends) and the Unicode marks of the writing direction. A text of more than `most` bytes is cut off, and the
+/// length of the whole text is appended.
 pub fn printable(text: &str, most: usize) -> String {
     let is_plain = |c: char| {
         matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))

@@ -35,7 +35,7 @@ const SPIN_LIMIT: usize = 32;
 pub struct Team {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
-    /// locked by the leader, which is the thread that runs a region
+    /// lock of the leader, which is the thread that runs a region
     turn: Mutex<()>,
 }
 
@@ -140,7 +140,7 @@ impl Drop for Team {
     }
 }
 
-/// Guard of an open region. The drop of the guard closes the region.
+/// Guard of an open region. Dropping the guard closes the region.
 struct Open<'a>(&'a Shared);
 
 impl<'a> Open<'a> {

@@ -388,9 +388,10 @@ impl BoxScaling {
     }
 }
 
-/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions, with the length factor μ, the pressure P and
-/// the compressibility β, target pressure P₀ and relaxation time τ of `target`. Velocities are unchanged. The
-/// fluctuations of the volume are wrong, so that weak coupling is suitable only for equilibration.
+/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions, where μ is the length factor, P the
+/// pressure, and β, P₀ and τ are the compressibility, the target pressure and the relaxation time of `target`.
+/// Velocities are unchanged. The fluctuations of the volume are wrong, so that weak coupling is suitable only for
+/// equilibration.
 ///
 /// `interval` is Δt in ps. H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
 pub fn berendsen(target: Target, interval: f64) -> Relaxation {
@@ -406,11 +407,11 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 /// where A is the xy area, γ₀ the surface tension and F the free energy. The derivative −∂F/∂ε with ε = ln s is V times
 /// the pressure P, averaged over the directions of s. The diffusion constant is D = kTβ/(Vτ). The Itô drift that
 /// conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), where L is the height of the cell, and the term γ₀/L
-/// is present only if s is the area. The contribution D of ln Π s and ∂D/∂ε = −D cancel for every s, because D is
-/// proportional to 1/V = 1/Π s. For λ = √s, whose relative change is x = λ'/λ, the stochastic differential equation is
-/// dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW, where the noise of a single s no longer depends on s. The length
-/// factor μ follows from μⁿ = x². Velocities are divided by μ, so that the scaling conserves the phase-space volume. P
-/// contains the kinetic part 2K/V with the instantaneous K.
+/// is present only if s is the area. In this drift the contribution D of ln Π s and the term ∂D/∂ε = −D cancel for
+/// every s, because D is proportional to 1/V = 1/Π s. For λ = √s, whose relative change is x = λ'/λ, the stochastic
+/// differential equation is dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW, where the noise of a single s no longer
+/// depends on s. The length factor μ follows from μⁿ = x². Velocities are divided by μ, so that the scaling conserves
+/// the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
 ///
 /// The compressibility β of an extent of n directions is n/3 of the compressibility of the volume, so that all lengths
 /// of a uniform material relax alike. If the target pressures of independent directions differ, the pressures do not

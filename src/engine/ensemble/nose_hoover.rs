@@ -86,7 +86,7 @@ mod tests {
         NoseHoover { bath: Bath { degrees_of_freedom: 300.0, temperature: 300.0, coupling_time: 1.0 }, interval }
     }
 
-    /// Conserved energy of a chain, including the work of its factors, kJ/mol.
+    /// Conserved energy of a chain, including the work of its scale factors, kJ/mol.
     fn energy(bath: Bath, chain: &Chain, scaled: f64, kinetic: f64) -> f64 {
         let kt = BOLTZMANN * bath.temperature;
         let unit = kt * (bath.coupling_time / TAU).powi(2);

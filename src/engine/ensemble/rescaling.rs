@@ -100,11 +100,11 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
 ///
 /// With c = exp(−Δt/τ), f degrees of freedom, a normal random number R, the sum S of f − 1 squared normal random
 /// numbers and the mean K̄ = ½ f kT, λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign
-/// of R + √(c f K/((1−c) K̄)). Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of
-/// the root of the first square. `interval` is Δt in ps. With τ = 0 the new K does not depend on the old K. The
+/// of R + √(c f K/((1−c) K̄)). Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), and λ has the sign of
+/// the expression in the first square. `interval` is Δt in ps. With τ = 0 the new K does not depend on the old K. The
 /// relaxation is solved exactly, so that Δt may be any number of steps. The random numbers depend on (seed, step,
-/// group) only. G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq.
-/// A7, A8).
+/// group) only. G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7,
+/// A8).
 pub fn velocity_rescale(bath: Bath, interval: f64, RandomKey { seed, step }: RandomKey, group: u32) -> Rescaling {
     let Bath { degrees_of_freedom, coupling_time, .. } = bath;
     if degrees_of_freedom == 0.0 {

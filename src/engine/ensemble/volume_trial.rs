@@ -48,8 +48,8 @@ fn adaptation(tried: u64) -> f64 {
     0.3 * (1.0 + tried as f64 / 10.0).powf(-0.7)
 }
 
-/// Parameters of a volume move, with all random numbers already drawn, so that only cell and energy decide about the
-/// move.
+/// Parameters of a volume move, with all random numbers already drawn, so that the acceptance depends only on the cell
+/// and the energy.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct VolumeTrial {
     /// index of the extent of the cell

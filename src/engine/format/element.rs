@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn repartitioned_masses_are_seen_through() {
-        // mass repartitioning makes a hydrogen 3.024 amu heavy and takes 2.016 amu from its heavy atom; a nitrogen
+        // mass repartitioning makes a hydrogen 3.024 amu heavy and removes 2.016 amu from its heavy atom; a nitrogen
         // bonded to one hydrogen then has the mass of carbon
         for (name, mass, expected) in
             [("HA", 3.024, "H"), ("N", 11.994, "N"), ("CB", 5.962, "C"), ("OH", 13.983, "O"), ("NZ", 7.962, "N")]

@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn known_answers_of_random123() {
-        // cases of philox4x32 with 10 rounds from the file kat_vectors of the Random123 distribution
+        // test vectors of philox4x32 with 10 rounds, from the file kat_vectors of the Random123 distribution
         let cases = [
             ([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
             ([u32::MAX; 4], [u32::MAX; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),

@@ -18,7 +18,7 @@ pub struct ModelEnds {
 /// Kinds of records that were found after the end of the last model.
 #[derive(Default)]
 struct Pending {
-    /// whether there are any records, all of which belong to the next model
+    /// whether there are any records after the end of the last model; all of them belong to the next model
     any: bool,
     /// whether there is a `MODEL` record after the end of the last model
     model: bool,
