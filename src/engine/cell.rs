@@ -180,9 +180,9 @@ impl PeriodicCell {
         self.to_cartesian(vec3(f64::from(image[0]), f64::from(image[1]), f64::from(image[2])))
     }
 
-    /// Reduces a displacement (nm) by whole lattice vectors, z first. The result is the minimum image for every pair
-    /// whose minimum-image distance is below [`Self::max_cutoff`], and therefore for all pairs within the cutoff. Use
-    /// [`Self::minimum_image`] for longer distances.
+    /// Reduces a displacement (nm) by whole lattice vectors: first c, then b, then a. The result is the minimum image
+    /// for every pair whose minimum-image distance is below [`Self::max_cutoff`], and therefore for all pairs within
+    /// the cutoff. Use [`Self::minimum_image`] for longer distances.
     #[inline(always)]
     pub fn image_within_cutoff(&self, mut d: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
