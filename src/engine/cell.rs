@@ -146,7 +146,7 @@ impl PeriodicCell {
         vec3(x / a, y / b, z / c)
     }
 
-    /// Returns the cell with lattice vectors that correspond to the vectors of `other`; the returned vectors need not
+    /// Returns the same lattice with vectors that correspond to the vectors of `other`. The returned vectors need not
     /// be in the reduced form. Some lattices have two reduced forms, for example the lattice of a rhombic dodecahedron,
     /// where a component of c is half of a. Rounding decides which of the two forms a file has. Fractional coordinates
     /// of two cells are comparable only if the lattice vectors of the two cells correspond.

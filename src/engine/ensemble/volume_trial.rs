@@ -105,8 +105,8 @@ impl VolumeTrial {
         self.threshold < (-work / self.kt).exp()
     }
 
-    /// Counts a move that is rejected because an atom would interact with two periodic images of another atom. Such a
-    /// small cell is outside the sampled ensemble.
+    /// Counts a move that is rejected because an atom would interact with two periodic images of another atom. A cell
+    /// with two interacting images of an atom is outside the sampled ensemble.
     pub fn refuse_too_small(moves: &mut TrialMoves) {
         moves.too_small += 1;
         Self::count(moves, false);

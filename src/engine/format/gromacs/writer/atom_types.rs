@@ -79,8 +79,7 @@ impl AtomTypes {
         self.form.parameters(pair.c6, pair.c12)
     }
 
-    /// Whether the charge product of a 1-4 pair equals the product of the two charges times `fudgeQQ` of `[ defaults
-    /// ]`.
+    /// Whether the charge product of a 1-4 pair equals `fudgeQQ` (`[ defaults ]`) times the product of the two charges.
     pub(super) fn has_usual_charges(&self, pair: &Pair14, charges: [f64; 2]) -> bool {
         let expected = self.fudge * charges[0] * charges[1];
         (expected - pair.charge_product).abs() <= EXACT * pair.charge_product.abs()
