@@ -1,8 +1,8 @@
 //! Construction and mapping of fixed-size arrays in functions that are always inlined.
 //!
-//! The compiler may leave a call to the standard library's `<[T; N]>::map` in a loop instead of inlining it. A call
-//! that is not inlined compiles the closure without the instruction set of its caller. The functions of this module
-//! are always inlined into their caller.
+//! The compiler may leave a call to the standard library's `<[T; N]>::map` in a loop instead of inlining it. The
+//! closure of a `map` that is not inlined is compiled without the instruction set of the calling function. The
+//! functions of this module are always inlined into their caller.
 
 use std::mem::MaybeUninit;
 

@@ -24,7 +24,7 @@ pub struct PeriodicCell {
     rows: [Vec3; 3],
 }
 
-/// Exact angle of a truncated octahedron, acos(−1/3). Files have the angle as 109.4712190°.
+/// Exact angle of a truncated octahedron, acos(−1/3). In files this angle is written as 109.4712190°.
 const OCTAHEDRON_ANGLE_DEGREES: f64 = 109.471_220_634_490_69;
 /// An angle that differs by less than this number of degrees from the exact angle of a truncated octahedron is replaced
 /// by the exact angle. Angles in files are rounded to 7 decimals or fewer.
@@ -122,7 +122,7 @@ impl PeriodicCell {
         [volume / b.cross(c).norm(), volume / c.cross(a).norm(), volume / a.cross(b).norm()]
     }
 
-    /// Returns the largest cutoff (nm) for which at most one image of an atom, the minimum image, is within the cutoff:
+    /// Returns the largest cutoff (nm) within which an atom has at most one image, the minimum image. This cutoff is
     /// half of the smallest diagonal element of the reduced cell.
     #[inline]
     pub fn max_cutoff(&self) -> f64 {
@@ -146,10 +146,10 @@ impl PeriodicCell {
         vec3(x / a, y / b, z / c)
     }
 
-    /// Returns the same lattice with the vectors that correspond to those of `other`, reduced or not. Some lattices
-    /// have two reduced forms, for example that of a dodecahedron, where a component of c is half of a. Rounding
-    /// decides which of the two forms a file has. Fractional coordinates of two cells are comparable only if their
-    /// vectors correspond.
+    /// Returns the same lattice with vectors that correspond to the vectors of `other`. The returned vectors need not
+    /// be in the reduced form. Some lattices have two reduced forms, for example the lattice of a rhombic dodecahedron,
+    /// where a component of c is half of a. Rounding decides which of the two forms a file has. Fractional coordinates
+    /// of two cells are comparable only if the lattice vectors of the two cells correspond.
     pub fn corresponding_to(&self, other: &Self) -> Self {
         let ([a, mut b, mut c], [x, y, z]) = (self.rows, other.rows);
         b = b + a * (y.x / x.x - b.x / a.x).round();
@@ -180,9 +180,9 @@ impl PeriodicCell {
         self.to_cartesian(vec3(f64::from(image[0]), f64::from(image[1]), f64::from(image[2])))
     }
 
-    /// Reduces a displacement (nm) by whole lattice vectors, z first. The result is the minimum image for every pair
-    /// whose minimum-image distance is below [`Self::max_cutoff`], and therefore for all pairs within the cutoff. Use
-    /// [`Self::minimum_image`] for longer distances.
+    /// Reduces a displacement (nm) by whole lattice vectors: first c, then b, then a. The result is the minimum image
+    /// for every pair whose minimum-image distance is below [`Self::max_cutoff`], and therefore for all pairs within
+    /// the cutoff. Use [`Self::minimum_image`] for longer distances.
     #[inline(always)]
     pub fn image_within_cutoff(&self, mut d: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
@@ -211,12 +211,12 @@ impl PeriodicCell {
     }
 
     /// Returns the image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm). Zero
-    /// if `d` is the shortest already.
+    /// if `d` itself is the shortest image.
     ///
-    /// The closest lattice point is found by enumeration: axis c first, each axis outward from its nearest value
-    /// until the component along this axis alone is longer than the shortest image already found (Schnorr and
-    /// Euchner, Math. Program. 66, 181 (1994), doi:10.1007/BF01581144). At most [`MOST_IMAGES`] values of an axis are
-    /// tried.
+    /// The closest lattice point is found by enumeration (Schnorr and Euchner, Math. Program. 66, 181 (1994),
+    /// doi:10.1007/BF01581144). The multiples of c are enumerated first, then those of b. The enumeration along an axis
+    /// goes outward from the nearest multiple, and ends when the component along this axis alone is longer than the
+    /// shortest image already found. At most [`MOST_IMAGES`] multiples of a lattice vector are tried.
     pub fn nearest_image(&self, d: Vec3) -> [i32; 3] {
         let square = d.norm_squared();
         if self.is_shortest(d) || !square.is_finite() {
@@ -265,18 +265,19 @@ impl PeriodicCell {
 }
 
 /// Returns the number of whole lattice vectors to subtract from a component that is `ratio` times the lattice vector. A
-/// component of exactly half a vector is left unchanged: a truncated octahedron has c_y = −b_y/2, and rounding must not
-/// change a reduced cell to the other reduced form of the same lattice each time it is read.
+/// component of exactly half a lattice vector is left unchanged. In a truncated octahedron c_y = −b_y/2, and rounding
+/// must not switch the cell between its two reduced forms each time a file is read.
 fn excess(ratio: f64) -> f64 {
     const TIE: f64 = 1e-9;
     if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
 }
 
-/// Number of values that [`PeriodicCell::nearest_image`] tries for one axis. This number is enough for reduced cells
-/// whose edges differ by less than a factor of 60.
+/// Maximum number of multiples of one lattice vector that [`PeriodicCell::nearest_image`] tries. This number is enough
+/// for reduced cells whose edges differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
 /// Relative difference of squared lengths below which two images count as equally near: a few rounding errors. Of
-/// several equally near images the search keeps the current image, or else the image that was found first.
+/// several equally near images the search returns the image without a shift if it is one of them, and otherwise the
+/// image found first.
 const EQUAL: f64 = 1e-13;
 
 /// Iterates over all integers, in the order of their distance from `value`.
@@ -427,8 +428,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The test tries all images within four lattice vectors of the reduced displacement. For these cells fewer
-        /// images would be enough.
+        /// The test tries all images within four lattice vectors of the reduced displacement. Fewer images would be
+        /// enough for the cells in this test.
         #[test]
         fn the_minimum_image_is_the_shortest_of_all(cell in cells(), s in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0]) {
             let d = cell.to_cartesian(Vec3::from(s));

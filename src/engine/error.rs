@@ -55,11 +55,12 @@ impl Problem {
     }
 }
 
-/// Length of the longest message, bytes.
+/// Maximum length of a message in bytes.
 pub const LONGEST: usize = 2000;
 
-/// Returns the number of typing errors up to which two names may be the same: one error per three letters of `name`,
-/// and at least two. Transposed, doubled and forgotten letters are then recognised, but different words are not.
+/// Returns the maximum number of typing errors in `name` for which it may still stand for a similar name: one error per
+/// three letters, and at least two. Transposed, doubled and forgotten letters are then recognised, but different words
+/// are not.
 pub fn typing_errors(name: &str) -> usize {
     (name.chars().count() / 3).max(2)
 }
@@ -71,8 +72,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let name = name.to_lowercase();
     known
         .into_iter()
-        // names that differ too much in length are skipped, because their distance is at least the difference of the
-        // lengths
+        // names that differ too much in length are skipped, because their edit distance is at least the difference of
+        // the lengths
         .filter(|candidate| letters < 2 * candidate.chars().count())
         .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
@@ -80,9 +81,9 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Makes a text from a file safe to show in a terminal. Control characters, except tabs and line ends, and the
-/// Unicode marks of the writing direction are replaced by escape sequences. A text of more than `most` bytes is cut
-/// off, and the length of the whole text is appended.
+/// Makes a text from a file safe to show in a terminal. Escape sequences replace control characters (except tabs and
+/// line ends) and the Unicode marks of the writing direction. A text of more than `most` bytes is cut off, and the
+/// length of the whole text is appended.
 pub fn printable(text: &str, most: usize) -> String {
     let is_plain = |c: char| {
         matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))

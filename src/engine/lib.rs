@@ -1,4 +1,4 @@
-//! `md-engine`: computation of forces and integration of motion of biomolecular systems.
+//! `md-engine`: computation of the forces on the atoms of biomolecular systems, and integration of their motion.
 //!
 //! The package `md-engine` computes forces and advances the positions ([`context::Context`]). The package contains
 //! units, vectors and cells, the terms of force fields, topologies and coordinates with their file formats, pair lists,

@@ -4,8 +4,8 @@
 //! much as a cache miss. Huge pages of 2 MiB avoid TLB misses. Linux provides huge pages on request (`madvise(2)`, the
 //! default of transparent huge pages on most systems). Huge pages affect only the speed.
 //!
-//! The kernel allocates and clears memory at first touch, which takes longer than the write itself. All threads
-//! together therefore make the first write to an array over all atoms. The functions [`resize`] and [`copy`] write with
+//! The kernel allocates and clears memory at first touch, which takes longer than the write itself. The first write to
+//! an array over all atoms is therefore distributed over all threads. The functions [`resize`] and [`copy`] write with
 //! all threads, by rayon's `collect_into_vec`, which can also be called directly.
 
 use rayon::prelude::*;

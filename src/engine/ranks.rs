@@ -1,8 +1,9 @@
 //! Ranks: processes that compute together and send bytes to each other through a [`Network`].
 //!
-//! A program without a launcher is one rank. The functions of [`Ranks`] are collective unless their documentation
-//! says otherwise: every rank must call them, in the same order. If the network or another rank fails, the MPI
-//! library or the launcher ends all processes. No function of this module returns such a failure as an error.
+//! A program without a launcher is one rank. The functions of [`Ranks`] are collective unless their documentation says
+//! otherwise: every rank must call them, in the same order. If the network or another rank fails, the MPI library or
+//! the launcher ends all processes. No function of this module returns a failure of the network or of another rank as
+//! an error.
 //!
 //! Each rank counts the bytes and messages that it sends through a handle with a [`Purpose`] ([`Ranks::for_purpose`]).
 
@@ -34,7 +35,7 @@ pub trait Network: Send + Sync {
     /// Sends a message to one rank and at the same time receives `received.len()` bytes from another rank.
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
     /// Returns the network of the ranks that call this function with the same `group`, in the order of the ranks.
-    /// Messages of this network and of the whole network do not mix.
+    /// Messages of the group's network and messages of the whole network do not mix.
     fn split(&self, group: usize) -> Arc<dyn Network>;
     /// Ends the processes of all ranks, because this rank can no longer take part.
     fn abort(&self) -> !;
@@ -87,8 +88,8 @@ impl Ranks {
         Ranks { connection: connection.map(|own| Connection { purpose: Some(purpose), ..own }), ..*self }
     }
 
-    /// Returns what this rank has sent so far through all handles with a purpose; zero for a single rank. Not
-    /// collective.
+    /// Returns the numbers of bytes and messages that this rank has sent so far through handles with a purpose; zero
+    /// for a single rank. Not collective.
     pub fn sent(&self) -> Traffic {
         self.connection.as_ref().map_or_else(Traffic::default, |connection| connection.counters.read())
     }
@@ -286,7 +287,7 @@ mod tests {
         let sums = Ranks::threads(5, |ranks| {
             let group = ranks.split(ranks.rank() / 2);
             let leaders = ranks.split(usize::from(!group.is_first()));
-            // a message to the group does not reach the other network of the same process
+            // a message sent in the network `group` must not arrive in the network `leaders`
             if group.is_first() {
                 group.send_to_others(&ranks.rank());
             }

@@ -1,13 +1,13 @@
 //! Parallel regions with low latency: a thread team whose workers spin between regions.
 //!
 //! A time step has about a dozen parallel regions of 20 to 3000 µs each. Rayon's workers sleep after about ten idle
-//! microseconds. Waking a worker takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this delay occurs at the
-//! start of a region, and also at the end of a region if the waiting thread sleeps. The workers of a [`Team`] spin
-//! between the regions of a step, and sleep only after a timeout.
+//! microseconds. Waking a worker takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this wake-up delay occurs
+//! at the start of a region, and also at the end of a region if the waiting thread sleeps. The workers of a [`Team`]
+//! spin between the regions of a step, and sleep only after a timeout.
 //!
-//! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. A piece of the same index
-//! goes to the same thread in every region, because the cache of this thread may still hold the data of the piece. Idle
-//! threads take pieces of other threads.
+//! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. The piece with a given
+//! index goes to the same thread in every region, because the cache of this thread may still hold the data of the
+//! piece. Idle threads take over pieces of busy threads.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -35,7 +35,7 @@ const SPIN_LIMIT: usize = 32;
 pub struct Team {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
-    /// locked by the leader, which is the thread that runs a region
+    /// lock of the leader, which is the thread that runs a region
     turn: Mutex<()>,
 }
 
@@ -114,8 +114,8 @@ impl Team {
     /// Calls `work` on every thread at the same time, and returns when all threads are done.
     fn run(&self, _turn: MutexGuard<'_, ()>, work: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
-        // SAFETY: as at `Shared`. The lifetime is erased here: no thread reads `work` after the region is closed and
-        // empty, which `Open` ensures before this function returns, even if it panics
+        // SAFETY: see the implementation of `Sync` for `Shared`. The lifetime is erased here: no thread reads `work`
+        // after the region is closed and empty, which `Open` ensures before this function returns, even if it panics
         unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
         // removes the panic of a worker in an earlier region, which stays here if the leader of that region panicked,
         // too
@@ -140,7 +140,7 @@ impl Drop for Team {
     }
 }
 
-/// Guard of an open region. The drop of the guard closes the region.
+/// Guard of an open region. Dropping the guard closes the region.
 struct Open<'a>(&'a Shared);
 
 impl<'a> Open<'a> {
@@ -182,7 +182,7 @@ impl Shared {
             self.inside.fetch_add(1, SeqCst);
             // the region is still open (its number is odd)
             if self.region.load(SeqCst) == region {
-                // SAFETY: as at `Shared`
+                // SAFETY: see the implementation of `Sync` for `Shared`
                 let work = unsafe { &**self.work.get() };
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(number))) {
                     locked(&self.panic).get_or_insert(panic);
@@ -278,7 +278,7 @@ impl<T, W: Fn(T) + Sync> ProducerCallback<T> for Region<'_, W> {
         team.run(turn, &|thread| {
             let (others, own) = pieces[..count].split_at((thread * count / threads).min(count));
             for piece in own.iter().chain(others) {
-                // a locked piece is being taken by another thread
+                // another thread is just starting to process a locked piece
                 let taken = piece.try_lock().ok().and_then(|mut piece| piece.take());
                 if let Some(piece) = taken {
                     piece.into_iter().for_each(&work);

@@ -164,7 +164,7 @@ impl Sample {
 pub(crate) const TRIAL_LISTS: ListSchedule =
     ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 
-/// Returns a Monte Carlo volume move along x and y, by a fifth of the largest volume change Δ.
+/// Returns a Monte Carlo volume move along x and y, whose change is a fifth of the maximum change Δ.
 pub(crate) fn volume_trial(threshold: f64) -> VolumeTrial {
     VolumeTrial {
         extent: 1,

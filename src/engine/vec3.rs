@@ -1,7 +1,7 @@
 //! Three-component vectors over any number type, and 3×3 matrices of `f64`.
 //!
-//! Positions, velocities and forces are `Vec3<f64>`. The interaction formulas of [`crate::term`] use `Vec3<T>` with
-//! `T` a scalar, a dual number or a SIMD vector of 16 lanes. This module does not depend on cells.
+//! Positions, velocities and forces are `Vec3<f64>`. The interaction formulas of [`crate::term`] use `Vec3<T>` with `T`
+//! a scalar, a dual number or a SIMD vector of 16 lanes. This module does not depend on periodic cells.
 
 use crate::arrays::map;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};

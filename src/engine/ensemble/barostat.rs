@@ -10,42 +10,43 @@
 //! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt,
 //! component by component.
 //!
-//! The barostat uses the pressure of the group centers at the time t of the scaling. Along direction α this pressure is
-//! P_αα = (2K_αα + W_αα)/V, with the volume V, the kinetic term 2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²) of the centers,
-//! and their virial W_αα = Σ r_α F_α − Σ (r−R)_α F_α. M is the mass of a group and V_α a component of the velocity of
-//! its center. R is the position of the center and r the position of an atom of the group, both at t. The forces F
-//! exclude constraint forces, because constraint forces do not move a group center. Directions that are scaled alike
-//! use the mean of their pressures. The pressure in the output is not this pressure, but the atomic pressure, which
-//! includes constraint forces. If all groups are rigid, the distances |r−R| are the same at t−dt, t and t+dt. The
-//! virial of the constraint forces is therefore exactly −2K′, where K′ is the kinetic energy of the motion inside the
-//! groups, averaged over both half steps. The trace of the atomic pressure then equals the trace of the pressure of the
-//! centers. For groups that can bend (CH₃), only the time averages of the atomic pressure and of the pressure of the
-//! centers are equal.
+//! The barostat uses the pressure of the group centers at the time t of the scaling. Along direction α the pressure of
+//! the group centers is P_αα = (2K_αα + W_αα)/V, with the volume V, the kinetic term 2K_αα = ½ Σ M (V_α(t−½)² +
+//! V_α(t+½)²) of the centers, and their virial W_αα = Σ r_α F_α − Σ (r−R)_α F_α. M is the mass of a group and V_α a
+//! component of the velocity of its center. R is the position of the center and r the position of an atom of the group,
+//! both at t. The forces F exclude constraint forces, because constraint forces do not move a group center. Directions
+//! that are scaled alike use the mean of their pressures. The pressure in the output is not the pressure of the group
+//! centers, but the atomic pressure, which includes constraint forces. If all groups are rigid, the distances |r−R| are
+//! the same at t−dt, t and t+dt. The virial of the constraint forces is therefore exactly −2K′, where K′ is the kinetic
+//! energy of the motion inside the groups, averaged over both half steps. The trace of the atomic pressure then equals
+//! the trace of the pressure of the centers. For groups that can bend (CH₃), only the time averages of the atomic
+//! pressure and of the pressure of the centers are equal.
 //!
 //! If a run removes the motion of the center of mass, the average kinetic energy of the group centers is smaller by ½
-//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. The volume of N groups then has
-//! the distribution of N − 1 groups. Monte Carlo volume moves count all N groups.
+//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. For N groups the volume then has
+//! the distribution that N − 1 groups would have without this removal. Monte Carlo volume moves count all N groups.
 //!
 //! Only the velocities of group centers are scaled, and not the velocities of atoms relative to their group center. The
 //! pressure P does not contain the kinetic energy of the relative velocities, so that a scaling of the relative
-//! velocities would correlate their kinetic energy with the volume. The pressure must belong to the time t at which
-//! positions are scaled. The kinetic energy K and the virial W are independent only at equal times, and a pressure from
-//! another time would correlate K(t+½) and W(t).
+//! velocities would correlate their kinetic energy with the volume. A scaling must use the pressure at the time t at
+//! which positions are scaled. The kinetic energy K and the virial W are independent only at equal times, and a
+//! pressure from another time would correlate K(t+½) and W(t).
 //!
 //! Work of a scaling. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly, where U is the
-//! potential energy. The first term differs from the mean of the kinetic energies K(t−½) and K(t+½) by a function of
-//! x(t). A scaling by length factors μ and velocity factors ν changes U by ΔU(t). The gradient of ΔU also changes the
-//! force of the next half kick, which adds ½ dt dΔU/dt. The sum of both changes is ΔU at t+½. The work is therefore, to
-//! second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) +
-//! W(t+dt)). K, K× = ½ Σ M V(t−½) V(t+½) and W are the αα elements of the kinetic energies and the virial of the group
-//! centers, which have the masses M and the velocities V. W(t+dt) is computed in the next force evaluation, at the
-//! scaled positions. Since dU = −Σ W_αα d ln μ_α along any path of scaling, the mean of W(t) and W(t+dt) integrates dU
-//! to second order. The total energy E minus the sum of all work is conserved. The conserved quantity contains no term
-//! of pressure times volume, because the energy of the piston is not part of E.
+//! potential energy. The term ½ Σ m v(t−½)·v(t+½) differs from the mean of the kinetic energies K(t−½) and K(t+½) by a
+//! function of x(t). A scaling by length factors μ and velocity factors ν changes U by ΔU(t). The gradient of ΔU also
+//! changes the force of the next half kick, which adds ½ dt dΔU/dt. The change ΔU(t) and the change by the half kick
+//! add up to ΔU at t+½. The work is therefore, to second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½)
+//! + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)). K, K× = ½ Σ M V(t−½) V(t+½) and W are the αα elements of the
+//! kinetic energies and the virial of the group centers, which have the masses M and the velocities V. W(t+dt) is
+//! computed in the next force evaluation, at the scaled positions. Since dU = −Σ W_αα d ln μ_α along any path of
+//! scaling, the mean of W(t) and W(t+dt) integrates dU to second order. The total energy E minus the sum of all work is
+//! conserved. The conserved quantity contains no term of pressure times volume, because the energy of the piston is not
+//! part of E.
 //!
-//! The target pressure P₀ may change with time, because the total energy E does not depend on P₀. A change of P₀ acts
-//! only through later scalings, whose work is counted. A conserved quantity that contains E + P₀V would need the
-//! additional work V dP₀/dt.
+//! The target pressure P₀ may change with time, because the total energy E does not depend on P₀. A change of P₀
+//! affects only later scalings, whose work is part of the conserved quantity. A conserved quantity that contains E +
+//! P₀V would need the additional work V dP₀/dt.
 //!
 //! All random numbers of a coupling are drawn before pressure and volume are known ([`BoxScaling`]), so that a device
 //! can scale the box without sending its pressure and volume to the host. Monte Carlo volume moves are in
@@ -66,8 +67,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
 /// Minimum number of couplings per relaxation time τ of [`stochastic_rescale`]. An Euler step of Δt makes the variance
-/// of the volume too large by the fraction Δt/2τ times the ratio of the instantaneous bulk modulus to the inverse of
-/// the compressibility that the barostat uses. The error of the variance is a few percent with the minimum number of
+/// of the volume too large by the fraction Bβ Δt/2τ, where B is the instantaneous bulk modulus and β the
+/// compressibility that the barostat uses. The error of the variance is a few percent with the minimum number of
 /// couplings.
 pub const LEAST_INTERVALS: f64 = 20.0;
 
@@ -105,7 +106,7 @@ pub enum BarostatKind {
     Berendsen,
 }
 
-/// Properties of a barostat algorithm, from which checks, messages and help texts are made.
+/// Properties of a barostat algorithm, from which checks, messages and help texts are generated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BarostatFacts {
     /// name of the algorithm in the input file
@@ -178,8 +179,8 @@ impl Barostat {
     }
 
     /// Whether the barostat makes a Monte Carlo volume move at the beginning of step `step` of a stage. The volume move
-    /// is made at the last step before a multiple of `every`, so that output at multiples of `every` shows the state
-    /// after the volume move.
+    /// takes place at the last step before a multiple of `every`, so that output at multiples of `every` shows the
+    /// state after the volume move.
     pub fn tries_at(&self, step: u64) -> bool {
         self.kind == BarostatKind::MonteCarlo && is_due(self.every, step + 1)
     }
@@ -225,7 +226,8 @@ impl Barostat {
     /// `volume` is in nm³ and `temperature` in K. For stochastic rescaling the value follows from the noise of the
     /// algorithm. For Monte Carlo volume moves the value is an estimate: a move with an adapted maximum size changes
     /// the logarithm of an extent by about 0.8 kTβ/V in the mean square, where β is the compressibility, and the
-    /// relaxation of the volume reduces this value. `None` for weak coupling, for which the value is unknown.
+    /// relaxation of the volume reduces this mean-square change. `None` for weak coupling, for which the value is
+    /// unknown.
     pub fn shape_diffusion(&self, temperature: f64, volume: f64, timestep: f64) -> Option<f64> {
         let extents = self.coupling.extents();
         let (first, last) = (extents.first()?.len() as f64, extents.last()?.len() as f64);
@@ -315,7 +317,7 @@ pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
 
 /// Relaxation law of an extent s of the cell (volume, area or length), as a function of pressure P and volume V. With x
 /// = 1 − a (P₀ − P − e/V) + n/√V, stochastic rescaling changes s to x² s, and weak coupling changes s to x s. The
-/// fields are P₀, a, e and n.
+/// fields `rate`, `pressure`, `thermal` and `noise` are a, P₀, e and n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
     /// rate a: relative change of √s or s per pressure, nm³ mol/kJ
@@ -386,9 +388,10 @@ impl BoxScaling {
     }
 }
 
-/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions, with the length factor μ, the pressure P and
-/// the compressibility β, target pressure P₀ and relaxation time τ of `target`. Velocities are unchanged. The
-/// fluctuations of the volume are wrong, so that weak coupling is suitable only for equilibration.
+/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions, where μ is the length factor, P the
+/// pressure, and β, P₀ and τ are the compressibility, the target pressure and the relaxation time of `target`.
+/// Velocities are unchanged. The fluctuations of the volume are wrong, so that weak coupling is suitable only for
+/// equilibration.
 ///
 /// `interval` is Δt in ps. H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
 pub fn berendsen(target: Target, interval: f64) -> Relaxation {
@@ -404,15 +407,15 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 /// where A is the xy area, γ₀ the surface tension and F the free energy. The derivative −∂F/∂ε with ε = ln s is V times
 /// the pressure P, averaged over the directions of s. The diffusion constant is D = kTβ/(Vτ). The Itô drift that
 /// conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), where L is the height of the cell, and the term γ₀/L
-/// is present only if s is the area. The contribution D of ln Π s and ∂D/∂ε = −D cancel for every s, because D is
-/// proportional to 1/V = 1/Π s. For λ = √s, whose relative change is x = λ'/λ, the stochastic differential equation is
-/// dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW, where the noise of a single s no longer depends on s. The length
-/// factor μ follows from μⁿ = x². Velocities are divided by μ, so that the scaling conserves the phase-space volume. P
-/// contains the kinetic part 2K/V with the instantaneous K.
+/// is present only if s is the area. In this drift the contribution D of ln Π s and the term ∂D/∂ε = −D cancel for
+/// every s, because D is proportional to 1/V = 1/Π s. For λ = √s, whose relative change is x = λ'/λ, the stochastic
+/// differential equation is dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW, where the noise of a single s no longer
+/// depends on s. The length factor μ follows from μⁿ = x². Velocities are divided by μ, so that the scaling conserves
+/// the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
 ///
 /// The compressibility β of an extent of n directions is n/3 of the compressibility of the volume, so that all lengths
 /// of a uniform material relax alike. If the target pressures of independent directions differ, the pressures do not
-/// derive from a potential. With such target pressures no ensemble is sampled, and only the average pressures are
+/// derive from a potential. With different target pressures no ensemble is sampled, and only the average pressures are
 /// correct.
 ///
 /// `temperature` is in K. `interval` is Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number depends on (seed,

@@ -12,8 +12,8 @@
 //! Neighbouring states in the list of states try to swap their replicas: states 1–2, 3–4, ... at odd exchange attempts
 //! (counted from 1), and states 2–3, 4–5, ... at even exchange attempts.
 //!
-//! The work of a swap counts as work of the thermostat. A swap multiplies velocities between two steps, so that the
-//! work is computed as in [`super::rescaling`].
+//! The work of a swap is added to the work of the thermostat. A swap multiplies velocities between two steps, so that
+//! the work is computed as in [`super::rescaling`].
 
 use super::rescaling::scaling_work;
 use super::velocities::kinetic_energy;
@@ -127,10 +127,11 @@ impl Exchange {
     }
 }
 
-/// Multiplies velocities between two steps by a factor λ, and counts the work for each of `groups` temperature groups.
-/// The part (λ²−1) K of the work, where K is the kinetic energy before the multiplication, is counted at once. The rest
-/// of the work is counted in the next step, for which the coefficient 1 − 1/λ is stored ([`super::rescaling`]). If a
-/// thermostat has scaled the velocities by λ' since the previous step, the stored coefficient is 1 − 1/(λ λ').
+/// Multiplies velocities between two steps by a factor λ, and adds the work to the work of the thermostat. `groups` is
+/// the number of temperature groups. The part (λ²−1) K of the work, where K is the kinetic energy before the
+/// multiplication, is added to the work of the thermostat at once. The rest of the work is added in the next step, for
+/// which the coefficient 1 − 1/λ is stored ([`super::rescaling`]). If a thermostat has scaled the velocities by λ'
+/// since the previous step, the stored coefficient is 1 − 1/(λ λ').
 pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: usize) {
     let coupling = &mut state.coupling;
     coupling.thermostat_work += scaling_work(kinetic_energy(masses, &state.velocities), factor);

@@ -22,12 +22,12 @@ pub type PerGroup<T> = SmallVec<[T; 4]>;
 pub const MOST_GROUPS: usize = u8::MAX as usize;
 
 impl TemperatureGroups {
-    /// Makes temperature groups from the atoms of each group except group 0. Returns an error if an atom is in two
-    /// groups, or if atoms connected by constraints are in different groups.
+    /// Creates temperature groups from lists of atoms, one list for each group except group 0. Returns an error if an
+    /// atom is in two groups, or if atoms connected by constraints are in different groups.
     ///
     /// The number of degrees of freedom of a group is three times its number of atoms with mass, minus its number of
-    /// constraints. The degrees of freedom of the removed motion of the whole system are subtracted from all groups in
-    /// proportion to the groups' numbers of degrees of freedom, as in GROMACS.
+    /// constraints. If motion of the whole system is removed, the removed degrees of freedom are subtracted from all
+    /// groups in proportion to their numbers of degrees of freedom, as in GROMACS.
     pub fn new(system: &System, removed: RemovedMotion, groups: &[Vec<u32>]) -> Result<Self, Problem> {
         let (topology, constraints) = (&system.topology, &system.constraints);
         let total = crate::constraint::degrees_of_freedom(topology, constraints, removed) as f64;
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(all.degrees_of_freedom(), [8.0]);
         let groups = TemperatureGroups::new(&system, RemovedMotion::Translation, &[vec![2, 3], vec![1]]).unwrap();
         assert_eq!((0..4).map(|atom| groups.of_atom(atom)).collect::<Vec<_>>(), [0, 2, 1, 1]);
-        // the groups have 3, 5 and 3 degrees of freedom; the removed motion of the whole system subtracts 3 of these 11
-        // degrees of freedom, in proportion
+        // the groups have 3, 5 and 3 degrees of freedom, before 3 of these 11 are subtracted, in proportion, for the
+        // removed motion of the whole system
         let expected = [3.0, 5.0, 3.0].map(|free| free * 8.0 / 11.0);
         assert!(groups.degrees_of_freedom().iter().zip(expected).all(|(free, wanted)| (free - wanted).abs() < 1e-12));
         let kept = TemperatureGroups::new(&system, RemovedMotion::Nothing, &[vec![1, 0]]).unwrap();

@@ -1,9 +1,9 @@
 //! Thermostats, barostats, initial velocities and motion of the whole system: the arithmetic that all backends share.
 //!
-//! Thermostats and barostats are pure functions of scalars (kinetic energy, virial, volume, a random key). Each of
-//! these functions returns a scale factor and the work of the scaling. The caller, which owns the atoms, applies the
-//! factor. This module has no state. Random numbers depend only on (seed, purpose, step), so that a restarted run draws
-//! the same numbers.
+//! Thermostats and barostats are pure functions of scalars (kinetic energy, virial, volume, a random key). Each
+//! thermostat or barostat returns a scale factor and the work of the scaling. The caller, which owns the atoms, applies
+//! the factor. This module has no state. Random numbers depend only on (seed, purpose, step), so that a restarted run
+//! draws the same numbers.
 
 pub mod barostat;
 pub mod exchange;

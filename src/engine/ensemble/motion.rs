@@ -27,8 +27,8 @@ pub fn momentum(masses: &[f64], velocities: &[Vec3]) -> [f64; 4] {
 }
 
 /// Subtracts the velocity V = p/M from the velocity of each atom, where p is the momentum and M the mass of the whole
-/// system. `velocities` may be those of a part of the atoms. Returns the kinetic energy ½ M V² (kJ/mol) that is
-/// removed from the whole system. Massless sites are unchanged.
+/// system. `velocities` may contain only some of the atoms. Returns the kinetic energy ½ M V² (kJ/mol) that is removed
+/// from the whole system. Massless sites are unchanged.
 pub fn remove_velocity([x, y, z, mass]: [f64; 4], masses: &[f64], velocities: &mut [Vec3]) -> f64 {
     if mass == 0.0 {
         return 0.0;

@@ -3,15 +3,16 @@
 //! A chain has M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π² for j > 1,
 //! with the number of degrees of freedom f and the coupling time τ. Each thermostat is driven by its predecessor, Q₁
 //! v̇₁ = 2K − f kT, Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT, and slowed by its successor, v̇ⱼ = … − vⱼ vⱼ₊₁. K is the kinetic energy
-//! K(t+½) of the velocities that are scaled. Velocities of atoms decay as v̇ = −v₁ v. A coupling solves these equations
-//! over a time Δt, separately from the motion of the atoms. The solution is the reversible splitting of Martyna et al.
-//! with Suzuki–Yoshida weights. The canonical distribution is stationary under the coupling together with leapfrog. The
-//! work is computed as for any velocity factor ([`super::rescaling`]): the energy minus the work is conserved, and the
-//! energy of the chain is the negative work.
+//! K(t+½) of the velocities that are scaled. Velocities of atoms decay as v̇ = −v₁ v. A coupling solves the equations
+//! of the chain over a time Δt, separately from the motion of the atoms. The equations are solved by the reversible
+//! splitting of Martyna et al. with Suzuki–Yoshida weights. The canonical distribution is stationary under the coupling
+//! together with leapfrog. The work is computed as for any velocity factor ([`super::rescaling`]): the energy minus the
+//! work is conserved, and the energy of the chain is the negative work.
 //!
 //! The coupling time τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The thermostat is
 //! deterministic, so that stiff degrees of freedom, or a few degrees of freedom without coupling to other degrees of
-//! freedom, may not be sampled. Stochastic velocity rescaling has no such limitation.
+//! freedom, may not be sampled. Stochastic velocity rescaling draws the kinetic energy from its canonical distribution
+//! even for such systems.
 //!
 //! G. J. Martyna, M. L. Klein, M. E. Tuckerman, J. Chem. Phys. 97, 2635 (1992), doi:10.1063/1.463940; G. J. Martyna,
 //! M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996), doi:10.1080/00268979600100761.
@@ -85,7 +86,7 @@ mod tests {
         NoseHoover { bath: Bath { degrees_of_freedom: 300.0, temperature: 300.0, coupling_time: 1.0 }, interval }
     }
 
-    /// Conserved energy of a chain, including the work of its factors, kJ/mol.
+    /// Conserved energy of a chain, including the work of its scale factors, kJ/mol.
     fn energy(bath: Bath, chain: &Chain, scaled: f64, kinetic: f64) -> f64 {
         let kt = BOLTZMANN * bath.temperature;
         let unit = kt * (bath.coupling_time / TAU).powi(2);

@@ -3,26 +3,27 @@
 //! In the middle of the drift from x(t) to x(t+dt) velocities v become v' = α v + √(1−α²) √(kT/m) R, where R is a
 //! normal random number. The velocity v' is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt +
 //! √(2γkT/m) dW with the friction coefficient γ over the time τ, and α = exp(−γτ). The first half of the drift uses v,
-//! and the second half uses v'. Leapfrog has made both halves of the drift with v. The second half of the drift is
-//! therefore corrected: ½ dt (v' − v) is added to x(t+dt), and the constraints of the second half are satisfied
-//! ([`crate::constraint::Drift`]). A refreshment with γ > 0 at every step is the middle scheme of Langevin dynamics. In
-//! a harmonic potential the positions have the canonical distribution at any stable time step, and v(t−½) and v(t+½)
-//! both have the Maxwell–Boltzmann distribution. The distributions of positions and velocities stay correct if
-//! velocities are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E.
+//! and the second half uses v'. Leapfrog has moved the atoms with v in both halves of the drift. The second half of the
+//! drift is therefore corrected: ½ dt (v' − v) is added to x(t+dt), and the constraints of the second half are
+//! satisfied ([`crate::constraint::Drift`]). A refreshment with γ > 0 at every step is the middle scheme of Langevin
+//! dynamics. In a harmonic potential the positions have the canonical distribution at any stable time step, and v(t−½)
+//! and v(t+½) both have the Maxwell–Boltzmann distribution. The distributions of positions and velocities stay correct
+//! if velocities are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E.
 //! Tuckerman, J. Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
 //!
 //! Constraints in the middle of a drift. Leapfrog moves the ends of a bond along chords. In the middle of the chord the
 //! mean bond ½ (r(t) + r(t+dt)) is exactly perpendicular to the velocity v, and v' is made perpendicular to the mean
 //! bond. With constraint forces along the bond at t instead, as in GROMACS' integrator `sd`, v' would keep a component
-//! along the bond of the order of the angle θ by which the bond rotates in a step. For free rotors this component makes
-//! the rotation too hot by a fraction 0.4 ⟨θ²⟩ (computed with friction coefficients from 0.2/dt to 2/dt): 0.9 K at 300
-//! K for rigid water at 4 fs with hydrogens of 1 amu. With the mean bond the temperature of free rotors is exact.
+//! along the bond of the order of the angle θ by which the bond rotates in a step. For free rotors this remaining
+//! component along the bond makes the rotation too hot by a fraction 0.4 ⟨θ²⟩ (computed with friction coefficients from
+//! 0.2/dt to 2/dt): 0.9 K at 300 K for rigid water at 4 fs with hydrogens of 1 amu. With constraint forces along the
+//! mean bond the temperature of free rotors is exact.
 //!
 //! The work of a refreshment is the kinetic energy after the refreshment minus the kinetic energy before it, and is
-//! counted at once. The constraint forces do no work in the refreshment, because they are perpendicular to v and v'.
-//! The kinetic energy at time t is the mean of the kinetic energies before and after the kick at t. The total energy at
-//! t therefore contains the kinetic energy before the refreshment, and the total energy at t+dt contains the kinetic
-//! energy after the refreshment.
+//! added to the work of the thermostat at once. The constraint forces do no work in the refreshment, because they are
+//! perpendicular to v and v'. The kinetic energy at time t is the mean of the kinetic energies before and after the
+//! kick at t. The total energy at t therefore contains the kinetic energy before the refreshment, and the total energy
+//! at t+dt contains the kinetic energy after the refreshment.
 //!
 //! Refreshments do not conserve momentum.
 

@@ -8,18 +8,18 @@
 //! Work of a velocity factor λ. The energy at t is U + ½ (K(t−½) + K(t+½)), with the potential energy U and the kinetic
 //! energies K of both half steps. The velocity v(t+½) is multiplied by λ after the atoms have moved to x(t+dt). With
 //! the factor λ, v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore
-//! larger by (λ² − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The first term of this energy difference
-//! ([`scaling_work`]) is counted at once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the scaled velocities v,
-//! is counted when the forces F(t+dt) are known ([`pending_work`]). The energy minus the work is the conserved
-//! quantity.
+//! larger by (λ² − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The term (λ² − 1) K(t+½) of this energy difference
+//! ([`scaling_work`]) is added to the work of the thermostat at once. The term with the forces, which is ½ (1 − 1/λ) dt
+//! Σ v·F for the scaled velocities v, is added when the forces F(t+dt) are known ([`pending_work`]). The energy minus
+//! the work is the conserved quantity.
 //!
 //! The forces F in the work of a velocity factor λ do not contain constraint forces. Constraint forces depend on the
 //! velocities, so that λ changes them. Consider a bond of length r that rotates with the velocity v by the angle θ = v
 //! dt/r in a step. The part Kᵣ = K sin²(θ/2) of the kinetic energy K of the bond belongs to the velocity along r(t+dt).
 //! The constraint removes Kᵣ, and the next step rotates the bond by the angle λθ. K(t+3/2) and all later kinetic
 //! energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled velocity v and the change Δv that constraints make to v(t+3/2), C
-//! = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is counted, too. Without the term −½ (λ−1) C the conserved quantity
-//! would drift by 10⁻² kJ/mol/ps with strong thermostats.
+//! = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is added to the work, too. Without the term −½ (λ−1) C the conserved
+//! quantity would drift by 10⁻² kJ/mol/ps with strong thermostats.
 //!
 //! All random numbers of a coupling can be drawn before the kinetic energy is known ([`Rescaling`]), so that a device
 //! can rescale velocities without sending the kinetic energy to the host.
@@ -100,11 +100,11 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
 ///
 /// With c = exp(−Δt/τ), f degrees of freedom, a normal random number R, the sum S of f − 1 squared normal random
 /// numbers and the mean K̄ = ½ f kT, λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign
-/// of R + √(c f K/((1−c) K̄)). Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of
-/// the root of the first square. `interval` is Δt in ps. With τ = 0 the new K does not depend on the old K. The
+/// of R + √(c f K/((1−c) K̄)). Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), and λ has the sign of
+/// the expression in the first square. `interval` is Δt in ps. With τ = 0 the new K does not depend on the old K. The
 /// relaxation is solved exactly, so that Δt may be any number of steps. The random numbers depend on (seed, step,
-/// group) only. G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq.
-/// A7, A8).
+/// group) only. G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7,
+/// A8).
 pub fn velocity_rescale(bath: Bath, interval: f64, RandomKey { seed, step }: RandomKey, group: u32) -> Rescaling {
     let Bath { degrees_of_freedom, coupling_time, .. } = bath;
     if degrees_of_freedom == 0.0 {
@@ -128,9 +128,9 @@ pub fn pending(factor: f64) -> f64 {
     1.0 - 1.0 / factor
 }
 
-/// Part of the work (kJ/mol) of a velocity factor λ that is counted in the next step, from the coefficient `pending` =
-/// 1 − 1/λ. `forces` is dt Σ v·F with the scaled velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change
-/// that constraints make to the velocities of the next step.
+/// Part of the work (kJ/mol) of a velocity factor λ that is added in the next step, from the coefficient `pending` = 1
+/// − 1/λ. `forces` is dt Σ v·F with the scaled velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change that
+/// constraints make to the velocities of the next step.
 pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
     0.5 * pending * (forces - constraints / (1.0 - pending))
 }

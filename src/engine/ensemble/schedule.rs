@@ -50,7 +50,7 @@ impl Schedule {
         }
     }
 
-    /// The largest value at any time.
+    /// Largest value of the quantity in the whole schedule.
     pub fn largest(&self) -> f64 {
         self.points.iter().fold(f64::NEG_INFINITY, |largest, point| largest.max(point.1))
     }

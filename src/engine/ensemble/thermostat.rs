@@ -54,7 +54,7 @@ pub enum ThermostatKind {
     Andersen,
 }
 
-/// Properties of a thermostat algorithm, from which checks, messages and help texts are made.
+/// Properties of a thermostat algorithm, from which checks, messages and help texts are generated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermostatFacts {
     /// name of the algorithm in the input file
@@ -152,7 +152,7 @@ impl Thermostat {
         step > 0 && is_due(self.every, step)
     }
 
-    /// Atom selections of the groups, except for the group of all other atoms.
+    /// Atom selections of all temperature groups except group 0, which contains all atoms that are in no other group.
     pub fn selections(&self) -> impl Iterator<Item = &str> {
         self.groups.iter().map(|group| group.select.as_str())
     }
@@ -187,8 +187,8 @@ impl Thermostat {
         )
     }
 
-    /// Change of velocities after the coupling step `at`, for temperature groups with the numbers `degrees_of_freedom`
-    /// of degrees of freedom.
+    /// Change of velocities after the coupling step `at`, for temperature groups with `degrees_of_freedom` degrees of
+    /// freedom.
     pub fn change(&self, degrees_of_freedom: &[f64], at: CouplingStep) -> VelocityChange {
         let CouplingStep { time, timestep, key } = at;
         let baths = self.baths(degrees_of_freedom, time);

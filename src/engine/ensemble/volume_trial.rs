@@ -13,19 +13,19 @@
 //!
 //! A volume move takes place at the time t of the positions x(t) of a step, before the forces F of the step act. The
 //! potential energy of the move is that of x(t). The velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and
-//! AMBER. The velocities v(t−½) are independent of the volume. The velocities depend on x(t) to first order in dt,
-//! since v(t) = v(t−½) + ½ dt F/m. A move therefore heats the system by a fraction of (F dt)²/m that is of second order
-//! in the change δ of the logarithm of the extent, and the thermostat removes this heat.
+//! AMBER. The velocities v(t−½) are independent of the volume. The velocities v(t−½) depend on x(t) to first order in
+//! dt, since v(t) = v(t−½) + ½ dt F/m. A move therefore heats the system by an energy of the order δ² (F dt)²/m, where
+//! δ is the change of the logarithm of the extent, and the thermostat removes this heat.
 //!
 //! A volume move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF,
-//! where ΔU and ΔF are the changes of the potential energy and of the forces. The increase is counted as work of the
-//! barostat. F excludes constraint forces, whose contribution is of second order in dt.
+//! where ΔU and ΔF are the changes of the potential energy and of the forces. This increase of the conserved quantity
+//! is added to the work of the barostat. F excludes constraint forces, whose contribution is of second order in dt.
 //!
 //! Detailed balance requires that the maximum change Δ of the logarithm of an extent does not depend on which earlier
 //! volume moves were accepted. During the first [`ADAPTING`] moves of each extent in a stage, Δ is adapted towards an
-//! acceptance of one half. After these moves Δ is constant, and the ensemble is sampled correctly. A stage begins with
-//! the last Δ of the stage before it. At the start of the run Δ is √(kTβ/V) with the compressibility β and the volume
-//! V, which is the standard deviation of ln V.
+//! acceptance of one half. After the adaptation Δ is constant, and the ensemble is sampled correctly. A stage begins
+//! with the last Δ of the stage before it. At the start of the run Δ is √(kTβ/V) with the compressibility β and the
+//! volume V, which is the standard deviation of ln V.
 //!
 //! A cell narrower than twice the cutoff is outside the ensemble: a move to such a cell is rejected.
 
@@ -34,8 +34,7 @@ use crate::cell::PeriodicCell;
 use crate::system::TrialMoves;
 use crate::vec3::Vec3;
 
-/// Number of moves of each extent at the start of a stage during which the maximum change Δ of the logarithm of the
-/// extent is adapted.
+/// Number of moves of each extent at the start of a stage, during which the maximum change Δ is adapted.
 pub const ADAPTING: u64 = 200;
 
 /// Minimum number of moves of an extent before the log reports that many moves are rejected. With 40 moves a measured
@@ -49,8 +48,8 @@ fn adaptation(tried: u64) -> f64 {
     0.3 * (1.0 + tried as f64 / 10.0).powf(-0.7)
 }
 
-/// Parameters of a volume move, with all random numbers already drawn, so that only cell and energy decide about the
-/// move.
+/// Parameters of a volume move, with all random numbers already drawn, so that the acceptance depends only on the cell
+/// and the energy.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct VolumeTrial {
     /// index of the extent of the cell
@@ -107,7 +106,7 @@ impl VolumeTrial {
     }
 
     /// Counts a move that is rejected because an atom would interact with two periodic images of another atom. A cell
-    /// in which this happens is outside the sampled ensemble.
+    /// with two interacting images of an atom is outside the sampled ensemble.
     pub fn refuse_too_small(moves: &mut TrialMoves) {
         moves.too_small += 1;
         Self::count(moves, false);

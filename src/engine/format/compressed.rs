@@ -34,7 +34,8 @@ const BYTES_PER_STREAM: u64 = 16 << 10;
 /// Maximum size of an xz dictionary in KiB; `xz -9` needs 64 MiB.
 const MAX_XZ_MEMORY_KIB: u32 = 512 << 10;
 
-/// Minimum similarity (Jaro–Winkler) of the names of existing files that are suggested in place of a missing file.
+/// Minimum similarity (Jaro–Winkler) to the name of a missing file at which the error suggests the name of an existing
+/// file.
 const SIMILAR: f64 = 0.85;
 
 /// Returns the contents of a file, unpacked if it is compressed.
@@ -109,7 +110,7 @@ fn unpack_bzip2(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, P
 
 fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     let (mut out, mut frames) = (Vec::new(), 0);
-    // a zstd file is a sequence of frames, and the decoder reads only one of them
+    // a zstd file is a sequence of frames, and the decoder reads only one frame
     while !packed.is_empty() {
         count_stream("zstd", &mut frames, &out)?;
         let mut decoder =

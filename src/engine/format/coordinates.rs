@@ -15,13 +15,13 @@ pub use crate::units::{FARTHEST, FASTEST};
 pub struct Coordinates {
     /// title line of the coordinate file
     pub title: String,
-    /// time in ps; `None` if the file does not state it
+    /// time in ps; `None` if the file states no time
     pub time: Option<f64>,
     /// positions of all atoms in nm
     pub positions: Vec<Vec3>,
-    /// velocities in nm/ps; `None` if the file has none
+    /// velocities in nm/ps; `None` if the file has no velocities
     pub velocities: Option<Vec<Vec3>>,
-    /// periodic cell; `None` without a box
+    /// periodic cell; `None` if the file has no box
     pub cell: Option<PeriodicCell>,
     /// names and numbers of all atoms; empty if the format has no names. [`super::check_order`] compares these labels
     /// with a topology
@@ -48,7 +48,7 @@ pub struct LeftOut {
 pub struct Label {
     /// name of the atom
     pub name: Name,
-    /// atomic number; 0 if the file does not state it
+    /// atomic number; 0 if the file states no element
     pub element: u8,
     /// name of the residue
     pub residue: Name,
@@ -66,7 +66,7 @@ impl Label {
         (self.residue, self.number, self.place) == (other.residue, other.number, other.place)
     }
 
-    /// Sets the name of the residue, the residue number, given as text, and `place`, which distinguishes the residue
+    /// Sets the residue name, the residue number (given as text) and `place`, a hash that distinguishes the residue
     /// from other residues.
     pub(super) fn in_residue(self, name: &[u8], number: &[u8], place: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();

@@ -199,7 +199,8 @@ pub fn guess(name: Name, mass: f64) -> u8 {
         { masses }.any(|united| (mass - united).abs() <= united_tolerance).then_some(CARBON_INDEX)
     };
     let repartitioned = || {
-        // atomic number of each element, and the maximum number of hydrogens bonded to one of its atoms
+        // elements whose atomic masses change in mass repartitioning: atomic number, and maximum number of hydrogens
+        // bonded to one atom
         let bearing = [(1u8, 0.0), (6, 4.0), (7, 4.0), (8, 3.0), (15, 3.0), (16, 2.0)].into_iter();
         bearing.map(|(number, hydrogens)| (number, hydrogens * (HEAVIEST_HYDROGEN - 1.0))).find(|&(number, most)| {
             let lighter = number > 1
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn repartitioned_masses_are_seen_through() {
-        // mass repartitioning makes a hydrogen 3.024 amu heavy and takes 2.016 amu from its heavy atom; a nitrogen
+        // mass repartitioning makes a hydrogen 3.024 amu heavy and removes 2.016 amu from its heavy atom; a nitrogen
         // bonded to one hydrogen then has the mass of carbon
         for (name, mass, expected) in
             [("HA", 3.024, "H"), ("N", 11.994, "N"), ("CB", 5.962, "C"), ("OH", 13.983, "O"), ("NZ", 7.962, "N")]

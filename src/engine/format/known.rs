@@ -31,7 +31,7 @@ pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Descripti
 /// only the edges.
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
-/// Topology formats. A file is read by the first row that recognises the file.
+/// Topology formats. A file is read with the first format in this table that recognises the file.
 pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     Format {
         name: "AMBER topology (prmtop, parm7)",
@@ -79,8 +79,8 @@ pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Resul
     Ok(gromacs::read_position_restraints(path, &bytes, options)?)
 }
 
-/// Function that returns the text of a topology. A format that states the cell needs the cell of the coordinates. If
-/// the format cannot express a term exactly, the error names the term.
+/// Function that returns the text of a topology. The writer of a format that states the cell needs the cell of the
+/// coordinates. If the format cannot express a term exactly, the error names the term.
 pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<String>;
 
 /// A topology format that can be written.
@@ -113,8 +113,8 @@ pub fn writable_topology(path: &Path) -> Option<&'static WritableTopology> {
     WRITABLE_TOPOLOGIES.iter().find(|format| format.endings.contains(&ending))
 }
 
-/// Coordinate formats. A file is read by the first row that recognises the file. AMBER coordinates as text come last,
-/// because such a file begins with an arbitrary title.
+/// Coordinate formats. A file is read with the first format in this table that recognises the file. AMBER coordinates
+/// as text come last, because such a file begins with an arbitrary title.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format {
         name: "AMBER coordinates (NetCDF restart)",

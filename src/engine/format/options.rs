@@ -15,8 +15,8 @@ pub struct TopologyOptions {
     /// parameter files (CHARMM), in the order in which they are read
     pub parameters: Vec<PathBuf>,
     /// number of atoms in the coordinates, if known. A GROMACS topology states the number of copies of each molecule.
-    /// If the total number of atoms of all copies differs from the number of atoms in the coordinates, the topology
-    /// is refused before the copies are made
+    /// If the total number of atoms of all copies differs from the number of atoms in the coordinates, the topology is
+    /// refused before the copies are created
     pub atoms: Option<usize>,
     /// molecules to read from a file that describes molecules but no system (GROMACS `.itp`, residues of
     /// CHARMM); `None` if the file must describe a system

@@ -1,4 +1,4 @@
-//! Division of the atoms of a system into consecutive parts. Topology files list these parts as molecules.
+//! Division of the atoms of a system into consecutive parts. Topology files list each part as a molecule.
 
 use crate::system::Topology;
 

@@ -22,7 +22,7 @@ impl Parts {
         let stored = vec![[0; 3]; self.len()];
         let Some(largest) = self.iter().max_by_key(|part| part.len()).filter(|_| self.len() > 1) else { return stored };
         let of = |all: &[Vec3]| largest.iter().map(|&place| all[place as usize]).collect::<Vec<_>>();
-        // superposition of the target on the reference by the largest part alone
+        // superposition of the target on the reference, computed from the largest part alone
         let by_largest = Superposition::new(&of(target), &of(reference));
         let arrangements = [stored, self.gather(cell, reference), self.expected(cell, &by_largest, reference, target)];
         let improved = arrangements.map(|images| self.improved(cell, images, reference, target));

@@ -15,7 +15,8 @@
 //!
 //! - **The molecules of a frame that is compared with other frames** get the images that fit best to one of these
 //!   frames ([`Parts::fit`]), because gathering can arrange two frames differently.
-//! - **A point moves from frame to frame** by the minimum image between its wrapped positions ([`Paths`]).
+//! - **A point moves from frame to frame** by the minimum image of the difference between its wrapped positions
+//!   ([`Paths`]).
 //!
 //! The nearest image of a displacement is [`PeriodicCell::minimum_image`](crate::cell::PeriodicCell::minimum_image).
 

@@ -46,7 +46,7 @@ impl Parts {
         self.len() == 0
     }
 
-    /// Iterates over the parts. The item of a part has the indices of its atoms in the selection.
+    /// Iterates over the parts. Each item holds the indices of a part's atoms in the selection.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.starts.windows(2).map(|part| &self.places[part[0] as usize..part[1] as usize])
     }

@@ -16,8 +16,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Adds a frame with the positions `points` (nm), as many as in the frames before. Returns the unwrapped positions
-    /// of the points, which in the first frame are equal to `points`.
+    /// Adds a frame with the positions `points` (nm). All frames must have the same number of points. Returns the
+    /// unwrapped positions of the points, which in the first frame are equal to `points`.
     pub fn add(&mut self, cell: Option<&PeriodicCell>, points: &[Vec3]) -> impl ExactSizeIterator<Item = Vec3> {
         let wrapped = |point: Vec3| cell.map_or(point, |cell| cell.wrap(point).0);
         if self.last.is_empty() {

@@ -57,8 +57,8 @@ pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) 
     }
 }
 
-/// Divides the atoms of a part into blocks. Atoms are halved at the middle of their longest extent until each block has
-/// at most [`BLOCK`] atoms.
+/// Divides the atoms of a part into blocks. A set of atoms is halved at the middle of its longest extent until each
+/// block has at most [`BLOCK`] atoms.
 fn divide(part: usize, mut places: Vec<u32>, positions: &[Vec3], blocks: &mut Vec<Block>) {
     let at = |place: &u32| positions[*place as usize];
     let extreme = |choose: fn(f64, f64) -> f64| {

@@ -15,14 +15,14 @@ pub struct WholeMolecules {
 }
 
 impl WholeMolecules {
-    /// Plans the molecules of a topology. Atoms that can be reached by bonds and constraints are visited before atoms
-    /// that are joined only by a virtual site. In this order, a site that is constructed from both ends of a long
-    /// molecule does not determine the images of these ends.
+    /// Determines the order in which the atoms of a topology are visited. Atoms that can be reached by bonds and
+    /// constraints are visited before atoms that are joined only by a virtual site. In this order, a site that is
+    /// constructed from both ends of a long molecule does not determine the images of these ends.
     pub fn of(topology: &Topology) -> Self {
         Self::walk(topology.atoms.len(), &topology.links(), &topology.site_joins())
     }
 
-    /// Plans the molecules of atoms (`atoms` in number) that are connected by `links`.
+    /// Determines the order in which `atoms` atoms, connected by `links`, are visited.
     pub fn new(atoms: usize, links: &[[u32; 2]]) -> Self {
         Self::walk(atoms, links, &[])
     }
@@ -71,7 +71,7 @@ impl WholeMolecules {
 
     /// Moves atoms by lattice vectors until the vector of every link in `walk` is a minimum image. The first atom of
     /// each molecule does not move. Positions of molecules that are already whole are unchanged bit for bit.
-    /// `positions` holds the positions of all atoms, or only of the atoms before some molecule.
+    /// `positions` holds the positions of all atoms, or only of the atoms of the first molecules.
     pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         // vectors shorter than the largest cutoff of the cell are minimum images
         let shortest = cell.max_cutoff().powi(2);

@@ -53,7 +53,7 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
     }
 }
 
-/// Returns a problem if the topology is periodic. The caller has found that there is a cutoff and that the coordinates
+/// Returns a problem if the topology is periodic. The caller has checked that a cutoff is set and that the coordinates
 /// have no cell.
 fn missing_cell(description: &Description) -> Option<Problem> {
     let problem = Problem::new("the topology is for a periodic system, but the coordinates have no cell");

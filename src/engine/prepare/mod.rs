@@ -1,8 +1,8 @@
 //! Prepares a [`System`], which does not change during a run, and its initial [`State`] from a description.
 //!
-//! [`prepare`] checks description, coordinates and options for validity and consistency. The function then makes
+//! [`prepare`] checks description, coordinates and options for validity and consistency. [`prepare`] then makes
 //! molecules whole, computes the positions of virtual sites, repartitions hydrogen mass, and scales the interactions of
-//! a solute. The function also derives constraints, PME parameters, and alternative PME parameters for tuning. Bonded
+//! a solute. [`prepare`] also derives constraints, PME parameters, and alternative PME parameters for tuning. Bonded
 //! terms that constraints hold fixed are dropped or kept ([`ConstrainedTerms`]). Descriptions come from files
 //! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 
@@ -74,8 +74,8 @@ pub struct Prepared {
 }
 
 /// Makes the system and its initial state. Returns an error with all [`crate::error::Problem`]s of description,
-/// coordinates and options. If description, coordinates and options have no problem, an error has the first problem in
-/// deriving constraints or PME parameters.
+/// coordinates and options. If the input has no problem, an error holds the first problem that occurs while constraints
+/// or PME parameters are derived.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
     let truncation = options.forces.truncation(&description.topology);
     let problems = check::problems(&description, &coordinates, options, &truncation);

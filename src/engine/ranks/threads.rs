@@ -14,7 +14,7 @@ struct Post {
     barrier: Barrier,
     /// set when a rank has panicked, so that other ranks stop waiting
     broken: AtomicBool,
-    /// messages within each group that [`Network::split`] makes, by group number
+    /// messages within each group that [`Network::split`] creates, by group number
     groups: Mutex<BTreeMap<usize, Arc<Post>>>,
 }
 

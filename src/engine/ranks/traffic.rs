@@ -57,12 +57,12 @@ pub struct Sent {
 pub struct Traffic([Sent; PURPOSES]);
 
 impl Traffic {
-    /// Returns what the rank has sent for a purpose.
+    /// Returns the numbers of bytes and messages that the rank has sent for a purpose.
     pub fn of(&self, purpose: Purpose) -> Sent {
         self.0[purpose as usize]
     }
 
-    /// Adds what was sent between the readings `before` and `after` of the counters.
+    /// Adds the bytes and messages that were sent between the readings `before` and `after` of the counters.
     pub fn add_difference(&mut self, after: &Traffic, before: &Traffic) {
         for (sum, (after, before)) in self.0.iter_mut().zip(after.0.iter().zip(&before.0)) {
             sum.bytes += after.bytes - before.bytes;
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(order, std::array::from_fn(|index| index));
     }
 
-    /// Returns what one rank sends for `purpose` in `work`.
+    /// Returns the numbers of bytes and messages that one rank sends for `purpose` in `work`.
     fn counted(ranks: &Ranks, purpose: Purpose, work: impl Fn(&Ranks)) -> [u64; 2] {
         let mut difference = Traffic::default();
         let before = ranks.sent();

@@ -139,8 +139,8 @@ impl Restraining {
         self.restraints.positions.iter().any(|restraints| restraints.force_constant.points().len() > 1)
     }
 
-    /// Work of position restraints in the stage, half a step after the last step that was made, kJ/mol; `None` before
-    /// the first step.
+    /// Work of position restraints in the stage, half a step after the last completed step, kJ/mol; `None` before the
+    /// first step.
     pub fn work_of_positions(&self) -> Option<f64> {
         self.progress.last().and_then(|progress| progress.work)
     }

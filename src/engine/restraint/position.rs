@@ -108,11 +108,11 @@ impl PositionRestraints {
     /// the positions and the cell at the start of the stage.
     ///
     /// With center-of-mass scaling, reference positions are moved by lattice vectors into their cell, molecule by
-    /// molecule. Without scaling, reference positions are moved in the same way if they have the same cell as the
-    /// system, `cell`. In all other cases reference positions are not moved: either the images of reference positions
-    /// have no effect on the energy, or the images in the file are intended. If consecutive restrained molecules are
-    /// equal, only the first of these molecules contributes to the center of mass, as in GROMACS. Each atom gets the
-    /// image in which the molecule of the atom is nearest to the molecule's reference positions.
+    /// molecule. Without scaling, reference positions are also moved into their cell if this cell is equal to `cell`,
+    /// the cell of the system. In all other cases reference positions are not moved: either the images of reference
+    /// positions have no effect on the energy, or the images in the file are intended. If consecutive restrained
+    /// molecules are equal, only the first of these molecules contributes to the center of mass, as in GROMACS. Each
+    /// atom gets the image in which the molecule of the atom is nearest to the molecule's reference positions.
     pub fn choose_images(
         &mut self,
         topology: &Topology,

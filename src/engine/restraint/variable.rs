@@ -238,8 +238,8 @@ pub struct VariableValue {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slope {
-    /// derivatives ∂ξ/∂R of the value ξ of a variable of centers for the centers R of the groups, and the sum Σ
-    /// R⊗∂ξ/∂R for the virial
+    /// derivatives ∂ξ/∂R of a variable ξ that depends on the centers R of its groups, and the sum Σ R⊗∂ξ/∂R for the
+    /// virial
     Centers([Vec3; 4], Mat3),
     /// derivatives of an RMSD ξ: ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ), where r is the position and y the reference position of
     /// one of N atoms, c is the center, and Rᵀ rotates references onto atoms. The superposition minimises the

@@ -11,7 +11,7 @@ mod normals;
 
 pub use normals::{Lanes, NORMALS, indices_from, normals};
 
-/// Purpose of random numbers. Different purposes never share numbers.
+/// Purpose of random numbers. Two purposes never use the same random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {
@@ -124,8 +124,8 @@ impl Stream {
     /// Returns a number of the gamma distribution with the given shape > 0 and scale 1.
     ///
     /// The method of G. Marsaglia, W. W. Tsang, ACM Trans. Math. Softw. 26, 363 (2000), doi:10.1145/358407.358414,
-    /// rejects less than 5 % of its trials, so that the cost does not grow with the shape. For shapes a below 1, a
-    /// number of shape a is a number of shape a + 1 times U^{1/a}, with a uniform number U, as in the same paper.
+    /// rejects less than 5 % of its trials, so that the cost does not grow with the shape. A gamma number of shape a <
+    /// 1 is drawn as a gamma number of shape a + 1 times U^{1/a}, where U is a uniform number, as in the same paper.
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             let boost = self.uniform().powf(1.0 / shape);
@@ -142,8 +142,8 @@ impl Stream {
         }
     }
 
-    /// Returns the sum of the squares of `count` independent normal numbers. This is a number of the χ² distribution
-    /// with `count` degrees of freedom, and is drawn as twice a gamma number of shape `count`/2. `count` need not be an
+    /// Returns the sum of the squares of `count` independent normal numbers. The sum has the χ² distribution with
+    /// `count` degrees of freedom, and is drawn as twice a gamma number of shape `count`/2. `count` need not be an
     /// integer.
     pub fn sum_of_squares(&mut self, count: f64) -> f64 {
         if count > 0.0 { 2.0 * self.gamma(0.5 * count) } else { 0.0 }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn known_answers_of_random123() {
-        // cases of philox4x32 with 10 rounds from the file kat_vectors of the Random123 distribution
+        // test vectors of philox4x32 with 10 rounds, from the file kat_vectors of the Random123 distribution
         let cases = [
             ([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
             ([u32::MAX; 4], [u32::MAX; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),

@@ -224,7 +224,8 @@ impl<'a> Evaluation<'a> {
         self.molecules.get_or_init(|| self.topology.molecules())
     }
 
-    /// Fails if the file states no bonds, unless every residue is a single atom, so that there are no bonds.
+    /// Fails if the file states no bonds. A file in which every residue is a single atom passes the check, because it
+    /// has no bonds to state.
     fn check_bonds(&self, place: &Place) -> Result<(), Fault> {
         let topology = self.topology;
         let has_bonds = !topology.connectivity.is_empty() || !topology.constraints.is_empty();

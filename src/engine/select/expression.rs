@@ -7,7 +7,7 @@ use super::residues::Kind;
 /// Selection of atoms as a syntax tree.
 #[derive(Clone, Debug)]
 pub(super) enum Expression {
-    /// atoms in any of the selections
+    /// atoms in at least one of the selections
     Any(Vec<Expression>),
     /// atoms in all of the selections
     All(Vec<Expression>),

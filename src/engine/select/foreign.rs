@@ -57,7 +57,7 @@ const FOREIGN: [(&str, &str); 40] = [
     ("group", "index groups are not read here: write the atoms with index"),
 ];
 
-/// Keywords of MDAnalysis' geometric selections, which have a common advice.
+/// Keywords of MDAnalysis' geometric selections, which share one piece of advice.
 const ZONES: [&str; 7] = ["sphzone", "sphlayer", "isolayer", "cyzone", "cylayer", "point", "box"];
 
 /// Returns the advice for a lower-case keyword of another program; `None` if the keyword is not known.

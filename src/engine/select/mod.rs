@@ -129,8 +129,8 @@ fn evaluate(topology: &Topology, geometry: Option<Geometry<'_>>, text: &str) -> 
     Ok(atoms)
 }
 
-/// Maximum number of characters that a message quotes of the faulty part of a selection, and of the text on each side
-/// of the faulty part.
+/// Maximum number of characters that a message quotes before the faulty part of a selection. Of the faulty part and of
+/// the text after it, a message quotes at most twice this number.
 const LONGEST_QUOTE: usize = 150;
 
 /// Converts a fault of a selection to a problem, whose message quotes the text with marks around the faulty part.

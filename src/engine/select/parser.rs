@@ -78,7 +78,7 @@ struct Parser<'a> {
     depth: usize,
     /// number of parts that were parsed already
     parts: usize,
-    /// byte range of the keyword of an expansion that ended with the last word
+    /// byte range of the keyword of the expansion that ends at the last word parsed, if there is one
     expanded: Option<Place>,
 }
 

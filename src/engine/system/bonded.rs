@@ -122,8 +122,8 @@ macro_rules! define_bonded_terms {
                 self.pairs14.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));
             }
 
-            /// Adds `copies` copies of the terms of a molecule of `size` atoms, whose correction maps use the grids
-            /// of `self`. Atom 0 of the molecule becomes atom `first + k * size` in copy k.
+            /// Adds `copies` copies of the terms of a molecule with `size` atoms. The correction maps of the molecule
+            /// must use the grids of `self`. Atom 0 of the molecule becomes atom `first + k * size` in copy k.
             pub fn append_copies(&mut self, molecule: &Self, first: u32, size: u32, copies: u32) {
                 $($(append_copies(&mut self.$list, &molecule.$list, copies, |term, copy| {
                     term.atoms.iter_mut().for_each(|atom| *atom += first + copy * size);
@@ -153,7 +153,7 @@ macro_rules! define_bonded_terms {
                 result
             }
 
-            /// Moves the terms of `other`, whose correction maps use the grids of `self`, to `self`.
+            /// Moves all terms of `other` to `self`. The correction maps of `other` must use the grids of `self`.
             pub fn append(&mut self, other: &mut Self) {
                 $($(self.$list.append(&mut other.$list);)+)*
                 self.cmaps.append(&mut other.cmaps);

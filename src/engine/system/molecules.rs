@@ -95,8 +95,9 @@ impl Topology {
         self.connectivity.iter().copied().chain(constrained).collect()
     }
 
-    /// Pairs of atoms that a virtual site joins to one molecule, at any distance. The first atom from which the site
-    /// is constructed is paired with each of the other atoms of the construction, and with the site.
+    /// Pairs of atoms that belong to one molecule because a virtual site connects them. The atoms of a pair may be far
+    /// apart. The first atom from which the site is constructed is paired with each of the other atoms of the
+    /// construction, and with the site.
     pub fn site_joins(&self) -> Vec<[u32; 2]> {
         let joins = |site: &VirtualSite| {
             let atoms = site.construction.atoms();

@@ -11,10 +11,10 @@ pub struct Coupling {
     /// energy that the barostat has added to the system since the start of the run, kJ/mol
     pub barostat_work: f64,
     /// logarithms of the length factors along x, y, z of the last box scaling, if only the first half of the work of
-    /// this scaling has been counted; otherwise zero
+    /// this scaling has been added so far; otherwise zero
     pub pending_scaling: Vec3,
-    /// coefficient 1 − 1/λ of the part of the work of a velocity rescaling by λ that must still be counted, for each
-    /// temperature group; empty if all work has been counted
+    /// coefficient 1 − 1/λ of the pending work of a velocity rescaling by λ, for each temperature group; empty if no
+    /// work is pending
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,

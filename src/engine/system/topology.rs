@@ -213,7 +213,8 @@ impl Topology {
         format!("{} of {} {}", atom.name, residue.name, residue.number)
     }
 
-    /// Pairs of atoms for all virtual sites: the first atom of the construction of the site, and the site.
+    /// Pairs of atoms, with a single pair for each virtual site: the first atom from which the site is constructed, and
+    /// the site.
     pub fn site_links(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }

@@ -16,15 +16,15 @@ pub struct Dihedral<T> {
 }
 
 /// Limit of |u × g|² (nm⁴) below which three atoms are collinear and φ is undefined. With bonds of 0.1 nm the limit
-/// is a sine of 10⁻⁷, the error that f32 displacements (10⁻⁸ nm) cause in the cross product.
+/// corresponds to a sine of 10⁻⁷, the error that f32 displacements (10⁻⁸ nm) cause in the cross product.
 const COLLINEAR: f64 = 1e-18;
 
 impl<T: Real> Dihedral<T> {
     /// Computes the dihedral from the displacements `ij` = r_i − r_j, `kj` = r_k − r_j and `lk` = r_l − r_k (nm).
     ///
-    /// With g = −kj, a = ij × g, b = lk × g (Blondel & Karplus, J. Comput. Chem. 17, 1132 (1996)):
-    /// cos φ = a·b/(|a||b|), sin φ = −|g| ij·b/(|a||b|), ∂φ/∂r_i = −|g| a/a², ∂φ/∂r_l = |g| b/b².
-    /// If three atoms are collinear, φ is set to 0, and the gradient for the outer atom of that side is set to zero.
+    /// With g = −kj, a = ij × g, b = lk × g (Blondel & Karplus, J. Comput. Chem. 17, 1132 (1996)): cos φ =
+    /// a·b/(|a||b|), sin φ = −|g| ij·b/(|a||b|), ∂φ/∂r_i = −|g| a/a², ∂φ/∂r_l = |g| b/b². If three atoms are collinear,
+    /// φ is set to 0, and the gradient for the outer one of these atoms (i or l) is set to zero.
     #[inline(always)]
     pub fn new([ij, kj, lk]: [Vec3<T>; 3]) -> Self {
         let (zero, one) = (T::constant(0.0), T::constant(1.0));

@@ -32,8 +32,8 @@ pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T
     let beta6 = beta2 * beta2 * beta2;
     let far = (c(1.0) - gaussian * sum) * inverse4 * inverse4;
     let eighth = T::select(x2.less(c(SERIES_RANGE)), near * beta6 * beta2, far);
-    // the quotient with x⁶ and the sum over n from 0 to 2 follows from the quotient with x⁸ and the sum over n from 0
-    // to 3: the first quotient is the second quotient times x², plus the term n = 3
+    // q₂ = x² q₃ + exp(−x²)/6 for the quotients q₂ = (1 − exp(−x²) Σ x²ⁿ/n!)/x⁶ with n from 0 to 2, and
+    // q₃ = (1 − exp(−x²) Σ x²ⁿ/n!)/x⁸ with n from 0 to 3
     let sixth = eighth.mul_add(r2, gaussian * beta6 * c(1.0 / 6.0));
     (product * c(6.0) * eighth, product * sixth)
 }

@@ -71,51 +71,52 @@ pub struct Range {
 }
 
 impl Range {
-    /// The mass of an atom. Masses far below the mass of an electron, 5e-4 amu, are an error.
+    /// Range of the mass of an atom. Masses far below the mass of an electron, 5e-4 amu, are an error.
     pub const MASS: Self = Self { what: "mass", low: 1e-6, high: HEAVIEST, unit: "amu" };
-    /// The charge of an atom or of a coarse-grained particle, up to the charge of a colloid.
+    /// Range of the charge of an atom or of a coarse-grained particle, up to the charge of a colloid.
     pub const CHARGE: Self = Self::around("charge", 1e4, "e");
-    /// A product of two charges.
+    /// Range of the product of two charges.
     pub const CHARGE_PRODUCT: Self = Self::around("product of charges", 1e8, "e²");
-    /// The Lennard-Jones coefficient of 1/r⁴, up to that of a particle of 10 nm.
+    /// Range of the Lennard-Jones coefficient of 1/r⁴, up to that of a particle of 10 nm.
     pub const C4: Self = Self::around("c4", 1e9, "kJ/mol nm⁴");
-    /// The Lennard-Jones coefficient of 1/r⁶, up to σ of 10 nm with ε of 100 kJ/mol.
+    /// Range of the Lennard-Jones coefficient of 1/r⁶, up to σ of 10 nm with ε of 100 kJ/mol.
     pub const C6: Self = Self::around("c6", 1e9, "kJ/mol nm⁶");
-    /// The Lennard-Jones coefficient of 1/r¹², up to σ of 10 nm with ε of 100 kJ/mol.
+    /// Range of the Lennard-Jones coefficient of 1/r¹², up to σ of 10 nm with ε of 100 kJ/mol.
     pub const C12: Self = Self::around("c12", 1e15, "kJ/mol nm¹²");
-    /// The equilibrium length of a bond. The range includes bonds between large coarse-grained particles.
+    /// Range of the equilibrium length of a bond. The range includes bonds between large coarse-grained particles.
     pub const LENGTH: Self = Self { what: "length", low: 0.0, high: 1e3, unit: "nm" };
-    /// The length of a constraint, at least the size of a nucleus.
+    /// Range of the length of a constraint, at least the size of a nucleus.
     pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };
-    /// The force constant of a term that must have a minimum by itself, so that negative values are refused.
+    /// Range of the force constant of a term that must have a minimum by itself, so that negative values are refused.
     pub const STIFFNESS: Self = Self { what: "force constant", low: 0.0, high: STIFFEST, unit: "kJ/mol/nm²" };
-    /// The force constant of a harmonic distance. Negative values are allowed, because the term may correct other
-    /// terms.
+    /// Range of the force constant of a harmonic distance. Negative values are allowed, because the term may correct
+    /// other terms.
     pub const CORRECTION: Self = Self { low: -STIFFEST, ..Self::STIFFNESS };
-    /// The force constant of a quartic bond.
+    /// Range of the force constant of a quartic bond.
     pub const QUARTIC: Self = Self { unit: "kJ/mol/nm⁴", high: 1e12, ..Self::STIFFNESS };
-    /// An equilibrium angle of three atoms: at most 2π.
+    /// Range of an equilibrium angle of three atoms: at most 2π.
     pub const ANGLE: Self = Self { what: "angle", low: 0.0, high: 2.0 * std::f64::consts::PI, unit: "rad" };
-    /// An equilibrium torsion angle: at most 4π in magnitude.
+    /// Range of an equilibrium torsion angle: at most 4π in magnitude.
     pub const TORSION: Self = Self::around("angle", 4.0 * std::f64::consts::PI, "rad");
-    /// A cosine or a sine.
+    /// Range of a cosine or a sine.
     pub const COSINE: Self = Self::around("cosine or sine", 1.0, "");
-    /// The force constant of an angle.
+    /// Range of the force constant of an angle.
     pub const ANGULAR: Self = Self { unit: "kJ/mol/rad²", ..Self::STIFFNESS };
-    /// The force constant of a harmonic torsion. Negative values are allowed, because the term may correct other terms.
+    /// Range of the force constant of a harmonic torsion. Negative values are allowed, because the term may correct
+    /// other terms.
     pub const ANGULAR_CORRECTION: Self = Self { low: -STIFFEST, ..Self::ANGULAR };
-    /// The periodicity of a torsion.
+    /// Range of the periodicity of a torsion.
     pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };
-    /// The amplitude of a torsion or a correction map, of either sign, up to 25 times the energy of a chemical bond.
-    /// The terms of one torsion partly cancel. With larger amplitudes the rounding error of the terms in single
+    /// Range of the amplitude of a torsion or a correction map, of either sign, up to 25 times the energy of a chemical
+    /// bond. The terms of one torsion partly cancel. With larger amplitudes the rounding error of the terms in single
     /// precision would exceed their sum.
     pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
-    /// A weight of a virtual site.
+    /// Range of a weight of a virtual site.
     pub const WEIGHT: Self = Self::around("weight", 1e3, "");
-    /// A distance of a virtual site from its first atom. With a negative distance the site is on the opposite side of
-    /// the atom.
+    /// Range of the distance of a virtual site from its first atom. With a negative distance the site is on the
+    /// opposite side of the atom.
     pub const SITE_DISTANCE: Self = Self::around("distance", 1e3, "nm");
-    /// The coefficient of a cross product of a virtual site.
+    /// Range of the coefficient of the cross product in the position of a virtual site.
     pub const CROSS: Self = Self::around("coefficient of the cross product", 1e3, "1/nm");
 
     /// Creates a range that is symmetric about zero.

@@ -379,8 +379,8 @@ mod tests {
         }
     }
 
-    /// Spelled values are parsed as the same number, also those that equal no number times the size of the usual unit.
-    /// Of 100 tested times, 2 cannot be written exactly in femtoseconds.
+    /// A value written by `spell` is parsed as the same number, even if it equals no number times the size of the usual
+    /// unit. Of 100 tested times, 2 cannot be written exactly in femtoseconds.
     #[test]
     fn what_is_spelled_reads_as_the_same_number() {
         let mut in_picoseconds = 0;

@@ -143,8 +143,8 @@ struct Frame<T> {
 }
 
 impl<T: Real> Frame<T> {
-    /// Returns the origin of the local frame, and the vectors of the frame. All three are weighted sums of the
-    /// positions of the atoms.
+    /// Returns the origin of the local frame, and the vectors of the frame. The origin and both vectors are weighted
+    /// sums of the positions of the atoms.
     fn new(atoms: &[u32], weights: &[[f64; 3]], at: impl Fn(u32) -> Vec3<T>) -> (Vec3<T>, Self) {
         let zero = Vec3::splat(T::constant(0.0));
         let [origin, u, v] = atoms.iter().zip(weights).fold([zero; 3], |sums, (&atom, weights)| {

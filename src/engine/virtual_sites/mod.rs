@@ -1,12 +1,12 @@
 //! Virtual sites, whose positions are computed from the positions of atoms, and whose forces are distributed to these
 //! atoms.
 //!
-//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. Some of these atoms may
-//! be virtual sites themselves, whose positions are computed first. A force F on the site therefore acts on atom k as
-//! F_k = (∂r/∂r_k)ᵀ F. Energies depend on the positions of the atoms alone, and total force and torque are preserved.
-//! The module [`formula`] computes positions and distributes forces for every [`crate::system::Construction`]; a
-//! [`SitePlan`] applies these formulas to a system. Positions are not wrapped, and molecules are whole, so that minimum
-//! images are not needed.
+//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. Some of the atoms from
+//! which a site is constructed may be virtual sites themselves, whose positions are computed first. A force F on the
+//! site therefore acts on atom k as F_k = (∂r/∂r_k)ᵀ F. Energies depend on the positions of the atoms alone, and total
+//! force and torque are preserved. The module [`formula`] computes positions and distributes forces for every
+//! [`crate::system::Construction`]; a [`SitePlan`] applies these formulas to a system. Positions are not wrapped, and
+//! molecules are whole, so that minimum images are not needed.
 
 mod formula;
 #[cfg(test)]
@@ -44,7 +44,8 @@ struct Section {
 }
 
 impl SitePlan {
-    /// Plans the sites of a topology. Each site must come after the sites that it is constructed from.
+    /// Divides the virtual sites of a topology into sections. Each site must come after the sites that it is
+    /// constructed from.
     pub fn new(topology: &Topology) -> Self {
         let mut sites: Vec<(usize, &VirtualSite)> = topology.virtual_sites.iter().enumerate().collect();
         let range = |site: &VirtualSite| {

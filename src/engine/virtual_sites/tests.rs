@@ -179,7 +179,7 @@ fn sites_made_of_sites_are_placed_and_spread_in_order() {
 
 #[test]
 fn sections_share_no_atom_and_threads_change_no_bit() {
-    // so many molecules of three atoms and a site that there are several sections
+    // number of molecules (three atoms and a site each), large enough for several sections
     let waters = 3000u32;
     let sites = (0..waters).map(|w| VirtualSite {
         site: 4 * w + 3,

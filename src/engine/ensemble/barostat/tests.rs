@@ -9,7 +9,7 @@ const TEMPERATURE: f64 = 300.0;
 /// Target pressure of the tests, kJ/mol/nm³.
 const PRESSURE: f64 = 0.06;
 
-/// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms with a thermostat and a barostat, one for each
+/// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms with a thermostat and a barostat: one volume after each
 /// coupling.
 fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
     let kt = BOLTZMANN * TEMPERATURE;
@@ -33,9 +33,9 @@ fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Deviations of the mean and the variance of `values` from the mean and the variance of the distribution Γ(shape), in
-/// standard errors. `independent` is the number of independent values. The Euler step makes the variance of the volume
-/// larger by the fraction `discretisation`.
+/// Deviations of the mean and the variance of `values` from those of the distribution Γ(shape), in standard errors.
+/// `independent` is the number of independent values. The Euler step makes the variance of the volume larger by the
+/// fraction `discretisation`.
 fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) -> [f64; 2] {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -121,7 +121,7 @@ fn diffusion(values: &[f64]) -> f64 {
     starts.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>() / (starts.len() - 1) as f64
 }
 
-/// Relative standard error of the mean square of normally distributed changes, one for each ps of the run.
+/// Relative standard error of the mean square of normally distributed changes, with one change for each ps of the run.
 fn diffusion_error() -> f64 {
     (2.0 / (STEPS as f64 * INTERVAL)).sqrt()
 }

@@ -14,7 +14,7 @@ use crate::units::ANGSTROM;
 const FEWEST_WORDS: usize = 8;
 
 /// First column (0-based) and width of the coordinates x, y, z in the usual format `I5,I5,1X,A4,1X,A4,3F10.5`.
-/// [`EXTENDED`] is the same for the wider format `EXT`, `I10,I10,2X,A8,2X,A8,3F20.10`.
+/// [`EXTENDED`] has the first column and the width in the wider format `EXT`, `I10,I10,2X,A8,2X,A8,3F20.10`.
 const USUAL: (usize, usize) = (20, 10);
 const EXTENDED: (usize, usize) = (40, 20);
 

@@ -1,9 +1,9 @@
 //! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, which are called hosts.
 //!
-//! The heading of the section `NUMLP NUMLPH` has two counts. A line for each site follows, with the number of hosts, an
-//! index into the list at the end of the section, a flag and three numbers (Å, degrees). The list at the end gives for
-//! each site the atom number of the site and the atom numbers of its hosts. According to the documentation of CHARMM
-//! (`lonepair.doc`) and the reader of OpenMM, the kinds of sites are
+//! The heading of the section `NUMLP NUMLPH` has two counts. The heading is followed by a line for each site, with the
+//! number of hosts, an index into the list at the end of the section, a flag and three numbers (Å, degrees). The list
+//! at the end of the section gives for each site the atom number of the site and the atom numbers of its hosts.
+//! According to the documentation of CHARMM (`lonepair.doc`) and the reader of OpenMM, the kinds of sites are
 //!
 //! - colinear, two hosts: the site is at the given distance from the first host, away from the second host (`COLI`);
 //! - relative, three hosts, distance above zero: the site is at the given distance, angle and dihedral from the

@@ -1,8 +1,8 @@
 //! PSF files of CHARMM, X-PLOR and NAMD: atoms, and lists of terms without their parameters.
 //!
 //! The first line contains `PSF` and words that describe the format. The sections of the file follow. A section begins
-//! with a line that has a count, `!` and a name, and the contents of the section come after the line with its name. All
-//! numbers are separated by blanks, also in the wide columns of `EXT`.
+//! with a line that has a count, `!` and a name, and the contents of the section follow this line. All numbers are
+//! separated by blanks, also in the wide columns of `EXT`.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -17,8 +17,8 @@ use super::stream::before_return;
 use crate::error::Problem;
 use crate::system::Neighbours;
 
-/// Largest deviation (e) of the sum of the charges of a residue from the charge that its first line states. Residue
-/// topologies have charges with three decimals or more.
+/// Maximum difference (e) between the sum of the atomic charges of a residue and the charge in the first line of the
+/// residue. Residue topologies have charges with three decimals or more.
 const CHARGE: f64 = 0.005;
 
 /// Whether the bytes are those of a residue topology or stream with at least one residue.

@@ -15,8 +15,8 @@ use crate::format::number;
 /// Maximum number of grid points of a correction map along an angle. No force field in use has maps of more than 24
 /// points, so a larger number means that the file is damaged.
 const MOST_POINTS: i32 = 1000;
-/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation takes differences over two
-/// neighbouring points on each side.
+/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation uses two neighbouring points
+/// on each side.
 const FEWEST_POINTS: i32 = 4;
 
 /// Reader that adds the rows of one file to the parameters.

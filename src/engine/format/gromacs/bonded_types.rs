@@ -30,8 +30,8 @@ pub(super) struct TypeTable<const N: usize> {
 impl<const N: usize> TypeTable<N> {
     /// Adds a row. If an earlier row has the same types, the new row replaces the earlier row, and the function returns
     /// whether the parameters of the two rows differ. With `multiple`, consecutive rows of the same types form a block,
-    /// whose rows are terms of one interaction. A second block of the same types is refused, unless it repeats a single
-    /// row.
+    /// whose rows are terms of one interaction. A second block of the same types is refused, unless the first block has
+    /// a single row and the second block repeats this row.
     pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();
         let key = canonical(types);
@@ -82,15 +82,15 @@ impl<const N: usize> TypeTable<N> {
     }
 }
 
-/// Returns the types in the order that serves as the key for both directions of a term.
+/// Returns the types in one of their two orders, which serves as the key of a term in both directions.
 fn canonical<const N: usize>(types: [u32; N]) -> [u32; N] {
     let mut reversed = types;
     reversed.reverse();
     types.min(reversed)
 }
 
-/// Returns the number of types that the row names without a wildcard, and the types of the row in the matching
-/// direction. Returns `None` if the row matches in neither direction.
+/// Returns the number of types of the row that are not wildcards, and the types of the row in the matching direction.
+/// Returns `None` if the row matches in neither direction.
 fn matches<const N: usize>(row: [u32; N], types: [u32; N]) -> Option<(usize, [u32; N])> {
     let agree = |row: [u32; N]| {
         let fits = row.iter().zip(&types).all(|(row, own)| row == own || *row == ANY);

@@ -38,7 +38,8 @@ pub(super) enum Directive {
     Unsupported(&'static str),
     System,
     Molecules,
-    /// heading of the terms between molecules, which are listed below directives that molecule types also have
+    /// heading `[ intermolecular_interactions ]`; the terms between molecules follow below directives that molecule
+    /// types also have
     Intermolecular,
 }
 

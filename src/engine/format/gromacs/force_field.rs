@@ -265,8 +265,8 @@ impl ForceField {
         }
     }
 
-    /// Reads a row of `[ dihedraltypes ]` with four types or with two types. Two types are the inner types of a
-    /// torsion, or the outer types of an improper (function type 2).
+    /// Reads a row of `[ dihedraltypes ]` with four types or with two types. A row with two types states the inner
+    /// types of a torsion, or the outer types of an improper (function type 2).
     fn read_dihedral_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let words = fields.rest();
         let is_function = |at: usize| words.get(at).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_digit());
@@ -328,7 +328,7 @@ impl ForceField {
     }
 
     /// Returns the atoms of an improper in the order that the force field requests. LEaP's order of the atoms follows
-    /// from the types in the row of parameters of the improper.
+    /// from the types in the improper's row of parameters.
     pub(super) fn improper_order(
         &mut self,
         table: u8,

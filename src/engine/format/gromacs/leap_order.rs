@@ -9,8 +9,8 @@
 //!    constant of zero is not reversed.
 //! 2. The improper, reversed or not, then keeps its order if no earlier improper that kept its order has the same names
 //!    or the same atoms.
-//! 3. Otherwise the three atoms around the third (central) atom are sorted by name, and by atom number if names are
-//!    equal.
+//! 3. If an improper does not keep its order, the three atoms around the third (central) atom are sorted by name, and
+//!    by atom number if names are equal.
 
 use std::collections::HashSet;
 

@@ -15,8 +15,8 @@ use crate::error::Problem;
 const LONGEST_LINE: usize = 1 << 20;
 /// Largest depth to which macros may use other macros.
 const DEEPEST: usize = 64;
-/// Largest number of replacements in one line. Nested macros that each use the next macro twice exceed the number of
-/// replacements long before the line exceeds [`LONGEST_LINE`].
+/// Largest number of replacements in one line. For nested macros that each use the next macro twice, the number of
+/// replacements exceeds this limit long before the line exceeds [`LONGEST_LINE`].
 const MOST_IN_LINE: usize = 1 << 16;
 /// Largest number of replacements in all lines. The limit allows one or two replacements in each of a few million
 /// lines, which take some seconds.

@@ -20,11 +20,11 @@ const DEEPEST: usize = 64;
 /// Largest number of included files. A file is counted each time it is included. CHARMM-GUI writes one file for each
 /// lipid.
 const MOST_FILES: usize = 10_000;
-/// Largest number of bytes of all files after the replacement of macros. A topology describes each kind of molecule
-/// once, however many copies there are.
+/// Maximum total size of all files in bytes, after the replacement of macros. A topology describes each kind of
+/// molecule once, however many copies there are.
 const MOST_BYTES: usize = 1 << 30;
-/// Factor by which the number of bytes of a file is multiplied, for the limit [`MOST_BYTES`], when the file is included
-/// again. Further inclusions of a file take time, but no memory.
+/// Weight of the bytes of a file that is included again, in the sum that [`MOST_BYTES`] limits. The first inclusion has
+/// a weight of 1. Further inclusions of a file take time, but no memory.
 const REPEATED: usize = 8;
 /// Largest number of bytes by which macros make lines longer in total. The limit allows some ten bytes in each of a
 /// few million lines.
@@ -89,7 +89,7 @@ struct Open {
     quotable: bool,
 }
 
-/// An `#ifdef` or `#ifndef` without its `#endif` up to now.
+/// An open `#ifdef` or `#ifndef`, whose `#endif` has not been read yet.
 struct Condition {
     line: usize,
     /// whether the lines around the condition are read
@@ -254,7 +254,8 @@ impl Preprocessor<'_> {
         Err(Problem::new(format!("#include {name:?}: no such file in {}", looked.join(", "))).help(help))
     }
 
-    /// Adds to the number of bytes that have been read. Fails if the total number of bytes exceeds [`MOST_BYTES`].
+    /// Adds `bytes` to the number of bytes that have been read. Fails if the total number of bytes exceeds
+    /// [`MOST_BYTES`].
     fn count(&mut self, bytes: usize) -> Parsed<()> {
         self.bytes += bytes;
         if self.bytes <= MOST_BYTES {
@@ -314,7 +315,7 @@ fn without_comment(line: &str) -> &str {
     line.split_once(';').map_or(line, |(line, _)| line).trim()
 }
 
-/// Returns a line joined with the continuation lines after the line.
+/// Returns a line joined with its continuation lines.
 fn continued<'t>(line: &'t str, lines: &mut impl Iterator<Item = (&'t str, usize)>) -> Cow<'t, str> {
     let Some(start) = line.strip_suffix('\\') else { return Cow::Borrowed(line) };
     let mut whole = start.to_owned();

@@ -64,7 +64,7 @@ impl Reader {
             return Ok(());
         }
         let Some(directive) = self.directive else {
-            // a line that begins with `*` is a comment at the beginning of GROMACS' force fields
+            // at the beginning of GROMACS' force-field files, a line that begins with `*` is a comment
             if line.starts_with('*') {
                 return Ok(());
             }

@@ -132,8 +132,8 @@ impl Whole {
     }
 }
 
-/// Returns the first residue number of molecules that consist of one residue, such as waters and ions. As in GROMACS,
-/// molecules of one residue have larger residue numbers than all other molecules.
+/// Returns the residue number of the first molecule that consists of a single residue, such as a water or an ion. As in
+/// GROMACS, molecules of one residue have larger residue numbers than all other molecules.
 fn first_free(types: &[MoleculeType], molecules: &[Copies]) -> i32 {
     let used = molecules.iter().filter(|(_, copies)| *copies > 0).map(|&(index, _)| &types[index].topology.residues);
     let numbers = used.filter(|residues| residues.len() > 1).flatten().map(|residue| residue.number);

@@ -36,9 +36,9 @@ const COLUMNS: [&str; 18] = [
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) has an element for every atom of the
 /// topology. Molecules of one residue (water, ions, ligands) are `HETATM`. Residues keep chain, number and insertion
-/// code of the topology if these identify each residue. Otherwise chains are called A, B and so on. A chain keeps the
-/// residue numbers of the topology if the numbers ascend within the chain. The residues of any other chain are numbered
-/// from 1.
+/// code of the topology if the three together identify each residue. Otherwise chains are called A, B and so on. A
+/// chain keeps the residue numbers of the topology if the numbers ascend within the chain. The residues of any other
+/// chain are numbered from 1.
 pub fn write_mmcif(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,

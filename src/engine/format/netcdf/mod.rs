@@ -1,11 +1,11 @@
-//! NetCDF in its classic forms (CDF-1, CDF-2, CDF-5). Only the features that AMBER files need are read.
+//! NetCDF in its classic forms (CDF-1, CDF-2, CDF-5). The reader supports only the features that AMBER files need.
 //!
 //! All values are big-endian. A header lists dimensions, attributes and variables with the file offsets of their
 //! values. Counts in the header have 64 bits in CDF-5 and 32 bits in the other forms. Offsets have 64 bits in CDF-2 and
 //! CDF-5, and 32 bits in CDF-1. Variables without records come first, each padded to a multiple of four bytes. A record
-//! holds the values of all other variables for one frame, in the order of the header. Values are in the unit that the
-//! variable states. If the variable states no unit, values are in the unit that AMBER prescribes. Values are multiplied
-//! by the variable's `scale_factor`. Fill values mark missing values, and are read as NaN.
+//! holds one frame: the values of all variables with records, in the order of the header. Values are in the unit that
+//! the variable states. If the variable states no unit, values are in the unit that AMBER prescribes. Values are
+//! multiplied by the variable's `scale_factor`. Fill values mark missing values, and are read as NaN.
 
 mod restart;
 
@@ -188,7 +188,7 @@ impl Variable<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the values are not real numbers, or if their unit is that of another kind of quantity.
+    /// Returns an error if the values are not real numbers, or if their unit belongs to another kind of quantity.
     /// Lengths must be in Å, as AMBER prescribes, because programs that do not read units would interpret the values in
     /// Å.
     pub fn numbers(&self, unit: &str) -> Parsed<Numbers> {

@@ -16,8 +16,8 @@ const GROMACS: &str =
 /// Energy expression of harmonic impropers in older force-field files of OpenMM.
 const UNWRAPPED: &str = "k*(theta-theta0)^2";
 
-/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation takes differences over two
-/// neighbouring points on each side.
+/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation uses two neighbouring points
+/// on each side.
 const FEWEST_POINTS: usize = 4;
 /// Largest number of grid points of a correction map along an angle. No map in use has more than 24 points, so a
 /// larger number means that the file is damaged.

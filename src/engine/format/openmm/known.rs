@@ -15,7 +15,7 @@ type Known = (&'static str, &'static [&'static str], Parts);
 
 /// Attributes that every kind of force has, none of which changes the energy.
 const OF_ALL: [&str; 4] = ["type", "name", "version", "forceGroup"];
-/// Name of the numbered parameters of the elements of custom forces, which are `param1`, `param2` and so on.
+/// Name, without the number, of the parameters `param1`, `param2`, … of elements of custom forces.
 const PARAMETER: &str = "param";
 const PARTICLE_PAIR: &[&str] = &["p1", "p2"];
 const FORCES: [Known; 9] = [
@@ -107,8 +107,8 @@ const FORCES: [Known; 9] = [
 const SYSTEM: Parts =
     &[("PeriodicBoxVectors", &["x", "y", "z"]), ("Particles", &["mass"]), ("Constraints", &["p1", "p2", "d"])];
 
-/// Fails if the system has a part or an attribute that the reader does not know. Forces of unknown kinds are left to
-/// the reader of forces.
+/// Fails if the system has a part or an attribute that the reader does not know. Forces of unknown kinds are not
+/// checked here, because the reader of forces refuses them.
 pub(super) fn check(root: &Node<'_>) -> Parsed<()> {
     attributes(root, &["openmmVersion", "type", "version"], &[])?;
     for part in root.children().filter(|part| part.name() != "Forces") {

@@ -1,6 +1,6 @@
-//! Reader of Lennard-Jones interactions from a table over pairs of types, as OpenMM writes the interactions of
-//! CHARMM's force fields. A system with such a table has three forces: a `CustomNonbondedForce` with the tables
-//! `acoef` and `bcoef`, a `NonbondedForce` without Lennard-Jones parameters, and a `CustomBondForce` for 1-4 pairs.
+//! Reader of Lennard-Jones interactions from a table over pairs of types, as OpenMM writes the interactions of CHARMM's
+//! force fields. A system with a Lennard-Jones table has three forces: a `CustomNonbondedForce` with the tables `acoef`
+//! and `bcoef`, a `NonbondedForce` without Lennard-Jones parameters, and a `CustomBondForce` for 1-4 pairs.
 
 use super::Parsed;
 use super::nonbonded::Nonbonded;
@@ -8,7 +8,7 @@ use crate::format::xml::Node;
 use crate::system::{self, LennardJones, Pair14};
 use std::collections::HashMap;
 
-/// Energy expressions, without blanks and the last semicolon, and the power of `acoef` that gives C12. OpenMM's
+/// Energy expressions, without blanks and the last semicolon, each with the power of `acoef` that gives C12. OpenMM's
 /// `ForceField` and OpenMM's readers of CHARMM, AMBER and GROMACS files write the expressions in this table.
 const TABLES: [(&str, i32); 4] = [
     ("acoef(type1,type2)/r^12-bcoef(type1,type2)/r^6", 1),

@@ -13,8 +13,8 @@ const PERMITTIVITY: f64 = 78.3;
 const TOLERANCE: f64 = 5e-4;
 /// Number of the non-bonded method LJ-PME in the file.
 const LJPME: &str = "5";
-/// Factor n of [`pme`] in the number of grid points nαd/3δ^⅕ along a cell vector of length d, for Coulomb interactions.
-/// [`LJ_POINTS`] is the factor n for dispersion.
+/// Factor n for Coulomb interactions in the number of grid points nαd/3δ^⅕ along a cell vector of length d ([`pme`]).
+/// [`LJ_POINTS`] is the factor n for dispersion interactions.
 const POINTS: f64 = 2.0;
 const LJ_POINTS: f64 = 1.0;
 /// B-spline order of OpenMM's PME.

@@ -5,9 +5,9 @@
 //! table over types in custom forces ([`lennard_jones`]). A force that md does not support is refused, and the error
 //! names the force. Unknown attributes are refused, too ([`known`]).
 //!
-//! The file has no names of atoms and residues. If the coordinates have names, these names are used
-//! ([`super::take_names`]). Otherwise each atom is named by its element, which follows from its mass, and each
-//! molecule is a residue ([`names`]).
+//! The file of an OpenMM system has no names of atoms and residues. If the coordinates have names, these names are used
+//! ([`super::take_names`]). Without names in the coordinates, each atom is named by its element, which follows from its
+//! mass, and each molecule is a residue ([`names`]).
 
 mod forces;
 mod known;

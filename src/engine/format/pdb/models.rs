@@ -18,7 +18,7 @@ pub struct ModelEnds {
 /// Kinds of records that were found after the end of the last model.
 #[derive(Default)]
 struct Pending {
-    /// whether there are any records, all of which belong to the next model
+    /// whether there are any records after the end of the last model; all of them belong to the next model
     any: bool,
     /// whether there is a `MODEL` record after the end of the last model
     model: bool,
@@ -45,7 +45,8 @@ impl ModelEnds {
                 self.ends.push(end);
                 self.next = Pending::default();
             }
-            // a record of one of these kinds after the end of a model belongs to this model, not to the next model
+            // a record of one of these kinds after the end of a model belongs to the model before it, not to the next
+            // model
             b"END   " | b"ENDMDL" | b"TER   " | b"CONECT" | b"MASTER" | b"      " if !self.next.any => {
                 if let Some(last) = self.ends.last_mut() {
                     *last = end;

@@ -34,9 +34,9 @@ const COPIES: std::ops::Range<usize> = 66..70;
 pub struct Model {
     /// title lines of the file, or of the model
     pub title: String,
-    /// time in ps; `None` if the title does not state it
+    /// time in ps; `None` if the title states no time
     pub time: Option<f64>,
-    /// steps since the start of the run; `None` if the title does not state them
+    /// steps since the start of the run; `None` if the title states no step
     pub step: Option<i64>,
     /// periodic cell; `None` for a structure without a cell
     pub cell: Option<PeriodicCell>,
@@ -52,9 +52,9 @@ pub struct Model {
     pub left_out: usize,
 }
 
-/// Whether a file with these first bytes is a PDB file. The first line of a PDB file is a PDB record, and the second
-/// line is not a number of atoms, as it is below the title in other formats. A file with another first line is also a
-/// PDB file if a later line is an atom record with its coordinates in the right columns.
+/// Whether a file with these first bytes is a PDB file. The first line of a PDB file is a PDB record, and its second
+/// line is not a number of atoms. In several other formats, the number of atoms follows the title. A file with another
+/// first line is also a PDB file if a later line is an atom record with its coordinates in the right columns.
 pub fn is_pdb(beginning: &[u8]) -> bool {
     let mut lines =
         without_mark(beginning).split(|&byte| byte == b'\n').skip_while(|line| line.trim_ascii().is_empty());

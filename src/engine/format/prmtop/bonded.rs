@@ -25,8 +25,8 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         self.values.as_chunks().0
     }
 
-    /// Returns the 0-based atom index from a column. The column holds a coordinate pointer, which is three times this
-    /// index. The sign of the pointer is ignored, because the caller interprets the sign.
+    /// Returns the 0-based atom index from a column. The column holds a coordinate pointer, which is three times the
+    /// atom index. The sign of the pointer is ignored, because the caller interprets the sign.
     pub(super) fn pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
         let value = self.values()[row][column].unsigned_abs();
         if !value.is_multiple_of(3) || value as usize / 3 >= atoms {

@@ -70,7 +70,7 @@ fn numbered<const M: usize, const N: usize>(rows: &Rows<'_, '_, N>, row: usize, 
     Ok(atoms)
 }
 
-/// Returns the number with index `index` in a section that has `length` counts.
+/// Returns element `index` of a section with `length` counts.
 pub(super) fn one_count(section: &Section<'_>, length: usize, index: usize) -> Parsed<usize> {
     let value = section.integers(length)?[index];
     usize::try_from(value).map_err(|_| section.problem_at(index, format!("count {value} is negative")))

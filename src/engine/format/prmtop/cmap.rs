@@ -14,8 +14,8 @@ const PREFIXES: [&str; 2] = ["CHARMM_CMAP_", "CMAP_"];
 /// Maximum number of grid points of a correction map along an angle. No map in use has more than 24 points, so a
 /// larger number means that the file is damaged.
 const MAX_RESOLUTION: usize = 1000;
-/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation takes differences over two
-/// neighbouring points on each side.
+/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation uses two neighbouring points
+/// on each side.
 const MIN_RESOLUTION: usize = 4;
 
 /// Whether a section belongs to the correction maps.

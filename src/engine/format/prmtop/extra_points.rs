@@ -75,8 +75,8 @@ impl Water {
         (self.oh * self.oh - 0.25 * self.hh * self.hh).sqrt()
     }
 
-    /// Returns the construction of the fourth site of a water. The site is on the bisector towards the hydrogens, at
-    /// the distance from the oxygen that the bond between oxygen and site states.
+    /// Returns the construction of the fourth site of a water. The site is on the bisector towards the hydrogens. Its
+    /// distance from the oxygen is the length of the bond between oxygen and site.
     fn on_bisector(&self, lengths: &Lengths, point: u32) -> Option<Construction> {
         let part = lengths.of(self.atoms[0], point)? / self.height();
         Some(Construction::Average3 { atoms: self.atoms, weights: [1.0 - part, 0.5 * part, 0.5 * part] })

@@ -18,7 +18,7 @@ use crate::system::{BoxKind, Topology};
 enum Length {
     /// the section has a single text
     Text,
-    /// a value per atom
+    /// the section has a value per atom
     Atoms,
     /// the section has a label per atom
     AtomLabels,

@@ -1,4 +1,4 @@
-//! Check of the number of attributes of XML elements before the file is parsed. The number of attributes is limited,
+//! Check, before an XML file is parsed, that no element has too many attributes. The number of attributes is limited,
 //! because the XML library compares each attribute with all other attributes of the element.
 
 use super::Parsed;

@@ -79,7 +79,7 @@ impl AtomTypes {
         self.form.parameters(pair.c6, pair.c12)
     }
 
-    /// Whether the charge product of a 1-4 pair is `fudgeQQ` of `[ defaults ]` times the product of the charges.
+    /// Whether the charge product of a 1-4 pair equals `fudgeQQ` (`[ defaults ]`) times the product of the two charges.
     pub(super) fn has_usual_charges(&self, pair: &Pair14, charges: [f64; 2]) -> bool {
         let expected = self.fudge * charges[0] * charges[1];
         (expected - pair.charge_product).abs() <= EXACT * pair.charge_product.abs()
@@ -160,9 +160,9 @@ impl AtomTypes {
 }
 
 impl Form {
-    /// Returns the form of the Lennard-Jones parameters of a topology. σ and ε are chosen under two conditions: every
-    /// pair of types has both c6 and c12 or neither, and the Lorentz–Berthelot rule gives the parameters of at least as
-    /// many pairs as the geometric rule. Otherwise the form is C6 and C12.
+    /// Returns the form of the Lennard-Jones parameters of a topology. The form is σ and ε if every pair of types has
+    /// both c6 and c12 or neither, and if the Lorentz–Berthelot rule gives the parameters of at least as many pairs as
+    /// the geometric rule. Otherwise the form is C6 and C12.
     fn of(description: &Description) -> Self {
         let Description { topology, nonbonded, .. } = description;
         let used: BTreeSet<u32> = topology.atoms.iter().map(|atom| atom.lj_type).collect();

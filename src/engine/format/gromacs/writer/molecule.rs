@@ -10,10 +10,10 @@ use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, 
 
 /// Largest value of `nrexcl` that is written: number of bonds up to which all pairs are excluded.
 const MOST_EXCLUDED_BONDS: usize = 3;
-/// Maximum number of excluded partners of an atom that are written in one line of `[ exclusions ]`.
+/// Maximum number of excluded partners per line of `[ exclusions ]`.
 const PARTNERS: usize = 20;
 
-/// Writes a molecule type. `first` is the index of its first atom in the whole system, for messages.
+/// Writes a molecule type. `first` is the index of the molecule's first atom in the whole system, for messages.
 pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u32, text: &mut String) -> Parsed<()> {
     // every list of terms is written below; if a list is added to `BondedTerms`, the compiler reports an error here
     let BondedTerms {

@@ -10,7 +10,7 @@ use crate::system::{Construction, VirtualSite};
 /// Section of sites that are defined by any number of atoms.
 const MANY: &str = "virtual_sitesn";
 
-/// Writes the sites of a molecule. `first` is the index of its first atom in the whole system, for messages.
+/// Writes the sites of a molecule. `first` is the index of the molecule's first atom in the whole system, for messages.
 pub(super) fn write(sites: &[VirtualSite], first: u32, text: &mut String) -> Parsed<()> {
     let mut sections = BTreeMap::<&str, String>::new();
     for VirtualSite { site, construction } in sites {

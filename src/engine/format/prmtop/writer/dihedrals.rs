@@ -120,7 +120,7 @@ impl Pairs {
         Pairs { taken: vec![false; sorted.len()], sorted }
     }
 
-    /// Returns a 1-4 pair with these two atoms, which no earlier call has returned.
+    /// Returns a 1-4 pair of the two atoms `ends` that no earlier call has returned.
     fn take(&mut self, ends: [u32; 2]) -> Option<Pair14> {
         let ends = ordered(ends);
         let first = self.sorted.partition_point(|(atoms, _)| *atoms < ends);

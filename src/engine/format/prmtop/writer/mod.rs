@@ -1,7 +1,7 @@
 //! Writer of AMBER topologies, with the sections that sander, ParmEd, OpenMM and MDAnalysis read.
 //!
 //! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by a relative 5·10⁻⁹. CHAMBER files
-//! have charges with seventeen digits. Names are cut to four characters, and residues are counted from 1. A CHAMBER
+//! have charges with seventeen digits. Names are cut to four characters, and residues are numbered from 1. A CHAMBER
 //! file is written for CHARMM force fields, and for systems with Urey–Bradley terms or harmonic impropers. A CHAMBER
 //! file has a separate Lennard-Jones table for 1-4 pairs. In a file that is no CHAMBER file, the energy of a 1-4 pair
 //! is the energy from the charges and Lennard-Jones types of its atoms, divided by the divisors of the torsion.

@@ -56,9 +56,8 @@ impl Types {
         Ok(types)
     }
 
-    /// Returns the parameters of 1-4 pairs by types. If the system has no 1-4 pair of two types, the two types get
-    /// the parameters of pairs that are not 1-4 pairs. Fails if two 1-4 pairs of the same types have different
-    /// parameters.
+    /// Returns the parameters of 1-4 pairs by types. Two types without a 1-4 pair in the system get the parameters of
+    /// their pairs that are not 1-4 pairs. Fails if two 1-4 pairs of the same types have different parameters.
     fn table_of_pairs14(&self, topology: &Topology) -> Parsed<Vec<LennardJones>> {
         let mut table = self.pairs.clone();
         let mut set = HashMap::new();
@@ -108,8 +107,8 @@ impl Types {
         if self.is_chamber() { CHARMM_SCALES } else { AMBER_SCALES }
     }
 
-    /// Returns the divisors of a 1-4 pair: the charge product and the Lennard-Jones parameters of its two atoms,
-    /// divided by the divisors, are the parameters of the pair.
+    /// Returns the divisors that convert the charge product and the Lennard-Jones parameters of two atoms to those of
+    /// their 1-4 pair.
     pub(super) fn scales(&self, topology: &Topology, pair: &Pair14) -> Parsed<[f64; 2]> {
         let usual = self.usual_scales();
         let [a, b] = pair.atoms.map(|atom| topology.atoms[atom as usize].charge);

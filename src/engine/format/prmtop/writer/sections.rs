@@ -118,7 +118,7 @@ pub(super) struct Rows<const N: usize, const P: usize> {
     types: Vec<[String; P]>,
     /// index of each parameter type by its printed parameters
     by_text: HashMap<[String; P], usize>,
-    /// index of each parameter type by the bits of its parameters before they are printed
+    /// index of each parameter type by the bits of its exact parameters
     by_bits: HashMap<[u64; P], usize>,
 }
 
@@ -168,14 +168,15 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         self.types.len()
     }
 
-    /// Writes a section for each parameter of the types.
+    /// Writes one section for each of the `P` parameters of the parameter types.
     pub(super) fn write_types(&self, names: [&str; P], text: &mut Text) {
         for (k, name) in names.into_iter().enumerate() {
             text.printed(name, self.types.iter().map(|parameters| parameters[k].as_str()));
         }
     }
 
-    /// Writes the two sections with the rows of the terms. `name` is the beginning of the names of both sections.
+    /// Writes the two sections with the rows of the terms with and without hydrogen. `name` is the beginning of the
+    /// names of both sections.
     pub(super) fn write(&self, name: &str, text: &mut Text) {
         for (list, rest) in ["INC_HYDROGEN", "WITHOUT_HYDROGEN"].into_iter().enumerate() {
             let rows = self.rows[list].iter().zip(&self.of_rows[list]);
