@@ -123,7 +123,7 @@ impl Drop for Library {
 
 /// Converts a rank or the length of a message to the integer type of MPI.
 fn count(number: usize) -> i32 {
-    i32::try_from(number).expect("messages between ranks are shorter than 2 GB")
+    i32::try_from(number).expect("a message between ranks is shorter than 2 GB")
 }
 
 fn number(count: i32) -> usize {

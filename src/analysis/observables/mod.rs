@@ -88,7 +88,7 @@ pub const OBSERVABLES: &[ObservableEntry] = &[
         "dielectric",
         "Dielectric constant from fluctuations of the dipole",
     ),
-    ObservableEntry::new::<sasa::SasaOptions>("sasa", "Solvent-accessible surface area, in all and of each residue"),
+    ObservableEntry::new::<sasa::SasaOptions>("sasa", "Solvent-accessible surface area, total and of each residue"),
     ObservableEntry::new::<dssp::DsspOptions>("dssp", "Secondary structure of proteins"),
     ObservableEntry::new::<cluster::ClusterOptions>("cluster", "Clusters of frames by their RMSD from each other"),
     ObservableEntry::new::<vacf::VacfOptions>(

@@ -169,7 +169,7 @@ fn local_frame(node: &Node<'_>) -> Parsed<Placement> {
     let (origin, x, y) = (origin?, x?, y?);
     if [x.len(), y.len()] != [origin.len(); 2] || origin.len() < 2 {
         let message = format!("{} weights wo, {} wx and {} wy", origin.len(), x.len(), y.len());
-        return Err(node.problem(message).help("give as many of each, at least 2"));
+        return Err(node.problem(message).help("give the same number of weights wo, wx and wy, at least 2 of each"));
     }
     let weights = origin.into_iter().zip(x).zip(y).map(|((o, x), y)| [o, x, y]).collect();
     Ok(Placement::LocalFrame { weights, position: node.reals(["p1", "p2", "p3"])? })

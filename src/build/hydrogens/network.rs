@@ -141,7 +141,7 @@ impl Network {
     }
 
     /// Places rotatable hydrogens one by one, and then optimises each hydrogen in further rounds. The result does not
-    /// depend on their previous states.
+    /// depend on the previous states of the hydrogens.
     fn relax(&mut self, turning: &[usize]) {
         turning.iter().for_each(|&mover| self.state[mover] = None);
         for _ in 0..ROUNDS {

@@ -11,9 +11,9 @@ use super::geometry::{Place, perpendicular};
 
 /// Number of rounds. In each round, every group is rotated once to its lowest energy in the current surroundings.
 const ROUNDS: usize = 3;
-/// Largest number of acceptors toward which the first hydrogen of a water is tried, and largest distance of such an
-/// acceptor, nm.
+/// Maximum number of hydrogen-bond acceptors at which the first hydrogen of a water is pointed in turn.
 const ACCEPTORS: usize = 4;
+/// Maximum distance (nm) from the oxygen of a water to an acceptor.
 const REACH: f64 = 0.35;
 /// Number of rotations of a water about the bond of its first hydrogen that are tried.
 const TURNS: usize = 12;

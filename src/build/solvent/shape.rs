@@ -65,8 +65,8 @@ pub struct Enclosed {
 }
 
 impl CellPlan {
-    /// Makes the cell around a solute with the given positions (nm), and moves the solute to the center of the cell, (a
-    /// + b + c)/2. If the plan states the size of the cell, `positions` may be empty.
+    /// Makes the cell around a solute with the given positions (nm), and moves the solute to the center of the cell,
+    /// (a + b + c)/2. If the plan states the size of the cell, `positions` may be empty.
     pub fn around(&self, positions: &[Vec3]) -> Result<Enclosed, Problem> {
         limits::check_positions(positions)?;
         let plain = self.enclose(positions.to_vec());

@@ -79,7 +79,7 @@ impl Feature {
     }
 }
 
-/// A platform that does not support all features.
+/// A platform that supports only some features, such as a GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Platform {
     /// name of the platform in messages

@@ -123,8 +123,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
 /// (nm) need not be a rigid triangle. The result is NaN or infinite in lanes whose triangle is flat.
 ///
 /// Each side d from atom i to atom j has a multiplier μ, which changes the velocities of its atoms by −μ d/mᵢ and +μ
-/// d/mⱼ. The three conditions d·(vⱼ − vᵢ) = 0 are a symmetric system of linear equations for the multipliers. The
-/// system is solved by elimination, with masses in units of the hydrogen mass.
+/// d/mⱼ. The three conditions d·(vⱼ − vᵢ) = 0 are symmetric linear equations for the multipliers. The
+/// equations are solved by Gaussian elimination, with masses in units of the hydrogen mass.
 #[inline(always)]
 pub(super) fn project(
     shape: &SettleShape,

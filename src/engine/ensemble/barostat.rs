@@ -36,13 +36,15 @@
 //! potential energy. The term ½ Σ m v(t−½)·v(t+½) differs from the mean of the kinetic energies K(t−½) and K(t+½) by a
 //! function of x(t). A scaling by length factors μ and velocity factors ν changes U by ΔU(t). The gradient of ΔU also
 //! changes the force of the next half kick, which adds ½ dt dΔU/dt. The change ΔU(t) and the change by the half kick
-//! add up to ΔU at t+½. The work is therefore, to second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½)
-//! + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)). K, K× = ½ Σ M V(t−½) V(t+½) and W are the αα elements of the
-//! kinetic energies and the virial of the group centers, which have the masses M and the velocities V. W(t+dt) is
-//! computed in the next force evaluation, at the scaled positions. Since dU = −Σ W_αα d ln μ_α along any path of
-//! scaling, the mean of W(t) and W(t+dt) integrates dU to second order. The total energy E minus the sum of all work is
-//! conserved. The conserved quantity contains no term of pressure times volume, because the energy of the piston is not
-//! part of E.
+//! add up to ΔU at t+½. To second order in dt and ln μ the work is therefore the sum over directions of
+//!
+//! (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)).
+//!
+//! K, K× = ½ Σ M V(t−½) V(t+½) and W are the αα elements of the kinetic energies and the virial of the group centers,
+//! which have the masses M and the velocities V. W(t+dt) is computed in the next force evaluation, at the scaled
+//! positions. Since dU = −Σ W_αα d ln μ_α along any path of scaling, the mean of W(t) and W(t+dt) integrates dU to
+//! second order. The total energy E minus the sum of all work is conserved. The conserved quantity contains no term of
+//! pressure times volume, because the energy of the piston is not part of E.
 //!
 //! The target pressure P₀ may change with time, because the total energy E does not depend on P₀. A change of P₀
 //! affects only later scalings, whose work is part of the conserved quantity. A conserved quantity that contains E +

@@ -117,7 +117,7 @@ mod tests {
     /// absolute energy terms.
     const ENERGY: f64 = 1e-6;
     /// Allowed relative difference between the energy decreases of two minimisations with the same start. Rounding
-    /// errors grow during a minimisation, so one of two minimisations with the same start may reach a lower energy.
+    /// errors grow during a minimisation, so two minimisations with the same start may end at different energies.
     const FALL: f64 = 0.2;
 
     fn surface<B: Backend>(sample: &Sample, backend: B, origin: Option<&[Vec3]>) -> ForceSurface<B> {

@@ -4,7 +4,7 @@
 //! passes are:
 //!
 //! 1. For every pair of x-planes, the first pass transforms along y, with sixteen z in a vector. Two real planes are
-//! transformed together, as real and imaginary part of one complex plane.
+//!    transformed together, as real and imaginary part of one complex plane.
 //! 2. For every k_y, the second pass transforms along x, transposes blocks of sixteen, and transforms along z. The pass
 //!    then multiplies the spectrum by the influence function, and inverts both transforms.
 //! 3. For every pair of x-planes, the third pass inverts the transform along y, and fills the padding of the potential.

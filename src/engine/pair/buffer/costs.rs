@@ -34,5 +34,5 @@ pub(super) const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switch
 ///   cheaper;
 /// - `switched`: the additional instructions of kernels with a switch are neglected;
 /// - `reach`: a cube of 32 atoms of a liquid is 0.68 nm wide. For r from 0.9 to 1.2 nm, the number of atoms within r of
-/// a cube of 32 atoms equals the number in a sphere of radius r + `reach`.
+///   a cube of 32 atoms equals the number in a sphere of radius r + `reach`.
 pub(super) const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, switched: 1.0, reach: 0.487, cycles: 57.0 };
