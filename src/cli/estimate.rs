@@ -179,8 +179,8 @@ pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
     // larger, because many atom pairs of a cluster pair are beyond the cutoff
     const PAIR_OF_ALL: f64 = 0.26;
     const PAIR: f64 = 1.0;
-    // `POINT` is the bytes per grid point for FFT and influence function; `POINT_OF_THREAD` is the bytes per grid point
-    // and thread for the charge grid with its padding for splines
+    // `POINT` is the number of bytes per grid point for FFT and influence function; `POINT_OF_THREAD` is the number of
+    // bytes per grid point and thread for the charge grid with its padding for splines
     const POINT: f64 = 14.0;
     const POINT_OF_THREAD: f64 = 5.0;
     let settings = &system.settings;

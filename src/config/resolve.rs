@@ -392,8 +392,8 @@ fn interval(text: &str) -> Result<Interval, Problem> {
     }
 }
 
-/// Allowed numbers of grid points along an edge. The highest spline order needs the minimum; a cube with the maximum
-/// along each edge takes 128 GiB of complex f64.
+/// Allowed numbers of grid points along an edge. The highest spline order needs at least the minimum; a grid with the
+/// maximum along each edge takes 128 GiB of complex f64.
 const GRID_POINTS: std::ops::RangeInclusive<i64> = 8..=2048;
 const GRID_WORDS: &str = "three whole numbers from 8 to 2048";
 
