@@ -74,12 +74,12 @@
 //! `Host` computes the positions of [`virtual_sites`] whenever atoms move, and distributes the forces on the sites to
 //! their atoms. A device that keeps its own state implements `Backend` itself, as `backend::cuda` does. Domain
 //! decomposition over several ranks also implements `Backend`: [`backend::Domains`] on rank 0 tells the other ranks
-//! which operation to execute next; [`backend::Serving`] on the other ranks executes it. Each rank has a `Host` for the
-//! atoms of its domain. Code above the backend does not depend on domains. Atoms move to another rank only when lists
-//! are built, and then the planes between domains move as well, so that all ranks have equal work. Each force
-//! evaluation sends the positions of halo atoms to the ranks that need them, and sends the forces on these atoms back.
-//! Operations that return a sum add the contributions of all ranks. A handle of [`ranks::Ranks`] carries the
-//! [`ranks::Purpose`] of its messages, by which each rank counts what it sends.
+//! which operation to execute next; [`backend::Serving`] on the other ranks executes this operation. Each rank has a
+//! `Host` for the atoms of its domain. Code above the backend does not depend on domains. Atoms move to another rank
+//! only when lists are built, and then the planes between domains move as well, so that all ranks have equal work. Each
+//! force evaluation sends the positions of halo atoms to the ranks that need them, and sends the forces on these atoms
+//! back. Operations that return a sum add the contributions of all ranks. A handle of [`ranks::Ranks`] has a
+//! [`ranks::Purpose`], and each rank counts the messages and bytes that it sends for each purpose.
 //!
 //! A [`context::Context`] is a system on a device. The context tracks the age of the pair lists, in steps or as a
 //! displacement, and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point
@@ -161,7 +161,7 @@
 //!   outer list. If the input sets `list.buffer`, lists expire by displacement instead.
 //! - **Tuning.** With `tuning = "measure"`, timings choose the fastest list schedule, and the fastest among the
 //!   combinations of Coulomb cutoff, grid and spline order that have the same force error ([`pme::Splitting`]). The
-//!   timings are made once, before the first dynamics stage, by force evaluations that do not change the state. The
+//!   timings are measured once, before the first dynamics stage, by force evaluations that do not change the state. The
 //!   choice is stored in the checkpoint and reported by [`observe::tuning`].
 //!
 //! # CUDA
@@ -209,19 +209,19 @@
 //!
 //! In each stage, the first step that a process computes is compared with the reference (`run::reference_check`). The
 //! comparison uses the forces of the run itself, with the present pair lists. Pairs that the lists may miss because of
-//! the list radii are ignored; all other pairs count. For systems with up to 8 million pairs, all forces and energies
-//! are compared. For larger systems, the forces on a sample of some 2,000 atoms are compared, with all bonded terms and
-//! the whole mesh; the sample has atoms of every Lennard-Jones type. Leapfrog and constraints, which use `f64` in
-//! either precision, are not compared. If forces or energies differ, the run ends with an error. [`run::warnings()`]
-//! lists the settings of a plan that a referee would criticise.
+//! the list radii are ignored; all other pairs are compared. For systems with up to 8 million pairs, all forces and
+//! energies are compared. For larger systems, the forces on a sample of some 2,000 atoms are compared, with all bonded
+//! terms and the whole mesh; the sample has atoms of every Lennard-Jones type. Leapfrog and constraints, which use
+//! `f64` in either precision, are not compared. If forces or energies differ, the run ends with an error.
+//! [`run::warnings()`] lists the settings of a plan that a referee would criticise.
 //!
 //! # Output and trajectories
 //!
 //! All output during a run is written by implementations of [`run::Reporter`]. Before each step the run asks every
 //! reporter which quantities it needs, and computes only these quantities. Trajectories and the energy table are
-//! reporters, and a program may add others ([`run::Job::reporters`]). For each output, a checkpoint stores the name,
-//! the number of records, and a checksum of the records ([`observe::extent::Mark`]). A continued run truncates every
-//! file to the number of records in the checkpoint.
+//! reporters, and a program may add further reporters ([`run::Job::reporters`]). For each output, a checkpoint stores
+//! the name, the number of records, and a checksum of the records ([`observe::extent::Mark`]). A continued run
+//! truncates every file to the number of records in the checkpoint.
 //!
 //! A trajectory format is a module with a row in [`observe::trajectory::FORMATS`], the only code that names the module.
 //! The format provides a [`observe::trajectory::FrameSink`] for writing and a [`observe::trajectory::FrameSource`] for
@@ -233,8 +233,8 @@
 //! of the command line of `md analyze`. The results of all observables are written in the same formats
 //! ([`analysis::write()`]).
 //!
-//! The HTML report of a run ([`report::write()`]) is made from the files in its output folder alone, after the run or
-//! during it. The command line writes the report; no code of the module `run` depends on it.
+//! The HTML report of a run ([`report::write()`]) is written during or after the run, from nothing but the files in the
+//! output folder. The command line writes the report; no code of the module `run` depends on the report.
 //!
 //! Topologies are written from the [`system::Description`] that every reader returns, in the formats of
 //! [`format::known::WRITABLE_TOPOLOGIES`]. A description that a format cannot express, exactly or in an equivalent
@@ -277,11 +277,11 @@
 //!   in a child process, because a forged file can crash the HDF5 library.
 //! - Files that are replaced are replaced atomically. After a kill at any moment, files that grow are readable up to
 //!   the last flush. The previous checkpoint is always kept ([`observe`]).
-//! - Every file can be identified as part of its run: all files of a run have the same run identity, and the
-//!   checkpoint has the number and a checksum of the records of each file ([`observe::extent::Extent`]). A run
-//!   continues only with these files, with the same system ([`run::Fingerprint`]), and in a directory that it has
-//!   locked ([`observe::lock`]). The summary, which is written after all other files are closed, records that a run
-//!   has finished.
+//! - Every file can be identified as part of its run: all files of a run have the same run identity, and the checkpoint
+//!   has the number and a checksum of the records of each file ([`observe::extent::Extent`]). A run continues only with
+//!   its own files, with the same system ([`run::Fingerprint`]), and in a directory that it has locked
+//!   ([`observe::lock`]). The summary, which is written after all other files are closed, records that a run has
+//!   finished.
 //! - All work of a run is done inside one thread pool, which the run owns. Parallel runs share only immutable data,
 //!   and an error or a panic of one run does not affect the others.
 //!

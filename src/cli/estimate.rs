@@ -18,8 +18,8 @@ struct Cost {
 impl Cost {
     /// Returns costs in seconds, measured with AVX-512 in mixed precision on two cores of an AMD EPYC (Zen 4). On these
     /// cores, a step of DHFR (23,558 atoms, 3.5 million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for
-    /// atoms, 10 % for the grid. For other instruction sets and for double precision, the costs are multiplied by the
-    /// ratio of the run times of DHFR and of 3,000 atoms of water on the same machine.
+    /// atoms, 10 % for the grid. The costs for other instruction sets and for double precision follow from the run
+    /// times of two systems on the same machine: DHFR, and 3,000 atoms of water.
     fn of(level: Level, precision: Precision) -> Self {
         match (precision, level) {
             (Precision::Double, _) => Cost { pair: 120e-9, atom: 4e-6, point: 30e-9 },

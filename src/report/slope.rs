@@ -65,9 +65,9 @@ struct Fit {
 }
 
 impl Fit {
-    /// Fits a series by a Kalman filter, which predicts each value from the values before it. The filter is linear:
-    /// applied to the times instead of the values, the filter gives its prediction errors for a straight line of slope
-    /// 1.
+    /// Fits a series by a Kalman filter, which predicts each value from the values before it. Because the filter is
+    /// linear, its prediction errors for any straight line follow from its prediction errors for the series of the
+    /// times.
     fn of(times: &[f64], values: &[f64], ratio: f64) -> Self {
         // levels that the filter predicts, one for the times and one for the values, and the variance of either level
         // in units of s; the initial levels are the first time and the first value

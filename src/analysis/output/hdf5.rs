@@ -88,7 +88,7 @@ impl Dimensions<'_> {
             Some(dataset) => (dataset, name.to_owned()),
             None => {
                 let dataset = self.file.new_dataset::<f32>().shape([extent]).create(name)?;
-                // the wording and the width of the number are those of netCDF4
+                // netCDF4 writes exactly this text, with a number that is ten characters wide
                 (dataset, format!("This is a netCDF dimension but not a netCDF variable.{extent:10}"))
             }
         };

@@ -228,8 +228,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Whether φ and ψ of a residue are close to those of a polyproline helix; false if the residue has no preceding or
-    /// no following residue in its chain.
+    /// Whether φ and ψ of a residue are close to the angles of a polyproline helix; false if the residue has no
+    /// preceding or no following residue in its chain.
     fn is_polyproline(&self, i: usize) -> bool {
         let Some(before) = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i + 1)) else { return false };
         let close = |[a, b, c, d]: [Vec3; 4], angle: f64| {
