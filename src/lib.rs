@@ -7,10 +7,10 @@
 //! # Layers
 //!
 //! A lower layer never imports a higher layer. The test `tests/tidy` reads the `use` lines and fails if a layer breaks
-//! this rule. In the table below, which lists the layers from the lowest to the highest, the modules up to [`context`]
-//! are the package `md-engine` in `src/engine`, except `fft` (package `md-fft` in `src/fft`) and `xtc` (`md-xtc` in
-//! `src/xtc`). The modules from `structure` to `pipeline` are the package `md-build` in `src/build`. All
-//! other modules are in the package `md`.
+//! this rule. The table below lists the layers from the lowest to the highest. The modules up to [`context`] are the
+//! package `md-engine` in `src/engine`, except `fft` (package `md-fft` in `src/fft`) and `xtc` (package `md-xtc` in
+//! `src/xtc`). The modules from `structure` to `pipeline` are the package `md-build` in `src/build`. All other modules
+//! are in the package `md`.
 //!
 //! | modules | purpose |
 //! |---|---|

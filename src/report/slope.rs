@@ -55,7 +55,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Slope for one ratio q/s of the variance of the steps of the random walk to the variance of the noise.
+/// Slope for one ratio q/s, where q is the variance of the steps of the random walk and s is the variance of the noise.
 struct Fit {
     slope: f64,
     /// variance of the slope

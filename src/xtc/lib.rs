@@ -15,8 +15,8 @@ use molly::writer::write_compressed_positions;
 
 /// Largest number of atoms for which XTC stores positions without packing.
 pub const PLAIN: usize = 9;
-/// Size in bytes of the precision, the bounds and the first index into the table of sizes, which precede the number of
-/// packed bytes in a frame.
+/// Size in bytes of the part of a frame that precedes the number of packed bytes: the precision, the bounds, and the
+/// first index into the table of sizes.
 pub const PRELUDE: usize = 32;
 /// Largest allowed magnitude of a coordinate in multiples of the precision, so that neither differences nor sums of two
 /// multiples exceed 32 bits. At a precision of 0.001 nm the limit is 268 µm.

@@ -48,7 +48,7 @@ pub struct Dihedrals {
 /// Values of one kind of dihedral angle in every residue that has this angle.
 #[derive(Clone, Debug)]
 struct Kind {
-    /// names of two arrays in the result file: the array of angles, and the array of the residues of these angles
+    /// names of two arrays in the result file: the array of angles, and the array of residues (one for each angle)
     names: [&'static str; 2],
     residues: Vec<u32>,
     /// the four atoms of each angle, as indices into the selection
