@@ -34,7 +34,7 @@ pub(super) struct MsdOptions {
     axes: Axes,
 }
 
-/// Cartesian axes whose displacements enter the diffusion coefficient.
+/// Cartesian axes whose displacements enter the total mean squared displacement and the diffusion coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Axes([bool; 3]);
 
