@@ -7,10 +7,10 @@
 //! # Layers
 //!
 //! A lower layer never imports a higher layer. The test `tests/tidy` reads the `use` lines and fails if a layer breaks
-//! this rule. In the table below, which lists the layers from the lowest to the highest, the modules up to [`context`]
-//! are the package `md-engine` in `src/engine`, except `fft` (package `md-fft` in `src/fft`) and `xtc` (`md-xtc` in
-//! `src/xtc`). The modules from `structure` to `pipeline` are the package `md-build` in `src/build`. All
-//! other modules are in the package `md`.
+//! this rule. The table below lists the layers from the lowest to the highest. The modules up to [`context`] are the
+//! package `md-engine` in `src/engine`, except `fft` (package `md-fft` in `src/fft`) and `xtc` (package `md-xtc` in
+//! `src/xtc`). The modules from `structure` to `pipeline` are the package `md-build` in `src/build`. All other modules
+//! are in the package `md`.
 //!
 //! | modules | purpose |
 //! |---|---|
@@ -55,7 +55,7 @@
 //! exchange attempt is written to disk before any replica continues.
 //!
 //! A program that uses the library begins with [`system::System::builder`], [`run::Engine::minimize`] and
-//! [`run::Engine::simulation`]; `examples/argon.rs` shows all three.
+//! [`run::Engine::simulation`]; `examples/argon.rs` uses these three functions.
 //!
 //! A reader interested in the physics begins with [`term`], then the table of bonded terms in `system/bonded.rs`,
 //! then [`backend::Reference`], which consists of plain loops over pairs and bonded terms. A reader interested in
@@ -71,20 +71,20 @@
 //! calls about ten operations through a trait object, at negligible cost.
 //!
 //! [`backend::Host`] keeps the state in host memory in topology order and integrates with any [`backend::ForceField`].
-//! It computes the positions of [`virtual_sites`] whenever atoms move, and distributes the forces on the sites to their
-//! atoms. A device that keeps its own state implements `Backend` itself, as `backend::cuda` does. Domain decomposition
-//! over several ranks also implements `Backend`: [`backend::Domains`] on rank 0 tells the other ranks which operation
-//! to execute next; [`backend::Serving`] on the other ranks executes it. Each rank has a `Host` for the atoms of its
-//! domain. Code above the backend does not depend on domains. Atoms move to another rank only when lists are built, and
-//! then the planes between domains move as well, so that all ranks have equal work. Each force evaluation sends the
-//! positions of halo atoms to the ranks that need them, and sends the forces on these atoms back. Operations that
-//! return a sum add the contributions of all ranks. A handle of [`ranks::Ranks`] carries the [`ranks::Purpose`] of its
-//! messages, by which each rank counts what it sends.
+//! `Host` computes the positions of [`virtual_sites`] whenever atoms move, and distributes the forces on the sites to
+//! their atoms. A device that keeps its own state implements `Backend` itself, as `backend::cuda` does. Domain
+//! decomposition over several ranks also implements `Backend`: [`backend::Domains`] on rank 0 tells the other ranks
+//! which operation to execute next; [`backend::Serving`] on the other ranks executes this operation. Each rank has a
+//! `Host` for the atoms of its domain. Code above the backend does not depend on domains. Atoms move to another rank
+//! only when lists are built, and then the planes between domains move as well, so that all ranks have equal work. Each
+//! force evaluation sends the positions of halo atoms to the ranks that need them, and sends the forces on these atoms
+//! back. Operations that return a sum add the contributions of all ranks. A handle of [`ranks::Ranks`] has a
+//! [`ranks::Purpose`], and each rank counts the messages and bytes that it sends for each purpose.
 //!
-//! A [`context::Context`] is a system on a device. It tracks the age of the pair lists, in steps or as a displacement,
-//! and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point calculations get
-//! their forces from a context; [`context::Context::add_external_force`] adds a force that the calling program
-//! computes.
+//! A [`context::Context`] is a system on a device. The context tracks the age of the pair lists, in steps or as a
+//! displacement, and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point
+//! calculations get their forces from a context; [`context::Context::add_external_force`] adds a force that the calling
+//! program computes.
 //!
 //! Leapfrog computes v(t+½dt) = v(t−½dt) + a(t)·dt and x(t+dt) = x(t) + v(t+½dt)·dt; then constraints are applied. The
 //! kinetic energy K at time t is the mean of the kinetic energies at t−½dt and t+½dt. The pressure is P = (2K + tr
@@ -93,15 +93,15 @@
 //! barostat, and of restraints whose centers move ([`restraint`]). A part of the work of thermostat and barostat
 //! depends on the forces of the next step and is added in that step.
 //!
-//! Barostats act at the time t of the forces. They scale the cell, and the positions and velocities of the centers of
-//! mass of constrained groups, and use the pressure of the motion of these centers. Scaling is isotropic,
-//! semi-isotropic or anisotropic ([`ensemble::barostat`]). A Monte Carlo barostat instead makes volume moves at the
-//! beginning of some steps, which scale the centers of molecules ([`ensemble::volume_trial`]). The scaling factor of a
-//! thermostat follows from the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]).
-//! Langevin dynamics is implemented as a coupling, too: velocities are refreshed after leapfrog has updated the
-//! positions, with the same result as a refreshment in the middle of the update ([`ensemble::refreshment`]). Leapfrog
-//! and refreshment together are the middle scheme. Reciprocal-space forces may act as an impulse every few steps
-//! ([`ensemble::multiple_time_steps`]).
+//! Barostats act at the time t of the forces. A barostat scales the cell, and the positions and velocities of the
+//! centers of mass of constrained groups. The pressure that a barostat uses is that of these centers, not the atomic
+//! pressure. Scaling is isotropic, semi-isotropic or anisotropic ([`ensemble::barostat`]). A Monte Carlo barostat
+//! instead makes volume moves at the beginning of some steps, which scale the centers of molecules
+//! ([`ensemble::volume_trial`]). The scaling factor of a thermostat follows from the kinetic energy of the half step
+//! whose velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is implemented as a coupling, too:
+//! velocities are refreshed after leapfrog has updated the positions, with the same result as a refreshment in the
+//! middle of the update ([`ensemble::refreshment`]). Leapfrog and refreshment together are the middle scheme.
+//! Reciprocal-space forces may act as an impulse every few steps ([`ensemble::multiple_time_steps`]).
 //!
 //! # Numerics
 //!
@@ -109,8 +109,8 @@
 //! backends are tested against those of the reference. The reference itself is tested against OpenMM's
 //! double-precision platform.
 //!
-//! The fast path ([`backend::Cpu`], `precision = "mixed"`) computes interactions in `f32`. It uses the following
-//! techniques:
+//! The fast path ([`backend::Cpu`], `precision = "mixed"`) computes interactions in `f32`. The fast path uses the
+//! following techniques:
 //!
 //! - **The state is `f64`.** Positions, velocities, constraints and leapfrog are never rounded to `f32`. Differences of
 //!   positions are computed before rounding: in bonded terms in `f64`, in pair kernels from block-relative offsets.
@@ -125,10 +125,10 @@
 //!   two. If the Coulomb cutoff differs from the Lennard-Jones cutoff, blocks that have only Lennard-Jones interactions
 //!   are a group of their own.
 //! - **Software pipelining.** The pair loop computes the distances of the next block together with the forces of the
-//!   present one. Each computation is a long chain of dependent instructions, which the processor can overlap only if
-//!   the loop interleaves the two. If a vector takes two registers (AVX2), the loop processes sixteen blocks at a time
-//!   in four short loops: distances, polynomial, forces, sums.
-//! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. Its
+//!   present block. Each computation is a long chain of dependent instructions, which the processor can overlap only if
+//!   the loop interleaves both computations. If a vector takes two registers (AVX2), the loop processes sixteen blocks
+//!   at a time in four short loops: distances, polynomial, forces, sums.
+//! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. The
 //!   coefficients fit into registers, and the bin follows from the exponent and two bits of the mantissa of r² (see
 //!   [`pair::RadialTable`], also for the error of the table). Instruction sets with fewer registers evaluate the force
 //!   from 1/r and a polynomial of the same accuracy ([`pair::Polynomial`]). Lennard-Jones forces are computed from
@@ -145,12 +145,12 @@
 //!   short distance, and in `f64` outside the kernel at larger distance.
 //! - **Locality.** Columns of blocks are ordered in tiles. Leapfrog and constraints process one section of
 //!   consecutive atoms at a time, while its data are in a cache. Large arrays use large pages ([`memory`]).
-//! - **Threads.** A step has a dozen parallel regions of 20 to 3000 µs. The threads that execute these regions spin
-//!   between them ([`team`]). Rayon executes work that occurs once per list lifetime or less often.
+//! - **Threads.** A step has a dozen parallel regions of 20 to 3000 µs. Between two regions, the threads spin
+//!   ([`team`]). Rayon executes work that occurs once per list lifetime or less often.
 //! - **PME.** Each chunk of work spreads charges on a padded grid of its own, and the grids are summed in a fixed
 //!   order. The FFT transforms sixteen lines at a time ([`compute::LineFft`]), and two real planes as one complex
-//!   plane. The forward transform, the product with the influence function and the backward transform take three passes
-//!   over memory together. Spline order, grid and α follow from the requested force error ([`pme::ErrorModel`]), which
+//!   plane. The forward transform, the product with the influence function and the backward transform need three passes
+//!   over memory in all. Spline order, grid and α follow from the requested force error ([`pme::ErrorModel`]), which
 //!   the tests compare with a plain Ewald sum.
 //! - **Pair lists.** The outer list is built at a fixed interval of steps and pruned to the inner list at a shorter
 //!   interval. The buffer follows from a drift tolerance and a bound on the pressure error ([`pair::BufferEstimate`]).
@@ -159,10 +159,10 @@
 //!   the middle of the inner list's lifetime, so that the errors in the first and the second half of the lifetime
 //!   cancel. The errors of the outer list do not cancel, so that only a small part of the tolerance is used for the
 //!   outer list. If the input sets `list.buffer`, lists expire by displacement instead.
-//! - **Tuning.** With `tuning = "measure"`, timings choose the fastest list schedule, and the fastest combination of
-//!   Coulomb cutoff, grid and spline order among those with the same force error ([`pme::Splitting`]). The timings are
-//!   made once, before the first dynamics stage, by force evaluations that do not change the state. The choice is
-//!   stored in the checkpoint and reported by [`observe::tuning`].
+//! - **Tuning.** With `tuning = "measure"`, timings choose the fastest list schedule, and the fastest among the
+//!   combinations of Coulomb cutoff, grid and spline order that have the same force error ([`pme::Splitting`]). The
+//!   timings are measured once, before the first dynamics stage, by force evaluations that do not change the state. The
+//!   choice is stored in the checkpoint and reported by [`observe::tuning`].
 //!
 //! # CUDA
 //!
@@ -187,13 +187,13 @@
 //! - Masks leave out excluded pairs, which are corrected together with the bonded terms. Constraint arithmetic is
 //!   `f64`: each rigid water or SHAKE cluster has a thread, and each set of coupled constraints has a thread block that
 //!   uses conjugate gradients.
-//! - Steps without output are captured as a CUDA graph and replayed. The host waits for the device only when it reads
-//!   results, and at the end of a list's lifetime for the length of the next list. Thermostats and barostats need no
-//!   host: their random numbers are drawn in advance ([`ensemble::rescaling::Rescaling`],
+//! - Steps without output are captured as a CUDA graph and replayed. The host waits for the device only to read results
+//!   and, at the end of a list's lifetime, to read the length of the next list. Thermostats and barostats need no host:
+//!   their random numbers are drawn in advance ([`ensemble::rescaling::Rescaling`],
 //!   [`ensemble::barostat::BoxScaling`]), and the device computes the scaling factors, sums the work and updates the
 //!   cell. The host decides whether Monte Carlo volume moves are accepted.
-//! - The host computes restraints of collective variables and external forces. With these, host and device wait for
-//!   each other in every step.
+//! - The host computes restraints of collective variables and external forces. With such restraints or forces, host and
+//!   device wait for each other in every step.
 //! - If lists expire by displacement, the device skips every step in which a pair might be missing. The host later
 //!   detects the skipped steps and repeats them with new lists ([`backend::Backend::lists_expired`],
 //!   `backend::cuda::replay`).
@@ -209,19 +209,19 @@
 //!
 //! In each stage, the first step that a process computes is compared with the reference (`run::reference_check`). The
 //! comparison uses the forces of the run itself, with the present pair lists. Pairs that the lists may miss because of
-//! the list radii are ignored; all other pairs count. For systems with up to 8 million pairs, all forces and energies
-//! are compared. For larger systems, the forces on a sample of some 2,000 atoms are compared, with all bonded terms and
-//! the whole mesh; the sample has atoms of every Lennard-Jones type. Leapfrog and constraints, which use `f64` in
-//! either precision, are not compared. If forces or energies differ, the run ends with an error. [`run::warnings()`]
-//! lists the settings of a plan that a referee would criticise.
+//! the list radii are ignored; all other pairs are compared. For systems with up to 8 million pairs, all forces and
+//! energies are compared. For larger systems, the forces on a sample of some 2,000 atoms are compared, with all bonded
+//! terms and the whole mesh; the sample has atoms of every Lennard-Jones type. Leapfrog and constraints, which use
+//! `f64` in either precision, are not compared. If forces or energies differ, the run ends with an error.
+//! [`run::warnings()`] lists the settings of a plan that a referee would criticise.
 //!
 //! # Output and trajectories
 //!
 //! All output during a run is written by implementations of [`run::Reporter`]. Before each step the run asks every
 //! reporter which quantities it needs, and computes only these quantities. Trajectories and the energy table are
-//! reporters, and a program may add others ([`run::Job::reporters`]). For each output, a checkpoint stores the name,
-//! the number of records, and a checksum of the records ([`observe::extent::Mark`]). A continued run truncates every
-//! file to the number of records in the checkpoint.
+//! reporters, and a program may add further reporters ([`run::Job::reporters`]). For each output, a checkpoint stores
+//! the name, the number of records, and a checksum of the records ([`observe::extent::Mark`]). A continued run
+//! truncates every file to the number of records in the checkpoint.
 //!
 //! A trajectory format is a module with a row in [`observe::trajectory::FORMATS`], the only code that names the module.
 //! The format provides a [`observe::trajectory::FrameSink`] for writing and a [`observe::trajectory::FrameSource`] for
@@ -233,8 +233,8 @@
 //! of the command line of `md analyze`. The results of all observables are written in the same formats
 //! ([`analysis::write()`]).
 //!
-//! The HTML report of a run ([`report::write()`]) is made from the files in its output folder alone, after the run or
-//! during it. The command line writes the report; no code of the module `run` depends on it.
+//! The HTML report of a run ([`report::write()`]) is written during or after the run, from nothing but the files in the
+//! output folder. The command line writes the report; no code of the module `run` depends on the report.
 //!
 //! Topologies are written from the [`system::Description`] that every reader returns, in the formats of
 //! [`format::known::WRITABLE_TOPOLOGIES`]. A description that a format cannot express, exactly or in an equivalent
@@ -277,11 +277,11 @@
 //!   in a child process, because a forged file can crash the HDF5 library.
 //! - Files that are replaced are replaced atomically. After a kill at any moment, files that grow are readable up to
 //!   the last flush. The previous checkpoint is always kept ([`observe`]).
-//! - Every file can be identified as part of its run: all files of a run have the same run identity, and the
-//!   checkpoint has the number and a checksum of the records of each file ([`observe::extent::Extent`]). A run
-//!   continues only with these files, with the same system ([`run::Fingerprint`]), and in a directory that it has
-//!   locked ([`observe::lock`]). The summary, which is written after all other files are closed, records that a run
-//!   has finished.
+//! - Every file can be identified as part of its run: all files of a run have the same run identity, and the checkpoint
+//!   has the number and a checksum of the records of each file ([`observe::extent::Extent`]). A run continues only with
+//!   its own files, with the same system ([`run::Fingerprint`]), and in a directory that it has locked
+//!   ([`observe::lock`]). The summary, which is written after all other files are closed, records that a run has
+//!   finished.
 //! - All work of a run is done inside one thread pool, which the run owns. Parallel runs share only immutable data,
 //!   and an error or a panic of one run does not affect the others.
 //!

@@ -13,7 +13,7 @@ const ORIGINS: usize = 200;
 const LONG: usize = 20_000;
 /// Number of rows that each of the two passes over a long series tries as the end of equilibration.
 const LONG_ORIGINS: usize = 20;
-/// Largest lag (in rows) at which a correlation of zero or less does not end the sum of correlations, as in pymbar.
+/// Lag (in rows) beyond which the sum of correlations ends at the first correlation of zero or less, as in pymbar.
 const LEAST_LAGS: usize = 3;
 
 /// Number of lags whose correlations are computed one by one. Most series of energies decorrelate within this number of
@@ -43,7 +43,7 @@ fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f6
     }
     let variance = squares / count as f64;
     let mut sum = 1.0;
-    // adds the term of a lag to the sum over lags; returns false at the lag at which the sum ends
+    // adds the term of a lag to the sum over lags, or returns false if the sum ends at this lag
     let mut add = |lag: usize, product: f64| {
         let correlation = product / ((count - lag) as f64 * variance);
         let ends = correlation <= 0.0 && lag > LEAST_LAGS;
@@ -152,8 +152,8 @@ mod tests {
         assert_eq!(inefficiency(&[300.1; 20]), 1.0);
     }
 
-    /// The correlations of the straight line x(t) = t − 499.5 of 1000 values stay positive up to lag 290, beyond the
-    /// lags that are computed one by one: Σ x(t) x(t+k) = Σ (t − 499.5)(t + k − 499.5).
+    /// The series is the straight line x(t) = t − 499.5 with 1000 values. Its correlations Σ x(t) x(t+k) stay positive
+    /// up to lag k = 290, beyond the lags that are computed one by one.
     #[test]
     fn slow_series_are_transformed() {
         let line: Vec<f64> = (0..1000).map(f64::from).collect();

@@ -109,7 +109,7 @@ pub struct Number {
     pub name: &'static str,
     /// value
     pub value: f64,
-    /// standard error; `None` if it is not known
+    /// standard error; `None` if unknown
     pub error: Option<f64>,
     /// unit in words, as "nm"; empty for pure numbers
     pub unit: &'static str,
@@ -135,7 +135,7 @@ pub struct Plot {
 pub struct Axis {
     /// quantity with its unit, as "time / ps"
     pub label: String,
-    /// ends of the axis; `None` if they follow from the data
+    /// ends of the axis; `None` if the ends follow from the data
     pub range: Option<[f64; 2]>,
     /// whether the quantity of the axis takes only whole numbers
     pub is_whole: bool,
@@ -163,18 +163,18 @@ impl Axis {
 pub enum Layer {
     /// line through points, with a band of ±error if errors are given
     Line {
-        /// entry of the legend; empty for none
+        /// text in the legend; empty if the legend has no entry for the layer
         label: String,
         /// horizontal coordinates
         x: Vec<f64>,
         /// vertical coordinates
         y: Vec<f64>,
-        /// standard errors of `y`; empty if they are not known
+        /// standard errors of `y`; empty if unknown
         error: Vec<f64>,
     },
     /// separate points
     Points {
-        /// entry of the legend; empty for none
+        /// text in the legend; empty if the legend has no entry for the layer
         label: String,
         /// horizontal coordinates
         x: Vec<f64>,
@@ -183,7 +183,7 @@ pub enum Layer {
     },
     /// bars of equal width that touch each other
     Bars {
-        /// entry of the legend; empty for none
+        /// text in the legend; empty if the legend has no entry for the layer
         label: String,
         /// centers of the bars
         x: Vec<f64>,
@@ -233,8 +233,9 @@ impl Layer {
         Layer::Line { label: label.into(), x: x.to_vec(), y: y.to_vec(), error: vec![] }
     }
 
-    /// Creates a layer with the mean of a series over `times`. The result is `None` if there are fewer than two times,
-    /// or if the error is zero, because then the line of the mean would hide the line of a constant series.
+    /// Creates a layer with the mean of a series over `times`. Returns `None` for fewer than two times. Also returns
+    /// `None` if the error is zero: the series is then constant, and the line of the mean would hide the line of the
+    /// series.
     pub fn mean(times: &[f64], value: f64, error: f64) -> Option<Self> {
         match *times {
             [first, .., last] if error > 0.0 => Some(Layer::Mean { x: [first, last], value, error }),

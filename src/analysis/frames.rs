@@ -7,8 +7,8 @@ use crate::vec3::Vec3;
 /// Positions of the selected atoms in several frames.
 ///
 /// The position r_i of atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r.
-/// Sums over the scaled positions of atoms need no weights, and a rotation about the center rotates scaled positions
-/// like positions.
+/// Sums over the scaled positions of atoms need no weights. The matrix of a rotation about the center c also rotates
+/// the scaled positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     /// selected atoms, 0-based
@@ -51,7 +51,7 @@ impl Frames {
         Self::new(group.atoms.clone(), masses.as_deref())
     }
 
-    /// Returns the name and the value of the setting of the weights, for the result file.
+    /// Returns the kind of weights (by mass or equal) as name and value of a setting in the result file.
     pub(super) fn weights_setting(&self) -> (&'static str, String) {
         ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())
     }

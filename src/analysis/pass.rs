@@ -24,8 +24,8 @@ pub trait Observable: Send + Sync {
         0.0
     }
 
-    /// Returns the number of leading atoms of a frame that include all atoms that the observable uses. Later atoms may
-    /// be missing from the frames that the observable receives.
+    /// Returns the smallest N for which the first N atoms of a frame include all atoms that the observable uses. Later
+    /// atoms may be missing from the frames that the observable receives.
     fn atoms_used(&self) -> usize {
         usize::MAX
     }
@@ -46,7 +46,7 @@ pub trait FrameObserver: Send {
     /// Returns the memory in bytes for `frames` frames, see [`Observable::memory`].
     fn bytes(&self, frames: usize) -> f64;
 
-    /// Returns the number of leading atoms that are used, see [`Observable::atoms_used`].
+    /// Returns the number of atoms from the beginning of a frame that are used, see [`Observable::atoms_used`].
     fn first_atoms(&self) -> usize;
 
     /// Measures frames and adds their samples (measurements) to the observable.

@@ -44,8 +44,9 @@ impl Reference {
                 let found = read_coordinates(path, Some(topology.atoms.len()), None)?;
                 check_order(topology, &found.labels).map_err(|problem| problem.in_file(path))?;
                 (frame.positions, frame.cell) = (found.positions, found.cell);
-                // if positions stay as stored, the cell serves for minimum-image distances only, for which the cell of
-                // a crystal with symmetry is unsuitable, because it contains further copies of the atoms
+                // if positions stay as stored, the cell is used only for minimum-image distances; the cell of a crystal
+                // with symmetry contains further copies of the atoms, so that minimum-image distances in this cell mean
+                // nothing
                 if found.left_out.symmetry && !system.makes_whole() {
                     frame.cell = None;
                 }
@@ -55,9 +56,10 @@ impl Reference {
         Ok(frame)
     }
 
-    /// Returns the reference structure of all atoms, for distances in a group. A structure in a file is gathered in its
-    /// own cell and returned without the cell, because distances to its periodic images, as between the molecules of a
-    /// crystal, are not those of the simulation. A frame of the trajectory keeps its cell.
+    /// Returns the reference structure of all atoms, for distances in a group. In a structure from a file, the
+    /// molecules of the group are moved to periodic images near each other. The structure is then returned without its
+    /// cell, because distances between periodic images in a crystal are not distances of the simulation. A frame of the
+    /// trajectory keeps its cell.
     pub fn without_images(
         &self,
         trajectory: &mut dyn FrameSource,

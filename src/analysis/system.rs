@@ -1,6 +1,6 @@
 //! System whose frames are analysed, and groups of its atoms.
 //!
-//! By default molecules are made whole, and the molecules of a group are gathered along their shortest distances
+//! By default molecules are made whole, and the molecules of a group are moved to periodic images near each other
 //! ([`crate::image`]), so that results do not depend on the periodic images in the file. With [`Images::AsStored`]
 //! positions are used as they are in the file.
 
@@ -16,7 +16,7 @@ use crate::vec3::Vec3;
 /// Choice of the periodic images of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Images {
-    /// molecules are made whole, and the molecules of a group are gathered
+    /// molecules are made whole, and the molecules of a group are moved to periodic images near each other
     Gathered,
     /// positions are used as stored in the file
     AsStored,
@@ -40,17 +40,17 @@ pub struct Group {
     pub text: String,
     /// atoms of the group, 0-based and ascending
     pub atoms: Vec<u32>,
-    /// atoms of the group divided by molecule, for gathering; `None` if positions stay as stored
+    /// atoms of the group, divided by molecule; `None` if positions stay as stored
     parts: Option<Parts>,
 }
 
-/// Returns the number of leading atoms of a frame that include all of `atoms`.
+/// Returns the smallest N for which the first N atoms of a frame include all of `atoms`.
 pub(super) fn end_of(atoms: &[u32]) -> usize {
     atoms.iter().max().map_or(0, |&atom| atom as usize + 1)
 }
 
 /// Reads the first frame of a trajectory, from which selections by distance are evaluated. The cell of a crystal is
-/// left out, because it contains further copies of the atoms, so that distances across its faces mean nothing.
+/// left out: the cell contains further copies of the atoms, so that distances across faces of the cell mean nothing.
 pub fn first_frame(trajectory: &mut dyn FrameSource) -> Result<StoredFrame> {
     let mut frame = StoredFrame::default();
     trajectory.read(0, &mut frame)?;
@@ -88,7 +88,7 @@ impl<'a> AnalysedSystem<'a> {
         &self.molecules
     }
 
-    /// Returns the smallest number of leading atoms that includes the first `count` atoms and only whole molecules.
+    /// Returns the smallest number of atoms, at least `count`, after which a frame can end without cutting a molecule.
     pub fn whole_molecules(&self, count: usize) -> usize {
         let mut end = count.min(self.topology.atoms.len());
         for molecule in 0..self.molecules.len() {
@@ -146,8 +146,9 @@ impl<'a> AnalysedSystem<'a> {
         self.arrange(group, frame, |parts, cell, positions| parts.fit(cell, positions, target))
     }
 
-    /// Moves the molecules of a group, with all of their atoms, to the images that `choose` returns for the parts of
-    /// the group, the cell and the positions (nm) of the group. Returns the new positions.
+    /// Moves the molecules of a group, with all of their atoms, to the periodic images that `choose` returns. The
+    /// arguments of `choose` are the parts of the group (its atoms divided by molecule), the cell, and the positions
+    /// (nm) of the group. Returns the new positions.
     fn arrange(
         &self,
         group: &Group,
@@ -184,7 +185,8 @@ impl<'a> AnalysedSystem<'a> {
 }
 
 impl Group {
-    /// Returns the positions (nm) of the group in a frame of whole molecules, with the molecules gathered.
+    /// Returns the positions (nm) of the group in a frame of whole molecules, with the molecules in periodic images
+    /// near each other.
     pub fn positions(&self, frame: &StoredFrame) -> Vec<Vec3> {
         let mut positions = self.stored(frame);
         if let (Some(parts), Some(cell)) = (&self.parts, &frame.cell) {
@@ -193,8 +195,8 @@ impl Group {
         positions
     }
 
-    /// Returns the positions (nm) of the group in a frame of whole molecules, in the periodic images that fit `target`
-    /// best, the positions (nm) of the group in another frame. Use this function to compare frames, because
+    /// Returns the positions (nm) of the group in a frame of whole molecules, in the periodic images that fit best to
+    /// `target`, the positions (nm) of the group in another frame. Use this function to compare frames, because
     /// [`Self::positions`] may place the molecules of two frames in different relative periodic images.
     pub fn fitted(&self, frame: &StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
         let mut positions = self.stored(frame);
@@ -216,7 +218,7 @@ impl Group {
         positions
     }
 
-    /// Returns the number of leading atoms of a frame that include the group.
+    /// Returns the smallest N for which the first N atoms of a frame include the group.
     pub fn end(&self) -> usize {
         end_of(&self.atoms)
     }

@@ -41,8 +41,8 @@ const SHOWN: usize = 20;
 /// Column at which messages are wrapped.
 const WIDTH: usize = 120;
 
-/// Maximum length (bytes) of the message of a problem; [`HELP`] is that of the advice. With frame and indentation, the
-/// printed message has at most [`LONGEST`] bytes.
+/// Maximum length (bytes) of the message of a problem; [`HELP`] is the maximum length of the advice. With frame and
+/// indentation, the printed message has at most [`LONGEST`] bytes.
 const MESSAGE: usize = 1200;
 const HELP: usize = 600;
 /// Maximum length in bytes of the lines that are quoted around an error.

@@ -18,8 +18,8 @@ struct Cost {
 impl Cost {
     /// Returns costs in seconds, measured with AVX-512 in mixed precision on two cores of an AMD EPYC (Zen 4). On these
     /// cores, a step of DHFR (23,558 atoms, 3.5 million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for
-    /// atoms, 10 % for the grid. For other instruction sets and for double precision, the costs are multiplied by the
-    /// ratio of the run times of DHFR and of 3,000 atoms of water on the same machine.
+    /// atoms, 10 % for the grid. The costs for other instruction sets and for double precision follow from the run
+    /// times of two systems on the same machine: DHFR, and 3,000 atoms of water.
     fn of(level: Level, precision: Precision) -> Self {
         match (precision, level) {
             (Precision::Double, _) => Cost { pair: 120e-9, atom: 4e-6, point: 30e-9 },
@@ -179,8 +179,8 @@ pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
     // larger, because many atom pairs of a cluster pair are beyond the cutoff
     const PAIR_OF_ALL: f64 = 0.26;
     const PAIR: f64 = 1.0;
-    // `POINT` is the bytes per grid point for FFT and influence function; `POINT_OF_THREAD` is the bytes per grid point
-    // and thread for the charge grid with its padding for splines
+    // `POINT` is the number of bytes per grid point for FFT and influence function; `POINT_OF_THREAD` is the number of
+    // bytes per grid point and thread for the charge grid with its padding for splines
     const POINT: f64 = 14.0;
     const POINT_OF_THREAD: f64 = 5.0;
     let settings = &system.settings;

@@ -133,8 +133,8 @@ fn without_parameters(format: &str, topology: &Topology) -> String {
     )
 }
 
-/// Describes the combination rule from which the parameters of most pairs of Lennard-Jones types follow, and the number
-/// of pairs with other parameters.
+/// Describes the Lennard-Jones combination rule that holds for most pairs of types, and the number of pairs for which
+/// the rule does not hold.
 fn combination(nonbonded: &Nonbonded) -> String {
     let types: Vec<u32> = (0..nonbonded.types as u32).collect();
     let pairs = types.len() * types.len().saturating_sub(1) / 2;

@@ -10,7 +10,8 @@ use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Initialises MPI and returns all processes of the launcher. This function can be called only once per process.
+/// Initialises MPI and returns the handle of this process among all ranks that the launcher started. This function can
+/// be called only once per process.
 pub(super) fn start() -> Result<Ranks> {
     let library = Library::start()?;
     Ok(Ranks::over(library.rank(), library.count(), Arc::new(library)))

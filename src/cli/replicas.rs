@@ -164,7 +164,7 @@ impl<'a> Replicas<'a> {
         }
     }
 
-    /// Returns the warnings of all replicas except those that the first replica has, too. A warning of several replicas
+    /// Returns the warnings of the other replicas that the first replica does not have. A warning of several replicas
     /// is returned once.
     pub(super) fn further_warnings(&self) -> Vec<String> {
         let of = |index: usize| {

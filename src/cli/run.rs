@@ -178,7 +178,8 @@ impl Run {
     }
 
     /// Writes the HTML report of a run that has finished, was stopped, or became unstable. If an earlier command
-    /// finished the run, the report is written only if it is missing, for example because that command was killed.
+    /// finished the run, the report is written only if the report is missing or older than the summary, for example
+    /// because the earlier command was killed.
     fn report(&self, config: &Config, end: &Result<Outcome>) {
         let folder = &config.plan.output.directory;
         let is_due = match end {

@@ -30,8 +30,8 @@ const GIVEN: &str = "given";
 /// Lists the differences in physics between `old` and `new`, one line each; the list is empty if `new` may continue the
 /// run of `old`.
 ///
-/// Ignored differences are output, device, threads and limits, longer stages, stages added at the end, and files of the
-/// same name in another folder. Values are shown in internal units (nm, ps, kJ/mol).
+/// Ignored differences: output, device, threads and limits; longer stages; stages added at the end; files of
+/// the same name in another folder. Values are shown in internal units (nm, ps, kJ/mol).
 pub fn physics_diff(old: &Plan, new: &Plan) -> Vec<String> {
     let (Ok(old), Ok(new)) = (serde_json::to_value(old), serde_json::to_value(new)) else {
         return vec!["the plans cannot be compared".to_owned()];

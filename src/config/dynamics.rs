@@ -37,7 +37,7 @@ pub(super) fn stages(
             );
         }
     }
-    // every stage is checked before an invalid one ends the function, so that all problems are reported
+    // every stage is checked before an invalid stage ends the function, so that all problems are reported
     let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, output, problems)).collect();
     stages.into_iter().collect()
 }
@@ -53,7 +53,7 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
     };
     let frozen = frozen(table, problems);
     let output = stage_output(table, output, problems);
-    // every restraint is checked before an invalid one ends the function, so that all problems are reported
+    // every restraint is checked before an invalid restraint ends the function, so that all problems are reported
     let position_restraints: Vec<Option<PositionRestraint>> =
         table.tables("position_restraints").iter().map(|inner| position_restraint(inner, problems)).collect();
     let restraints: Vec<Option<Restraint>> =

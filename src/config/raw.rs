@@ -183,7 +183,7 @@ impl Override {
         Self { key: key.into(), value: value.into(), typed, span }
     }
 
-    /// Creates the override of a key whose value is text by the command-line option `name`.
+    /// Creates the override with which the command-line option `name` sets a key to a text.
     pub fn text_option(name: &str, key: &str, text: &str) -> Self {
         Self::option(name, text, key, quote(text))
     }

@@ -392,8 +392,8 @@ fn interval(text: &str) -> Result<Interval, Problem> {
     }
 }
 
-/// Allowed numbers of grid points along an edge. The highest spline order needs the minimum; a cube with the maximum
-/// along each edge takes 128 GiB of complex f64.
+/// Allowed numbers of grid points along an edge. The highest spline order needs at least the minimum; a grid with the
+/// maximum along each edge takes 128 GiB of complex f64.
 const GRID_POINTS: std::ops::RangeInclusive<i64> = 8..=2048;
 const GRID_WORDS: &str = "three whole numbers from 8 to 2048";
 
@@ -428,9 +428,9 @@ fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     }
 }
 
-/// Returns the problem of an unknown key. The advice is the first of the following that exists: the key of `md` with
-/// the purpose of a key of this name in another program; the most similar name in the same table; another table that
-/// has a key of this name; the list of all names in the same table.
+/// Returns the problem of an unknown key. The advice names the first of the following that exists: the key of `md` that
+/// has the same purpose as a key of this name in another program; the most similar name in the same table; another
+/// table that has a key of this name; the list of all names in the same table.
 fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
     let problem = Problem::new(format!("unknown key \"{name}\"{place}"));

@@ -148,8 +148,8 @@ pub(super) const VARIABLES: [(&str, VariableKind); 4] = [
 /// Restraint variables that are angles.
 pub(super) const ANGLES: &[&str] = &["angle", "torsion"];
 
-/// Word of `restraints.gather_around` in place of an atom: the molecules of a group are gathered along the shortest
-/// distances between them.
+/// Word of `restraints.gather_around` in place of an atom: the molecules of a group are moved to periodic images near
+/// each other, along the shortest distances between molecules.
 pub(super) const NO_ATOM: &str = "none";
 
 /// Words that the key `restraints.along` accepts, with their meanings.

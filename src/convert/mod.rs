@@ -30,8 +30,8 @@ pub struct Frames {
     pub begin: Option<f64>,
     /// latest time of the written frames, ps; `None` for no limit
     pub end: Option<f64>,
-    /// interval of the written frames, at least 1: of the frames between the times `begin` and `end`, the first and
-    /// every `stride`-th after it are written
+    /// interval of the written frames, at least 1; the first frame in the range from `begin` to `end` and every
+    /// `stride`-th frame after the first are written
     pub stride: usize,
 }
 

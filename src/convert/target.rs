@@ -26,9 +26,10 @@ pub struct Target<'a> {
     /// first frame, which is held back until a second frame or the end shows whether the file has several frames
     first: Option<StoredFrame>,
     sink: Option<Box<dyn FrameSink>>,
-    /// fields of the first frame that the format can hold
+    /// optional fields (velocities, forces) that the file has
     fields: Fields,
-    /// fields that are requested, and written if the frames have them
+    /// optional fields (velocities, forces) that the caller requests; the file has only the fields that the first frame
+    /// has, too
     wanted: Fields,
     periodic: bool,
     last_step: Option<u64>,
@@ -154,7 +155,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Returns the optional fields (cell, velocities, forces) of a frame that are written.
+    /// Returns the optional fields (velocities, forces) that the frame has, the format can hold and the caller
+    /// requests.
     fn taken(&self, format: &Format, frame: &StoredFrame) -> Fields {
         Fields {
             velocities: format.holds.velocities && self.wanted.velocities && !frame.velocities.is_empty(),

@@ -1,7 +1,7 @@
 //! Plans of Fourier transforms of a line in double precision.
 //!
-//! The code of `rustfft` is generic, and a package that makes plans compiles all of it. Because the plans have their
-//! own package, `rustfft` is compiled only once, and not again with the unit tests of the engine.
+//! The code of `rustfft` is generic, so that each package that creates plans compiles all of `rustfft`. Because plans
+//! are created only in this package, `rustfft` is compiled only once, and not again with the unit tests of the engine.
 
 use std::sync::Arc;
 

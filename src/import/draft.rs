@@ -259,7 +259,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the entries of the file that are not settings of the table of keys, in the order of the file.
+    /// Returns the entries without a key in the table of keys, in the order of the file.
     pub(super) fn others(&self) -> &'a [Entry] {
         &self.settings.others
     }

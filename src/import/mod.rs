@@ -1,5 +1,5 @@
-//! Import of inputs of other programs: translation of GROMACS mdp or AMBER mdin files to an equivalent input file of
-//! `md`, with one stage per file.
+//! Import of inputs of other programs. GROMACS mdp or AMBER mdin files are translated to an equivalent input file of
+//! `md`, in which each translated file is a stage.
 //!
 //! A foreign file is recognised by its content, read into settings, and translated to a [`Plan`]. Plans of several
 //! files are merged (`whole`). [`crate::config::write`] turns the plan into text. No setting is dropped silently: each

@@ -1,6 +1,6 @@
 //! Merging of the translated files of a run. Each file becomes a stage, in the order of the files. Settings that `md`
-//! has only once for all stages are those of the last file. If another file has a different value, a [`Remark`] names
-//! the file. Output intervals belong to stages.
+//! has only once for all stages get their values from the last file. If another file has a different value, a
+//! [`Remark`] names this other file. Output intervals belong to stages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -84,8 +84,8 @@ impl RunFolder {
             unreadable: vec![],
         };
         run.status = run.file("status.json", Status::read).unwrap_or_default();
-        // a continued run leaves the summary of its earlier process in place until it ends; a summary of another run is
-        // ignored
+        // while a continued run is in progress, the summary of its earlier process stays in place; a summary of another
+        // run is ignored
         let summary = run.file(SUMMARY, Summary::read);
         run.summary = summary.filter(|found| found.run_id == run.status.run_id);
         run.energies = run.file(ENERGIES, read_energies);

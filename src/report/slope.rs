@@ -13,9 +13,9 @@
 /// Number of blocks into which a series is divided. Fluctuations of the energy within a block are averaged, and the
 /// steps between 64 blocks determine the variance of a random walk to 20 %.
 const BLOCKS: usize = 64;
-/// Smallest and largest ratio q/s that are considered, as exponents of ten in steps of one tenth. A random walk of the
-/// ratio 10⁻³ adds as much to the error of the slope as the noise, and cannot be excluded by 64 values. A series with
-/// the ratio 10³ is practically a random walk without noise.
+/// Smallest and largest ratio q/s that are considered, as exponents of ten in steps of one tenth. A random walk with
+/// the ratio 10⁻³ adds as much to the error of the slope as the noise, and cannot be excluded by 64 values. A series
+/// with the ratio 10³ is practically a random walk without noise.
 const RATIOS: std::ops::RangeInclusive<i32> = -30..=30;
 
 /// Slope of a column of the energy table over time, with its standard error.
@@ -55,7 +55,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Slope for one ratio q/s of the variance of the steps of the random walk to the variance of the noise.
+/// Slope for one ratio q/s, where q is the variance of the steps of the random walk and s is the variance of the noise.
 struct Fit {
     slope: f64,
     /// variance of the slope
@@ -65,11 +65,12 @@ struct Fit {
 }
 
 impl Fit {
-    /// Fits a series by a Kalman filter, which predicts each value from the values before it. The filter is linear, so
-    /// that the errors of its predictions for a straight line follow from a filtering of the times.
+    /// Fits a series by a Kalman filter, which predicts each value from the values before it. Because the filter is
+    /// linear, its prediction errors for any straight line follow from its prediction errors for the series of the
+    /// times.
     fn of(times: &[f64], values: &[f64], ratio: f64) -> Self {
-        // levels of the times and of the values that the filter expects, and the variance of both in units of s; the
-        // first value is the first level
+        // levels that the filter predicts, one for the times and one for the values, and the variance of either level
+        // in units of s; the initial levels are the first time and the first value
         let (mut levels, mut uncertainty) = ([times[0], values[0]], 1.0);
         let ([mut tt, mut tv, mut vv], mut logarithms) = ([0.0; 3], 0.0f64);
         for (&time, &value) in times.iter().zip(values).skip(1) {
@@ -99,8 +100,8 @@ mod tests {
     /// Number of series of each kind.
     const SERIES: u32 = 1000;
 
-    /// Returns the standard deviation of slope/error over many series without a drift, which are a random walk with
-    /// steps of the variance `step` plus noise of variance one.
+    /// Returns the standard deviation of slope/error over many series without a drift. Each series is a random walk,
+    /// whose steps have the variance `step`, plus noise of variance one.
     fn spread(step: f64, count: usize) -> f64 {
         let times: Vec<f64> = (0..count).map(|row| 0.2 * row as f64).collect();
         let scores = (0..SERIES).map(|series| {

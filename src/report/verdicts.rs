@@ -1,4 +1,4 @@
-//! Verdicts on a run such as a referee would give. Each verdict has a number, a threshold, and advice.
+//! Verdicts on a run, similar to those of a referee. Each verdict has a number, a threshold, and advice.
 
 mod cell;
 mod couplings;

@@ -15,14 +15,14 @@ use molly::writer::write_compressed_positions;
 
 /// Largest number of atoms for which XTC stores positions without packing.
 pub const PLAIN: usize = 9;
-/// Size in bytes of the precision, the bounds and the first index into the table of sizes, which precede the number of
-/// packed bytes in a frame.
+/// Size in bytes of the part of a frame that precedes the number of packed bytes: the precision, the bounds, and the
+/// first index into the table of sizes.
 pub const PRELUDE: usize = 32;
 /// Largest allowed magnitude of a coordinate in multiples of the precision, so that neither differences nor sums of two
 /// multiples exceed 32 bits. At a precision of 0.001 nm the limit is 268 µm.
 const LARGEST: i32 = 1 << 28;
-/// Largest range of the multiples of the precision along an axis with which the three coordinates of a position are
-/// packed together. With larger ranges each coordinate is packed separately.
+/// Largest range of the coordinates along an axis, in multiples of the precision, up to which the three coordinates of
+/// a position are packed together. If the range along any axis is larger, each coordinate is packed separately.
 const LARGEST_JOINT: u32 = 0xff_ffff;
 /// Largest number of bits of the three coordinates of a position that `molly` packs together.
 const JOINT_BITS: u32 = 64;

@@ -84,7 +84,7 @@ struct Contacts {
     /// tolerance λ, a factor of the reference distance r₀
     lambda: f64,
     natives: Vec<Native>,
-    /// residues of the group; `of_atoms` has the index of the residue of each atom in this list
+    /// residues of the group; `of_atoms` has, for each atom of the group, the index of its residue in `residues`
     residues: Vec<u32>,
     of_atoms: Vec<u32>,
     /// names and numbers of the residues

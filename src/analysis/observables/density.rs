@@ -94,7 +94,7 @@ struct Profile {
     densities: Statistics,
     /// number of slabs
     bins: usize,
-    /// sum over frames of the distance between the opposite faces of the cell, nm
+    /// sum over frames of the distance between the two faces of the cell at the ends of the profile, nm
     length: f64,
     frames: usize,
 }
@@ -111,7 +111,7 @@ impl Profile {
 }
 
 impl Observable for Profile {
-    /// densities of the slabs, and the distance (nm) between opposite faces of the cell
+    /// densities of the slabs, and the distance (nm) between the two faces of the cell at the ends of the profile
     type Sample = (Vec<f64>, f64);
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {

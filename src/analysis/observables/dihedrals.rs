@@ -13,7 +13,7 @@ use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
 /// Possible names of the fourth atom of χ₁ (IUPAC-IUB, J. Mol. Biol. 52, 1 (1970), doi:10.1016/0022-2836(70)90173-9).
-/// If a side chain has two γ atoms (Val, Ile, Thr), the γ atom of the first branch is taken.
+/// If a side chain has two γ atoms (Val, Ile, Thr), the γ atom of the first branch defines χ₁.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 /// Possible names of the fourth atom of χ₂. In CHARMM, the δ carbon of isoleucine is named CD instead of CD1.
 const DELTA: [&str; 5] = ["CD", "CD1", "OD1", "ND1", "SD"];
@@ -48,7 +48,7 @@ pub struct Dihedrals {
 /// Values of one kind of dihedral angle in every residue that has this angle.
 #[derive(Clone, Debug)]
 struct Kind {
-    /// names of two arrays in the result file: the array of angles, and the array of the residues of these angles
+    /// names of two arrays in the result file: the array of angles, and the array of residues (one for each angle)
     names: [&'static str; 2],
     residues: Vec<u32>,
     /// the four atoms of each angle, as indices into the selection
@@ -192,7 +192,7 @@ impl Observable for Dihedrals {
 
 impl Dihedrals {
     /// Returns a scatter plot of two kinds of angles in all residues that have both kinds; `None` if no residue has
-    /// both.
+    /// both kinds.
     fn plot(&self, suffix: &'static str, title: &str, kinds: [(&str, &Kind); 2]) -> Option<Plot> {
         let [(_, first), (_, second)] = kinds;
         let (mut x, mut y) = (vec![], vec![]);

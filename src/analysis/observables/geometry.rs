@@ -118,7 +118,7 @@ struct Value {
     minimum_image: bool,
 }
 
-/// Parses selections, and makes one distance, angle or torsion of every `points` consecutive selections.
+/// Parses selections. Each sequence of `points` selections defines one distance (2), angle (3) or torsion (4).
 fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Result<Vec<Value>> {
     let point = |text: &String| {
         let group = system.group(text)?;
@@ -132,7 +132,7 @@ fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Resul
 }
 
 impl Point {
-    /// Returns the center of mass (nm) of the group, with its molecules gathered.
+    /// Returns the center of mass (nm) of the group, with the molecules in periodic images near each other.
     fn position(&self, frame: &StoredFrame) -> Vec3 {
         self.group.positions(frame).into_iter().zip(&self.weights).map(|(r, &weight)| r * weight).sum()
     }

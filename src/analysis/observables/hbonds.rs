@@ -157,8 +157,8 @@ mod tests {
     use crate::vec3::vec3;
 
     /// A hydrogen of a first water points to the oxygen of a second water, which is 0.3 nm away in every second frame
-    /// and 0.5 nm away in the other frames. The correlation C(t) is 1/⟨h⟩ = 2 times the fraction of pairs of frames
-    /// with a bond at even lags, and zero at odd lags.
+    /// and 0.5 nm away in the other frames. At even lags, C(t) is 1/⟨h⟩ = 2 times the fraction of pairs of frames in
+    /// which both frames have the bond. At odd lags, C(t) is zero.
     #[test]
     fn a_bond_that_breaks_in_every_second_frame() {
         let atom = |element: u8, residue| {

@@ -113,7 +113,7 @@ pub(super) fn acceptors(topology: &Topology, group: &Group, fluorine: bool) -> V
 }
 
 impl Sites {
-    /// Returns the number of leading atoms of a frame that include all donors and acceptors.
+    /// Returns the smallest N for which the first N atoms of a frame include all donors and acceptors.
     pub(super) fn end(&self) -> usize {
         end_of(self.donors.as_flattened()).max(end_of(&self.acceptors))
     }

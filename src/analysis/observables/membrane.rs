@@ -58,7 +58,7 @@ struct Membrane {
     order: Vec<f32>,
 }
 
-/// Atoms of a lipid: all selected atoms, and those of its head.
+/// Atoms of a lipid: all selected atoms, and the atoms of the head.
 struct Lipid {
     atoms: Vec<u32>,
     heads: Vec<u32>,

@@ -34,7 +34,7 @@ pub(super) struct MsdOptions {
     axes: Axes,
 }
 
-/// Cartesian axes along which displacements are counted.
+/// Cartesian axes whose displacements enter the total mean squared displacement and the diffusion coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Axes([bool; 3]);
 

@@ -157,7 +157,7 @@ impl Pca {
     ///
     /// If D = 3 × atoms ≤ F, the covariance itself is computed, as a product of a D × F by an F × D matrix. With fewer
     /// frames, the Gram matrix of F × F is computed instead (the snapshot method: Sirovich, Q. Appl. Math. 45, 561
-    /// (1987), doi:10.1090/qam/910462). The nonzero eigenvalues of the Gram matrix are those of the covariance. An
+    /// (1987), doi:10.1090/qam/910462). The Gram matrix and the covariance have the same nonzero eigenvalues. An
     /// eigenvector u of the Gram matrix corresponds to the eigenvector Xᵀu/|Xᵀu| of the covariance, where the rows of X
     /// are the deviations q − ⟨q⟩ of the frames.
     pub fn new(frames: &Frames, components: usize) -> Result<Self> {

@@ -14,8 +14,8 @@ pub(super) fn is_peptide_bond(cell: Option<&PeriodicCell>, c: Vec3, n: Vec3) -> 
 }
 
 /// Returns for each residue the preceding residue of the chain, whose atom C is bonded to the atom N of the residue. If
-/// the topology has no bonds of N, the preceding residue is the previous residue in the file, if the distance from C to
-/// N in the first frame is that of a peptide bond.
+/// the topology has no bonds of N, the previous residue in the file counts as the preceding residue, provided that C
+/// and N are near enough for a peptide bond in the first frame.
 pub(super) fn preceding(system: &AnalysedSystem<'_>) -> Vec<Option<usize>> {
     let topology = system.topology();
     let mut before = vec![None; topology.residues.len()];

@@ -26,8 +26,8 @@ pub(super) struct Presence<K> {
 /// Number of groups of items whose correlations are summed separately. A fixed number makes the order of summation
 /// independent of the number of threads.
 const PARTS: usize = 16;
-/// Cost per frame of a Fourier transform, in products of two numbers. The correlation of an item is computed directly
-/// if the direct sum takes fewer products than a transform.
+/// Cost of a Fourier transform per frame, in multiplications. The correlation of an item is computed as a direct sum if
+/// the sum needs fewer multiplications than the transform.
 const TRANSFORM: usize = 64;
 
 impl<K: Ord + Copy + Sync> Presence<K> {
@@ -307,8 +307,8 @@ mod tests {
         }
     }
 
-    /// The integral of exp(−t/τ) from 0 to T is τ up to the error τ (h/τ)²/12 of the trapezoidal rule with intervals h,
-    /// and the missing tail, which is proportional to exp(−T/τ).
+    /// The integral of exp(−t/τ) from 0 to infinity is τ. The trapezoidal rule with intervals h has the error τ
+    /// (h/τ)²/12. An integral that ends at T lacks the tail τ exp(−T/τ).
     #[test]
     fn lifetimes_of_an_exponential() {
         let values: Vec<f64> = (0..2000).map(|t| (-f64::from(t) * 0.01 / 0.5).exp()).collect();

@@ -100,9 +100,9 @@ mod tests {
     use crate::vec3::vec3;
 
     /// An atom is in the region for two frames, leaves the region for one frame and returns for two frames; in some
-    /// frames the atom is beyond a face of the cell. Of the three frames before the last frame in which the atom is in
-    /// the region, two are followed by a frame in the region. The survival probability is therefore 2/3 at a lag of one
-    /// frame, and zero at a lag of two frames.
+    /// frames the atom is beyond a face of the cell. Without the last frame, the atom is in the region in three frames.
+    /// In two of the three cases, the atom is also in the region in the next frame. The survival probability is
+    /// therefore 2/3 at a lag of one frame, and zero at a lag of two frames.
     #[test]
     fn an_atom_leaves_and_returns() {
         let name = Name::new("X");

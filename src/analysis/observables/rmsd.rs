@@ -64,7 +64,7 @@ pub struct RmsdToReference {
     center: Vec3,
     /// Σ w |r|² over the centered positions r of the reference with the weights w, nm²
     spread: f64,
-    /// residues (0-based); `ends` has, for each residue, the index in the group after its last atom
+    /// residues (0-based); `ends` has, for each residue, one plus the index of its last atom in the group
     residues: Vec<u32>,
     ends: Vec<usize>,
     values: Vec<f64>,

@@ -34,8 +34,8 @@ const RADII: [u16; 92] = [
     348, 283, 200, 200, 200, 186,
 ];
 
-/// Number of the largest caps, which are tested first. The largest caps alone cover the spheres of most atoms inside a
-/// protein completely.
+/// Number of caps that are tested first: the largest ones. The largest caps alone cover the spheres of most atoms
+/// inside a protein completely.
 const FIRST: usize = 16;
 
 /// Results: sasa (nm², over time) and sasa_residue (nm², time × residue), with the residues (0-based)

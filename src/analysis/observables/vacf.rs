@@ -84,7 +84,7 @@ struct Particle {
     atoms: Vec<(u32, f64)>,
 }
 
-/// Returns the atoms of a group that have mass or, if `by_molecule`, its molecules.
+/// Returns the atoms of a group that have mass or, if `by_molecule` is set, the molecules of the group.
 fn particles(system: &AnalysedSystem<'_>, group: &Group, by_molecule: bool) -> Result<Vec<Particle>> {
     let mut particles: Vec<Particle> = vec![];
     let mut last = None;
@@ -314,8 +314,8 @@ mod tests {
     use super::*;
     use crate::analysis::findings::Values;
 
-    /// Returns the observable of two particles of velocities cos ωt and sin ωt along x, whose autocorrelation is
-    /// ½ cos ωτ at every lag, and the times of its frames.
+    /// Returns an observable with two particles whose velocities along x are cos ωt and sin ωt, and the times of the
+    /// frames. The velocity autocorrelation is ½ cos ωτ at every lag τ.
     fn oscillators(frames: usize, interval: f64, omega: f64) -> (VelocityCorrelation, Passed) {
         let particle = |atom| Particle { mass: 2.0, atoms: vec![(atom, 1.0)] };
         let mut vacf = VelocityCorrelation {

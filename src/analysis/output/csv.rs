@@ -1,11 +1,11 @@
 //! Results as tables of comma-separated values: a header line, then one line for each index of the first dimension.
 //!
-//! `NAME.csv` has the arrays whose first dimension is that of the first array, which is usually the time.
+//! `NAME.csv` has the arrays that share the first dimension of the first array, which is usually the time.
 //! `NAME.DIMENSION.csv` has the arrays whose first dimension is `DIMENSION`. An array of one dimension is a column,
-//! whose name is that of the array and its unit. An array of two dimensions has a column for each index of the second
-//! dimension. Coordinates that are texts or whole numbers replace the index in the name of a column. Arrays of more
-//! dimensions, or with too many columns, are written to HDF5 files only. Numbers have as many digits as are needed to
-//! read the same number again. NaN is an empty field.
+//! whose name consists of the name and the unit of the array. An array of two dimensions has a column for each index of
+//! the second dimension. Coordinates that are texts or whole numbers replace the index in the name of a column. Arrays
+//! of more than two dimensions, or with too many columns, are written to HDF5 files only. Numbers have as many digits
+//! as are needed to read the same number again. NaN is an empty field.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -88,7 +88,7 @@ impl Dimensions<'_> {
             Some(dataset) => (dataset, name.to_owned()),
             None => {
                 let dataset = self.file.new_dataset::<f32>().shape([extent]).create(name)?;
-                // the wording and the width of the number are those of netCDF4
+                // netCDF4 writes exactly this text, with a number that is ten characters wide
                 (dataset, format!("This is a netCDF dimension but not a netCDF variable.{extent:10}"))
             }
         };
@@ -173,7 +173,7 @@ fn scale_attribute(dataset: &Dataset, name: &str, text: &str) -> Hdf5Result<()> 
         let kind = unsafe { hdf5::h5check(hdf5_sys::h5t::H5Tcopy(*hdf5_sys::h5t::H5T_C_S1))? };
         let length = value.as_bytes_with_nul().len();
         // SAFETY: the lock is held, all handles are open, `key` is null-terminated, `value` has the `length` bytes of
-        // one element of the type `kind`, and the handles made here are closed once.
+        // one element of the type `kind`, and the handles created here are closed once.
         unsafe {
             let written = (|| {
                 hdf5::h5check(hdf5_sys::h5t::H5Tset_size(kind, length))?;

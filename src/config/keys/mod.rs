@@ -22,7 +22,7 @@ use ensemble::ENSEMBLE;
 use forces::FORCES;
 use stage::STAGE;
 
-/// Key with the usual values of its fields. Each entry of the tables sets only the fields that differ.
+/// Key with the usual values of its fields. Each entry of the tables sets only the fields with other values.
 const KEY: Key = Key { name: "", kind: Word, words: &[], default: Unset, only: None, example: "", doc: "" };
 
 /// Allowed resolutions of rounded positions. The lower limit is the resolution of f32 in a large cell, and the upper
@@ -360,13 +360,13 @@ static CHECKPOINT: &[Key] = &[Key {
     ..KEY
 }];
 
-/// Returns the default name of a file in the format of the table, or in the default format if the table names no
+/// Returns the default name of a trajectory file, whose extension is the value of the key `format`, or else the default
 /// format.
 fn file_name(table: &Table) -> Option<String> {
     quoted(&format!("trajectory.{}", table.word("format").unwrap_or(EXTENSIONS[0])))
 }
 
-/// Returns the default rounding (resolution) of positions in the format of the table.
+/// Returns the default rounding (resolution) of positions, which depends on the format of the trajectory file.
 fn rounding(table: &Table) -> Option<String> {
     let rounds = Format::of_name(table.text("file")?).is_ok_and(|format| !format.holds.lossless);
     quoted(if rounds { "0.001 nm" } else { "lossless" })

@@ -153,7 +153,7 @@ fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<
 /// Settings that the next `&rst` inherits: name in lower case, and numbers.
 type Kept = BTreeMap<String, Vec<f64>>;
 
-/// Reads a `&rst` namelist; `None` if it has no atoms.
+/// Reads a `&rst` namelist; `None` if the namelist has no atoms.
 fn one(kept: &mut Kept, entries: &[Entry]) -> Result<Option<Distances>, String> {
     kept.retain(|name, _| !["iat", "igr", "r0", "k0"].iter().any(|start| name.starts_with(start)));
     let mut unknown = None;

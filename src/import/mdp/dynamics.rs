@@ -98,7 +98,8 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
     Some(u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// Returns the number of steps between couplings from the key `name`; `None` if the file does not set it.
+/// Returns the number of steps between couplings from the key `name`; `None` if the value is zero or negative, as the
+/// default −1 is.
 pub(super) fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
     let steps = draft.whole(name);
     if steps <= 0 {

@@ -1,5 +1,5 @@
-//! Conversion of groups of atoms to selections. The groups are those of an index file; without an index file, they are
-//! the default groups of GROMACS.
+//! Conversion of groups of atoms to selections. The groups come from an index file; without an index file, the default
+//! groups of GROMACS are used.
 //!
 //! An index file has headings `[ name ]`, each followed by the numbers of the atoms of the group, from 1. Case is
 //! ignored in the names of groups.

@@ -4,8 +4,8 @@ use super::Draft;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::run::{Dynamics, StageOutput, misplaced};
 
-/// GROMACS' word for the only forces that the second level of multiple time steps may contain if it is translated: the
-/// long-range nonbonded forces, which are the reciprocal-space forces.
+/// Value of `mts-level2-forces` that has an exact equivalent in `md`: only the long-range nonbonded (reciprocal-space)
+/// forces act at the longer interval.
 const LONG_RANGE: &str = "longrange-nonbonded";
 
 /// Allowed values of the interval in the mdp file. The value 1 is not included, because GROMACS refuses it.

@@ -1,9 +1,9 @@
 //! Translation of GROMACS' pull code: pull coordinates between groups become restraints of collective variables.
 //!
-//! Three potentials of a distance, an angle or a dihedral between centers of mass have the same meaning in `md`
-//! (GROMACS manual, "The pull code"): the harmonic potential k/2 (ξ − ξ₀ − v t)² of a variable ξ with reference ξ₀ and
-//! rate v, a flat-bottomed potential (wall), and the linear potential k ξ of a constant force. Other geometries and
-//! potentials are reported in a remark instead of translated.
+//! The variable ξ is a distance, an angle or a dihedral between centers of mass. Three potentials have the same meaning
+//! in `md` (GROMACS manual, "The pull code"): the harmonic potential k/2 (ξ − ξ₀ − v t)² with reference ξ₀ and rate v,
+//! a flat-bottomed potential (wall), and the linear potential k ξ of a constant force. Other geometries and potentials
+//! are reported in a remark instead of translated.
 
 use super::groups::Groups;
 use super::{Draft, shortened};

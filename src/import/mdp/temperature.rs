@@ -107,8 +107,8 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
     let groups: Vec<Group> = groups
         .map(|((name, time), temperature)| {
-            // the input file of `md` states the friction, which is the inverse of the coupling time; the coupling time
-            // is rounded to the inverse of this friction
+            // the input file of `md` states the friction, the inverse of the coupling time; inverting the coupling time
+            // twice gives the value, with rounding errors, that is read back from the input file
             let friction = kind == ThermostatKind::Langevin;
             let coupling_time = if friction { time.recip().recip() } else { time };
             Group { selection: known.selection(name), temperature, coupling_time }

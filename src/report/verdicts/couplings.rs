@@ -11,10 +11,9 @@ use crate::units::BAR;
 
 /// Number of standard errors by which the mean of a temperature or pressure may differ from its target.
 const ERRORS: f64 = 4.0;
-/// Difference between a mean temperature and its target, as a fraction of the target, up to which the difference is
-/// never a problem.
+/// Largest difference between a mean temperature and its target that is never a problem, as a fraction of the target.
 const TEMPERATURE: f64 = 0.003;
-/// Difference (bar) between a mean pressure and its target up to which the difference is never a problem.
+/// Largest difference (bar) between a mean pressure and its target that is never a problem.
 const PRESSURE: f64 = 1.0;
 /// Minimum number of uncorrelated samples for a reliable standard error.
 const SAMPLES: f64 = 10.0;

@@ -109,8 +109,8 @@ struct Nearest {
 /// centers are a local minimum of the sum of RMSDs of all frames to their nearest center. No exchange of one center for
 /// another frame lowers this sum of RMSDs.
 ///
-/// For each frame, the changes of the sum of RMSDs that follow if the frame replaces any one of the centers are
-/// computed together (Schubert & Rousseeuw, Inf. Syst. 101, 101804 (2021), doi:10.1016/j.is.2021.101804).
+/// For each frame, a single loop computes how the sum of RMSDs changes if the frame replaces the first center, the
+/// second center, and so on (Schubert & Rousseeuw, Inf. Syst. 101, 101804 (2021), doi:10.1016/j.is.2021.101804).
 pub(super) fn k_medoids(matrix: &RmsdMatrix, clusters: usize) -> Partition {
     let count = matrix.frames;
     let mut centers = first_centers(matrix, clusters.min(count));
@@ -168,7 +168,7 @@ fn nearest_centers(matrix: &RmsdMatrix, centers: &[usize]) -> Vec<Nearest> {
     (0..matrix.frames).into_par_iter().map(nearest).collect()
 }
 
-/// Finds the center whose exchange for `frame` lowers the sum of RMSDs most. Returns the change of the sum of RMSDs,
+/// Finds the center whose replacement by `frame` lowers the sum of RMSDs most. Returns the change of the sum of RMSDs,
 /// the center, and `frame`.
 fn best_exchange(matrix: &RmsdMatrix, nearest: &[Nearest], centers: usize, frame: usize) -> (f64, usize, usize) {
     // change of the sum of RMSDs by the new center alone, and the additional change by the removal of each old center
@@ -211,8 +211,8 @@ mod tests {
         }
     }
 
-    /// Point 1 is the first of the points 0 to 4 that has two neighbours within the cutoff of 1. The cluster of point 1
-    /// leaves the points 3 and 4.
+    /// Points 1, 2 and 3 have two neighbours each within the cutoff of 1. Point 1, the first of these points, becomes a
+    /// center. The points 3 and 4 are left for a second cluster.
     #[test]
     fn gromos_removes_neighbours() {
         let found = gromos(&line(&[0.0, 1.0, 2.0, 3.0, 4.0]), 1.0);

@@ -228,8 +228,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Whether φ and ψ of a residue are close to those of a polyproline helix; false if the residue has no preceding or
-    /// no following residue in its chain.
+    /// Whether φ and ψ of a residue are close to the angles of a polyproline helix; false if the residue has no
+    /// preceding or no following residue in its chain.
     fn is_polyproline(&self, i: usize) -> bool {
         let Some(before) = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i + 1)) else { return false };
         let close = |[a, b, c, d]: [Vec3; 4], angle: f64| {
@@ -242,7 +242,7 @@ impl<'a> Chain<'a> {
     }
 
     fn mark_polyproline(&self, classes: &mut [Class]) {
-        let mut consecutive = 0; // number of consecutive residues with such angles up to residue i
+        let mut consecutive = 0; // number of consecutive polyproline residues up to residue i
         for i in 0..classes.len() {
             consecutive = if self.is_polyproline(i) { consecutive + 1 } else { 0 };
             if consecutive >= POLYPROLINE_LENGTH {
@@ -318,7 +318,7 @@ impl<'a> Chain<'a> {
 struct Ladder {
     parallel: bool,
     bridges: usize,
-    /// first and last residue of the first strand; `j` has those of the second strand
+    /// first and last residue of the first strand; `j` has the residues of the second strand
     i: [usize; 2],
     j: [usize; 2],
 }

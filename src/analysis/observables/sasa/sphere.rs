@@ -122,8 +122,9 @@ impl Sphere {
             // cosine of the opening angle of the cap; above 1 the cap has no point, below −1 it has every point
             let cosine = (cap.threshold / length).clamp(-1.0, 1.0);
             let sine = (1.0 - cosine * cosine).sqrt();
-            // with θ the angle between cap axis and block center, a block is outside if θ exceeds the sum of the angles
-            // of cap and block, and inside if θ is less than the angle of the cap minus that of the block
+            // θ is the angle between the axis of the cap and the center of the block; the block is outside of the cap
+            // if θ is larger than the sum of the opening angles of cap and block, and inside if θ is smaller than the
+            // opening angle of the cap minus the opening angle of the block
             let product = [cosine * self.cosine, sine * self.sine];
             let outside = if cosine <= -self.cosine { -2.0 } else { product[0] - product[1] - MARGIN };
             let inside = if cosine >= self.cosine { 2.0 } else { product[0] + product[1] + MARGIN };

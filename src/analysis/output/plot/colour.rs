@@ -96,11 +96,11 @@ pub(super) const STEPS: usize = 255;
 /// Colours of the cells of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Palette {
-    /// colours of values, from the lowest to the highest, which are the same in both themes
+    /// colours of values, from the lowest to the highest value; both themes have the same colours
     Sequential,
-    /// colours of values on both sides of zero, which are the same in both themes
+    /// colours of values on both sides of zero; both themes have the same colours
     Diverging,
-    /// colours of classes, which are those of lines with the same indices
+    /// colours of classes; a class and a line with the same index have the same colour
     Classes,
 }
 

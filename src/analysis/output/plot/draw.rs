@@ -183,7 +183,7 @@ fn range(axis: &Axis, layers: &[Layer], of: impl Fn(&Layer) -> (Option<[f64; 2]>
     }
 }
 
-/// Returns the extent of a layer along the horizontal axis, and its margin as a fraction.
+/// Returns the extent of a layer along the horizontal axis, and the margin at its ends as a fraction of the extent.
 fn horizontal(layer: &Layer) -> (Option<[f64; 2]>, f64) {
     match layer {
         Layer::Line { x, .. } => (extent(x.iter().copied()), 0.0),
@@ -196,7 +196,7 @@ fn horizontal(layer: &Layer) -> (Option<[f64; 2]>, f64) {
     }
 }
 
-/// Returns the extent of a layer along the vertical axis, and its margin as a fraction.
+/// Returns the extent of a layer along the vertical axis, and the margin at its ends as a fraction of the extent.
 fn vertical(layer: &Layer) -> (Option<[f64; 2]>, f64) {
     match layer {
         Layer::Line { y, error, .. } if error.len() == y.len() => {

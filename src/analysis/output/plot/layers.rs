@@ -137,7 +137,7 @@ pub(super) fn marks(layer: &Layer, series: usize, x_axis: &Scale, y_axis: &Scale
 }
 
 /// Returns the line and the band of a mean, with a margin in the colour of the background that separates the line from
-/// the series below it.
+/// the series behind the line.
 fn mean(x: [f64; 2], value: f64, error: f64, [x_axis, y_axis]: [&Scale; 2]) -> Vec<Mark> {
     if ![x[0], x[1], value, error].iter().all(|number| number.is_finite()) {
         return vec![];
@@ -158,7 +158,7 @@ fn rectangle(x: [f64; 2], y: [f64; 2], x_axis: &Scale, y_axis: &Scale) -> [f32; 
 }
 
 /// Returns the cells of a map, whose bottom row is the first row of `values`. Blocks of values are merged into one cell
-/// if there are more than [`MOST_CELLS`] along an axis.
+/// if there are more than [`MOST_CELLS`] values along an axis.
 fn grid<T: Copy>(
     columns: usize,
     values: &[T],

@@ -38,7 +38,7 @@ pub(super) fn bytes(scene: &Scene, theme: Theme, font: &Font) -> Result<Vec<u8>>
     let mut encoder = Encoder::new(&mut out, width, height);
     encoder.set_color(ColorType::Rgb);
     encoder.set_depth(BitDepth::Eight);
-    // large areas of one colour need no better compression, which would take longer than to draw the picture
+    // large areas of one colour need no better compression, which would take longer than drawing the picture
     encoder.set_compression(Compression::Fast);
     write(encoder, &opaque)?;
     Ok(out)

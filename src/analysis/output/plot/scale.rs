@@ -121,7 +121,7 @@ pub(super) fn thinned(points: &[[f32; 2]]) -> Vec<[f32; 2]> {
     kept
 }
 
-/// Counts points in the cells of a grid. Cells are in row-major order from the lower end.
+/// Counts points in the cells of a grid. Returns the counts row by row, from the lower end of the vertical axis.
 pub(super) fn counted(x: &[f64], y: &[f64], ranges: [[f64; 2]; 2], [columns, rows]: [usize; 2]) -> Vec<f64> {
     let mut counts = vec![0.0; columns * rows];
     let cell = |value: f64, [low, high]: [f64; 2], cells: usize| {

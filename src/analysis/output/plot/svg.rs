@@ -8,11 +8,11 @@ use super::png;
 use super::scene::{Anchor, Colour, Mark, Scene};
 use crate::error::Result;
 
-/// Font families of an SVG file. The characters of these families are similarly wide as those of the font of PNG files,
-/// for which the drawing was laid out.
+/// Font families of an SVG file. The layout of a drawing uses the character widths of the font of PNG files; the
+/// characters of these families are about as wide.
 const FONTS: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// Returns the text of an SVG file. Attributes have the colours of the light theme, which every program can read. A
+/// Returns the text of an SVG file. Attributes, which every program can read, have the colours of the light theme. A
 /// style sheet replaces the colours of the light theme if the reader prefers a dark theme.
 pub(super) fn text(scene: &Scene) -> Result<String> {
     let Scene { width, height, .. } = scene;
