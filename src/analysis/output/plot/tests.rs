@@ -32,7 +32,7 @@ fn walk(count: usize, seed: u64) -> Vec<f64> {
         .collect()
 }
 
-/// Returns pictures with each kind of layer. The function is long because it is a list of pictures.
+/// Returns pictures with each kind of layer. Long because it is a list of pictures.
 fn examples() -> Vec<Plot> {
     let times: Vec<f64> = (0..1000).map(|i| f64::from(i) * 0.1).collect();
     let many: Vec<f64> = (0..50_000).map(|i| f64::from(i) * 0.1).collect();
