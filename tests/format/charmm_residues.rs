@@ -102,6 +102,7 @@ fn faulty_residues_are_refused() {
         assert!(found.contains(message), "{found}");
     };
     refused(&[("RESI TST", "RESI ELSE")], "the file has no residue TST");
+    refused(&[("RESI OTHER 1.0\nATOM X UNKNOWN", "RESI TST 1.0\nATOM X TC")], "the file has a second residue TST");
     refused(&[("-0.35\n", "-0.25\n")], "the charges of the atoms add up to 0.1000 e, not to");
     refused(&[("ATOM R5 TR", "ATOM R5 TQ")], "no file has a line MASS for the atom type TQ");
     refused(&[("ATOM R5", "ATOM R4")], "the residue has a second atom R4");

@@ -55,17 +55,17 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
         },
     },
     Format {
+        name: "OpenMM system (XML)",
+        recognises: openmm::is_system,
+        read: |path, bytes, options| options.are_used(&[], path).and_then(|()| openmm::read(path, bytes)),
+    },
+    Format {
         name: "CHARMM residues (rtf, str)",
         recognises: charmm::is_residues,
         read: |path, bytes, options| {
             options.are_used(&["parameters"], path)?;
             charmm::read_residues(path, bytes, options)
         },
-    },
-    Format {
-        name: "OpenMM system (XML)",
-        recognises: openmm::is_system,
-        read: |path, bytes, options| options.are_used(&[], path).and_then(|()| openmm::read(path, bytes)),
     },
 ];
 

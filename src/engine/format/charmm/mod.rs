@@ -58,8 +58,8 @@ pub(super) fn read_residues(path: &Path, bytes: &[u8], options: &TopologyOptions
         let problem = Problem::new("residues of CHARMM are parts of a system").in_file(path);
         return Err(problem.help("give the PSF file of the system, and this file in system.parameters"));
     };
-    let files = options.parameters.iter().map(|file| file.as_path()).chain([path]);
-    let parameters = sections::read(&files.collect::<Vec<&Path>>())?;
+    let mut parameters = sections::read(&options.parameters)?;
+    sections::read_file(path, options.parameters.len(), bytes, &mut parameters)?;
     let psf = residues::read(path, bytes, &molecules.residues, &parameters)?;
     describe(path, psf, &parameters)
 }
@@ -68,7 +68,7 @@ pub(super) fn read_residues(path: &Path, bytes: &[u8], options: &TopologyOptions
 /// which `psf` was read, for messages.
 fn describe(path: &Path, psf: Psf, parameters: &Parameters) -> Parsed<Description> {
     let types = types(path, &psf, parameters)?;
-    // an error without a file name is about parameters that the PSF file needs, so the name of the PSF file is added
+    // an error without a file name is about parameters that the file at `path` needs, so the name of this file is added
     let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
     let (nonbonded, lj_types) = nonbonded::read(&types, parameters).map_err(located)?;
     let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);

@@ -24,7 +24,7 @@ const CHARGE: f64 = 0.005;
 /// Whether the bytes are those of a residue topology or stream with at least one residue.
 pub(in crate::format) fn is_residues(bytes: &[u8]) -> bool {
     let starts = |line: &[u8]| line.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"RESI "));
-    std::str::from_utf8(bytes).is_ok() && bytes.split(|&byte| byte == b'\n').any(|line| starts(line.trim_ascii_start()))
+    bytes.split(|&byte| byte == b'\n').any(|line| starts(line.trim_ascii_start()))
 }
 
 /// Reads the residues with the given names. The masses are those of the `MASS` lines of all files.
@@ -37,10 +37,15 @@ pub(super) fn read(path: &Path, bytes: &[u8], names: &BTreeSet<String>, paramete
         let end = rest[start + 1..].iter().position(ends).map_or(rest.len(), |length| start + 1 + length);
         let heading = &rest[start];
         let name = heading.words.get(1).cloned().unwrap_or_default();
-        if names.iter().any(|wanted| wanted.eq_ignore_ascii_case(&name)) && found.insert(name.clone()) {
+        let is_new = found.insert(name.clone());
+        if names.iter().any(|wanted| wanted.eq_ignore_ascii_case(&name)) {
+            if !is_new {
+                let problem =
+                    Row { file: path, line: heading }.problem(format!("the file has a second residue {name}"));
+                return Err(problem.help("remove one of the two"));
+            }
             reader.read(path, heading, &rest[start + 1..end])?;
         }
-        found.insert(name);
         rest = &rest[end..];
     }
     if reader.psf.atoms.is_empty() {

@@ -1,6 +1,6 @@
 //! Sections of parameter files (`.prm`, `.par`, `.inp`), of residue topologies (`.rtf`, `.top`) and of streams that
 //! contain parameters and residues (`.str`). The kind of a file is recognised by its contents. From residue topologies,
-//! only the `MASS` lines are read.
+//! only the `MASS` lines are read here; [`super::residues`] reads residues.
 //!
 //! Streams have `read` commands, which are interpreted as in CHARMM ([`super::stream`]). In a file without `read`
 //! commands, parameter sections may also follow residues. Streams for NAMD have no `read` commands, because their
@@ -69,7 +69,8 @@ pub(super) fn read(files: &[impl AsRef<Path>]) -> Parsed<Parameters> {
     Ok(parameters)
 }
 
-fn read_file(path: &Path, number: usize, bytes: &[u8], parameters: &mut Parameters) -> Parsed<()> {
+/// Reads the parameters of one file. `number` is the index of the file in the list of parameter files.
+pub(super) fn read_file(path: &Path, number: usize, bytes: &[u8], parameters: &mut Parameters) -> Parsed<()> {
     let lines = lines::split(bytes);
     let mut reader = Reader { file: path, number, parameters };
     if lines.iter().any(stream::is_read) {
