@@ -8,6 +8,11 @@
 //! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. The piece with a given
 //! index goes to the same thread in every region, because the cache of this thread may still hold the data of the
 //! piece. Idle threads take over pieces of busy threads.
+//!
+//! A cache line that one processor has written reaches another processor after 50 to 300 ns, and writes of several
+//! processors to the same line wait for each other. For this reason every thread counts its own pieces, and tells in a
+//! cache line of its own whether it is inside a region: at the start and the end of a region no line is written by more
+//! than one thread.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -15,6 +20,7 @@ use rayon::iter::plumbing::{Producer, ProducerCallback};
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -25,6 +31,8 @@ use std::time::{Duration, Instant};
 const PIECES_PER_THREAD: usize = 4;
 /// Maximum number of pieces of a region, and hence of threads that take part.
 const MOST_PIECES: usize = 128;
+/// Factor of the number of a region in [`Claims`], larger than the number of pieces.
+const REGION: usize = 2 * MOST_PIECES;
 /// Time without work after which a spinning worker sleeps. The timeout is longer than the pauses within a step, and so
 /// short that little CPU time is wasted.
 const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
@@ -35,34 +43,36 @@ const SPIN_LIMIT: usize = 32;
 pub struct Team {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
+    /// claimed pieces of each thread, including the leader
+    claims: Box<[CachePadded<Claims>]>,
     /// lock of the leader, which is the thread that runs a region
     turn: Mutex<()>,
 }
 
-/// Work of one thread of a team in a region; the argument is the number of the thread.
-type Work = dyn Fn(usize) + Sync;
+/// Work of one thread of a team in a region: the arguments are the numbers of the thread and of the region.
+type Work = dyn Fn(usize, usize) + Sync;
 
 /// State shared by leader and workers.
 struct Shared {
     /// region number, which is odd while a region is open; no number is used twice
     region: CachePadded<AtomicUsize>,
-    /// number of workers that may be reading or running `work`
-    inside: CachePadded<AtomicUsize>,
+    /// number of the region whose work each worker may be reading or running; zero outside regions
+    inside: Box<[CachePadded<AtomicUsize>]>,
     /// pointer to the work of the open region
     work: UnsafeCell<*const Work>,
+    stopped: AtomicBool,
     /// number of workers that wait for `condvar`
     asleep: AtomicUsize,
     condvar: Condvar,
     mutex: Mutex<()>,
-    stopped: AtomicBool,
     /// first panic of a worker in the current region
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    panic: CachePadded<Mutex<Option<Box<dyn Any + Send>>>>,
 }
 
 // SAFETY: the only field that is not `Sync` is `work`. At any time at most one thread is the leader, which holds the
-// lock `turn`. The leader writes `work` while no region is open and `inside` is zero. Workers read `work` only after
-// incrementing `inside` and then finding the region still open, so that the leader waits for these workers before the
-// next write. `work` points to a `Sync` value.
+// lock `turn`. The leader writes `work` while no region is open and no worker is inside a region. Workers read `work`
+// only after storing the number of the region in `inside` and then finding this region still open, so that the leader
+// waits for these workers before the next write. `work` points to a `Sync` value.
 unsafe impl Sync for Shared {}
 // SAFETY: as for `Sync`; the value behind `work` may be used from any thread.
 unsafe impl Send for Shared {}
@@ -71,7 +81,7 @@ impl Team {
     /// Creates a team of `threads` threads, including the calling thread. Every other thread first calls `start` with
     /// its number (from 1).
     pub fn new(threads: usize, start: impl Fn(usize) + Send + Clone + 'static) -> std::io::Result<Self> {
-        let mut team = Team::alone();
+        let mut team = Team::of(threads.max(1));
         for number in 1..threads {
             let (shared, start) = (Arc::clone(&team.shared), start.clone());
             let serve = move || {
@@ -85,11 +95,13 @@ impl Team {
 
     /// Creates a team of the calling thread only.
     pub fn single() -> Arc<Self> {
-        Arc::new(Team::alone())
+        Arc::new(Team::of(1))
     }
 
-    fn alone() -> Self {
-        Team { shared: Shared::new(), workers: vec![], turn: Mutex::new(()) }
+    /// Creates a team for `threads` threads, whose workers have not been started.
+    fn of(threads: usize) -> Self {
+        let claims = (0..threads).map(|_| CachePadded::default()).collect();
+        Team { shared: Shared::new(threads - 1), workers: vec![], claims, turn: Mutex::new(()) }
     }
 
     /// Returns the number of threads, including the calling thread.
@@ -112,16 +124,16 @@ impl Team {
     }
 
     /// Calls `work` on every thread at the same time, and returns when all threads are done.
-    fn run(&self, _turn: MutexGuard<'_, ()>, work: &(dyn Fn(usize) + Sync)) {
+    fn run(&self, _turn: MutexGuard<'_, ()>, work: &(dyn Fn(usize, usize) + Sync)) {
         let shared = &*self.shared;
         // SAFETY: see the implementation of `Sync` for `Shared`. The lifetime is erased here: no thread reads `work`
         // after the region is closed and empty, which `Open` ensures before this function returns, even if it panics
-        unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
+        unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize, usize) + Sync), *const Work>(work) };
         // removes the panic of a worker in an earlier region, which stays here if the leader of that region panicked,
         // too
         *locked(&shared.panic) = None;
         let open = Open::new(shared);
-        work(0);
+        work(0, open.region);
         drop(open);
         if let Some(panic) = locked(&shared.panic).take() {
             resume_unwind(panic);
@@ -141,54 +153,59 @@ impl Drop for Team {
 }
 
 /// Guard of an open region. Dropping the guard closes the region.
-struct Open<'a>(&'a Shared);
+struct Open<'a> {
+    shared: &'a Shared,
+    region: usize,
+}
 
 impl<'a> Open<'a> {
     fn new(shared: &'a Shared) -> Self {
-        shared.region.fetch_add(1, SeqCst);
+        let region = shared.region.fetch_add(1, SeqCst) + 1;
         shared.wake_sleeping();
-        Open(shared)
+        Open { shared, region }
     }
 }
 
 impl Drop for Open<'_> {
     /// Closes the region, and waits until no worker is inside.
     fn drop(&mut self) {
-        self.0.region.fetch_add(1, SeqCst);
-        while spin_until(|| (self.0.inside.load(SeqCst) == 0).then_some(())).is_none() {
-            yield_now();
+        self.shared.region.fetch_add(1, SeqCst);
+        for inside in &self.shared.inside {
+            while spin_until(|| (inside.load(SeqCst) != self.region).then_some(())).is_none() {
+                yield_now();
+            }
         }
     }
 }
 
 impl Shared {
-    fn new() -> Arc<Self> {
+    fn new(workers: usize) -> Arc<Self> {
         Arc::new(Shared {
-            region: CachePadded::new(AtomicUsize::new(0)),
-            inside: CachePadded::new(AtomicUsize::new(0)),
-            work: UnsafeCell::new(&|_: usize| ()),
+            region: CachePadded::default(),
+            inside: (0..workers).map(|_| CachePadded::default()).collect(),
+            work: UnsafeCell::new(&|_: usize, _: usize| ()),
+            stopped: AtomicBool::new(false),
             asleep: AtomicUsize::new(0),
             condvar: Condvar::new(),
             mutex: Mutex::new(()),
-            stopped: AtomicBool::new(false),
-            panic: Mutex::new(None),
+            panic: CachePadded::default(),
         })
     }
 
     /// Runs the work of every region until the team is released: the main loop of a worker.
     fn serve(&self, number: usize) {
-        let mut last = 0;
+        let (mut last, inside) = (0, &self.inside[number - 1]);
         while let Some(region) = self.next(last) {
-            self.inside.fetch_add(1, SeqCst);
+            inside.store(region, SeqCst);
             // the region is still open (its number is odd)
             if self.region.load(SeqCst) == region {
                 // SAFETY: see the implementation of `Sync` for `Shared`
                 let work = unsafe { &**self.work.get() };
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(number))) {
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(number, region))) {
                     locked(&self.panic).get_or_insert(panic);
                 }
             }
-            self.inside.fetch_sub(1, SeqCst);
+            inside.store(0, SeqCst);
             last = region;
         }
     }
@@ -249,6 +266,40 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Number of the claimed pieces of one thread in a region. Other threads claim pieces of this thread, too.
+#[derive(Default)]
+struct Claims(AtomicUsize);
+
+impl Claims {
+    /// Claims one of `pieces` in a region, and returns its index, or `None` if all pieces have been claimed. The
+    /// counter holds the number of the region above the number of claimed pieces, so that no region has to reset it.
+    fn claim(&self, region: usize, pieces: Range<usize>) -> Option<usize> {
+        let claimed = |counter: usize| if counter / REGION == region { counter % REGION } else { 0 };
+        let claim = |counter| (claimed(counter) < pieces.len()).then(|| region * REGION + claimed(counter) + 1);
+        // a counter that is only read stays in the caches of all readers
+        let counter = self.0.fetch_update(SeqCst, SeqCst, claim).ok()?;
+        Some(pieces.start + claimed(counter))
+    }
+}
+
+/// Pieces of a region, each of which is taken by the thread that has claimed it.
+struct Pieces<P>([UnsafeCell<Option<P>>; MOST_PIECES]);
+
+// SAFETY: no piece is accessed by two threads, because every piece is claimed once ([`Claims::claim`])
+unsafe impl<P: Send> Sync for Pieces<P> {}
+
+impl<P> Pieces<P> {
+    /// Takes a piece that this thread has claimed.
+    ///
+    /// # Safety
+    ///
+    /// The caller has claimed the piece `index`.
+    unsafe fn take(&self, index: usize) -> Option<P> {
+        // SAFETY: the caller has claimed the piece, so that no other thread accesses it
+        unsafe { (*self.0[index].get()).take() }
+    }
+}
+
 /// State of a call of [`Team::for_each`].
 struct Region<'a, W> {
     team: &'a Team,
@@ -267,21 +318,23 @@ impl<T, W: Fn(T) + Sync> ProducerCallback<T> for Region<'_, W> {
         let Some(turn) = turn.filter(|_| count > 1) else {
             return producer.into_iter().for_each(work);
         };
-        let pieces = [const { Mutex::new(None) }; MOST_PIECES];
+        let mut pieces = Pieces([const { UnsafeCell::new(None) }; MOST_PIECES]);
         let mut rest = producer;
-        for (k, piece) in pieces[..count - 1].iter().enumerate() {
+        for (k, piece) in pieces.0[..count - 1].iter_mut().enumerate() {
             let (first, others) = rest.split_at(length * (k + 1) / count - length * k / count);
-            *locked(piece) = Some(first);
+            *piece.get_mut() = Some(first);
             rest = others;
         }
-        *locked(&pieces[count - 1]) = Some(rest);
-        team.run(turn, &|thread| {
-            let (others, own) = pieces[..count].split_at((thread * count / threads).min(count));
-            for piece in own.iter().chain(others) {
-                // another thread is just starting to process a locked piece
-                let taken = piece.try_lock().ok().and_then(|mut piece| piece.take());
-                if let Some(piece) = taken {
-                    piece.into_iter().for_each(&work);
+        *pieces.0[count - 1].get_mut() = Some(rest);
+        team.run(turn, &|thread, region| {
+            // first the pieces of this thread, then the pieces of the next threads
+            for owner in (thread..threads).chain(0..thread) {
+                let own = owner * count / threads..(owner + 1) * count / threads;
+                while let Some(index) = team.claims[owner].claim(region, own.clone()) {
+                    // SAFETY: this thread has just claimed the piece
+                    if let Some(piece) = unsafe { pieces.take(index) } {
+                        piece.into_iter().for_each(&work);
+                    }
                 }
             }
         });

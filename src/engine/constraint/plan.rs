@@ -15,10 +15,10 @@ use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
-/// Minimum number of atoms of a section. The work for a section takes about 10 µs, and the data of a section fit into
-/// the second-level cache. The number is a multiple of 24 and of 32, the numbers of atoms in eight waters with three
-/// sites and with four sites each.
-const SECTION: usize = 1152;
+/// Minimum number of atoms of a section. The work for a section takes about 3 µs, and the data of a section fit into
+/// the second-level cache. Many small sections can be divided evenly among many threads. The number is a multiple of
+/// 24 and of 32, the numbers of atoms in eight waters with three sites and with four sites each.
+const SECTION: usize = 384;
 
 /// All constraints of a system, sorted into blocks that share no atom. Blocks are sorted into sections of consecutive
 /// atoms.

@@ -89,7 +89,7 @@ pub struct Cpu {
 /// Prefetch distance, in atoms, of the loop that collects forces from the slots.
 const PREFETCH_DISTANCE: usize = 64;
 /// Number of atoms per parallel task, for work that takes a few operations per atom.
-const ATOMS: usize = 2048;
+const ATOMS: usize = 256;
 
 impl Cpu {
     /// Creates the force field. Returns the same error as [`super::Reference`] for a system that is not supported.

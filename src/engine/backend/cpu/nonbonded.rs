@@ -48,8 +48,8 @@ const ENERGY_TOLERANCE: f64 = 5e-7;
 /// Maximum number of list chunks in a search task, for load balance. The number of chunks in a task does not affect the
 /// contents of the chunks.
 const CHUNKS: usize = 64;
-/// Number of blocks in one task of packing and of force reduction.
-const BLOCKS: usize = 64;
+/// Number of blocks in one task of packing and of force reduction, small so that many threads have equal work.
+const BLOCKS: usize = 16;
 
 /// Force buffer of one work partition, and the blocks to which the partition adds forces.
 #[derive(Default)]
