@@ -126,17 +126,17 @@
 //!   are a group of their own.
 //! - **Software pipelining.** The pair loop computes the distances of the next block together with the forces of the
 //!   present block. Each computation is a long chain of dependent instructions, which the processor can overlap only if
-//!   the loop interleaves both computations. If a vector takes two registers (AVX2), the loop processes sixteen blocks
-//!   at a time in four short loops: distances, polynomial, forces, sums.
+//!   the loop interleaves both computations. If a vector takes two registers (AVX2), up to 32 blocks are processed in
+//!   four short loops: distances, Coulomb forces, Lennard-Jones forces, sums.
 //! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. The
 //!   coefficients fit into registers, and the bin follows from the exponent and two bits of the mantissa of r² (see
 //!   [`pair::RadialTable`], also for the error of the table). Instruction sets with fewer registers evaluate the force
-//!   from 1/r and a polynomial of the same accuracy ([`pair::Polynomial`]). Lennard-Jones forces are computed from
-//!   1/r². Lennard-Jones parameters come from a combination rule if the force field has one, otherwise from a type
-//!   table, whose rows of up to 64 types are read by register permutations. Blocks with type pairs to which the rule
-//!   does not apply (NBFIX) are masked, and only these blocks read the type table. The number of types decides whether
-//!   the rule or the type table is used. Energies use the same arithmetic with further tables, so that computing
-//!   energies does not change forces.
+//!   from 1/r and eight quartics of the same accuracy ([`pair::Eighths`]), and GPUs from 1/r and one long polynomial
+//!   ([`pair::Polynomial`]). Lennard-Jones forces are computed from 1/r². Lennard-Jones parameters come from a
+//!   combination rule if the force field has one, otherwise from a type table, whose rows of up to 64 types are read by
+//!   register permutations. Blocks with type pairs to which the rule does not apply (NBFIX) are masked, and only these
+//!   blocks read the type table. The number of types decides whether the rule or the type table is used. Energies use
+//!   the same arithmetic with further tables, so that computing energies does not change forces.
 //! - **Thread buffers.** Work is partitioned into as many chunks as there are threads, or with `reproducible = true`
 //!   into a fixed number of chunks. Each chunk adds forces to its own buffer and records the blocks of atoms whose
 //!   forces it has changed. The buffers are then summed in the order of the chunks. Energies and the virial are summed

@@ -11,6 +11,7 @@
 
 mod buffer;
 mod density;
+mod eighths;
 mod exception;
 mod exclusion;
 mod grid;
@@ -26,6 +27,7 @@ mod tests;
 
 pub use buffer::{BufferEstimate, ListErrors, ListSchedule};
 pub use density::filled_volume;
+pub use eighths::{Eighths, QUARTIC};
 pub use exception::Marks;
 pub use exclusion::SymmetricExclusions;
 pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM, Tiles};

@@ -1,4 +1,4 @@
-//! A smooth radial function as one polynomial in r², for SIMD levels that cannot hold tables in registers.
+//! A smooth radial function as one polynomial in r², for GPUs.
 //!
 //! A Coulomb function minus its singular part, 1/r or 1/r³, is an entire function of r². A polynomial of degree 10 to
 //! 18 approximates this entire function over the whole range. In powers of u = center − r², with the center at 0.6

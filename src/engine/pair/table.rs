@@ -4,9 +4,10 @@
 //! give the bin (`Float::look_up`). Each bin has a quartic in the exact offset u = r² − r²_bin. For erfc(αr)/r the
 //! relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest bin are raised
 //! to the lower end of this bin, which affects only overlapping atoms. SIMD levels without enough registers for the
-//! tables evaluate a polynomial ([`Polynomial`]) and add 1/r.
+//! tables evaluate eight short polynomials ([`Eighths`]) and add 1/r; GPUs evaluate one long polynomial
+//! ([`Polynomial`]).
 
-use super::Polynomial;
+use super::{Eighths, Polynomial};
 use crate::simd::Tables;
 
 /// Number of bins per octave of r².
@@ -19,7 +20,7 @@ const COEFFICIENTS: usize = 5;
 /// A function of a distance (nm).
 pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 
-/// A radial function of r² in both forms that kernels evaluate: table and polynomial.
+/// A radial function of r² in the forms that kernels evaluate.
 #[derive(Clone, Debug)]
 pub struct RadialTable {
     /// `tables.0[k][bin]` is the coefficient of u^k
@@ -28,11 +29,13 @@ pub struct RadialTable {
     pub lowest: f32,
     /// polynomial for the function minus its singular part
     pub smooth: Polynomial,
+    /// polynomials in eight bins for the function minus its singular part
+    pub eighths: Eighths,
 }
 
 impl RadialTable {
-    /// Makes the table and the polynomial of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to the
-    /// polynomial. The error of the polynomial is at most `tolerance` relative to `singular(r)`, or relative to the
+    /// Makes the table and the polynomials of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to a
+    /// polynomial. The error of the polynomials is at most `tolerance` relative to `singular(r)`, or relative to the
     /// largest value of the function if there is no singular part.
     pub fn new(function: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
         let top = (largest * largest).log2().ceil() as i32;
@@ -54,8 +57,10 @@ impl RadialTable {
             0.0 => largest_smooth,
             singular => singular,
         };
-        let smooth = Polynomial::fit(smooth, scale, tolerance, [lowest, largest * largest]);
-        Self { tables, lowest: lowest as f32, smooth }
+        let range = [lowest, largest * largest];
+        let eighths = Eighths::fit(smooth, scale, tolerance, range);
+        let smooth = Polynomial::fit(smooth, scale, tolerance, range);
+        Self { tables, lowest: lowest as f32, smooth, eighths }
     }
 
     /// Returns the tabulated value at r² (scalar form of the kernels' arithmetic).

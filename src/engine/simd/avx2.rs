@@ -1,19 +1,11 @@
 //! Vectors of sixteen lanes in two registers of AVX2, with FMA.
 
+use super::avx2_rows::{of_pairs, of_row};
 use super::avx512::sum8;
 use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
 use crate::arrays::{from_fn, map};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
-
-/// Runs intrinsics. The callers of these intrinsics are reached only through `dispatch`, which has checked that the
-/// processor supports the intrinsics. Memory is accessed through references to arrays of the exact length.
-macro_rules! op {
-    ($e:expr) => {
-        // SAFETY: the documentation of this macro states the reason
-        unsafe { $e }
-    };
-}
 
 /// Level of AVX2 and FMA.
 #[derive(Clone, Copy)]
@@ -317,9 +309,17 @@ impl Float for F256 {
         [F256([picked[0][0], picked[1][0]]), F256([picked[0][1], picked[1][1]])]
     }
     #[inline(always)]
-    fn bin_offset(self) -> Self {
+    fn eighth(self, table: &[f32; 8]) -> Self {
+        op!(F256(map(self.0, |v| {
+            // an index has the low three bits of a lane
+            let index = _mm256_srli_epi32::<20>(_mm256_castps_si256(v));
+            _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr()), index)
+        })))
+    }
+    #[inline(always)]
+    fn bin_offset<const BITS: u32>(self) -> Self {
         op!({
-            let low = _mm256_castsi256_ps(_mm256_set1_epi32(!0x1f_ffff));
+            let low = _mm256_castsi256_ps(_mm256_set1_epi32(-1 << BITS));
             F256(map(self.0, |v| _mm256_sub_ps(v, _mm256_and_ps(v, low))))
         })
     }
@@ -445,56 +445,5 @@ fn sums4(a: F256, b: F256) -> __m256 {
     op!({
         let (a, b) = (_mm256_add_ps(a.0[0], a.0[1]), _mm256_add_ps(b.0[0], b.0[1]));
         _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(a, b), _mm256_permute2f128_ps::<0x31>(a, b))
-    })
-}
-
-/// Selects from the elements 8 k to 8 k + 7 of a row. The low three bits of each lane of `index` choose the element of
-/// this lane.
-#[inline(always)]
-fn of_8<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
-    let eight = row[k / 2].0[k % 2 * 8..].as_ptr();
-    op!(_mm256_permutevar8x32_ps(_mm256_load_ps(eight), index))
-}
-
-/// Selects from the elements 8 k to 8 k + 15 of a row. The low four bits of each lane of `index` choose the element of
-/// this lane.
-#[inline(always)]
-fn of_16<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
-    op!({
-        // the sign bit selects one of the two groups of eight elements
-        let bit = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index));
-        _mm256_blendv_ps(of_8(index, row, k), of_8(index, row, k + 1), bit)
-    })
-}
-
-/// Returns the elements of a row at the indices in `index` (integers in float lanes).
-#[inline(always)]
-fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
-    op!({
-        let index = _mm256_castps_si256(index);
-        match R {
-            1 => of_16(index, row, 0),
-            2 => {
-                let bit = _mm256_castsi256_ps(_mm256_slli_epi32::<27>(index));
-                _mm256_blendv_ps(of_16(index, row, 0), of_16(index, row, 2), bit)
-            }
-            _ => {
-                // every index is kept inside the row
-                let index = _mm256_and_si256(index, _mm256_set1_epi32(16 * R as i32 - 1));
-                _mm256_i32gather_ps::<4>(row.as_ptr().cast(), index)
-            }
-        }
-    })
-}
-
-/// Returns the first and the second elements of the pairs of a row at the indices in `index` (integers in float lanes).
-#[inline(always)]
-fn of_pairs(index: __m256, row: &[[f32; 2]]) -> [__m256; 2] {
-    assert!(!row.is_empty());
-    op!({
-        // every index is kept inside the row
-        let index = _mm256_min_epu32(_mm256_castps_si256(index), _mm256_set1_epi32(row.len() as i32 - 1));
-        let first = row.as_ptr().cast::<f32>();
-        [_mm256_i32gather_ps::<8>(first, index), _mm256_i32gather_ps::<8>(first.add(1), index)]
     })
 }

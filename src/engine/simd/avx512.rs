@@ -5,15 +5,6 @@ use crate::arrays::map;
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Runs intrinsics. The callers of these intrinsics are reached only through `dispatch`, which has checked that the
-/// processor supports the intrinsics. Memory is accessed through references to arrays of the exact length.
-macro_rules! op {
-    ($e:expr) => {
-        // SAFETY: the documentation of this macro states the reason
-        unsafe { $e }
-    };
-}
-
 /// Level of AVX-512 F, VL, BW, DQ with AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512;
@@ -293,10 +284,18 @@ impl Float for F512 {
         })
     }
     #[inline(always)]
-    fn bin_offset(self) -> Self {
+    fn eighth(self, table: &[f32; 8]) -> Self {
         op!({
-            let low = _mm512_and_si512(_mm512_castps_si512(self.0), _mm512_set1_epi32(!0x1f_ffff));
-            F512(_mm512_sub_ps(self.0, _mm512_castsi512_ps(low)))
+            let index = _mm512_srli_epi32::<20>(_mm512_castps_si512(self.0));
+            // an index of four bits selects from both copies of the table
+            F512(_mm512_permutexvar_ps(index, Self::load_twice(table).0))
+        })
+    }
+    #[inline(always)]
+    fn bin_offset<const BITS: u32>(self) -> Self {
+        op!({
+            let low = _mm512_castsi512_ps(_mm512_set1_epi32(-1 << BITS));
+            F512(_mm512_sub_ps(self.0, _mm512_and_ps(self.0, low)))
         })
     }
     #[inline(always)]

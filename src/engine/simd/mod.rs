@@ -19,9 +19,21 @@
 //! The results of [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] differ between levels in the last bits. On the
 //! portable level every multiply-add also differs, because the product and the sum are rounded separately.
 
+/// Runs intrinsics. The callers of these intrinsics are reached only through `dispatch`, which has checked that the
+/// processor supports the intrinsics. Memory is accessed through references to arrays of the exact length.
+#[cfg(target_arch = "x86_64")]
+macro_rules! op {
+    ($e:expr) => {
+        // SAFETY: the documentation of this macro states the reason
+        unsafe { $e }
+    };
+}
+
 mod aligned;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx2_rows;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
@@ -100,8 +112,8 @@ impl Level {
 pub trait Simd: Copy + 'static {
     /// level that the type represents
     const LEVEL: Level;
-    /// Whether [`Float::look_up`] reads tables from registers, which makes a look-up faster than the evaluation of a
-    /// polynomial of degree 10. Tables in registers need 32 registers of sixteen lanes each.
+    /// Whether [`Float::look_up`] reads tables from registers, which makes a look-up faster than 1/√x and the look-up
+    /// of a short polynomial ([`Float::eighth`]). Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
     /// Whether the level is needed on few processors only. For such a level only the most general variants of a kernel
     /// are compiled, which shortens the build.
@@ -211,9 +223,12 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns the first and the second elements of pairs in two rows of any length. The bits of self are the indices
     /// into the rows, as for [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
-    /// Returns the exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits
-    /// cleared).
-    fn bin_offset(self) -> Self;
+    /// Returns the element of a table of eight floats at the index (bits of self >> 20) mod 8, which consists of the
+    /// three leading mantissa bits.
+    fn eighth(self, table: &[f32; 8]) -> Self;
+    /// Returns the exact offset of self inside its bin: self − (self with its low `BITS` bits cleared). The bins of
+    /// [`Self::look_up`] have 21 bits, and the bins of [`Self::eighth`] have 20.
+    fn bin_offset<const BITS: u32>(self) -> Self;
     /// Adds lanes 8–15 to lanes 0–7, and subtracts the eight sums from the floats in `to`.
     fn subtract_folded(self, to: &mut [f32; 8]);
     /// Applies [`Self::subtract_folded`] to the product of self and `factor`.

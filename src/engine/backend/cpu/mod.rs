@@ -12,6 +12,7 @@ mod mesh;
 mod mesh_grid;
 mod mesh_kernel;
 mod nonbonded;
+mod pair_block;
 mod pair_dispersion;
 mod pair_input;
 mod pair_kernel;

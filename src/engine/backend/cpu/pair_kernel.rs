@@ -9,14 +9,15 @@
 //! Forces on i-atoms accumulate in registers, forces on j-atoms in the thread's force buffer. Energies use the same
 //! arithmetic with additional tables, so that computing them does not change the forces.
 
+use super::pair_block::{ALL, Distances, Sums, radial_forces, root_c6};
 use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{PairInput, PairOutput};
 use super::pair_lj::{BlockLj, LjTerms};
-use super::pair_radial::{Inverse, Radial};
+use super::pair_radial::Inverse;
 use super::pair_rows::{Fixed, Near, Rows, apply, positions};
-use super::pair_rules::{LJ_PME, TYPE_TABLE, UNLIMITED, is_switched};
+use super::pair_rules::{LJ_PME, TYPE_TABLE, UNLIMITED};
 use crate::cell::PeriodicCell;
-use crate::pair::{Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, shift_image};
+use crate::pair::{Entry, ListChunk, LjRows, PairList, SHIFTS, shift_image};
 use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
@@ -68,7 +69,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                 let mut sums = Sums::<S>::zero();
                 for pair in &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize] {
                     let near = Near::new(&fixed, &rows, pair.block);
-                    let distances = Distances::new::<RULE, true>(&fixed, &near);
+                    let distances = Distances::new::<RULE, END, true>(&fixed, &near);
                     let f = radial_forces::<S, RULE, SPLIT, END, ENERGY, true, 2, 2>(
                         &fixed, &rows, &distances, pair, &mut sums,
                     );
@@ -168,46 +169,6 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     }
 }
 
-/// Squared distances between i-atoms and a block, and the part of the force that depends on distances only.
-struct Distances<S: Simd, const N: usize> {
-    block: usize,
-    /// squared distances, nm², at least `Fixed::lowest` except in unmasked blocks on SIMD levels with tables
-    r2: [S::F; N],
-    /// squared distances before the lower limit is applied, nm²
-    true_r2: [S::F; N],
-    /// polynomial part of the Coulomb force, see [`Radial::regular`]
-    regular: [S::F; N],
-}
-
-impl<S: Simd, const N: usize> Distances<S, N> {
-    #[inline(always)]
-    fn new<const RULE: u8, const MASKED: bool>(fixed: &Fixed<'_, S>, near: &Near<S, N>) -> Self {
-        // pairs that could be too close for the tables are always in masked blocks, see `pair::prune`
-        let r2 = if S::TABLES && RULE != UNLIMITED && !MASKED { near.r2 } else { near.clamped(fixed) };
-        let mut regular = r2;
-        for row in 0..N {
-            regular[row] = fixed.force.regular::<RULE>(r2[row]);
-        }
-        Distances { block: near.block, r2, true_r2: near.r2, regular }
-    }
-}
-
-/// Energy sums of one list entry.
-struct Sums<S: Simd> {
-    lj: S::F,
-    coulomb: S::F,
-}
-
-impl<S: Simd> Sums<S> {
-    #[inline(always)]
-    fn zero() -> Self {
-        Sums { lj: S::F::splat(0.0), coulomb: S::F::splat(0.0) }
-    }
-}
-
-/// Mask of a block in which all pairs interact.
-const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0, excepted: false };
-
 /// Processes blocks in which all pairs interact. The first `LJ` of the `N` vectors of i-atoms have Lennard-Jones
 /// interactions. The loop uses software pipelining: the distances of the next block are computed along with the forces
 /// of this block, because each of the two dependency chains is longer than the out-of-order window of a processor.
@@ -232,7 +193,7 @@ fn unmasked<
     let mut total = [[S::F::splat(0.0); N]; 3];
     for n in 1..=blocks.len() {
         let next = Near::new(fixed, rows, blocks.get(n).copied().unwrap_or(last));
-        let distances = Distances::new::<RULE, false>(fixed, &near);
+        let distances = Distances::new::<RULE, END, false>(fixed, &near);
         let f = radial_forces::<S, RULE, SPLIT, END, ENERGY, false, N, LJ>(fixed, rows, &distances, &ALL, sums);
         apply(&near, f, &mut total, forces);
         near = next;
@@ -240,9 +201,9 @@ fn unmasked<
     rows.add(&total);
 }
 
-/// Blocks per batch of [`staged`]. Most ranges of blocks take one or two batches, and the intermediate results (5 kB)
-/// stay in the L1 cache.
-const BATCH: usize = 16;
+/// Blocks per batch of [`staged`]. Most ranges of blocks take one batch, and the intermediate results (11 kB) stay in
+/// the L1 cache.
+const BATCH: usize = 32;
 
 /// Intermediate results of [`staged`] for one block.
 #[derive(Clone, Copy)]
@@ -250,8 +211,10 @@ struct Staged<S: Simd> {
     /// positions of the j-atoms, see [`positions`]; the two equal halves of a vector are stored once
     positions: [[f32; 8]; 3],
     r2: S::F,
-    /// polynomial part of the Coulomb force, see [`Radial::regular`]
-    regular: S::F,
+    /// see [`Inverse::packed`]
+    inverse: S::F,
+    /// Coulomb force over distance of unit charges
+    field: S::F,
     /// force over distance, kJ/mol/nm²
     force: S::F,
 }
@@ -260,14 +223,14 @@ impl<S: Simd> Staged<S> {
     #[inline(always)]
     fn zero() -> Self {
         let zero = S::F::splat(0.0);
-        Staged { positions: [[0.0; 8]; 3], r2: zero, regular: zero, force: zero }
+        Staged { positions: [[0.0; 8]; 3], r2: zero, inverse: zero, field: zero, force: zero }
     }
 }
 
-/// Computes the forces of [`unmasked`] for one vector without energies, in four short loops. On levels where a vector
-/// takes two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains
-/// let the computations of consecutive blocks overlap. The constants of each loop, such as the coefficients of the
-/// polynomial, also fit into sixteen registers.
+/// Computes the forces of [`unmasked`] for one vector without energies, in short loops. On levels where a vector takes
+/// two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains let the
+/// computations of consecutive blocks overlap. The second loop has about as many permutations, which read the tables,
+/// as multiplications; processors execute the two kinds at the same time.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,
@@ -288,17 +251,29 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
             for k in 0..3 {
                 positions[k].store_low(&mut stage.positions[k]);
             }
-            [stage.r2] = Near::at(row, block, positions).clamped(fixed);
+            [stage.r2] = Near::at(row, block, positions).tabulated::<RULE, false>(fixed);
         }
-        for stage in &mut scratch[..blocks.len()] {
-            stage.regular = fixed.force.regular::<RULE>(stage.r2);
-        }
+        let mut force = |row: &Rows<S, 1>, block: u32, r2, inverse, field| {
+            let distances =
+                Distances { block: block as usize, r2: [r2], true_r2: [r2], inverse: [inverse], field: [field] };
+            radial_forces::<S, RULE, SPLIT, END, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums)
+        };
         for k in 0..blocks.len() {
             let (block, stage) = (blocks[k], &mut scratch[k]);
-            let Staged { r2, regular, .. } = *stage;
-            let distances = Distances { block: block as usize, r2: [r2], true_r2: [r2], regular: [regular] };
-            [stage.force] =
-                radial_forces::<S, RULE, SPLIT, END, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums);
+            let inverse = Inverse::new::<RULE, END>(stage.r2);
+            let field = fixed.force.force::<RULE>(stage.r2, &inverse);
+            if LJ == 0 {
+                [stage.force] = force(row, block, stage.r2, inverse, field);
+            } else {
+                (stage.inverse, stage.field) = (inverse.packed::<END>(), field);
+            }
+        }
+        if LJ > 0 {
+            for k in 0..blocks.len() {
+                let (block, stage) = (blocks[k], &mut scratch[k]);
+                let inverse = Inverse::unpacked::<END>(stage.inverse);
+                [stage.force] = force(row, block, stage.r2, inverse, stage.field);
+            }
         }
         for k in 0..blocks.len() {
             let (block, stage) = (blocks[k], &scratch[k]);
@@ -373,116 +348,6 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
         apply(&near, f, &mut total, forces);
     }
     rows.add(&total);
-}
-
-/// Returns forces over distance between i-atoms and a block, kJ/mol/nm². The first `LJ` of the `N` vectors of i-atoms
-/// have Lennard-Jones interactions.
-#[inline(always)]
-fn radial_forces<
-    S: Simd,
-    const RULE: u8,
-    const SPLIT: bool,
-    const END: u8,
-    const ENERGY: bool,
-    const MASKED: bool,
-    const N: usize,
-    const LJ: usize,
->(
-    fixed: &Fixed<'_, S>,
-    rows: &Rows<S, N>,
-    distances: &Distances<S, N>,
-    pair: &MaskedPair,
-    sums: &mut Sums<S>,
-) -> [S::F; N] {
-    let input = fixed.input;
-    let block = distances.block;
-    // SAFETY: the block is in range, see `positions`
-    let charge = S::F::load_twice(unsafe { fixed.charges.get_unchecked(block) });
-    // SAFETY: the block is in range, see `positions`
-    let lj = if LJ > 0 { unsafe { BlockLj::load::<RULE>(input, block) } } else { BlockLj::none() };
-    // SAFETY: the block is in range, see `positions`
-    let root_c6 = unsafe { root_c6::<S, END>(input, block) };
-    let mut forces = [S::F::splat(0.0); N];
-    for row in 0..N {
-        let r2 = distances.r2[row];
-        let mut inside = r2.lt(fixed.cutoff_squared);
-        let mut inside_lj = if SPLIT { r2.lt(S::F::splat(input.cutoff_lj_squared)) } else { inside };
-        if MASKED {
-            let interacting = S::F::mask((pair.interacting >> (16 * row)) as u16);
-            inside = S::F::and(inside, interacting);
-            inside_lj = S::F::and(inside_lj, interacting);
-        }
-        let charges = rows.charge[row] * charge;
-        let inverse = Inverse::<S>::new::<RULE, END>(r2);
-        let radial = fixed.force.force::<RULE>(r2, &inverse, distances.regular[row]);
-        if ENERGY {
-            let energy = Radial::<S>::new(&input.coulomb.energy).energy::<RULE>(r2, &inverse);
-            sums.coulomb += (charges * energy).keep(inside);
-        }
-        forces[row] = if row < LJ {
-            let i = [rows.lj[0][row], rows.lj[1][row]];
-            let mut terms = if MASKED && RULE < TYPE_TABLE && pair.excepted {
-                // SAFETY: the block is in range, see `positions`
-                let lj = unsafe { BlockLj::load::<TYPE_TABLE>(input, block) };
-                LjTerms::<S>::new::<TYPE_TABLE, END>(fixed, r2, &inverse, i, rows.types[row], lj)
-            } else {
-                LjTerms::<S>::new::<RULE, END>(fixed, r2, &inverse, i, rows.types[row], lj)
-            };
-            if END == LJ_PME {
-                terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, r2));
-            }
-            if MASKED && !is_switched(END) && pair.excepted && !input.c4_table.is_empty() {
-                // SAFETY: the block is in range, see `positions`
-                unsafe { terms.add_induced_dipoles(input, inverse.square, rows.types[row], block) };
-            }
-            if ENERGY {
-                sums.lj += terms.energy.keep(inside_lj);
-            }
-            if SPLIT {
-                charges.mul_add(radial.keep(inside), terms.force.keep(inside_lj))
-            } else {
-                charges.mul_add(radial, terms.force).keep(inside)
-            }
-        } else {
-            (charges * radial).keep(inside)
-        };
-        if ENERGY {
-            // below the smallest distance `lowest` the force is f·d with constant f; its potential ½ f (lowest² − r²)
-            // keeps the energy consistent with the force, as minimisers need
-            sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
-        }
-        let excluded_bits = (pair.excluded >> (16 * row)) as u16;
-        if MASKED && RULE != UNLIMITED && excluded_bits != 0 {
-            let excluded = S::F::mask(excluded_bits);
-            let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2, true);
-            forces[row] += (charges * force).keep(excluded);
-            if ENERGY {
-                let energy = Radial::<S>::new(&input.coulomb.excluded_energy).smooth(r2, false);
-                sums.coulomb += (charges * energy).keep(excluded);
-            }
-            if END == LJ_PME && row < LJ {
-                let dispersion = DispersionTerms::<S>::new(fixed, rows.root_c6[row] * root_c6, r2);
-                forces[row] += dispersion.force.keep(excluded);
-                if ENERGY {
-                    sums.lj += dispersion.energy.keep(excluded);
-                }
-            }
-        }
-    }
-    forces
-}
-
-/// Loads √c6 of a block's atoms for LJ-PME.
-///
-/// # Safety
-/// `block` is less than the number of blocks in the arrays of `input`.
-#[inline(always)]
-unsafe fn root_c6<S: Simd, const END: u8>(input: &PairInput<'_>, block: usize) -> S::F {
-    if END != LJ_PME {
-        return S::F::splat(0.0);
-    }
-    // SAFETY: the caller guarantees that the block is in range
-    S::F::load_twice(unsafe { input.dispersion.get_unchecked(block) })
 }
 
 /// Returns Σ shift ⊗ force over lattice shifts: the part of the virial that Σ r⊗F over wrapped positions r does not

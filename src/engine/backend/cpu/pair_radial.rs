@@ -1,10 +1,9 @@
 //! Coulomb functions of the pair kernel. SIMD levels with enough registers keep tables in registers; other levels
-//! compute forces from 1/r and a polynomial. Energies, which are seldom computed, use tables on every level. In a
-//! crystal, which has few distinct distances, the errors of an energy polynomial would also add up.
+//! compute forces from 1/r and a polynomial of low degree. Energies, which are seldom computed, use tables on every
+//! level. In a crystal, which has few distinct distances, the errors of an energy polynomial would also add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
-use crate::arrays::map;
-use crate::pair::{FIRST_TERMS, RadialTable};
+use crate::pair::{QUARTIC, RadialTable};
 use crate::simd::{Arithmetic, Float, Simd};
 
 /// A radial function in the form that the SIMD level evaluates: a table or a polynomial.
@@ -14,6 +13,7 @@ pub(super) struct Radial<'a, S: Simd> {
 }
 
 /// Powers of the inverse distance. The compiler eliminates unused powers. Switched interactions need 1/r.
+#[derive(Clone, Copy)]
 pub(super) struct Inverse<S: Simd> {
     /// inverse distance 1/r, 1/nm
     pub(super) first: S::F,
@@ -45,6 +45,20 @@ impl<S: Simd> Inverse<S> {
         let square = r2.recip_fast();
         Inverse { first: square.sqrt(), square }
     }
+
+    /// Returns the one power from which [`Self::unpacked`] has all the powers that Lennard-Jones terms need.
+    #[inline(always)]
+    pub(super) fn packed<const END: u8>(&self) -> S::F {
+        if is_switched(END) { self.first } else { self.square }
+    }
+
+    #[inline(always)]
+    pub(super) fn unpacked<const END: u8>(packed: S::F) -> Self {
+        if is_switched(END) {
+            return Inverse { first: packed, square: packed * packed };
+        }
+        Inverse { first: packed.sqrt(), square: packed }
+    }
 }
 
 impl<'a, S: Simd> Radial<'a, S> {
@@ -53,23 +67,16 @@ impl<'a, S: Simd> Radial<'a, S> {
         Radial { function, bins: S::F::bins(&function.tables) }
     }
 
-    /// Returns the polynomial part of the force of interacting pairs, without the part that diverges at r = 0. Only
-    /// SIMD levels without tables use this function.
-    #[inline(always)]
-    pub(super) fn regular<const RULE: u8>(&self, r2: S::F) -> S::F {
-        if S::TABLES || RULE == UNLIMITED { S::F::splat(0.0) } else { self.polynomial(r2) }
-    }
-
     /// Returns the Coulomb force over distance of interacting pairs of unit charges. Without a cutoff the result is the
-    /// force of the potential 1/r. `regular` is the result of [`Self::regular`].
+    /// force of the potential 1/r.
     #[inline(always)]
-    pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>, regular: S::F) -> S::F {
+    pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
         if RULE == UNLIMITED {
             inverse.square * inverse.first
         } else if S::TABLES {
             self.table(r2)
         } else {
-            inverse.square.mul_add(inverse.first, regular)
+            inverse.square.mul_add(inverse.first, self.polynomial(r2))
         }
     }
 
@@ -88,33 +95,28 @@ impl<'a, S: Simd> Radial<'a, S> {
     #[inline(always)]
     pub(super) fn table(&self, r2: S::F) -> S::F {
         let [a0, a1, a2, a3, a4] = r2.look_up(&self.bins);
-        let u = r2.bin_offset();
+        let u = r2.bin_offset::<21>();
         a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
     }
 
-    /// Evaluates the polynomial separately for even and odd powers of its variable u, which gives two short chains of
-    /// multiply-adds instead of one long chain.
+    /// Evaluates the polynomial of the bin of r² ([`crate::pair::Eighths`]).
     #[inline(always)]
     pub(super) fn polynomial(&self, r2: S::F) -> S::F {
-        let polynomial = &self.function.smooth;
-        let c = |k: usize| S::F::splat(polynomial.first[k]);
-        let u = S::F::splat(polynomial.center) - r2;
-        let square = u * u;
-        let (mut even, mut odd) = (c(FIRST_TERMS - 1), c(FIRST_TERMS - 2));
-        if let [highest, more @ ..] = polynomial.more.as_slice() {
-            let mut pair = map(*highest, S::F::splat);
+        let eighths = &self.function.eighths;
+        let y = r2.mul_add(S::F::splat(eighths.scale), S::F::splat(1.0));
+        let u = y.bin_offset::<20>();
+        let c = |k: usize| y.eighth(&eighths.quartic[k]);
+        let mut value = c(QUARTIC - 1);
+        if let [highest, more @ ..] = eighths.more.as_slice() {
+            let mut higher = y.eighth(highest);
             for next in more {
-                pair = [pair[0].mul_add(square, S::F::splat(next[0])), pair[1].mul_add(square, S::F::splat(next[1]))];
+                higher = higher.mul_add(u, y.eighth(next));
             }
-            (even, odd) = (pair[0].mul_add(square, even), pair[1].mul_add(square, odd));
+            value = higher.mul_add(u, value);
         }
-        for k in (0..FIRST_TERMS - 2).rev() {
-            if k % 2 == 0 {
-                even = even.mul_add(square, c(k));
-            } else {
-                odd = odd.mul_add(square, c(k));
-            }
+        for k in (0..QUARTIC - 1).rev() {
+            value = value.mul_add(u, c(k));
         }
-        odd.mul_add(u, even)
+        value
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pair_input::{PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
-use super::pair_rules::LJ_PME;
+use super::pair_rules::{LJ_PME, UNLIMITED};
 use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
 use crate::simd::{Arithmetic, Float, Simd};
 use crate::term::{ForceSwitch, LjSwitch, PotentialSwitch};
@@ -236,12 +236,16 @@ impl<S: Simd, const N: usize> Near<S, N> {
         Near { block: block as usize, d, r2 }
     }
 
-    /// Returns the squared distances (nm²), clamped to the smallest r² for which forces are computed.
+    /// Returns the squared distances (nm²), clamped to the smallest r² for which forces are computed. With a cutoff,
+    /// only masked blocks are clamped: pairs that could be too close for the tables are always in masked blocks, see
+    /// `pair::prune`.
     #[inline(always)]
-    pub(super) fn clamped(&self, fixed: &Fixed<'_, S>) -> [S::F; N] {
+    pub(super) fn tabulated<const RULE: u8, const MASKED: bool>(&self, fixed: &Fixed<'_, S>) -> [S::F; N] {
         let mut r2 = self.r2;
-        for row in 0..N {
-            r2[row] = r2[row].max(fixed.lowest);
+        if RULE == UNLIMITED || MASKED {
+            for row in 0..N {
+                r2[row] = r2[row].max(fixed.lowest);
+            }
         }
         r2
     }
