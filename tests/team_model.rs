@@ -1,9 +1,9 @@
 //! Model check of the thread protocol in `src/engine/team.rs` over all interleavings, with `loom`.
 //!
-//! The model has the fields and steps of `Shared`, `Open`, `serve` and `next` under the same names, but leaves out the
-//! distribution of work items. In the model, members check for work once before they sleep, as if their spin time had
-//! expired. `loom` does not model the total order of `SeqCst` accesses, so the model has a fence between the two
-//! accesses whose order the protocol needs.
+//! The model has the fields and steps of `Shared`, `Open`, `serve`, `next` and `Claims` under the same names. The work
+//! of a region is a few pieces, and all pieces belong to the leader, so that members can only take over pieces. In the
+//! model, members check for work once before they sleep, as if their spin time had expired. `loom` does not model the
+//! total order of `SeqCst` accesses, so the model has a fence between the two accesses whose order the protocol needs.
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::Ordering::SeqCst;
@@ -17,20 +17,29 @@ const PREEMPTIONS: usize = 3;
 
 struct Shared {
     region: AtomicUsize,
-    inside: AtomicUsize,
+    /// number of the region in which each member is; zero outside regions
+    inside: Vec<AtomicUsize>,
     /// number of the parallel region to which the work belongs; [`NO_WORK`] after the region has ended
     work: UnsafeCell<usize>,
+    /// number of the region that has taken each piece
+    pieces: [UnsafeCell<usize>; PIECES],
+    /// number of the claimed pieces, below the number of the region
+    claims: AtomicUsize,
     asleep: AtomicUsize,
     condvar: Condvar,
     mutex: Mutex<()>,
-    dismissed: AtomicBool,
-    /// whether members check again that the region is open after incrementing the counter of active members, as in the
-    /// real protocol
+    stopped: AtomicBool,
+    /// whether members check again that the region is open after storing its number in `inside`, as in the real
+    /// protocol
     looks_again: bool,
 }
 
 /// Value of `work` that is not the number of any region.
 const NO_WORK: usize = usize::MAX;
+/// Number of pieces of a region.
+const PIECES: usize = 2;
+/// Factor of the number of a region in `claims`, larger than the number of pieces.
+const REGION: usize = 4;
 
 impl Shared {
     /// Runs a parallel region as the leader of the team.
@@ -41,12 +50,19 @@ impl Shared {
             unsafe { *work = region }
         });
         self.region.fetch_add(1, SeqCst);
-        self.ring();
+        self.wake_sleeping();
+        self.take_pieces(region);
         // the leader closes the region
         self.region.fetch_add(1, SeqCst);
         fence(SeqCst);
-        while self.inside.load(SeqCst) != 0 {
-            thread::yield_now();
+        for inside in &self.inside {
+            while inside.load(SeqCst) == region {
+                thread::yield_now();
+            }
+        }
+        for piece in &self.pieces {
+            // SAFETY: `loom` reports an error if another thread accesses the cell at the same time
+            assert_eq!(piece.with(|piece| unsafe { *piece }), region, "a piece that no thread has taken");
         }
         self.work.with_mut(|work| {
             // SAFETY: `loom` reports an error if another thread accesses the cell at the same time
@@ -54,26 +70,44 @@ impl Shared {
         });
     }
 
-    fn ring(&self) {
+    fn wake_sleeping(&self) {
         fence(SeqCst);
         if self.asleep.load(SeqCst) > 0 {
-            let _door = self.mutex.lock().expect("no panic");
+            let _guard = self.mutex.lock().expect("no panic");
             self.condvar.notify_all();
         }
     }
 
+    /// Claims and takes pieces of a region until all have been claimed.
+    fn take_pieces(&self, region: usize) {
+        while let Some(index) = self.claim(region) {
+            self.pieces[index].with_mut(|piece| {
+                // SAFETY: `loom` reports an error if another thread accesses the cell at the same time
+                let taken = unsafe { std::mem::replace(&mut *piece, region) };
+                assert!(taken < region, "a piece that was taken before");
+            });
+        }
+    }
+
+    fn claim(&self, region: usize) -> Option<usize> {
+        let claimed = |counter: usize| if counter / REGION == region { counter % REGION } else { 0 };
+        let claim = |counter| (claimed(counter) < PIECES).then(|| region * REGION + claimed(counter) + 1);
+        self.claims.fetch_update(SeqCst, SeqCst, claim).ok().map(claimed)
+    }
+
     /// Runs a member of the team until the team is released.
-    fn serve(&self) {
-        let mut last = 0;
+    fn serve(&self, member: usize) {
+        let (mut last, inside) = (0, &self.inside[member]);
         while let Some(region) = self.next(last) {
-            self.inside.fetch_add(1, SeqCst);
+            inside.store(region, SeqCst);
             fence(SeqCst);
             if !self.looks_again || self.region.load(SeqCst) == region {
                 // SAFETY: `loom` reports an error if the leader accesses the cell at the same time
                 let work = self.work.with(|work| unsafe { *work });
                 assert_eq!(work, region, "the work of another region");
+                self.take_pieces(region);
             }
-            self.inside.fetch_sub(1, SeqCst);
+            inside.store(0, SeqCst);
             last = region;
         }
     }
@@ -81,7 +115,7 @@ impl Shared {
     fn next(&self, last: usize) -> Option<usize> {
         loop {
             if let Some(region) = self.called(last) {
-                return Some(region).filter(|_| !self.dismissed.load(SeqCst));
+                return Some(region).filter(|_| !self.stopped.load(SeqCst));
             }
             let mut mutex = self.mutex.lock().expect("no panic");
             self.asleep.fetch_add(1, SeqCst);
@@ -95,7 +129,7 @@ impl Shared {
 
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
-        (region % 2 == 1 && region != last || self.dismissed.load(SeqCst)).then_some(region)
+        (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
     }
 }
 
@@ -107,23 +141,25 @@ fn model(members: usize, regions: usize, looks_again: bool) {
     builder.check(move || {
         let shared = Arc::new(Shared {
             region: AtomicUsize::new(0),
-            inside: AtomicUsize::new(0),
+            inside: (0..members).map(|_| AtomicUsize::new(0)).collect(),
             work: UnsafeCell::new(NO_WORK),
+            pieces: std::array::from_fn(|_| UnsafeCell::new(0)),
+            claims: AtomicUsize::new(0),
             asleep: AtomicUsize::new(0),
             condvar: Condvar::new(),
             mutex: Mutex::new(()),
-            dismissed: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             looks_again,
         });
         let members: Vec<_> = (0..members)
-            .map(|_| {
+            .map(|member| {
                 let shared = Arc::clone(&shared);
-                thread::spawn(move || shared.serve())
+                thread::spawn(move || shared.serve(member))
             })
             .collect();
         (0..regions).for_each(|_| shared.run());
-        shared.dismissed.store(true, SeqCst);
-        shared.ring();
+        shared.stopped.store(true, SeqCst);
+        shared.wake_sleeping();
         members.into_iter().for_each(|member| member.join().expect("a member ends"));
     });
 }
