@@ -6,7 +6,6 @@ use super::pair_lj::{BlockLj, LjTerms};
 use super::pair_radial::{Inverse, Radial};
 use super::pair_rows::{Fixed, Near, Rows};
 use super::pair_rules::{LJ_PME, TYPE_TABLE, UNLIMITED, is_switched};
-use crate::arrays::map;
 use crate::pair::MaskedPair;
 use crate::simd::{Arithmetic, Float, Simd};
 
@@ -29,9 +28,10 @@ impl<S: Simd, const N: usize> Distances<S, N> {
         near: &Near<S, N>,
     ) -> Self {
         let r2 = near.tabulated::<RULE, MASKED>(fixed);
-        let inverse = map(r2, Inverse::new::<RULE, END>);
+        let mut inverse = [Inverse::new::<RULE, END>(r2[0]); N];
         let mut field = r2;
         for row in 0..N {
+            inverse[row] = Inverse::new::<RULE, END>(r2[row]);
             field[row] = fixed.force.force::<RULE>(r2[row], &inverse[row]);
         }
         Distances { block: near.block, r2, true_r2: near.r2, inverse, field }
@@ -129,8 +129,9 @@ pub(super) fn radial_forces<
             // keeps the energy consistent with the force, as minimisers need
             sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }
-        if MASKED && RULE != UNLIMITED && pair.excluded != 0 {
-            let excluded = S::F::mask((pair.excluded >> (16 * row)) as u16);
+        let excluded_bits = (pair.excluded >> (16 * row)) as u16;
+        if MASKED && RULE != UNLIMITED && excluded_bits != 0 {
+            let excluded = S::F::mask(excluded_bits);
             let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2, true);
             forces[row] += (charges * force).keep(excluded);
             if ENERGY {
