@@ -173,7 +173,7 @@ fn members_work_in_open_regions_only_and_all_go_home() {
 /// Tests that the model detects a missing second check: without it, a member enters a region that was closed after the
 /// member had found it open.
 #[test]
-#[should_panic]
+#[should_panic(expected = "the work of another region")]
 fn a_member_that_does_not_look_again_is_found_out() {
     model(1, 2, false);
 }
