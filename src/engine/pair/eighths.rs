@@ -5,6 +5,7 @@
 //! of the bin. A degree of 4 suffices for the usual Ewald splittings, because a Coulomb function minus its singular
 //! part, 1/r or 1/r³, is an entire function of r².
 
+use super::smooth::SmoothPart;
 use super::table::interpolate;
 use std::f64::consts::PI;
 
@@ -31,19 +32,16 @@ pub struct Eighths {
 }
 
 impl Eighths {
-    /// Returns the shortest polynomials that approximate `function(r²)` to `tolerance`, relative to `scale(r²)`, for r²
-    /// from `lowest` to `largest`. If no polynomials reach the tolerance, the longest polynomials are returned.
-    pub(super) fn fit(
-        function: impl Fn(f64) -> f64,
-        scale: impl Fn(f64) -> f64,
-        tolerance: f64,
-        [lowest, largest]: [f64; 2],
-    ) -> Self {
+    /// Returns the shortest polynomials that approximate a function of r² to its tolerance. If no polynomials reach the
+    /// tolerance, the longest polynomials are returned.
+    pub fn fit(part: &SmoothPart) -> Self {
+        let [lowest, largest] = part.range;
         let length = largest * MARGIN;
         let bins = |terms: usize| {
             let bin = |bin: usize| {
-                let of_y = |y: f64| function((y - 1.0) * length);
-                let weight = |y: f64| if (y - 1.0) * length < lowest { 0.0 } else { scale((y - 1.0) * length).recip() };
+                let of_y = |y: f64| part.value((y - 1.0) * length);
+                let weight =
+                    |y: f64| if (y - 1.0) * length < lowest { 0.0 } else { part.scale((y - 1.0) * length).recip() };
                 of_bin(of_y, weight, 1.0 + bin as f64 / BINS as f64, terms)
             };
             let bins: [(Vec<f64>, f64); BINS] = std::array::from_fn(bin);
@@ -52,7 +50,7 @@ impl Eighths {
         };
         let mut found = bins(QUARTIC);
         for terms in QUARTIC + 1..=MOST_TERMS {
-            if found.1 > tolerance {
+            if found.1 > part.tolerance {
                 found = bins(terms);
             }
         }
@@ -108,14 +106,14 @@ mod tests {
 
     const CUTOFF: f64 = 0.9;
 
-    /// Returns the largest error relative to `scale(r²)`, at many more distances than the fit used, and the degree of
-    /// the polynomials.
-    fn worst(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, tolerance: f64) -> (f64, usize) {
-        let range = [0.003, CUTOFF * CUTOFF];
-        let eighths = Eighths::fit(&function, &scale, tolerance, range);
+    /// Returns the largest error relative to the scale, at many more distances than the fit used, and the degree of the
+    /// polynomials.
+    fn worst(part: &SmoothPart) -> (f64, usize) {
+        let eighths = Eighths::fit(part);
+        let [lowest, largest] = part.range;
         let error = |k: i32| {
-            let r2 = (range[0] + (range[1] - range[0]) * f64::from(k) / 20_011.0) as f32;
-            (f64::from(eighths.value(r2)) - function(f64::from(r2))).abs() / scale(f64::from(r2))
+            let r2 = (lowest + (largest - lowest) * f64::from(k) / 20_011.0) as f32;
+            (f64::from(eighths.value(r2)) - part.value(f64::from(r2))).abs() / part.scale(f64::from(r2))
         };
         ((0..=20_011).map(error).fold(0.0, f64::max), QUARTIC - 1 + eighths.more.len())
     }
@@ -132,21 +130,20 @@ mod tests {
         // the values of erfc(α·cutoff) are 4·10⁻⁴ to 2·10⁻¹⁰, for very inaccurate to very accurate Ewald sums
         for (strength, degree) in [(2.5, 4), (3.12, 4), (3.5, 5), (4.0, 6), (4.5, 6)] {
             let alpha = strength / CUTOFF;
-            let direct = |r2: f64| ewald_direct(1.0, r2, 1.0 / r2.sqrt(), alpha).0 - r2.powf(-1.5);
-            let excluded = |r2: f64| ewald_excluded(1.0, r2, 1.0 / r2.sqrt(), alpha).0;
-            let largest = excluded(0.003);
-            let (error, found) = worst(direct, |r2| r2.powf(-1.5), FORCE);
+            let direct = |r: f64| ewald_direct(1.0, r * r, r.recip(), alpha).0;
+            let excluded = |r: f64| ewald_excluded(1.0, r * r, r.recip(), alpha).0;
+            let (error, found) = worst(&SmoothPart::new(&direct, &|r| r.powi(-3), FORCE, CUTOFF));
             // errors between the samples of the fit may be larger by a tenth
             assert!(error < 1.1 * FORCE, "α·cutoff = {strength}: {error:e}");
             assert!(found <= degree, "α·cutoff = {strength}: degree {found}");
-            let (error, _) = worst(excluded, |_| largest.abs(), EXCLUDED);
+            let (error, _) = worst(&SmoothPart::new(&excluded, &|_| 0.0, EXCLUDED, CUTOFF));
             assert!(error < EXCLUDED + ROUNDING, "excluded pairs, α·cutoff = {strength}: {error:e}");
         }
     }
 
     #[test]
     fn every_distance_up_to_the_largest_is_in_a_bin() {
-        let eighths = Eighths::fit(|r2| r2, |_| 1.0, FORCE, [0.01, CUTOFF * CUTOFF]);
+        let eighths = Eighths::fit(&SmoothPart::new(&|r| r * r, &|_| 0.0, FORCE, CUTOFF));
         let largest = (CUTOFF * CUTOFF) as f32;
         for r2 in [0.0, 0.01, 0.5 * largest, largest.next_down(), largest] {
             assert!((eighths.value(r2) - r2).abs() < 1e-6, "{r2}: {}", eighths.value(r2));

@@ -21,6 +21,7 @@ mod polynomial;
 mod prune;
 mod region;
 mod search;
+mod smooth;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -37,4 +38,5 @@ pub use polynomial::{FIRST_TERMS, Polynomial};
 pub use prune::{PruneInput, Reach, prune_chunk};
 pub use region::{Region, ZONES};
 pub use search::{SearchInput, SearchScratch, search_chunk};
+pub use smooth::SmoothPart;
 pub use table::{RadialFunction, RadialTable};

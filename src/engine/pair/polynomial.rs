@@ -6,6 +6,7 @@
 //! magnitudes of all its derivatives decrease; for r² below the center rounding errors are small relative to the
 //! singular part 1/r or 1/r³.
 
+use super::smooth::SmoothPart;
 use super::table::interpolate;
 use std::f64::consts::PI;
 
@@ -30,37 +31,34 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// Returns the shortest polynomial that approximates `function(r²)` to `tolerance`, relative to `scale(r²)`, for r²
-    /// from `lowest` to `largest`. If no polynomial reaches the tolerance, the most accurate polynomial is returned.
-    pub(super) fn fit(
-        function: impl Fn(f64) -> f64,
-        scale: impl Fn(f64) -> f64,
-        tolerance: f64,
-        [lowest, largest]: [f64; 2],
-    ) -> Self {
+    /// Returns the shortest polynomial that approximates a function of r² to its tolerance. If no polynomial reaches
+    /// the tolerance, the most accurate polynomial is returned.
+    pub fn fit(part: &SmoothPart) -> Self {
+        let [lowest, largest] = part.range;
         let error = |polynomial: &Self| {
             let sample = |k: usize| lowest + (largest - lowest) * k as f64 / SAMPLES as f64;
             let relative =
-                |r2: f64| (f64::from(polynomial.value(r2 as f32)) - function(f64::from(r2 as f32))) / scale(r2);
+                |r2: f64| (f64::from(polynomial.value(r2 as f32)) - part.value(f64::from(r2 as f32))) / part.scale(r2);
             (0..=SAMPLES).map(|k| relative(sample(k)).abs()).fold(0.0, f64::max)
         };
-        let candidates = (0..=MOST_PAIRS).map(|pairs| Self::through(&function, largest, pairs));
+        let candidates = (0..=MOST_PAIRS).map(|pairs| Self::through(part, pairs));
         let mut best = (f64::INFINITY, Self::default());
         for candidate in candidates {
             let error = error(&candidate);
             if error < best.0 {
                 best = (error, candidate);
             }
-            if error < tolerance {
+            if error < part.tolerance {
                 break;
             }
         }
         best.1
     }
 
-    /// Interpolates `function` at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½. The zeros
-    /// come from an asymptotic formula. Errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
-    fn through(function: impl Fn(f64) -> f64, largest: f64, pairs: usize) -> Self {
+    /// Interpolates the function at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½. The
+    /// zeros come from an asymptotic formula. Errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
+    fn through(part: &SmoothPart, pairs: usize) -> Self {
+        let [_, largest] = part.range;
         let count = FIRST_TERMS + 2 * pairs;
         let node = |k: usize| {
             let angle = PI * (2.0 * k as f64 + 3.25) / (2.0 * count as f64 + 2.25);
@@ -68,7 +66,7 @@ impl Polynomial {
         };
         let center = CENTRE * largest;
         let nodes: Vec<f64> = (0..count).map(node).collect();
-        let coefficients = interpolate(|u| function(center - u), &nodes);
+        let coefficients = interpolate(|u| part.value(center - u), &nodes);
         let (first, more) = coefficients.split_at(FIRST_TERMS);
         Polynomial {
             center: center as f32,
@@ -88,18 +86,18 @@ impl Polynomial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::term::{ewald_direct, ewald_excluded};
+    use crate::term::ewald_direct;
 
-    /// Returns the largest error relative to `scale(r²)`, in units of `tolerance`, at many more distances than the fit
+    /// Returns the largest error relative to the scale, in units of the tolerance, at many more distances than the fit
     /// used.
-    fn worst(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, tolerance: f64) -> f64 {
-        let range = [0.003, CUTOFF * CUTOFF];
-        let polynomial = Polynomial::fit(&function, &scale, tolerance, range);
+    fn worst(part: &SmoothPart) -> f64 {
+        let polynomial = Polynomial::fit(part);
+        let [lowest, largest] = part.range;
         let error = |k: i32| {
-            let r2 = (range[0] + (range[1] - range[0]) * f64::from(k) / 20_011.0) as f32;
-            (f64::from(polynomial.value(r2)) - function(f64::from(r2))).abs() / scale(f64::from(r2))
+            let r2 = (lowest + (largest - lowest) * f64::from(k) / 20_011.0) as f32;
+            (f64::from(polynomial.value(r2)) - part.value(f64::from(r2))).abs() / part.scale(f64::from(r2))
         };
-        (0..=20_011).map(error).fold(0.0, f64::max) / tolerance
+        (0..=20_011).map(error).fold(0.0, f64::max) / part.tolerance
     }
 
     const CUTOFF: f64 = 0.9;
@@ -115,14 +113,11 @@ mod tests {
         // the values of erfc(α·cutoff) are 4·10⁻⁴ to 2·10⁻¹⁰, for very inaccurate to very accurate Ewald sums
         for strength in [2.5, 3.12, 3.5, 4.0, 4.5] {
             let alpha = strength / CUTOFF;
-            let direct = |r2: f64| ewald_direct(1.0, r2, 1.0 / r2.sqrt(), alpha);
-            let excluded = |r2: f64| ewald_excluded(1.0, r2, 1.0 / r2.sqrt(), alpha);
-            let largest = excluded(0.003);
+            let direct = |r: f64| ewald_direct(1.0, r * r, r.recip(), alpha);
+            let part = |function, singular, tolerance| SmoothPart::new(function, singular, tolerance, CUTOFF);
             let errors = [
-                worst(|r2| direct(r2).0 - r2.powf(-1.5), |r2| r2.powf(-1.5), FORCE),
-                worst(|r2| direct(r2).1 - r2.powf(-0.5), |r2| r2.powf(-0.5), ENERGY),
-                worst(|r2| excluded(r2).0, |_| largest.0.abs(), ENERGY),
-                worst(|r2| excluded(r2).1, |_| largest.1.abs(), ENERGY),
+                worst(&part(&|r| direct(r).0, &|r| r.powi(-3), FORCE)),
+                worst(&part(&|r| direct(r).1, &f64::recip, ENERGY)),
             ];
             assert!(errors.iter().all(|&error| error < WORST), "α·cutoff = {strength}: {errors:?}");
         }
@@ -130,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_short_polynomial_is_reproduced() {
-        let parabola = Polynomial::fit(|r2| 3.0 - r2 + 0.5 * r2 * r2, |_| 3.0, ENERGY, [0.01, 1.7]);
+        let parabola = Polynomial::fit(&SmoothPart::new(&|r| 3.0 - r * r + 0.5 * r.powi(4), &|_| 0.0, ENERGY, 1.3));
         for r2 in [0.1f32, 0.5, 1.0, 1.6] {
             assert!((parabola.value(r2) - (3.0 - r2 + 0.5 * r2 * r2)).abs() < 1e-6);
         }

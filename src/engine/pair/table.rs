@@ -4,10 +4,9 @@
 //! give the bin (`Float::look_up`). Each bin has a quartic in the exact offset u = r² − r²_bin. For erfc(αr)/r the
 //! relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest bin are raised
 //! to the lower end of this bin, which affects only overlapping atoms. SIMD levels without enough registers for the
-//! tables evaluate eight short polynomials ([`Eighths`]) and add 1/r; GPUs evaluate one long polynomial
-//! ([`Polynomial`]).
+//! tables evaluate eight short polynomials ([`super::Eighths`]) and add 1/r; GPUs evaluate one long polynomial
+//! ([`super::Polynomial`]).
 
-use super::{Eighths, Polynomial};
 use crate::simd::Tables;
 
 /// Number of bins per octave of r².
@@ -20,47 +19,36 @@ const COEFFICIENTS: usize = 5;
 /// A function of a distance (nm).
 pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 
-/// A radial function of r² in the forms that kernels evaluate.
+/// A radial function of r² as coefficients for kernels.
 #[derive(Clone, Debug)]
 pub struct RadialTable {
     /// `tables.0[k][bin]` is the coefficient of u^k
     pub tables: Tables,
     /// lowest r² covered, nm²; kernels must raise smaller arguments to this value
     pub lowest: f32,
-    /// polynomial for the function minus its singular part
-    pub smooth: Polynomial,
-    /// polynomials in eight bins for the function minus its singular part
-    pub eighths: Eighths,
 }
 
 impl RadialTable {
-    /// Makes the table and the polynomials of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to a
-    /// polynomial. The error of the polynomials is at most `tolerance` relative to `singular(r)`, or relative to the
-    /// largest value of the function if there is no singular part.
-    pub fn new(function: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
-        let top = (largest * largest).log2().ceil() as i32;
-        let mut tables = Tables([[0.0; 32]; 5]);
-        for octave in top - OCTAVES..top {
+    /// Makes the table of `function(r)` for r up to `largest` nm.
+    pub fn new(function: RadialFunction, largest: f64) -> Self {
+        let [bottom, top] = octaves(largest);
+        let mut table = Self::zero(2f64.powi(bottom) as f32);
+        for octave in bottom..top {
             for quarter in 0..BINS_PER_OCTAVE {
                 let width = 2f64.powi(octave) / BINS_PER_OCTAVE as f64;
                 let start = 2f64.powi(octave) + quarter as f64 * width;
                 let bin = ((start as f32).to_bits() >> 21) as usize % 32;
                 for (power, c) in quartic(|u| function((start + u).sqrt()), width).into_iter().enumerate() {
-                    tables.0[power][bin] = c as f32;
+                    table.tables.0[power][bin] = c as f32;
                 }
             }
         }
-        let lowest = 2f64.powi(top - OCTAVES);
-        let smooth = |r2: f64| function(r2.sqrt()) - singular(r2.sqrt());
-        let largest_smooth = smooth(lowest).abs().max(f64::MIN_POSITIVE);
-        let scale = |r2: f64| match singular(r2.sqrt()) {
-            0.0 => largest_smooth,
-            singular => singular,
-        };
-        let range = [lowest, largest * largest];
-        let eighths = Eighths::fit(smooth, scale, tolerance, range);
-        let smooth = Polynomial::fit(smooth, scale, tolerance, range);
-        Self { tables, lowest: lowest as f32, smooth, eighths }
+        table
+    }
+
+    /// Makes a table of zeros.
+    pub fn zero(lowest: f32) -> Self {
+        RadialTable { tables: Tables([[0.0; 32]; 5]), lowest }
     }
 
     /// Returns the tabulated value at r² (scalar form of the kernels' arithmetic).
@@ -70,6 +58,17 @@ impl RadialTable {
         let u = r2 - f32::from_bits(r2.to_bits() & !0x1f_ffff);
         self.tables.0.iter().rev().fold(0.0, |sum, c| sum.mul_add(u, c[bin]))
     }
+}
+
+/// Returns the exponents of two between which the table of a function up to `largest` nm covers r².
+fn octaves(largest: f64) -> [i32; 2] {
+    let top = (largest * largest).log2().ceil() as i32;
+    [top - OCTAVES, top]
+}
+
+/// Returns the lowest and the highest r² (nm²) that kernels evaluate if the largest distance is `largest` nm.
+pub(super) fn range(largest: f64) -> [f64; 2] {
+    [2f64.powi(octaves(largest)[0]), largest * largest]
 }
 
 /// Returns the monomial coefficients of the quartic through the Chebyshev nodes of [0, width].
@@ -119,7 +118,7 @@ mod tests {
     #[test]
     fn coulomb_force_is_tabulated_to_its_tolerance() {
         let force = |r: f64| r.powi(-3);
-        let table = RadialTable::new(&force, &force, TOLERANCE, 0.9);
+        let table = RadialTable::new(&force, 0.9);
         let mut worst = 0f64;
         for k in 0..200_000 {
             let r2 = 0.01 + 0.80 * f64::from(k) / 200_000.0;
@@ -131,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_quartic_is_reproduced() {
-        let table = RadialTable::new(&|r| 3.0 - r * r + 0.5 * r.powi(4), &|_| 0.0, TOLERANCE, 1.3);
+        let table = RadialTable::new(&|r| 3.0 - r * r + 0.5 * r.powi(4), 1.3);
         for r2 in [0.1f32, 0.5, 1.0, 1.6] {
             assert!((table.value(r2) - (3.0 - r2 + 0.5 * r2 * r2)).abs() < 1e-6);
         }

@@ -42,7 +42,7 @@ use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
 use bonded::{Bonded, BondedKernel, BondedOutput};
 use mesh::Mesh;
-pub(super) use nonbonded::coulomb_tables;
+pub(super) use nonbonded::{FORCE_TOLERANCE, LOWEST_R2};
 use nonbonded::{Nonbonded, kernel_charge};
 pub(super) use pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT};
 pub(super) use pair_types::{lj_parameters, type_table};

@@ -8,6 +8,7 @@ use super::mesh::{Mesh, MeshInput};
 use super::pair_dispersion::LjPme;
 use super::pair_input::{CoulombTables, PairInput, PairOutput};
 use super::pair_kernel::shift_virial;
+use super::pair_radial::ForceTable;
 use super::pair_types::PairTypes;
 use super::pair_variants::{Variant, end_of, run};
 use crate::arrays::map;
@@ -17,8 +18,8 @@ use crate::backend::potential::CoulombPotential;
 use crate::cell::PeriodicCell;
 use crate::memory;
 use crate::pair::{
-    BLOCK, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialFunction, RadialTable, Reach,
-    Region, SearchInput, SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
+    BLOCK, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialTable, Reach, Region, SearchInput,
+    SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
 };
 use crate::pme::MeshPotential;
 use crate::simd::{AlignedArrays, Level};
@@ -34,16 +35,15 @@ use std::sync::{Arc, Mutex};
 /// Distance, as a fraction of the cutoff, below which an image of an excluded pair is the nearest image, to which the
 /// exclusion applies. All other images of the pair are further apart, because the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
-/// Lower limit of distances in systems without a cutoff, nm. The distance of overlapping atoms is clamped to this
-/// limit.
-const CLOSEST: f32 = 0.01;
+/// Lower limit of r² in systems without a cutoff, nm². The distance of overlapping atoms is clamped to this limit.
+pub(in crate::backend) const LOWEST_R2: f32 = 0.01 * 0.01;
 
 /// Largest error of force polynomials relative to 1/r³. The error of force polynomials is as large as the error of the
 /// tables, and is far below the limit of 2·10⁻⁵ for the total error.
-const FORCE_TOLERANCE: f64 = 5e-6;
-/// Largest error of energy polynomials relative to 1/r, also for excluded pairs. Many excluded pairs have the same
-/// distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
-const ENERGY_TOLERANCE: f64 = 5e-7;
+pub(in crate::backend) const FORCE_TOLERANCE: f64 = 5e-6;
+/// Largest error of the force polynomials of excluded pairs relative to the largest force. Many excluded pairs have the
+/// same distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
+const EXCLUDED_TOLERANCE: f64 = 5e-7;
 
 /// Maximum number of list chunks in a search task, for load balance. The number of chunks in a task does not affect the
 /// contents of the chunks.
@@ -151,7 +151,7 @@ impl Nonbonded {
             exclusions: SymmetricExclusions::new(atoms.len(), &system.topology.exclusions),
             excluded_pairs,
             far_exclusions: vec![],
-            tables: coulomb_tables(&coulomb, settings.cutoff, ENERGY_TOLERANCE),
+            tables: coulomb_tables(&coulomb, settings.cutoff),
             coulomb,
             excluded_at_contact,
             end: end_of(settings),
@@ -479,22 +479,22 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
 }
 
 /// Returns the radial functions of the Coulomb settings. Without a cutoff the kernel computes 1/r instead.
-/// `energy_tolerance` is the largest error of the energy polynomial relative to 1/r.
-pub(in crate::backend) fn coulomb_tables(
-    coulomb: &CoulombPotential,
-    cutoff: Option<f64>,
-    energy_tolerance: f64,
-) -> CoulombTables {
-    let none = |_: f64| 0.0;
-    let at_contact = coulomb.excluded_at_contact();
-    let table = |function: RadialFunction, singular: RadialFunction, tolerance: f64| match cutoff {
-        Some(cutoff) => RadialTable::new(function, singular, tolerance, cutoff),
-        None => RadialTable { lowest: CLOSEST * CLOSEST, ..RadialTable::new(&none, &none, tolerance, 1.0) },
+fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
+    let Some(cutoff) = cutoff else {
+        let (force, energy) = (ForceTable::zero(LOWEST_R2), RadialTable::zero(LOWEST_R2));
+        return CoulombTables {
+            force: force.clone(),
+            energy: energy.clone(),
+            excluded_force: force,
+            excluded_energy: energy,
+        };
     };
+    let at_contact = coulomb.excluded_at_contact();
+    let excluded = |r: f64| coulomb.excluded(1.0, r * r).0;
     CoulombTables {
-        force: table(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE),
-        energy: table(&|r| coulomb.interacting(1.0, r * r).1, &f64::recip, energy_tolerance),
-        excluded_force: table(&|r| coulomb.excluded(1.0, r * r).0, &none, ENERGY_TOLERANCE),
-        excluded_energy: table(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, &none, ENERGY_TOLERANCE),
+        force: ForceTable::new(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE, cutoff),
+        energy: RadialTable::new(&|r| coulomb.interacting(1.0, r * r).1, cutoff),
+        excluded_force: ForceTable::new(&excluded, &|_| 0.0, EXCLUDED_TOLERANCE, cutoff),
+        excluded_energy: RadialTable::new(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, cutoff),
     }
 }

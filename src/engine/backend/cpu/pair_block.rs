@@ -3,7 +3,7 @@
 use super::pair_dispersion::DispersionTerms;
 use super::pair_input::PairInput;
 use super::pair_lj::{BlockLj, LjTerms};
-use super::pair_radial::{Inverse, Radial};
+use super::pair_radial::{Inverse, Radial, energy};
 use super::pair_rows::{Fixed, Near, Rows};
 use super::pair_rules::{LJ_PME, TYPE_TABLE, UNLIMITED, is_switched};
 use crate::pair::MaskedPair;
@@ -94,7 +94,8 @@ pub(super) fn radial_forces<
         let charges = rows.charge[row] * charge;
         let (inverse, radial) = (&distances.inverse[row], distances.field[row]);
         if ENERGY {
-            let energy = Radial::<S>::new(&input.coulomb.energy).energy::<RULE>(r2, inverse);
+            // without a cutoff the energy of unit charges is 1/r
+            let energy = if RULE == UNLIMITED { inverse.first } else { energy::<S>(r2, &input.coulomb.energy) };
             sums.coulomb += (charges * energy).keep(inside);
         }
         forces[row] = if row < LJ {
@@ -129,13 +130,12 @@ pub(super) fn radial_forces<
             // keeps the energy consistent with the force, as minimisers need
             sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }
-        let excluded_bits = (pair.excluded >> (16 * row)) as u16;
-        if MASKED && RULE != UNLIMITED && excluded_bits != 0 {
-            let excluded = S::F::mask(excluded_bits);
-            let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2, true);
+        if MASKED && RULE != UNLIMITED && pair.excluded != 0 {
+            let excluded = S::F::mask((pair.excluded >> (16 * row)) as u16);
+            let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2);
             forces[row] += (charges * force).keep(excluded);
             if ENERGY {
-                let energy = Radial::<S>::new(&input.coulomb.excluded_energy).smooth(r2, false);
+                let energy = energy::<S>(r2, &input.coulomb.excluded_energy);
                 sums.coulomb += (charges * energy).keep(excluded);
             }
             if END == LJ_PME && row < LJ {

@@ -1,15 +1,15 @@
 //! LJ-PME in the pair kernel: corrections for the dispersion that the mesh includes for pairs within the cutoff and for
 //! excluded pairs.
 
-use super::pair_radial::Radial;
+use super::pair_radial::{ForceTable, Radial, energy};
 use super::pair_rows::Fixed;
 use crate::backend::potential::DispersionPotential;
-use crate::pair::{RadialFunction, RadialTable};
+use crate::pair::RadialTable;
 use crate::simd::{Arithmetic, Simd};
 use crate::system::System;
 
-/// Largest error of the polynomial relative to the largest value of the function. The largest value of the function is
-/// far smaller than the force of a pair in contact.
+/// Largest error of the force polynomials relative to the largest value of the function. The largest value of the
+/// function is far smaller than the force of a pair in contact.
 const TOLERANCE: f64 = 5e-7;
 
 /// LJ-PME parameters of one system.
@@ -48,7 +48,7 @@ impl LjPme {
 #[derive(Clone, Debug)]
 pub(super) struct DispersionTables {
     /// −(1/r) dV/dr of the correction V of excluded pairs, nm⁻⁸
-    force: RadialTable,
+    force: ForceTable,
     /// correction V of excluded pairs, nm⁻⁶
     energy: RadialTable,
     /// potential shift of interacting pairs, nm⁻⁶
@@ -57,10 +57,9 @@ pub(super) struct DispersionTables {
 
 impl DispersionTables {
     fn new(potential: &DispersionPotential, largest: f64) -> Self {
-        let table = |function: RadialFunction| RadialTable::new(function, &|_| 0.0, TOLERANCE, largest);
         DispersionTables {
-            force: table(&|r| potential.excluded(1.0, r * r).0),
-            energy: table(&|r| potential.excluded(1.0, r * r).1),
+            force: ForceTable::new(&|r| potential.excluded(1.0, r * r).0, &|_| 0.0, TOLERANCE, largest),
+            energy: RadialTable::new(&|r| potential.excluded(1.0, r * r).1, largest),
             shift: potential.shift() as f32,
         }
     }
@@ -82,7 +81,7 @@ impl<S: Simd> DispersionTerms<S> {
         let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have its tables");
         DispersionTerms {
             force: product * Radial::<S>::new(&tables.force).polynomial(r2),
-            energy: product * Radial::<S>::new(&tables.energy).table(r2),
+            energy: product * energy::<S>(r2, &tables.energy),
             shift: product * S::F::splat(tables.shift),
         }
     }

@@ -1,6 +1,7 @@
 //! Input and output of the pair kernel: arrays with one element per slot or block, tables, combination rules, sums.
 
 use super::pair_dispersion::DispersionTables;
+use super::pair_radial::ForceTable;
 use crate::cell::PeriodicCell;
 use crate::pair::{BLOCK, Grid, RadialTable, SHIFTS};
 use crate::simd::Aligned16;
@@ -9,13 +10,13 @@ use crate::vec3::Vec3;
 
 /// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
 #[derive(Clone, Debug)]
-pub(in crate::backend) struct CoulombTables {
+pub(super) struct CoulombTables {
     /// −(1/r) dV/dr of the potential V of interacting pairs, 1/nm³
-    pub force: RadialTable,
+    pub force: ForceTable,
     /// potential V of interacting pairs, 1/nm
     pub energy: RadialTable,
     /// −(1/r) dV/dr of the correction V of excluded pairs, 1/nm³
-    pub excluded_force: RadialTable,
+    pub excluded_force: ForceTable,
     /// correction V of excluded pairs, minus its value at distance zero, 1/nm
     pub excluded_energy: RadialTable,
 }

@@ -3,12 +3,33 @@
 //! level. In a crystal, which has few distinct distances, the errors of an energy polynomial would also add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
-use crate::pair::{QUARTIC, RadialTable};
+use crate::pair::{Eighths, QUARTIC, RadialFunction, RadialTable, SmoothPart};
 use crate::simd::{Arithmetic, Float, Simd};
 
-/// A radial function in the form that the SIMD level evaluates: a table or a polynomial.
+/// A Coulomb or dispersion force in both forms that SIMD levels evaluate.
+#[derive(Clone, Debug)]
+pub(in crate::backend) struct ForceTable {
+    pub(super) table: RadialTable,
+    /// polynomials for the force minus its singular part
+    eighths: Eighths,
+}
+
+impl ForceTable {
+    /// Makes the table and the polynomials of `force(r)` for r up to `largest` nm, see [`SmoothPart::new`].
+    pub(super) fn new(force: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
+        let eighths = Eighths::fit(&SmoothPart::new(force, singular, tolerance, largest));
+        ForceTable { table: RadialTable::new(force, largest), eighths }
+    }
+
+    /// Makes a table of zeros.
+    pub(super) fn zero(lowest: f32) -> Self {
+        ForceTable { table: RadialTable::zero(lowest), eighths: Eighths::default() }
+    }
+}
+
+/// A force in the form that the SIMD level evaluates: a table or polynomials.
 pub(super) struct Radial<'a, S: Simd> {
-    function: &'a RadialTable,
+    eighths: &'a Eighths,
     bins: <S::F as Float>::Bins,
 }
 
@@ -63,8 +84,8 @@ impl<S: Simd> Inverse<S> {
 
 impl<'a, S: Simd> Radial<'a, S> {
     #[inline(always)]
-    pub(super) fn new(function: &'a RadialTable) -> Self {
-        Radial { function, bins: S::F::bins(&function.tables) }
+    pub(super) fn new(force: &'a ForceTable) -> Self {
+        Radial { eighths: &force.eighths, bins: S::F::bins(&force.table.tables) }
     }
 
     /// Returns the Coulomb force over distance of interacting pairs of unit charges. Without a cutoff the result is the
@@ -80,29 +101,21 @@ impl<'a, S: Simd> Radial<'a, S> {
         }
     }
 
-    /// Returns the Coulomb energy of interacting pairs of unit charges. Without a cutoff this energy is 1/r.
+    /// Evaluates a force that stays finite at r = 0, such as the correction of excluded pairs.
     #[inline(always)]
-    pub(super) fn energy<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
-        if RULE == UNLIMITED { inverse.first } else { self.table(r2) }
-    }
-
-    /// Evaluates a function that stays finite at r = 0, such as the correction of excluded pairs.
-    #[inline(always)]
-    pub(super) fn smooth(&self, r2: S::F, force: bool) -> S::F {
-        if S::TABLES || !force { self.table(r2) } else { self.polynomial(r2) }
+    pub(super) fn smooth(&self, r2: S::F) -> S::F {
+        if S::TABLES { self.table(r2) } else { self.polynomial(r2) }
     }
 
     #[inline(always)]
-    pub(super) fn table(&self, r2: S::F) -> S::F {
-        let [a0, a1, a2, a3, a4] = r2.look_up(&self.bins);
-        let u = r2.bin_offset::<21>();
-        a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
+    fn table(&self, r2: S::F) -> S::F {
+        table::<S>(r2, &self.bins)
     }
 
     /// Evaluates the polynomial of the bin of r² ([`crate::pair::Eighths`]).
     #[inline(always)]
     pub(super) fn polynomial(&self, r2: S::F) -> S::F {
-        let eighths = &self.function.eighths;
+        let eighths = self.eighths;
         let y = r2.mul_add(S::F::splat(eighths.scale), S::F::splat(1.0));
         let u = y.bin_offset::<20>();
         let c = |k: usize| y.eighth(&eighths.quartic[k]);
@@ -119,4 +132,18 @@ impl<'a, S: Simd> Radial<'a, S> {
         }
         value
     }
+}
+
+/// Returns the energy (or another function of which only a table is evaluated) at r².
+#[inline(always)]
+pub(super) fn energy<S: Simd>(r2: S::F, function: &RadialTable) -> S::F {
+    table::<S>(r2, &S::F::bins(&function.tables))
+}
+
+/// Evaluates the quartic of the bin of r² ([`RadialTable`]).
+#[inline(always)]
+fn table<S: Simd>(r2: S::F, bins: &<S::F as Float>::Bins) -> S::F {
+    let [a0, a1, a2, a3, a4] = r2.look_up(bins);
+    let u = r2.bin_offset::<21>();
+    a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
 }

@@ -8,12 +8,12 @@ use super::layout::{
     UPDATE_GROUP_KINDS, WARP,
 };
 use super::{mesh, virtual_sites};
-use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, coulomb_tables, lj_parameters, type_table};
+use crate::backend::cpu::{FORCE_TOLERANCE, GEOMETRIC, LORENTZ_BERTHELOT, LOWEST_R2, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
 use crate::backend::{Feature, GPU};
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
-use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
+use crate::pair::{ListSchedule, Polynomial, SmoothPart, SymmetricExclusions};
 use crate::system::{CombinationRule, Constraint, Electrostatics, LjModifier, PmeParameters, System};
 use crate::term::{CmapTable, ForceSwitch, LjSwitch, PotentialSwitch};
 use crate::units::COULOMB;
@@ -21,7 +21,7 @@ use bytemuck::Zeroable;
 use std::collections::BTreeMap;
 
 /// Largest error of the polynomial for the Coulomb energy relative to 1/r, about the rounding error of `f32`. The
-/// tolerance is smaller than on the CPU. On the CPU excluded pairs also use a polynomial, so that most errors cancel in
+/// tolerance is smaller than on the CPU. On the CPU excluded pairs also use a table, so that most errors cancel in
 /// neutral molecules. On the GPU the energies of excluded pairs are exact, so that the errors of other pairs do not
 /// cancel.
 const ENERGY_TOLERANCE: f64 = 5e-8;
@@ -171,10 +171,15 @@ fn lj_switch(switch: &LjSwitch<f64>) -> layout::LjSwitch {
 /// Sets radial functions, cutoffs and list radii.
 fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     let settings = &system.settings;
-    let tables = coulomb_tables(&CoulombPotential::new(settings), settings.cutoff, ENERGY_TOLERANCE);
-    a.coulomb_force = smooth(&tables.force.smooth);
-    a.coulomb_energy = smooth(&tables.energy.smooth);
-    a.lowest_r2 = tables.force.lowest;
+    let coulomb = CoulombPotential::new(settings);
+    a.lowest_r2 = LOWEST_R2;
+    if let Some(cutoff) = settings.cutoff {
+        let (force, energy) = (|r: f64| coulomb.interacting(1.0, r * r).0, |r: f64| coulomb.interacting(1.0, r * r).1);
+        let force = SmoothPart::new(&force, &|r| r.powi(-3), FORCE_TOLERANCE, cutoff);
+        a.coulomb_force = smooth(&Polynomial::fit(&force));
+        a.coulomb_energy = smooth(&Polynomial::fit(&SmoothPart::new(&energy, &f64::recip, ENERGY_TOLERANCE, cutoff)));
+        a.lowest_r2 = force.lowest() as f32;
+    }
     let squared = |cutoff: Option<f64>| cutoff.map_or(f32::MAX, |r| (r * r) as f32);
     a.coulomb_cutoff2 = squared(settings.cutoff);
     a.lj_cutoff2 = squared(settings.cutoff_lj);
