@@ -25,6 +25,8 @@ pub trait Network: Send + Sync {
     fn barrier(&self);
     /// Returns the bytes of all ranks, in rank order.
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
+    /// Stores the bytes of all ranks, in rank order, in `all`. Each rank has the same number of bytes.
+    fn gather_equal(&self, own: &[u8], all: &mut [u8]);
     /// Sends a message, to be received with [`Network::receive`] or [`Network::receive_from`].
     fn send(&self, to: usize, bytes: &[u8]);
     /// Returns a message that has arrived, and the rank that sent it. Does not wait. `None` if no message has
@@ -165,23 +167,31 @@ impl Ranks {
         self.gather_bytes(&encode(own)).iter().map(|bytes| decode(bytes)).collect()
     }
 
+    /// Returns `own` of all ranks, in rank order. `own` has the same length on all ranks.
+    fn gather_numbers(&self, own: &[f64]) -> Vec<f64> {
+        let Some(connection) = &self.connection else { return own.to_vec() };
+        connection.count(self.count - 1, size_of_val(own));
+        let mut all = vec![0.0; self.count * own.len()];
+        connection.network.gather_equal(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(&mut all));
+        all
+    }
+
     /// Replaces each number by its sum over all ranks. The sums are the same bit for bit on all ranks.
     pub fn sum(&self, values: &mut [f64]) {
-        if self.connection.is_none() {
+        if self.count == 1 || values.is_empty() {
             return;
         }
-        let all = self.gather_bytes(bytemuck::cast_slice(values));
+        let all = self.gather_numbers(values);
+        let parts = all.chunks_exact(values.len());
         values.fill(0.0);
-        for bytes in &all {
-            let parts = bytes.chunks_exact(size_of::<f64>()).map(bytemuck::pod_read_unaligned::<f64>);
-            values.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+        for part in parts {
+            values.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
         }
     }
 
     /// Returns the largest value of `own` over all ranks.
     pub fn largest(&self, own: f64) -> f64 {
-        let all = self.gather_bytes(bytemuck::bytes_of(&own));
-        all.iter().map(|bytes| bytemuck::pod_read_unaligned::<f64>(bytes)).fold(own, f64::max)
+        self.gather_numbers(&[own]).into_iter().fold(own, f64::max)
     }
 
     /// Returns `result` if it is `Ok` on every rank. If `result` is an error on any rank, all ranks return the error of

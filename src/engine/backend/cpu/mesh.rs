@@ -4,8 +4,9 @@
 //! need no periodic indices. [`Spectral`] sums the meshes in a fixed order and computes the padded potential, from
 //! which forces are gathered. Energy and virial are sums over the spectrum, computed only on request.
 
-use super::mesh_grid::{self, Padded, SpreadBuffer};
+use super::mesh_grid::{Padded, SpreadBuffer};
 use super::mesh_kernel::{Gather, MeshAtoms, Spread};
+use super::mesh_planes::PlaneExchange;
 use super::spectral::Spectral;
 use super::threads::partition;
 use crate::cell::PeriodicCell;
@@ -44,12 +45,8 @@ pub(super) struct Mesh {
     /// number of threads that spread charges; if several ranks share the mesh, one more buffer holds the charges from
     /// other ranks
     parts: usize,
-    /// marks of the planes of this rank, one vector for each of the other ranks: 1 for a plane on which the other rank
-    /// has charges, otherwise 0
-    wanted: Vec<Vec<u8>>,
-    /// marks of the planes of the other ranks, one vector for each of the other ranks: 1 for a plane on which this rank
-    /// has charges, otherwise 0
-    lent: Vec<Vec<u8>>,
+    /// exchange of planes with the other ranks that share the mesh
+    planes: Option<PlaneExchange>,
     /// wall times of spreading and solving
     pub times: MeshTimes,
 }
@@ -76,8 +73,7 @@ impl Mesh {
             values: padded.grid(),
             team,
             parts,
-            wanted: vec![],
-            lent: vec![],
+            planes: None,
             times: MeshTimes::default(),
         }
     }
@@ -86,8 +82,7 @@ impl Mesh {
     /// the energy and the virial.
     pub(super) fn share(&mut self, ranks: &Ranks) {
         self.spectral.share(ranks);
-        self.wanted.resize(ranks.count(), vec![]);
-        self.lent.resize(ranks.count(), vec![]);
+        self.planes = Some(PlaneExchange::new(ranks.count(), &self.padded));
         self.thread_buffers.push(SpreadBuffer::new(&self.padded));
         if !ranks.is_first() {
             self.charges.clear();
@@ -100,11 +95,16 @@ impl Mesh {
         let cell = input.cell;
         let start = Instant::now();
         self.spread(input);
-        self.send_charges();
+        if let Some(planes) = &mut self.planes {
+            let (own, received) = self.thread_buffers.split_at_mut(self.parts);
+            planes.send_charges(&self.spectral.slabs, own, &mut received[0]);
+        }
         let spread = Instant::now();
         let (mut energy, mut virial) =
             self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.values, sums);
-        self.send_potential();
+        if let Some(planes) = &mut self.planes {
+            planes.send_potential(&self.spectral.slabs.ranks, &mut self.values);
+        }
         self.spectral.fill_last_planes(&self.team, &mut self.values);
         if sums {
             let alpha = self.parameters.alpha;
@@ -145,62 +145,6 @@ impl Mesh {
         });
     }
 
-    /// Sends the charges of this rank on each plane to the rank that transforms the plane, and adds the received
-    /// charges. All ranks call this function together.
-    fn send_charges(&mut self) {
-        let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
-        let (rank, count, points) = (ranks.rank(), ranks.count(), self.padded.size[0]);
-        let (buffers, own) = self.thread_buffers.split_at_mut(self.parts);
-        let Some(received) = own.first_mut() else { return };
-        for x in self.spectral.slabs.x(rank) {
-            received.grid[x * plane..][..plane].fill(Aligned16::default());
-            received.touched[x] = false;
-        }
-        for step in 1..count {
-            let (to, from) = ((rank + step) % count, (rank + count - step) % count);
-            let (mut marks, mut data) = (vec![0u8; points], vec![]);
-            for x in self.spectral.slabs.x(to).filter(|&x| buffers.iter().any(|buffer| buffer.touched[x])) {
-                marks[x] = 1;
-                let first = data.len();
-                data.resize(first + plane, Aligned16::default());
-                for buffer in buffers.iter().filter(|buffer| buffer.touched[x]) {
-                    add(&mut data[first..], &buffer.grid[x * plane..][..plane]);
-                }
-            }
-            let wanted = &mut self.wanted[from];
-            wanted.resize(points, 0);
-            ranks.exchange(to, &marks, from, wanted);
-            let planes = wanted.iter().filter(|&&mark| mark == 1).count();
-            let mut charges = vec![Aligned16::default(); planes * plane];
-            ranks.exchange(to, bytemuck::cast_slice(&data), from, bytemuck::cast_slice_mut(&mut charges));
-            let marked = (0..points).filter(|&x| wanted[x] == 1);
-            for (x, charges) in marked.zip(charges.chunks_exact(plane)) {
-                add(&mut received.grid[x * plane..][..plane], charges);
-                received.touched[x] = true;
-            }
-            self.lent[to] = marks;
-        }
-    }
-
-    /// Sends the potential on the planes of this rank to the ranks that have charges on these planes. All ranks call
-    /// this function together.
-    fn send_potential(&mut self) {
-        let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
-        let (rank, count) = (ranks.rank(), ranks.count());
-        let marked = |marks: &[u8]| (0..marks.len()).filter(|&x| marks[x] == 1).collect::<Vec<_>>();
-        for step in 1..count {
-            let (to, from) = ((rank + step) % count, (rank + count - step) % count);
-            let data: Vec<Aligned16> =
-                marked(&self.wanted[to]).into_iter().flat_map(|x| self.values[x * plane..][..plane].to_vec()).collect();
-            let planes = marked(&self.lent[from]);
-            let mut received = vec![Aligned16::default(); planes.len() * plane];
-            ranks.exchange(to, bytemuck::cast_slice(&data), from, bytemuck::cast_slice_mut(&mut received));
-            for (x, received) in planes.into_iter().zip(received.chunks_exact(plane)) {
-                self.values[x * plane..][..plane].copy_from_slice(received);
-            }
-        }
-    }
-
     /// Adds the reciprocal-space forces on `blocks` to `forces`, whose first element belongs to the first of these
     /// blocks.
     pub(super) fn gather(&self, input: MeshInput<'_>, blocks: Range<usize>, forces: &mut [[f32; 24]]) {
@@ -218,10 +162,6 @@ impl Mesh {
             _ => dispatch(self.level, Gather::<8, 8> { atoms, blocks, from, forces }),
         }
     }
-}
-
-fn add(to: &mut [Aligned16], from: &[Aligned16]) {
-    mesh_grid::add(bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
 }
 
 /// Positions and charges of atoms, as input of the mesh.

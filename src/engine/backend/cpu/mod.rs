@@ -11,6 +11,7 @@ mod influence_kernel;
 mod mesh;
 mod mesh_grid;
 mod mesh_kernel;
+mod mesh_planes;
 mod nonbonded;
 mod pair_block;
 mod pair_dispersion;

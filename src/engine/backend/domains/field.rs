@@ -6,7 +6,6 @@ use super::local::{DivisionContext, Local};
 use super::restrict::{Numbers, at_home, select_terms};
 use crate::backend::{Cpu, Distribution, Evaluation, ForceField, Home, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
-use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::ranks::{Purpose, Ranks};
@@ -31,7 +30,6 @@ pub(in crate::backend) struct Domain {
     numbers: Numbers,
     /// positions of all local atoms: first home atoms, then halo atoms
     positions: Vec<Vec3>,
-    evaluation: Evaluation,
     buffer: Vec<Vec3>,
 }
 
@@ -57,7 +55,6 @@ impl Domain {
             halo: Halo::default(),
             numbers: Numbers::default(),
             positions: vec![],
-            evaluation: Evaluation::default(),
             buffer: vec![],
         }
     }
@@ -250,16 +247,11 @@ impl ForceField for Domain {
         out: &mut Evaluation,
     ) -> Result<()> {
         self.fetch(positions);
-        self.cpu.evaluate(cell, &self.positions, workload, &mut self.evaluation)?;
-        let Evaluation { forces, energies, virial, .. } = &mut self.evaluation;
-        self.halo.return_forces(&self.ranks, forces, &mut self.buffer);
-        memory::copy(&forces[..positions.len()], &mut out.forces);
-        (out.energies, out.virial) = (*energies, *virial);
-        out.impulse.clear();
-        if let LongRange::Apart { .. } = workload.long_range {
-            // mesh forces act on the home atoms only, so no forces on halo atoms are returned
-            memory::copy(&self.evaluation.impulse.forces[..positions.len()], &mut out.impulse.forces);
-        }
+        self.cpu.evaluate(cell, &self.positions, workload, out)?;
+        self.halo.return_forces(&self.ranks, &mut out.forces, &mut self.buffer);
+        out.forces.truncate(positions.len());
+        // mesh forces act on the home atoms only, so no forces on halo atoms are returned
+        out.impulse.forces.truncate(positions.len());
         Ok(())
     }
 
