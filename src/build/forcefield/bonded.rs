@@ -20,6 +20,18 @@ pub(super) struct Harmonic {
     pub(super) force_constant: f64,
 }
 
+impl Harmonic {
+    /// Reads the equilibrium value from the attribute `equilibrium` of an element, and the force constant.
+    fn read(node: &Node<'_>, equilibrium: &str) -> Parsed<Self> {
+        Ok(Harmonic { equilibrium: node.real(equilibrium)?, force_constant: node.real("k")? })
+    }
+}
+
+/// Calls `read` with each child of a force. Fails if a child has another name than `name`.
+fn each(force: &Node<'_>, name: &str, mut read: impl FnMut(&Node<'_>) -> Parsed<()>) -> Parsed<()> {
+    force.children().try_for_each(|node| if node.name() == name { read(&node) } else { Err(unknown(&node, force)) })
+}
+
 /// Parameters of harmonic terms and correction maps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bonded {
@@ -36,39 +48,19 @@ pub(super) struct Bonded {
 
 impl Bonded {
     pub(super) fn read_bonds(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
-        for node in force.children() {
-            if node.name() != "Bond" {
-                return Err(unknown(&node, force));
-            }
-            let found = Harmonic { equilibrium: node.real("length")?, force_constant: node.real("k")? };
-            if let Some(patterns) = types.patterns(&node)? {
-                self.bonds.push(patterns, found);
-            }
-        }
-        Ok(())
+        each(force, "Bond", |node| self.bonds.add(node, types, Harmonic::read(node, "length")?))
     }
 
     pub(super) fn read_angles(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
-        for node in force.children() {
-            if node.name() != "Angle" {
-                return Err(unknown(&node, force));
-            }
-            let found = Harmonic { equilibrium: node.real("angle")?, force_constant: node.real("k")? };
-            if let Some(patterns) = types.patterns(&node)? {
-                self.angles.push(patterns, found);
-            }
-        }
-        Ok(())
+        each(force, "Angle", |node| self.angles.add(node, types, Harmonic::read(node, "angle")?))
     }
 
     /// Reads Urey–Bradley terms, whose energy is k (r − d)² without the factor ½.
     pub(super) fn read_urey_bradleys(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
-        for node in force.children() {
-            if node.name() != "UreyBradley" {
-                return Err(unknown(&node, force));
-            }
-            let found = Harmonic { equilibrium: node.real("d")?, force_constant: 2.0 * node.real("k")? };
-            let Some(patterns) = types.patterns::<3>(&node)? else { continue };
+        each(force, "UreyBradley", |node| {
+            let mut found = Harmonic::read(node, "d")?;
+            found.force_constant *= 2.0;
+            let Some(patterns) = types.patterns::<3>(node)? else { return Ok(()) };
             let is_class = |pattern: &Pattern| matches!(pattern, Pattern::Class(_));
             let is_type = |pattern: &Pattern| matches!(pattern, Pattern::Type(_));
             if patterns.iter().all(is_class) {
@@ -78,8 +70,8 @@ impl Bonded {
             } else {
                 return Err(node.problem("expected three classes or three types"));
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     pub(super) fn read_cmaps(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
@@ -90,9 +82,7 @@ impl Bonded {
                 "Map" => self.grids.push(read_grid(&node)?),
                 "Torsion" => {
                     let map = first + node.index("map", maps)?;
-                    if let Some(patterns) = types.patterns(&node)? {
-                        self.cmaps.push(patterns, map);
-                    }
+                    self.cmaps.add(&node, types, map)?;
                 }
                 _ => return Err(unknown(&node, force)),
             }

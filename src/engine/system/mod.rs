@@ -20,7 +20,7 @@ pub use bonded::{
 };
 pub use description::{BoxKind, CellHint, Description, Methods};
 pub use molecules::Molecules;
-pub(crate) use neighbours::Neighbours;
+pub use neighbours::Neighbours;
 pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
 pub use settings::{
     Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
