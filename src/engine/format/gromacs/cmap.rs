@@ -5,7 +5,6 @@
 //! `CA-ALA` (`*` for any residue). ψ varies fastest, as in [`CmapGrid`].
 
 use super::Parsed;
-use super::directive::unknown_function;
 use super::fields::Fields;
 use crate::error::Problem;
 use crate::format::number;
@@ -44,7 +43,7 @@ impl CmapTypes {
             *kind = bonded(name).ok_or_else(unknown)?;
             *residue = if residue_name == "*" { String::new() } else { residue_name.to_owned() };
         }
-        check_function(&mut fields)?;
+        fields.function_one("correction maps")?;
         let size = [fields.integer("the points along phi")?, fields.integer("the points along psi")?];
         let points = usize::try_from(size[0]).ok().filter(|points| POINTS.contains(points) && size[0] == size[1]);
         let points = points.ok_or_else(|| {
@@ -67,7 +66,7 @@ impl CmapTypes {
     /// names. `fields` are the function type and optionally the number of a row of `[ cmaptypes ]`. If the row number
     /// is given, the row with this number is used.
     pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
-        check_function(&mut fields)?;
+        fields.function_one("correction maps")?;
         if !fields.is_empty() {
             let number = fields.integer("the number of a row of [ cmaptypes ]")?;
             fields.end()?;
@@ -82,12 +81,5 @@ impl CmapTypes {
             let message = format!("[ cmaptypes ] has no row for these atoms, of residues {}", residues.join(" "));
             Problem::new(message).help("the force field lacks this map")
         })
-    }
-}
-
-fn check_function(fields: &mut Fields<'_, '_>) -> Parsed<()> {
-    match fields.word("the function type")? {
-        "1" => Ok(()),
-        other => Err(unknown_function("correction maps", other, "1")),
     }
 }

@@ -186,10 +186,7 @@ impl MoleculeType {
                 "two hydrogens follow the oxygen of a water, but atom {count} is the last"
             )));
         }
-        let number = fields.word("the function type")?;
-        if number != "1" {
-            return Err(unknown_function("settles", number, "1"));
-        }
+        fields.function_one("settles")?;
         let (oh, hh) = (fields.real("the O-H distance")?, fields.real("the H-H distance")?);
         fields.end()?;
         let [first, second] = [oxygen + 1, oxygen + 2];

@@ -22,6 +22,7 @@ use std::path::Path;
 
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
+use crate::format::options::TopologyOptions;
 use crate::format::xml::{Document, Node};
 use crate::system::{BoxKind, CellHint, Constraint, Description, Exclusions, Topology};
 use crate::vec3::vec3;
@@ -53,7 +54,8 @@ pub(super) fn is_system(bytes: &[u8]) -> bool {
 }
 
 /// Reads the bytes of a system. `path` is the name of the file in messages.
-pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
+pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    options.are_used(&[], path)?;
     let document = Document::parse(path, bytes)?;
     let root = document.root();
     if root.name() != "System" {

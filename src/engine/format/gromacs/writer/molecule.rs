@@ -15,22 +15,6 @@ const PARTNERS: usize = 20;
 
 /// Writes a molecule type. `first` is the index of the molecule's first atom in the whole system, for messages.
 pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u32, text: &mut String) -> Parsed<()> {
-    // every list of terms is written below; if a list is added to `BondedTerms`, the compiler reports an error here
-    let BondedTerms {
-        bonds: _,
-        distances: _,
-        g96_bonds: _,
-        angles: _,
-        g96_angles: _,
-        urey_bradleys: _,
-        propers: _,
-        ryckaert_bellemans: _,
-        impropers: _,
-        harmonic_impropers: _,
-        cmaps: _,
-        cmap_grids: _,
-        pairs14: _,
-    } = &molecule.bonded;
     let chemical = Chemical::new(molecule);
     let water = RigidWater::of(molecule);
     let (bonds, more) = match chemical.exclusions(molecule) {

@@ -37,23 +37,6 @@ use sections::Text;
 /// Returns the text of a topology. The topology is periodic if a cell is given.
 pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<String> {
     let topology = &description.topology;
-    // every list of terms is written or refused below; if a list is added to `BondedTerms`, the compiler reports an
-    // error here
-    let BondedTerms {
-        bonds: _,
-        distances: _,
-        g96_bonds: _,
-        angles: _,
-        g96_angles: _,
-        urey_bradleys: _,
-        propers: _,
-        ryckaert_bellemans: _,
-        impropers: _,
-        harmonic_impropers: _,
-        cmaps: _,
-        cmap_grids: _,
-        pairs14: _,
-    } = &topology.bonded;
     let types = Types::new(description)?;
     let bonds = Bonds::new(topology)?;
     let dihedrals = Dihedrals::new(topology, &types)?;
