@@ -8,11 +8,6 @@ use super::atom_types::{AtomTypes, Pattern};
 use super::tables::Terms;
 use super::unknown;
 
-/// Smallest number of grid points of a correction map along each angle, which bicubic interpolation needs.
-const FEWEST_POINTS: usize = 4;
-/// Largest number of grid points of a correction map along each angle. Maps in use have 24 points.
-const MOST_POINTS: usize = 1000;
-
 /// Equilibrium value x₀ (nm or rad) and force constant k (kJ/mol/nm² or kJ/mol/rad²) of the energy ½ k (x − x₀)².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Harmonic {
@@ -91,8 +86,7 @@ impl Bonded {
     }
 }
 
-/// Reads the energies of a correction map. In OpenMM, a map begins at an angle of 0 and φ varies fastest. In the
-/// engine, a map begins at −π and ψ varies fastest.
+/// Reads the energies of a correction map.
 fn read_grid(node: &Node<'_>) -> Parsed<CmapGrid> {
     let number = |text: &str| text.parse::<f64>().ok().filter(|energy| energy.is_finite());
     let energies = node
@@ -101,12 +95,10 @@ fn read_grid(node: &Node<'_>) -> Parsed<CmapGrid> {
         .map(|text| number(text).ok_or_else(|| node.problem(format!("`{}` is not a number", text.escape_default()))));
     let energies = energies.collect::<Parsed<Vec<f64>>>()?;
     let size = energies.len().isqrt();
-    let good = size * size == energies.len() && size.is_multiple_of(2) && (FEWEST_POINTS..=MOST_POINTS).contains(&size);
+    let good = size * size == energies.len() && size.is_multiple_of(2) && CmapGrid::SIZES.contains(&size);
     if !good {
         let problem = node.problem(format!("a map of {} energies", energies.len()));
         return Err(problem.help("expected the square of an even number of at least 4"));
     }
-    let from_zero = |i: usize| (i + size / 2) % size;
-    let of = |phi: usize, psi: usize| energies[from_zero(phi) + size * from_zero(psi)];
-    Ok(CmapGrid { size, energies: (0..size * size).map(|index| of(index / size, index % size)).collect() })
+    Ok(CmapGrid::from_openmm(size, &energies))
 }

@@ -68,8 +68,7 @@ impl Typed<'_> {
             let insertion_code = residue.insertion_code;
             topology.chain_labels.push(ChainLabel { chain, segment: Name::default(), insertion_code });
         }
-        let mut is_site = vec![false; structure.atoms.len()];
-        topology.virtual_sites.iter().for_each(|site| is_site[site.site as usize] = true);
+        let is_site = topology.site_mask();
         let wrong = |atom: &usize| is_site[*atom] != (topology.atoms[*atom].mass == 0.0);
         if let Some(atom) = (0..structure.atoms.len()).find(wrong) {
             let what = if is_site[atom] { "a virtual site with a mass" } else { "massless, but no virtual site" };

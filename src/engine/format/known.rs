@@ -7,11 +7,8 @@ use super::coordinates::Coordinates;
 use super::options::TopologyOptions;
 use super::{charmm, gromacs, mmcif, netcdf, openmm, pdb, prmtop, restart};
 use crate::cell::PeriodicCell;
-use crate::error::{Problem, Result};
+use crate::error::{Parsed, Problem, Result};
 use crate::system::Description;
-
-/// Result of a parsing step; the error is a [`Problem`] of the input.
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// A format of input files.
 pub struct Format<R> {

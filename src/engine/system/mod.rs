@@ -30,6 +30,11 @@ pub use sites::{Construction, VirtualSite};
 pub use state::{Coupling, ImpulseCycle, State, TrialMoves};
 pub use topology::{Atom, ChainLabel, Exclusions, FixedSelection, Name, Residue, Topology};
 
+/// Returns a pair with the smaller element first.
+pub fn ordered<T: Ord + Copy>([a, b]: [T; 2]) -> [T; 2] {
+    [a.min(b), a.max(b)]
+}
+
 /// Atoms, their interactions and the force settings, which do not change during a run. [`crate::prepare::prepare`]
 /// makes a system from a [`Description`], and [`System::builder`] builds a system in code.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -27,7 +27,7 @@ use std::path::Path;
 
 use super::element;
 use super::options::TopologyOptions;
-use crate::error::Problem;
+use crate::error::{Parsed, Problem};
 use crate::system::{Atom, ChainLabel, Description, Exclusions, Name, Residue, Topology};
 
 use parameters::{Parameters, Type};
@@ -35,9 +35,6 @@ use psf::{Psf, PsfAtom};
 
 pub(super) use card::{is_card, read_card};
 pub(super) use residues::is_residues;
-
-/// Result of a parsing step; the error is a [`Problem`] with file and line.
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Reads the bytes of a PSF file, and the parameter files that `options` name. `path` is the path of the PSF file,
 /// for messages.

@@ -11,13 +11,7 @@ use super::parameters::{
 use super::sections::Section;
 use super::table::Entry;
 use crate::format::number;
-
-/// Maximum number of grid points of a correction map along an angle. No force field in use has maps of more than 24
-/// points, so a larger number means that the file is damaged.
-const MOST_POINTS: i32 = 1000;
-/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation uses two neighbouring points
-/// on each side.
-const FEWEST_POINTS: i32 = 4;
+use crate::system::CmapGrid;
 
 /// Reader that adds the rows of one file to the parameters.
 pub(super) struct Reader<'a> {
@@ -138,9 +132,10 @@ impl<'a> Reader<'a> {
     pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
         let row = self.row_of(line);
         let words = row.words(&[9], "eight types and the number of grid points along an angle")?;
-        let size = number::integer(words[8].as_bytes()).filter(|n| (FEWEST_POINTS..=MOST_POINTS).contains(n));
-        let problem = || row.problem(format!("expected {FEWEST_POINTS} to {MOST_POINTS} grid points along an angle"));
-        let size = size.ok_or_else(problem)? as usize;
+        let size = number::integer(words[8].as_bytes()).and_then(|size| usize::try_from(size).ok());
+        let (least, most) = CmapGrid::SIZES.into_inner();
+        let problem = || row.problem(format!("expected {least} to {most} grid points along an angle"));
+        let size = size.filter(|size| CmapGrid::SIZES.contains(size)).ok_or_else(problem)?;
         let types = self.types::<8>(words);
         let (mut energies, mut lines) = (vec![], 0);
         while energies.len() < size * size {

@@ -10,10 +10,6 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::CmapGrid;
 
-/// Allowed numbers of grid points of a correction map along an angle. Bicubic interpolation needs at least the minimum
-/// number, and no correction map in use exceeds the maximum number.
-const POINTS: std::ops::RangeInclusive<usize> = 4..=1000;
-
 /// All rows of `[ cmaptypes ]` that have been read.
 #[derive(Default)]
 pub(super) struct CmapTypes {
@@ -45,11 +41,14 @@ impl CmapTypes {
         }
         fields.function_one("correction maps")?;
         let size = [fields.integer("the points along phi")?, fields.integer("the points along psi")?];
-        let points = usize::try_from(size[0]).ok().filter(|points| POINTS.contains(points) && size[0] == size[1]);
+        let points =
+            usize::try_from(size[0]).ok().filter(|points| CmapGrid::SIZES.contains(points) && size[0] == size[1]);
         let points = points.ok_or_else(|| {
             Problem::new(format!(
-                "a map of {} by {} points: expected a square map with {POINTS:?} points along each angle",
-                size[0], size[1]
+                "a map of {} by {} points: expected a square map with {:?} points along each angle",
+                size[0],
+                size[1],
+                CmapGrid::SIZES
             ))
         })?;
         let mut energies = Vec::with_capacity(fields.rest().len().min(points * points));

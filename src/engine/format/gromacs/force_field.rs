@@ -14,7 +14,7 @@ use crate::arrays;
 use crate::error::Problem;
 use crate::format::number;
 use crate::format::options::Factors14;
-use crate::system::LennardJones;
+use crate::system::{LennardJones, ordered};
 
 /// Combination rule of the force field. The rule also determines whether Lennard-Jones parameters in the file are C6
 /// and C12, or σ and ε.
@@ -220,7 +220,7 @@ impl ForceField {
         fields.function_one("pairs of types")?;
         let coefficients = self.pair_parameters(rule, &mut fields)?;
         let table = if directive == Directive::PairTypes { &mut self.pairs } else { &mut self.nonbonded };
-        Ok(table.insert(ascending(types), coefficients).is_some_and(|before| before != coefficients))
+        Ok(table.insert(ordered(types), coefficients).is_some_and(|before| before != coefficients))
     }
 
     /// Reads the two Lennard-Jones parameters at the end of a line. The line may repeat the parameters for the
@@ -251,7 +251,7 @@ impl ForceField {
     /// Returns the Lennard-Jones parameters of two types, from `[ nonbond_params ]` if the pair is listed there, and
     /// otherwise from the combination rule.
     pub(super) fn lennard_jones(&self, a: u32, b: u32) -> Parsed<LennardJones> {
-        if let Some(&own) = self.nonbonded.get(&ascending([a, b])) {
+        if let Some(&own) = self.nonbonded.get(&ordered([a, b])) {
             return Ok(own);
         }
         let rule = self.defaults()?.rule;
@@ -277,7 +277,7 @@ impl ForceField {
     /// parameters are those of [`Self::lennard_jones`], scaled by fudgeLJ.
     pub(super) fn pair14(&self, a: u32, b: u32) -> Parsed<(LennardJones, f64)> {
         let Defaults { generate_pairs, fudge_lj, fudge_coulomb, .. } = self.defaults()?;
-        if let Some(&own) = self.pairs.get(&ascending([a, b])) {
+        if let Some(&own) = self.pairs.get(&ordered([a, b])) {
             return Ok((own, fudge_coulomb));
         }
         if !generate_pairs {
@@ -353,8 +353,4 @@ fn add_to<const N: usize>(
     let parameters = function.read(fields.rest())?;
     let parameters = parameters.ok_or_else(|| Problem::new("the line ends, but parameters are expected"))?;
     tables.entry(function.table).or_default().add(types, parameters, function.multiple)
-}
-
-fn ascending([a, b]: [u32; 2]) -> [u32; 2] {
-    [a.min(b), a.max(b)]
 }

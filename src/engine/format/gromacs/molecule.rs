@@ -276,9 +276,7 @@ impl MoleculeType {
     /// Fails if the molecule type has no atoms, if a particle without mass is not a virtual site, or if a virtual
     /// site has a mass.
     pub(super) fn check(&self) -> Parsed<()> {
-        let Topology { atoms, virtual_sites, .. } = &self.topology;
-        let mut is_site = vec![false; atoms.len()];
-        virtual_sites.iter().for_each(|site| is_site[site.site as usize] = true);
+        let (atoms, is_site) = (&self.topology.atoms, self.topology.site_mask());
         let wrong = atoms.iter().zip(&is_site).position(|(atom, &site)| site != (atom.mass == 0.0));
         let problem = |what: String| Err(Problem::new(format!("molecule type {} {what}", self.name)));
         match wrong {

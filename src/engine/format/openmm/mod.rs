@@ -21,7 +21,7 @@ mod sites;
 use std::path::Path;
 
 use crate::cell::PeriodicCell;
-use crate::error::Problem;
+use crate::error::Parsed;
 use crate::format::options::TopologyOptions;
 use crate::format::xml::{Document, Node};
 use crate::system::{BoxKind, CellHint, Constraint, Description, Exclusions, Topology};
@@ -29,9 +29,6 @@ use crate::vec3::vec3;
 
 use nonbonded::Nonbonded;
 use pairs::Pairs;
-
-/// Result of a reading step.
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Version of the format of OpenMM systems that md reads. Each force has a separate version.
 const VERSION: &str = "1";

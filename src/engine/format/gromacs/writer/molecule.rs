@@ -6,7 +6,7 @@ use std::fmt::{Display, Write as _};
 use super::atom_types::{AtomTypes, five};
 use super::water::RigidWater;
 use super::{Number, Parsed, line, sites, word};
-use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion};
+use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion, ordered};
 
 /// Largest value of `nrexcl` that is written: number of bonds up to which all pairs are excluded.
 const MOST_EXCLUDED_BONDS: usize = 3;
@@ -145,10 +145,6 @@ impl Chemical {
         let more = molecule.exclusions.pairs().filter(|pair| !implied.iter().any(|shell| shell.contains(pair)));
         (implied.len(), more.collect())
     }
-}
-
-fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
-    [i.min(j), i.max(j)]
 }
 
 /// Writes bonds. Function type 1 is for chemical bonds, 2 for GROMOS-96 bonds, 6 for other distances, and 5 for

@@ -29,7 +29,6 @@ use crate::error::Problem;
 use crate::system::{BondedTerms, Description, Topology};
 
 use bonds::Bonds;
-use chamber::UreyBradleys;
 use dihedrals::Dihedrals;
 use nonbonded::Types;
 use sections::Text;
@@ -53,7 +52,7 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     atoms::write(topology, &types, &mut text);
     bonds.write_types(&mut text);
     if chamber {
-        UreyBradleys::new(topology).write(&mut text);
+        chamber::write_urey_bradleys(topology, &mut text);
     }
     dihedrals.write_types(&mut text);
     if chamber {
@@ -62,7 +61,7 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     types.write(&mut text);
     bonds.write(&mut text);
     dihedrals.write(&mut text);
-    atoms::write_exclusions(topology, &mut text);
+    text.integers("EXCLUDED_ATOMS_LIST", atoms::excluded(topology));
     for name in ["HBOND_ACOEF", "HBOND_BCOEF", "HBCUT"] {
         text.reals(name, []);
     }
