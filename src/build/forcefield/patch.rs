@@ -100,8 +100,8 @@ fn patch_atom(node: &Node<'_>, attribute: &str, residues: usize) -> Parsed<Patch
     Ok(PatchAtom { residue, name: name.into() })
 }
 
-/// Reads a name with an optional number of a residue of the patch before it, such as `CYS` or `2:CYS`. Returns the index
-/// of the residue, and the name.
+/// Reads a name with an optional number of a residue of the patch before it, such as `CYS` or `2:CYS`. Returns the
+/// index of the residue, and the name.
 fn numbered<'t>(node: &Node<'_>, text: &'t str) -> Parsed<(usize, &'t str)> {
     let Some((number, name)) = text.split_once(':') else { return Ok((0, text)) };
     Ok((residue_number(node, number)?, name))

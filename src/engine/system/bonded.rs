@@ -451,8 +451,8 @@ impl CmapGrid {
     /// is damaged.
     pub const SIZES: std::ops::RangeInclusive<usize> = 4..=1000;
 
-    /// Makes the grid from energies in the order of OpenMM, in which a map begins at an angle of 0 and φ varies fastest.
-    /// `size` must be even.
+    /// Makes the grid from energies in the order of OpenMM, in which a map begins at an angle of 0 and φ varies
+    /// fastest. `size` must be even.
     pub fn from_openmm(size: usize, energies: &[f64]) -> Self {
         let from_zero = |i: usize| (i + size / 2) % size;
         let of = |phi: usize, psi: usize| energies[from_zero(phi) + size * from_zero(psi)];

@@ -43,8 +43,8 @@ impl<'w, 't> Fields<'w, 't> {
         number::integer(word.as_bytes()).ok_or_else(|| not(what, "a whole number of up to nine digits", word))
     }
 
-    /// Reads the next word as the function type of a directive that has only function type 1. `name` names the directive
-    /// in the error.
+    /// Reads the next word as the function type of a directive that has only function type 1. `name` names the
+    /// directive in the error.
     pub(super) fn function_one(&mut self, name: &str) -> Parsed<()> {
         match self.word("the function type")? {
             "1" => Ok(()),

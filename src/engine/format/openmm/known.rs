@@ -6,8 +6,8 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::format::xml::Node;
 
-/// Parts of a force, with the attributes of the elements of each part, separated by blanks. The name `param*` stands for
-/// the parameters `param1`, `param2`, … of elements of custom forces.
+/// Parts of a force, with the attributes of the elements of each part, separated by blanks. The name `param*` stands
+/// for the parameters `param1`, `param2`, … of elements of custom forces.
 type Parts = &'static [(&'static str, &'static str)];
 
 /// Kind of a force, its attributes in addition to [`OF_ALL`], and its parts. Parts without attributes are checked by
