@@ -1,8 +1,8 @@
-//! Construction and mapping of fixed-size arrays in functions that are always inlined.
+//! Construction and mapping of fixed-size arrays, for hot loops in functions that are always inlined.
 //!
 //! The compiler may leave a call to the standard library's `<[T; N]>::map` in a loop instead of inlining it. The
 //! closure of a `map` that is not inlined is compiled without the instruction set of the calling function. The
-//! functions of this module are always inlined into their caller.
+//! functions [`from_fn`] and [`map`] are always inlined into their caller.
 
 use std::mem::MaybeUninit;
 
@@ -16,6 +16,18 @@ pub fn from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N] {
     // SAFETY: an array of `MaybeUninit` has the layout of the array of its elements, and the loop has written every
     // element
     unsafe { array.as_ptr().cast::<[T; N]>().read() }
+}
+
+/// Returns the array `[f(0), f(1), …, f(N − 1)]`, or the first error of f.
+#[inline]
+pub fn try_from_fn<T: Copy + Default, E, const N: usize>(
+    mut f: impl FnMut(usize) -> Result<T, E>,
+) -> Result<[T; N], E> {
+    let mut array = [T::default(); N];
+    for (k, value) in array.iter_mut().enumerate() {
+        *value = f(k)?;
+    }
+    Ok(array)
 }
 
 /// Returns the array of the results of f for each element, as the method `map` of arrays does.

@@ -55,6 +55,9 @@ impl Problem {
     }
 }
 
+/// Result of a reading step.
+pub type Parsed<T> = std::result::Result<T, Problem>;
+
 /// Maximum length of a message in bytes.
 pub const LONGEST: usize = 2000;
 

@@ -9,17 +9,8 @@ const MOST_RANGES: usize = 1000;
 /// Returns a selection such as `index 0-9 15` for atoms whose numbers count from 1; `None` if there are no atoms, or
 /// too many ranges.
 pub(super) fn indices(atoms: &[u32]) -> Option<String> {
-    let mut atoms = atoms.to_vec();
-    atoms.sort_unstable();
-    atoms.dedup();
-    let ranges: Vec<&[u32]> = atoms.chunk_by(|a, b| a + 1 == *b).collect();
-    let mut text = "index".to_owned();
-    for range in &ranges {
-        let (first, last) = (range[0] - 1, range[range.len() - 1] - 1);
-        // writing to a String does not fail
-        let _ = if first == last { write!(text, " {first}") } else { write!(text, " {first}-{last}") };
-    }
-    (1..=MOST_RANGES).contains(&ranges.len()).then_some(text)
+    let mut pieces = pieces(atoms);
+    pieces.pop().filter(|_| pieces.is_empty())
 }
 
 /// Returns selections that together select the atoms: several selections if the atoms form too many ranges for one
@@ -29,7 +20,18 @@ pub(super) fn pieces(atoms: &[u32]) -> Vec<String> {
     atoms.sort_unstable();
     atoms.dedup();
     let ranges: Vec<&[u32]> = atoms.chunk_by(|a, b| a + 1 == *b).collect();
-    ranges.chunks(MOST_RANGES).filter_map(|ranges| indices(&ranges.concat())).collect()
+    ranges.chunks(MOST_RANGES).map(selection).collect()
+}
+
+/// Returns the selection of the atoms in ranges of consecutive atoms.
+fn selection(ranges: &[&[u32]]) -> String {
+    let mut text = "index".to_owned();
+    for range in ranges {
+        let (first, last) = (range[0] - 1, range[range.len() - 1] - 1);
+        // writing to a String does not fail
+        let _ = if first == last { write!(text, " {first}") } else { write!(text, " {first}-{last}") };
+    }
+    text
 }
 
 #[cfg(test)]

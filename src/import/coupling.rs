@@ -4,12 +4,28 @@ use super::draft::Draft;
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
-use crate::run::Dynamics;
+use crate::run::{Dynamics, Velocities};
 
 /// Largest number of steps between couplings in a translated input: the default of `md`.
 const EVERY: u32 = 10;
 /// Relative tolerance for the rounding of a ratio of decimal numbers.
 const ROUNDING: f64 = 1e-9;
+
+/// Temperature (K) of the velocities that are generated if the file requests zero velocities.
+const COLD: f64 = 1e-3;
+
+/// Returns the velocities that are generated at the temperature of the foreign setting `name`. `why` follows in the
+/// remark on zero velocities.
+pub(super) fn generated(draft: &mut Draft<'_>, name: &str, why: &str) -> Velocities {
+    let temperature = draft.real(name);
+    draft.carried("stage.temperature", &[name]);
+    if temperature == 0.0 {
+        draft.differs(name, format!("velocities are generated at {COLD} K{why}"));
+        return Velocities::Generate { temperature: COLD };
+    }
+    draft.admitted("stage.temperature", name, temperature);
+    Velocities::Generate { temperature }
+}
 
 /// Returns the thermostat of a dynamics stage. For Langevin dynamics `coupling_time` (ps) is the inverse of the
 /// friction. Weak coupling requires a relaxation time of at least one interval between couplings; a Nosé-Hoover chain

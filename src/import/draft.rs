@@ -14,7 +14,8 @@ use super::settings::{Entry, Fate, Key, Settings, folded, real, shortened, words
 use crate::config::key::Kind;
 use crate::config::keys;
 use crate::error::Problem;
-use crate::run::{Plan, PositionRestraint, Restraint};
+use crate::run::{ElectrostaticsSpec, Plan, PositionRestraint, Restraint, Setting};
+use crate::system::DispersionCorrection;
 
 /// Remark on a setting of the foreign file that is not simply carried over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,13 @@ pub struct Remark {
     pub differs: bool,
     /// reason for the remark, and what `md` does instead
     pub text: String,
+}
+
+impl Remark {
+    fn on(entry: &Entry, differs: bool, text: String) -> Self {
+        let (key, value, line) = (entry.name.clone(), shortened(&entry.value).to_owned(), Some(entry.line));
+        Remark { key, value, line, places: vec![], differs, text }
+    }
 }
 
 /// Position of a setting in one of several files.
@@ -108,21 +116,27 @@ impl Finished {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(settings: &'a Settings, files: &'a Files, plan: Plan) -> Self {
-        let (notes, remarks, spoken, wrong) = (BTreeMap::new(), vec![], HashSet::new(), HashSet::new());
-        let (frozen, restraints, position_restraints, problems) = (None, vec![], vec![], settings.unknown());
         Draft {
             settings,
             files,
             plan,
-            frozen,
-            restraints,
-            position_restraints,
-            notes,
-            remarks,
-            spoken,
-            wrong,
-            problems,
+            frozen: None,
+            restraints: vec![],
+            position_restraints: vec![],
+            notes: BTreeMap::new(),
+            remarks: vec![],
+            spoken: HashSet::new(),
+            wrong: HashSet::new(),
+            problems: settings.unknown(),
         }
+    }
+
+    /// Plans all pairs of atoms without a cutoff.
+    pub(super) fn all_pairs(&mut self) {
+        let forces = &mut self.plan.forces;
+        (forces.cutoff, forces.cutoff_lj) = (Setting::Given(None), Setting::Given(None));
+        forces.electrostatics = ElectrostaticsSpec::Plain;
+        forces.dispersion_correction = Setting::Given(DispersionCorrection::Off);
     }
 
     /// Returns the path of the foreign file.
@@ -230,6 +244,15 @@ impl<'a> Draft<'a> {
         value
     }
 
+    /// Returns the number that is the value of the foreign setting `name`, which becomes the key `key` of the input
+    /// file without a conversion. Records a problem if the value is not allowed for this key.
+    pub(super) fn quantity(&mut self, key: &'static str, name: &str) -> f64 {
+        let value = self.real(name);
+        self.admitted(key, name, value);
+        self.carried(key, &[name]);
+        value
+    }
+
     /// Records that the foreign settings `names` became the key `key` of the input file.
     pub(super) fn carried(&mut self, key: &'static str, names: &[&str]) {
         self.carried_as(key, names, "");
@@ -267,9 +290,7 @@ impl<'a> Draft<'a> {
     /// Records the treatment of an entry that is not a setting of the table of keys: whether `md` does something
     /// different, and why.
     pub(super) fn other(&mut self, entry: &Entry, differs: bool, text: &str) {
-        let Entry { name, value, line } = entry;
-        let (key, value, line, text) = (name.clone(), shortened(value).to_owned(), Some(*line), text.to_owned());
-        self.remarks.push(Remark { key, value, line, places: vec![], differs, text });
+        self.remarks.push(Remark::on(entry, differs, text.to_owned()));
     }
 
     fn remark(&mut self, name: &str, differs: bool, text: String) {
@@ -293,6 +314,11 @@ impl<'a> Draft<'a> {
         });
     }
 
+    /// Records that `md` does not support the value `value` of the setting `name`.
+    pub(super) fn unsupported(&mut self, name: &str, value: &str, help: &str) {
+        self.problem(name, format!("{name} = {} is not supported", shortened(value)), help);
+    }
+
     /// Records an error in a file that belongs to the input.
     pub(super) fn fault(&mut self, problem: Problem) {
         self.problems.push(problem);
@@ -302,8 +328,7 @@ impl<'a> Draft<'a> {
     pub(super) fn finish(mut self) -> Result<Finished, Vec<Problem>> {
         for (entry, key) in self.settings.rest(&self.spoken) {
             let (differs, text) = self.fate(key, &entry.value);
-            let (key, value, line) = (entry.name.clone(), shortened(&entry.value).to_owned(), Some(entry.line));
-            self.remarks.push(Remark { key, value, line, places: vec![], differs, text });
+            self.remarks.push(Remark::on(entry, differs, text));
         }
         if !self.problems.is_empty() {
             return Err(self.problems);
@@ -317,8 +342,8 @@ impl<'a> Draft<'a> {
         match key.fate {
             Fate::Carried => (false, "has no effect with the other settings of this file".to_owned()),
             Fate::NoUse(why) => (false, why.to_owned()),
-            Fate::Absent { why } if !key.is_off(value) => (true, why.to_owned()),
-            Fate::Absent { .. } => (false, "md does the same".to_owned()),
+            Fate::Absent(why) if !key.is_off(value) => (true, why.to_owned()),
+            Fate::Absent(_) => (false, "md does the same".to_owned()),
             Fate::Part(of) if self.settings.is_off(of) => (false, format!("has no effect: {of} is off")),
             Fate::Part(of) => (true, format!("belongs to {of}, which is not translated")),
         }

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use crate::error::Problem;
 use crate::error::nearest;
 
-/// Key of the foreign program, with its treatment.
+/// Keys of the foreign program with the same default and treatment.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// name as in the manual of the program; a final `*` matches any ending
-    pub(super) name: &'static str,
-    /// default value in the foreign program
+    /// names as in the manual of the program, separated by blanks; a final `*` of a name matches any ending
+    names: &'static str,
+    /// default value of each key in the foreign program
     pub(super) default: &'static str,
-    /// treatment of the key by the translation
+    /// treatment of the keys by the translation
     pub(super) fate: Fate,
 }
 
@@ -24,44 +24,46 @@ pub(super) enum Fate {
     Carried,
     /// the key has no meaning for `md`, whatever its value; the text is the reason
     NoUse(&'static str),
-    /// `md` lacks the feature of the key. No remark is made if the value is the default or disables the feature
-    Absent {
-        /// reason, and what `md` does instead
-        why: &'static str,
-    },
+    /// `md` lacks the feature of the key. No remark is made if the value is the default or disables the
+    /// feature. The text is the reason, and what `md` does instead
+    Absent(&'static str),
     /// the key is a detail of a feature that `md` lacks; the text is the name of the key that enables the feature
     Part(&'static str),
 }
 
-/// Creates a key that the translation reads.
-pub(super) const fn carried(name: &'static str, default: &'static str) -> Key {
-    Key { name, default, fate: Fate::Carried }
+/// Creates keys that the translation reads.
+pub(super) const fn carried(names: &'static str, default: &'static str) -> Key {
+    Key { names, default, fate: Fate::Carried }
 }
 
-/// Creates a key without meaning for `md`.
-pub(super) const fn no_use(name: &'static str, why: &'static str) -> Key {
-    Key { name, default: "", fate: Fate::NoUse(why) }
+/// Creates keys without meaning for `md`.
+pub(super) const fn no_use(names: &'static str, why: &'static str) -> Key {
+    Key { names, default: "", fate: Fate::NoUse(why) }
 }
 
-/// Creates a key of a feature that `md` lacks. The default value disables the feature.
-pub(super) const fn absent(name: &'static str, default: &'static str, why: &'static str) -> Key {
-    Key { name, default, fate: Fate::Absent { why } }
+/// Creates the keys of features that `md` lacks. The default value disables each feature.
+pub(super) const fn absent(names: &'static str, default: &'static str, why: &'static str) -> Key {
+    Key { names, default, fate: Fate::Absent(why) }
 }
 
-/// Creates a key that is a detail of an absent feature; `of` is the key of this feature.
-pub(super) const fn part(name: &'static str, of: &'static str) -> Key {
-    Key { name, default: "", fate: Fate::Part(of) }
+/// Creates keys that are details of an absent feature; `of` is the key of this feature.
+pub(super) const fn part(names: &'static str, of: &'static str) -> Key {
+    Key { names, default: "", fate: Fate::Part(of) }
 }
 
 /// Normalised words that disable a feature, or leave its value empty.
 const OFF: [&str; 6] = ["no", "none", "false", "off", "inactive", ""];
 
 impl Key {
+    fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.names.split_whitespace()
+    }
+
     fn fits(&self, folded_name: &str) -> bool {
-        match self.name.strip_suffix('*') {
+        self.names().any(|name| match name.strip_suffix('*') {
             Some(start) => folded_name.starts_with(&folded(start)),
-            None => folded_name == folded(self.name),
-        }
+            None => folded_name == folded(name),
+        })
     }
 
     /// Whether the value is the default of the key, or disables the feature.
@@ -154,7 +156,7 @@ impl Settings {
     pub(super) fn unknown(&self) -> Vec<Problem> {
         let unknown = self.entries.iter().filter(|entry| self.key(&entry.name).is_none());
         let problem = |entry: &Entry| {
-            let known = self.keys.iter().flat_map(|keys| keys.iter()).map(|key| key.name);
+            let known = self.keys.iter().flat_map(|keys| keys.iter()).flat_map(Key::names);
             let near = nearest(&entry.name, known).map(|near| format!("did you mean \"{near}\"?"));
             let problem = Problem::new(format!("unknown key \"{}\"", shortened(&entry.name)));
             let help =

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use md_engine::system::VirtualSite;
+
 use super::isomorphism::ResidueGraph;
-use super::template::{Placement, Template};
+use super::template::Template;
 
 /// An atom with the data that its template assigns.
 #[derive(Clone, Debug)]
@@ -21,11 +23,9 @@ pub(super) struct AssignedAtom {
 /// A virtual site of the structure.
 #[derive(Clone, Debug)]
 pub(super) struct AssignedSite {
-    pub(super) site: u32,
-    pub(super) atoms: Vec<u32>,
+    pub(super) site: VirtualSite,
     /// atom whose exclusions the site shares
     pub(super) exclude_with: u32,
-    pub(super) placement: Placement,
 }
 
 /// Names of the template of a residue, and of the patches applied to the template.
@@ -63,12 +63,10 @@ impl Assignment {
         }
         let of = |place: u32| atom_of[place as usize];
         for site in &template.sites {
-            self.sites.push(AssignedSite {
-                site: of(site.index),
-                atoms: site.atoms.iter().map(|&place| of(place)).collect(),
-                exclude_with: of(site.exclude_with),
-                placement: site.placement.clone(),
-            });
+            let mut construction = site.construction.clone();
+            construction.atoms_mut().iter_mut().for_each(|atom| *atom = of(*atom));
+            let assigned = VirtualSite { site: of(site.index), construction };
+            self.sites.push(AssignedSite { site: assigned, exclude_with: of(site.exclude_with) });
         }
         self.constraints.extend(template.constraints.iter().map(|([a, b], distance)| ([of(*a), of(*b)], *distance)));
     }

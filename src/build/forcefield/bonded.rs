@@ -8,16 +8,23 @@ use super::atom_types::{AtomTypes, Pattern};
 use super::tables::Terms;
 use super::unknown;
 
-/// Smallest number of grid points of a correction map along each angle, which bicubic interpolation needs.
-const FEWEST_POINTS: usize = 4;
-/// Largest number of grid points of a correction map along each angle. Maps in use have 24 points.
-const MOST_POINTS: usize = 1000;
-
 /// Equilibrium value x₀ (nm or rad) and force constant k (kJ/mol/nm² or kJ/mol/rad²) of the energy ½ k (x − x₀)².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Harmonic {
     pub(super) equilibrium: f64,
     pub(super) force_constant: f64,
+}
+
+impl Harmonic {
+    /// Reads the equilibrium value from the attribute `equilibrium` of an element, and the force constant.
+    fn read(node: &Node<'_>, equilibrium: &str) -> Parsed<Self> {
+        Ok(Harmonic { equilibrium: node.real(equilibrium)?, force_constant: node.real("k")? })
+    }
+}
+
+/// Calls `read` with each child of a force. Fails if a child has another name than `name`.
+fn each(force: &Node<'_>, name: &str, mut read: impl FnMut(&Node<'_>) -> Parsed<()>) -> Parsed<()> {
+    force.children().try_for_each(|node| if node.name() == name { read(&node) } else { Err(unknown(&node, force)) })
 }
 
 /// Parameters of harmonic terms and correction maps.
@@ -36,39 +43,19 @@ pub(super) struct Bonded {
 
 impl Bonded {
     pub(super) fn read_bonds(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
-        for node in force.children() {
-            if node.name() != "Bond" {
-                return Err(unknown(&node, force));
-            }
-            let found = Harmonic { equilibrium: node.real("length")?, force_constant: node.real("k")? };
-            if let Some(patterns) = types.patterns(&node)? {
-                self.bonds.push(patterns, found);
-            }
-        }
-        Ok(())
+        each(force, "Bond", |node| self.bonds.add(node, types, Harmonic::read(node, "length")?))
     }
 
     pub(super) fn read_angles(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
-        for node in force.children() {
-            if node.name() != "Angle" {
-                return Err(unknown(&node, force));
-            }
-            let found = Harmonic { equilibrium: node.real("angle")?, force_constant: node.real("k")? };
-            if let Some(patterns) = types.patterns(&node)? {
-                self.angles.push(patterns, found);
-            }
-        }
-        Ok(())
+        each(force, "Angle", |node| self.angles.add(node, types, Harmonic::read(node, "angle")?))
     }
 
     /// Reads Urey–Bradley terms, whose energy is k (r − d)² without the factor ½.
     pub(super) fn read_urey_bradleys(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
-        for node in force.children() {
-            if node.name() != "UreyBradley" {
-                return Err(unknown(&node, force));
-            }
-            let found = Harmonic { equilibrium: node.real("d")?, force_constant: 2.0 * node.real("k")? };
-            let Some(patterns) = types.patterns::<3>(&node)? else { continue };
+        each(force, "UreyBradley", |node| {
+            let mut found = Harmonic::read(node, "d")?;
+            found.force_constant *= 2.0;
+            let Some(patterns) = types.patterns::<3>(node)? else { return Ok(()) };
             let is_class = |pattern: &Pattern| matches!(pattern, Pattern::Class(_));
             let is_type = |pattern: &Pattern| matches!(pattern, Pattern::Type(_));
             if patterns.iter().all(is_class) {
@@ -78,8 +65,8 @@ impl Bonded {
             } else {
                 return Err(node.problem("expected three classes or three types"));
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     pub(super) fn read_cmaps(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
@@ -90,9 +77,7 @@ impl Bonded {
                 "Map" => self.grids.push(read_grid(&node)?),
                 "Torsion" => {
                     let map = first + node.index("map", maps)?;
-                    if let Some(patterns) = types.patterns(&node)? {
-                        self.cmaps.push(patterns, map);
-                    }
+                    self.cmaps.add(&node, types, map)?;
                 }
                 _ => return Err(unknown(&node, force)),
             }
@@ -101,8 +86,7 @@ impl Bonded {
     }
 }
 
-/// Reads the energies of a correction map. In OpenMM, a map begins at an angle of 0 and φ varies fastest. In the
-/// engine, a map begins at −π and ψ varies fastest.
+/// Reads the energies of a correction map.
 fn read_grid(node: &Node<'_>) -> Parsed<CmapGrid> {
     let number = |text: &str| text.parse::<f64>().ok().filter(|energy| energy.is_finite());
     let energies = node
@@ -111,12 +95,10 @@ fn read_grid(node: &Node<'_>) -> Parsed<CmapGrid> {
         .map(|text| number(text).ok_or_else(|| node.problem(format!("`{}` is not a number", text.escape_default()))));
     let energies = energies.collect::<Parsed<Vec<f64>>>()?;
     let size = energies.len().isqrt();
-    let good = size * size == energies.len() && size.is_multiple_of(2) && (FEWEST_POINTS..=MOST_POINTS).contains(&size);
+    let good = size * size == energies.len() && size.is_multiple_of(2) && CmapGrid::SIZES.contains(&size);
     if !good {
         let problem = node.problem(format!("a map of {} energies", energies.len()));
         return Err(problem.help("expected the square of an even number of at least 4"));
     }
-    let from_zero = |i: usize| (i + size / 2) % size;
-    let of = |phi: usize, psi: usize| energies[from_zero(phi) + size * from_zero(psi)];
-    Ok(CmapGrid { size, energies: (0..size * size).map(|index| of(index / size, index % size)).collect() })
+    Ok(CmapGrid::from_openmm(size, &energies))
 }

@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use md_engine::error::{Problem, Result};
 use md_engine::format::Factors14;
 use md_engine::system::{
-    self, Angle, Bond, BondedTerms, ChainLabel, Cmap, Constraint, Construction, Description, Exclusions,
-    HarmonicImproper, Name, RyckaertBellemans, Topology, Torsion, VirtualSite,
+    self, Angle, Bond, BondedTerms, ChainLabel, Cmap, Constraint, Description, Exclusions, HarmonicImproper, Name,
+    RyckaertBellemans, Topology, Torsion,
 };
 
 use super::ForceField;
-use super::assignment::AssignedSite;
 use super::atom_types::Kind;
 use super::bonded::Harmonic;
 use super::charmm_terms;
@@ -19,7 +18,6 @@ use super::excluded;
 use super::improper_order::{AtomData, OrderCache, order};
 use super::interactions;
 use super::script::Script;
-use super::template::Placement;
 use super::torsions::{Ordering, Periodic};
 use super::typed::Typed;
 use crate::structure::Structure;
@@ -48,7 +46,7 @@ impl Typed<'_> {
         let mut topology = Topology {
             charmm: self.field.lennard_jones.scale14.is_some(),
             connectivity: structure.bonds.clone(),
-            virtual_sites: self.assignment.sites.iter().map(virtual_site).collect(),
+            virtual_sites: self.assignment.sites.iter().map(|own| own.site.clone()).collect(),
             ..Topology::default()
         };
         for (index, atom) in structure.atoms.iter().enumerate() {
@@ -70,8 +68,7 @@ impl Typed<'_> {
             let insertion_code = residue.insertion_code;
             topology.chain_labels.push(ChainLabel { chain, segment: Name::default(), insertion_code });
         }
-        let mut is_site = vec![false; structure.atoms.len()];
-        self.assignment.sites.iter().for_each(|site| is_site[site.site as usize] = true);
+        let is_site = topology.site_mask();
         let wrong = |atom: &usize| is_site[*atom] != (topology.atoms[*atom].mass == 0.0);
         if let Some(atom) = (0..structure.atoms.len()).find(wrong) {
             let what = if is_site[atom] { "a virtual site with a mass" } else { "massless, but no virtual site" };
@@ -235,21 +232,4 @@ fn periodic(atoms: [u32; 4], term: &Periodic) -> Option<Torsion> {
 
 fn harmonic(atoms: [u32; 4], [angle, force_constant]: [f64; 2]) -> HarmonicImproper {
     HarmonicImproper { atoms, angle, force_constant }
-}
-
-fn virtual_site(site: &AssignedSite) -> VirtualSite {
-    let atom = |k: usize| site.atoms[k];
-    let construction = match &site.placement {
-        Placement::Average2(weights) => Construction::Average2 { atoms: [atom(0), atom(1)], weights: *weights },
-        Placement::Average3(weights) => {
-            Construction::Average3 { atoms: [atom(0), atom(1), atom(2)], weights: *weights }
-        }
-        Placement::OutOfPlane { weights, cross } => {
-            Construction::OutOfPlane { atoms: [atom(0), atom(1), atom(2)], weights: *weights, cross: *cross }
-        }
-        Placement::LocalFrame { weights, position } => {
-            Construction::LocalFrame { atoms: site.atoms.clone(), weights: weights.clone(), position: *position }
-        }
-    };
-    VirtualSite { site: site.site, construction }
 }

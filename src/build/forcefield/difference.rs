@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use md_engine::error::{Problem, nearest};
 use md_engine::format::element;
+use md_engine::system::ordered;
 
 use super::isomorphism::ResidueGraph;
 use super::template::Template;
@@ -82,15 +83,11 @@ fn bonds_of(graph: &ResidueGraph<'_>) -> Vec<[u8; 2]> {
         later.into_iter().map(move |b| [a, b])
     };
     let pairs = graph.bonded.iter().enumerate().flat_map(ends);
-    pairs.map(|pair| sorted(pair.map(|index| graph.element(index)))).collect()
+    pairs.map(|pair| ordered(pair.map(|index| graph.element(index)))).collect()
 }
 
 fn bonds(template: &Template) -> Vec<[u8; 2]> {
-    template.bonds.iter().map(|pair| sorted(pair.map(|index| template.atoms[index as usize].element))).collect()
-}
-
-fn sorted([a, b]: [u8; 2]) -> [u8; 2] {
-    [a.min(b), a.max(b)]
+    template.bonds.iter().map(|pair| ordered(pair.map(|index| template.atoms[index as usize].element))).collect()
 }
 
 fn outer_of(graph: &ResidueGraph<'_>) -> usize {

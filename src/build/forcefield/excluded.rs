@@ -1,7 +1,7 @@
 //! Pairs of atoms that are at most three bonds apart. These pairs are excluded from the usual non-bonded interactions.
 
 use md_engine::error::Problem;
-use md_engine::system::Exclusions;
+use md_engine::system::{Exclusions, Neighbours};
 
 use super::assignment::AssignedSite;
 
@@ -18,31 +18,13 @@ pub(super) struct ExcludedPairs {
 /// shares, and to all atoms bonded to that atom.
 pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<ExcludedPairs, Problem> {
     let atoms = neighbours.len();
-    let linked = linked(neighbours, sites);
+    let mut linked = Neighbours::from_lists(linked(neighbours, sites));
     let mut found = ExcludedPairs::default();
-    let mut distance = vec![u8::MAX; atoms];
     for start in 0..atoms as u32 {
-        let mut reached = vec![start];
-        distance[start as usize] = 0;
-        let mut next = 0;
-        while next < reached.len() {
-            let atom = reached[next] as usize;
-            next += 1;
-            if distance[atom] == 3 {
-                break;
-            }
-            for &other in &linked[atom] {
-                if distance[other as usize] == u8::MAX {
-                    distance[other as usize] = distance[atom] + 1;
-                    reached.push(other);
-                }
-            }
+        for (bonds, shell) in (1..).zip(linked.shells(start, 3)) {
+            let list = if bonds == 3 { &mut found.pairs14 } else { &mut found.near };
+            list.extend(shell.into_iter().filter(|&other| other > start).map(|other| [start, other]));
         }
-        for &other in reached.iter().filter(|&&other| other > start) {
-            let list = if distance[other as usize] == 3 { &mut found.pairs14 } else { &mut found.near };
-            list.push([start, other]);
-        }
-        reached.iter().for_each(|&atom| distance[atom as usize] = u8::MAX);
         Exclusions::check_number((found.near.len() + found.pairs14.len()) as u64, atoms)?;
     }
     Ok(found)
@@ -52,7 +34,7 @@ pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<Ex
 /// bonds of virtual sites.
 fn linked(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Vec<Vec<u32>> {
     let mut children = vec![vec![]; neighbours.len()];
-    sites.iter().for_each(|site| children[site.exclude_with as usize].push(site.site));
+    sites.iter().for_each(|site| children[site.exclude_with as usize].push(site.site.site));
     let with_children = |atom: u32| std::iter::once(atom).chain(children[atom as usize].iter().copied());
     let mut linked = vec![vec![]; neighbours.len()];
     for (atom, bonded) in (0..).zip(neighbours) {
@@ -63,8 +45,8 @@ fn linked(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Vec<Vec<u32>> {
         }
     }
     for site in sites {
-        linked[site.site as usize].push(site.exclude_with);
-        linked[site.exclude_with as usize].push(site.site);
+        linked[site.site.site as usize].push(site.exclude_with);
+        linked[site.exclude_with as usize].push(site.site.site);
     }
     for list in &mut linked {
         list.sort_unstable();
@@ -75,7 +57,8 @@ fn linked(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Vec<Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::template::Placement;
+    use md_engine::system::{Construction, VirtualSite};
+
     use super::*;
     use crate::structure::neighbours;
 
@@ -83,8 +66,8 @@ mod tests {
     fn sites_share_the_exclusions_of_their_atom() {
         // a chain 0-1-2-3-4, and a site 5 that shares the exclusions of atom 1
         let bonds = [[0, 1], [1, 2], [2, 3], [3, 4]];
-        let placement = Placement::Average2([0.5, 0.5]);
-        let site = AssignedSite { site: 5, atoms: vec![1, 2], exclude_with: 1, placement };
+        let construction = Construction::Average2 { atoms: [1, 2], weights: [0.5, 0.5] };
+        let site = AssignedSite { site: VirtualSite { site: 5, construction }, exclude_with: 1 };
         let mut found = find(&neighbours(6, &bonds), &[site]).expect("few pairs");
         found.near.sort_unstable();
         assert_eq!(found.pairs14, [[0, 3], [1, 4], [4, 5]]);

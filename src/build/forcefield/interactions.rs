@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use md_engine::arrays;
 use md_engine::error::Problem;
 use md_engine::system::{self, Pair14};
 
@@ -88,12 +89,8 @@ pub(super) fn find(
 /// Returns charge, σ and ε of an atom, from the `NonbondedForce` or from the template.
 fn values((kind, parameters): Subject, charges: &Charges) -> Result<[f64; 3], String> {
     let of_force = charges.atoms.get(kind).ok_or("has no parameters in NonbondedForce")?;
-    let mut values = [0.0; 3];
-    for (k, value) in values.iter_mut().enumerate() {
-        let found = of_force[k].or(parameters[k]);
-        *value = found.ok_or_else(|| format!("has no {} in NonbondedForce or its template", PARAMETERS[k]))?;
-    }
-    Ok(values)
+    let missing = |k: usize| format!("has no {} in NonbondedForce or its template", PARAMETERS[k]);
+    arrays::try_from_fn(|k| of_force[k].or(parameters[k]).ok_or_else(|| missing(k)))
 }
 
 /// Returns the specific parameters (NBFIX) of a pair of Lennard-Jones types, if there are any. Fails if several
@@ -110,17 +107,12 @@ fn own_pair(a: &LjType, b: &LjType, lennard_jones: &LennardJones) -> Result<Opti
 }
 
 fn table(types: &[LjType], lennard_jones: &LennardJones) -> Result<system::Nonbonded, Problem> {
-    let zeros = vec![0.0; types.len() * types.len()];
-    let mut table =
-        system::Nonbonded { types: types.len(), c6: zeros.clone(), c12: zeros, ..system::Nonbonded::default() };
-    for (i, a) in types.iter().enumerate() {
-        for (j, b) in types[..=i].iter().enumerate() {
-            let usual = || combined(a.usual, b.usual);
-            let [sigma, epsilon] = own_pair(a, b, lennard_jones)?.unwrap_or_else(usual);
-            table.set_pair(i as u32, j as u32, system::LennardJones::from_sigma_epsilon(sigma, epsilon));
-        }
-    }
-    Ok(table)
+    system::Nonbonded::from_pairs(types.len(), |i, j| {
+        let (a, b) = (&types[i], &types[j]);
+        let usual = || combined(a.usual, b.usual);
+        let [sigma, epsilon] = own_pair(a, b, lennard_jones)?.unwrap_or_else(usual);
+        Ok(system::LennardJones::from_sigma_epsilon(sigma, epsilon))
+    })
 }
 
 impl Interactions {

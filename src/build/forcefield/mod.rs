@@ -66,7 +66,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use md_engine::error::{Problem, Result};
+use md_engine::error::{Parsed, Problem, Result};
 use md_engine::format::Factors14;
 use md_engine::format::xml::{Document, Node};
 use md_engine::system::Description;
@@ -81,9 +81,6 @@ use nonbonded::{Charges, LennardJones};
 use script::Script;
 use templates::Templates;
 use torsions::AllTorsions;
-
-/// Result of parsing a part of a file.
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Elements that are ignored when forces are read. Types, templates, patches, included files and scripts are read by
 /// other functions. Information about the file and initialization scripts (checks of versions, implicit solvents) are

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use md_engine::format::xml::Node;
+use md_engine::system::Construction;
 
 use super::Parsed;
 use super::atom_types::AtomTypes;
@@ -79,7 +80,10 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadPatch> {
             "AddExternalBond" => patch.added_external.push(atom("atomName")?),
             "RemoveExternalBond" => patch.removed_external.push(atom("atomName")?),
             "VirtualSite" => sites.push(child),
-            "ApplyToResidue" => applies_to.push(applied_to(&child)?),
+            "ApplyToResidue" => {
+                let (residue, name) = numbered(&child, child.text("name")?)?;
+                applies_to.push((name.into(), residue));
+            }
             _ => return Err(child.problem("is unknown in <Patch>").help("remove it, or use a force field without it")),
         }
     }
@@ -89,20 +93,18 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadPatch> {
 
 /// Reads an atom of a patch, such as `CB` or `2:CB`.
 fn patch_atom(node: &Node<'_>, attribute: &str, residues: usize) -> Parsed<PatchAtom> {
-    let text = node.text(attribute)?;
-    let Some((number, name)) = text.split_once(':') else { return Ok(PatchAtom { residue: 0, name: text.into() }) };
-    let residue = residue_number(node, number)?;
+    let (residue, name) = numbered(node, node.text(attribute)?)?;
     if residue >= residues {
-        return Err(node.problem(format!("residue {number} of a patch of {residues} residues")));
+        return Err(node.problem(format!("residue {} of a patch of {residues} residues", residue + 1)));
     }
     Ok(PatchAtom { residue, name: name.into() })
 }
 
-/// Reads an `ApplyToResidue`, such as `CYS` or `2:CYS`.
-fn applied_to(node: &Node<'_>) -> Parsed<(Arc<str>, usize)> {
-    let name = node.text("name")?;
-    let Some((number, residue)) = name.split_once(':') else { return Ok((name.into(), 0)) };
-    Ok((residue.into(), residue_number(node, number)?))
+/// Reads a name with an optional number of a residue of the patch before it, such as `CYS` or `2:CYS`. Returns the
+/// index of the residue, and the name.
+fn numbered<'t>(node: &Node<'_>, text: &'t str) -> Parsed<(usize, &'t str)> {
+    let Some((number, name)) = text.split_once(':') else { return Ok((0, text)) };
+    Ok((residue_number(node, number)?, name))
 }
 
 impl Patch {
@@ -210,22 +212,30 @@ impl Patch {
     fn apply_sites(&self, old: &Template, moved: &[Option<u32>], new: &mut Template) -> Option<()> {
         for site in &old.sites {
             let place = |atom: u32| moved[atom as usize];
-            let atoms: Option<Vec<u32>> = site.atoms.iter().map(|&atom| place(atom)).collect();
-            if let (Some(index), Some(atoms)) = (place(site.index), atoms) {
-                new.sites.push(Site { index, atoms, exclude_with: place(site.exclude_with)?, ..site.clone() });
+            if let (Some(index), Some(construction)) = (place(site.index), renumbered(&site.construction, place)) {
+                new.sites.push(Site { index, construction, exclude_with: place(site.exclude_with)? });
             }
         }
         let names: Vec<&str> = self.changes().map(|(_, atom)| &*atom.name).collect();
         for site in &self.sites {
             let place = |atom: u32| new.find(names[atom as usize]);
             let index = place(site.index)?;
-            let atoms = site.atoms.iter().map(|&atom| place(atom)).collect::<Option<Vec<u32>>>()?;
-            let site = Site { index, atoms, exclude_with: place(site.exclude_with)?, ..site.clone() };
+            let construction = renumbered(&site.construction, place)?;
+            let site = Site { index, construction, exclude_with: place(site.exclude_with)? };
             new.sites.retain(|known| known.index != index);
             new.sites.push(site);
         }
         Some(())
     }
+}
+
+/// Returns a construction on the atoms at their new places; `None` if one of the atoms has no new place.
+fn renumbered(construction: &Construction, place: impl Fn(u32) -> Option<u32>) -> Option<Construction> {
+    let mut construction = construction.clone();
+    for atom in construction.atoms_mut() {
+        *atom = place(*atom)?;
+    }
+    Some(construction)
 }
 
 /// Returns the index of the atom in the new template that has the name of an atom of the old template.

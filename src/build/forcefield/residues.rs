@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use md_engine::arrays;
 use md_engine::format::xml::Node;
+use md_engine::system::Construction;
 
 use super::Parsed;
 use super::atom_types::AtomTypes;
-use super::template::{PARAMETERS, Placement, Site, Template, TemplateAtom};
+use super::template::{PARAMETERS, Site, Template, TemplateAtom};
 
 /// Largest number of bonds of an atom within a template. Atoms in real force fields have a few bonds, so a larger
 /// number means that the file is damaged.
@@ -75,10 +77,8 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadTemplate> {
 /// Reads an atom of a template or of a patch.
 pub(super) fn read_atom(node: &Node<'_>, types: &AtomTypes) -> Parsed<TemplateAtom> {
     let of_type = types.type_of(node)?;
-    let mut parameters = [None; 3];
-    for (value, name) in parameters.iter_mut().zip(PARAMETERS) {
-        *value = node.attribute(name).map(|_| node.real(name)).transpose()?;
-    }
+    let parameters =
+        arrays::try_from_fn(|k| node.attribute(PARAMETERS[k]).map(|_| node.real(PARAMETERS[k])).transpose())?;
     let (name, element) = (node.text("name")?.into(), types.get(of_type).element);
     Ok(TemplateAtom { name, of_type, element, parameters, bonded: vec![], external: 0 })
 }
@@ -130,47 +130,47 @@ impl Atoms<'_> {
 /// Reads a virtual site of any kind.
 pub(super) fn read_site(atoms: &Atoms<'_>) -> Parsed<Site> {
     let node = atoms.node;
-    let placement = match node.text("type")? {
-        "average2" => Placement::Average2(node.reals(["weight1", "weight2"])?),
-        "average3" => Placement::Average3(node.reals(["weight1", "weight2", "weight3"])?),
-        "outOfPlane" => {
-            Placement::OutOfPlane { weights: node.reals(["weight12", "weight13"])?, cross: node.real("weightCross")? }
-        }
+    // the atoms are read below
+    let mut construction = match node.text("type")? {
+        "average2" => Construction::Average2 { atoms: [0; 2], weights: node.reals(["weight1", "weight2"])? },
+        "average3" => Construction::Average3 { atoms: [0; 3], weights: node.reals(["weight1", "weight2", "weight3"])? },
+        "outOfPlane" => Construction::OutOfPlane {
+            atoms: [0; 3],
+            weights: node.reals(["weight12", "weight13"])?,
+            cross: node.real("weightCross")?,
+        },
         "localCoords" => local_frame(node)?,
         kind => {
             let problem = node.problem(format!("a virtual site of the kind {kind}"));
             return Err(problem.help("expected average2, average3, outOfPlane or localCoords"));
         }
     };
-    let number = match &placement {
-        Placement::Average2(_) => 2,
-        Placement::Average3(_) | Placement::OutOfPlane { .. } => 3,
-        Placement::LocalFrame { weights, .. } => weights.len(),
-    };
     let by_name = node.attribute("siteName").is_some();
     let index = atoms.named_or_numbered("siteName", "index")?;
-    let parents = (1..=number).map(|k| match by_name {
-        true => atoms.named(&format!("atomName{k}")),
-        false => node.index(&format!("atom{k}"), atoms.count),
-    });
-    let parents = parents.collect::<Parsed<Vec<u32>>>()?;
-    if parents.contains(&index) {
+    for (parent, k) in construction.atoms_mut().iter_mut().zip(1..) {
+        *parent = match by_name {
+            true => atoms.named(&format!("atomName{k}"))?,
+            false => node.index(&format!("atom{k}"), atoms.count)?,
+        };
+    }
+    if construction.atoms().contains(&index) {
         return Err(node.problem("the site is defined by its own position"));
     }
     let exclude_with = match node.attribute("excludeWith") {
         Some(_) => node.index("excludeWith", atoms.count)?,
-        None => parents[0],
+        None => construction.atoms()[0],
     };
-    Ok(Site { index, atoms: parents, exclude_with, placement })
+    Ok(Site { index, construction, exclude_with })
 }
 
-fn local_frame(node: &Node<'_>) -> Parsed<Placement> {
+fn local_frame(node: &Node<'_>) -> Parsed<Construction> {
     let [origin, x, y] = ["wo", "wx", "wy"].map(|prefix| node.numbered(prefix, |name| node.real(name)));
     let (origin, x, y) = (origin?, x?, y?);
     if [x.len(), y.len()] != [origin.len(); 2] || origin.len() < 2 {
         let message = format!("{} weights wo, {} wx and {} wy", origin.len(), x.len(), y.len());
         return Err(node.problem(message).help("give the same number of weights wo, wx and wy, at least 2 of each"));
     }
+    let atoms = vec![0; origin.len()];
     let weights = origin.into_iter().zip(x).zip(y).map(|((o, x), y)| [o, x, y]).collect();
-    Ok(Placement::LocalFrame { weights, position: node.reals(["p1", "p2", "p3"])? })
+    Ok(Construction::LocalFrame { atoms, weights, position: node.reals(["p1", "p2", "p3"])? })
 }

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::atom_types::{Kind, Pattern, all_match, match_either_way};
+use md_engine::format::xml::Node;
+
+use super::Parsed;
+use super::atom_types::{AtomTypes, Kind, Pattern, all_match, match_either_way};
 
 /// Parameters of energy terms that act on N atoms, in the order of the files.
 #[derive(Clone, Debug)]
@@ -24,6 +27,14 @@ pub(super) fn has_wildcard(patterns: &[Pattern]) -> bool {
 impl<const N: usize, T> Terms<N, T> {
     pub(super) fn push(&mut self, patterns: [Pattern; N], parameters: T) {
         self.entries.push((patterns, parameters));
+    }
+
+    /// Adds the parameters of an element to the terms of the classes or types that the element names.
+    pub(super) fn add(&mut self, node: &Node<'_>, types: &AtomTypes, parameters: T) -> Parsed<()> {
+        if let Some(patterns) = types.patterns(node)? {
+            self.push(patterns, parameters);
+        }
+        Ok(())
     }
 
     /// Returns the first parameters that match the atoms in the given or in the reversed order.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use md_engine::system::Construction;
+
 /// Names of the parameters that an atom of a template may have.
 pub(super) const PARAMETERS: [&str; 3] = ["charge", "sigma", "epsilon"];
 
@@ -25,19 +27,9 @@ pub(super) struct TemplateAtom {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Site {
     pub(super) index: u32,
-    pub(super) atoms: Vec<u32>,
+    pub(super) construction: Construction,
     /// atom whose exclusions the site shares
     pub(super) exclude_with: u32,
-    pub(super) placement: Placement,
-}
-
-/// Construction of a virtual site, as OpenMM defines it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Placement {
-    Average2([f64; 2]),
-    Average3([f64; 3]),
-    OutOfPlane { weights: [f64; 2], cross: f64 },
-    LocalFrame { weights: Vec<[f64; 3]>, position: [f64; 3] },
 }
 
 /// A template, as read from a file or with patches applied.

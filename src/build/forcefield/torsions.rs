@@ -90,9 +90,7 @@ impl<T> Torsions<T> {
             match node.name() {
                 "Proper" => {
                     let found = parameters(&node)?;
-                    if let Some(patterns) = types.patterns(&node)? {
-                        self.propers.push(patterns, found);
-                    }
+                    self.propers.add(&node, types, found)?;
                 }
                 "Improper" => {
                     let parameters = parameters(&node)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::file;
 use super::text::remove_mark;
-use crate::error::{Error, Problem, Result};
+use crate::error::{Error, Parsed, Problem, Result};
 
 /// Maximum size in bytes of a file, before and after unpacking. The limit is the size of a topology of about 20 million
 /// atoms.
@@ -87,7 +87,7 @@ pub fn unpacked_beginning(path: &Path, count: usize) -> Option<(&'static str, Ve
 }
 
 /// Unpacks `bytes` up to `limit` bytes. Returns `bytes` unchanged if the bytes are not in a compression format.
-fn unpack(bytes: Vec<u8>, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
+fn unpack(bytes: Vec<u8>, limit: u64) -> Parsed<Vec<u8>> {
     let packed = bytes.as_slice();
     match packing(packed) {
         Some("gzip") => collect("gzip", flate2::read::MultiGzDecoder::new(packed), limit),
@@ -99,7 +99,7 @@ fn unpack(bytes: Vec<u8>, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     }
 }
 
-fn unpack_bzip2(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Problem> {
+fn unpack_bzip2(mut packed: &[u8], limit: u64) -> Parsed<Vec<u8>> {
     let (mut out, mut streams) = (Vec::new(), 0);
     while !packed.is_empty() {
         count_stream("bzip2", &mut streams, &out)?;
@@ -108,7 +108,7 @@ fn unpack_bzip2(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, P
     Ok(out)
 }
 
-fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Problem> {
+fn unpack_zstd(mut packed: &[u8], limit: u64) -> Parsed<Vec<u8>> {
     let (mut out, mut frames) = (Vec::new(), 0);
     // a zstd file is a sequence of frames, and the decoder reads only one frame
     while !packed.is_empty() {
@@ -127,7 +127,7 @@ fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Pr
 
 /// Counts one more stream of a file. `out` is the part of the file that is already unpacked. Returns an error if
 /// there are too many streams for the unpacked size.
-fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> std::result::Result<(), Problem> {
+fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> Parsed<()> {
     *streams += 1;
     if *streams <= FREE_STREAMS + out.len() as u64 / BYTES_PER_STREAM {
         return Ok(());
@@ -140,14 +140,14 @@ fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> std::result::Resul
     Err(Problem::new(message).help(help))
 }
 
-fn collect(kind: &str, reader: impl Read, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
+fn collect(kind: &str, reader: impl Read, limit: u64) -> Parsed<Vec<u8>> {
     let mut out = Vec::new();
     append(kind, reader, limit, &mut out)?;
     Ok(out)
 }
 
 /// Appends the output of the reader to `out`, up to `limit` bytes in all.
-fn append(kind: &str, reader: impl Read, limit: u64, out: &mut Vec<u8>) -> std::result::Result<(), Problem> {
+fn append(kind: &str, reader: impl Read, limit: u64, out: &mut Vec<u8>) -> Parsed<()> {
     // one byte more than the limit is read, to tell a file that is too large from a file that reaches the limit
     // exactly
     let left = limit - out.len() as u64 + 1;

@@ -7,11 +7,8 @@ use super::coordinates::Coordinates;
 use super::options::TopologyOptions;
 use super::{charmm, gromacs, mmcif, netcdf, openmm, pdb, prmtop, restart};
 use crate::cell::PeriodicCell;
-use crate::error::{Problem, Result};
+use crate::error::{Parsed, Problem, Result};
 use crate::system::Description;
-
-/// Result of a parsing step; the error is a [`Problem`] of the input.
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// A format of input files.
 pub struct Format<R> {
@@ -33,40 +30,11 @@ pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
 /// Topology formats. A file is read with the first format in this table that recognises the file.
 pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
-    Format {
-        name: "AMBER topology (prmtop, parm7)",
-        recognises: |bytes| ["%VERSION", "%FLAG", "%COMMENT"].iter().any(|word| bytes.starts_with(word.as_bytes())),
-        read: |path, bytes, options| options.are_used(&[], path).and_then(|()| prmtop::read(path, bytes)),
-    },
-    Format {
-        name: "GROMACS topology (top)",
-        recognises: gromacs::is_topology,
-        read: |path, bytes, options| {
-            options.are_used(&["define"], path)?;
-            gromacs::read_topology(path, bytes, options)
-        },
-    },
-    Format {
-        name: "CHARMM topology (psf)",
-        recognises: charmm::is_psf,
-        read: |path, bytes, options| {
-            options.are_used(&["parameters"], path)?;
-            charmm::read(path, bytes, options)
-        },
-    },
-    Format {
-        name: "OpenMM system (XML)",
-        recognises: openmm::is_system,
-        read: |path, bytes, options| options.are_used(&[], path).and_then(|()| openmm::read(path, bytes)),
-    },
-    Format {
-        name: "CHARMM residues (rtf, str)",
-        recognises: charmm::is_residues,
-        read: |path, bytes, options| {
-            options.are_used(&["parameters"], path)?;
-            charmm::read_residues(path, bytes, options)
-        },
-    },
+    Format { name: "AMBER topology (prmtop, parm7)", recognises: prmtop::is_topology, read: prmtop::read },
+    Format { name: "GROMACS topology (top)", recognises: gromacs::is_topology, read: gromacs::read_topology },
+    Format { name: "CHARMM topology (psf)", recognises: charmm::is_psf, read: charmm::read },
+    Format { name: "OpenMM system (XML)", recognises: openmm::is_system, read: openmm::read },
+    Format { name: "CHARMM residues (rtf, str)", recognises: charmm::is_residues, read: charmm::read_residues },
 ];
 
 /// Returns the position restraints of a GROMACS topology, with the macros in `options` defined. The result is empty

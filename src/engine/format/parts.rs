@@ -1,6 +1,26 @@
 //! Division of the atoms of a system into consecutive parts. Topology files list each part as a molecule.
 
-use crate::system::Topology;
+use crate::system::{BondedTerms, Topology};
+
+/// Compile-time check of the writers of topologies, each of which writes or refuses every list of terms. If a list is
+/// added to [`BondedTerms`], add the list to the writers of AMBER and GROMACS topologies, and then to this pattern.
+const _: fn(&BondedTerms) = |terms| {
+    let BondedTerms {
+        bonds: _,
+        distances: _,
+        g96_bonds: _,
+        angles: _,
+        g96_angles: _,
+        urey_bradleys: _,
+        propers: _,
+        ryckaert_bellemans: _,
+        impropers: _,
+        harmonic_impropers: _,
+        cmaps: _,
+        cmap_grids: _,
+        pairs14: _,
+    } = terms;
+};
 
 /// Returns the first atom of each part, and as the last element the number of all atoms. The list of atoms is divided
 /// between any two consecutive atoms if no link connects an atom before the division with an atom after it. A part is

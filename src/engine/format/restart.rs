@@ -10,15 +10,13 @@ use super::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled, too_lo
 use super::number;
 use super::text::{fixed, push_fixed, write_in_pieces};
 use crate::cell::PeriodicCell;
-use crate::error::Problem;
+use crate::error::{Parsed, Problem};
 use crate::units::{AMBER_VELOCITY, ANGSTROM};
 use crate::vec3::Vec3;
 
 /// Number of columns of a number. [`PER_LINE`] is the number of numbers per line.
 const WIDTH: usize = 12;
 const PER_LINE: usize = 6;
-
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Letters that occur in numbers: exponents, NaN and infinity.
 const LETTERS: &[u8] = b"eEdDnNaAiIfF";

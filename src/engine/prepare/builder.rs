@@ -8,7 +8,7 @@ use crate::error::{Error, Problem, Result};
 use crate::format::Coordinates;
 use crate::system::{
     Atom, Bond, BondedTerms, CombinationRule, Construction, Description, Exclusions, LennardJones, Name, Neighbours,
-    Nonbonded, Pair14, Residue, System, Topology, VirtualSite,
+    Nonbonded, Pair14, Residue, System, Topology, VirtualSite, ordered,
 };
 use crate::vec3::Vec3;
 use std::collections::HashSet;
@@ -267,7 +267,6 @@ impl SystemBuilder {
     /// Adds exclusions and the 1-4 pairs derived from bonds.
     fn add_exceptions(&mut self, nonbonded: &Nonbonded) {
         let Topology { atoms, connectivity, bonded, exclusions, .. } = &mut self.topology;
-        let ordered = |[i, j]: [u32; 2]| [i.min(j), i.max(j)];
         let explicit = self.excluded.iter().copied().chain(bonded.pairs14.iter().map(|pair| pair.atoms));
         let explicit: HashSet<[u32; 2]> = explicit.map(ordered).collect();
         let reach = self.excluded_neighbours.max(if self.scales14.is_some() { BONDS_OF_PAIR14 } else { 0 });

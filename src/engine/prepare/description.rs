@@ -6,9 +6,6 @@ use crate::error::Problem;
 use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbonded, Topology, bonded_terms};
 use crate::units::Range;
 
-/// Minimum size of a bicubic correction map. Derivatives on the map use two neighbours on each side of a grid point.
-const SMALLEST_MAP: usize = 4;
-
 /// Help text of an error about a number outside its physical range.
 pub(super) const MEND: &str = "correct the value in the topology; check its unit";
 
@@ -54,7 +51,7 @@ pub fn problems(description: &Description) -> Vec<Problem> {
     }
     let mut problems = vec![];
     problems.extend(check_types(&description.nonbonded));
-    let is_site = sites::mask(&description.topology);
+    let is_site = description.topology.site_mask();
     let check = |(i, atom)| check_atom(i, atom, is_site[i], description.nonbonded.types);
     problems.extend(atoms.iter().enumerate().find_map(check));
     problems.extend(sites::problem(&description.topology, &is_site));
@@ -166,13 +163,15 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
         Problem::new(format!("a correction map uses grid {}, but there are only {} grids", term.grid, cmap_grids.len()))
     }));
     let good = |grid: &CmapGrid| {
-        let whole = grid.size >= SMALLEST_MAP && grid.size.checked_mul(grid.size) == Some(grid.energies.len());
+        let whole =
+            grid.size >= *CmapGrid::SIZES.start() && grid.size.checked_mul(grid.size) == Some(grid.energies.len());
         whole && grid.energies.iter().all(|energy| energy.is_finite())
     };
     if !cmap_grids.iter().all(good) {
         let message = format!(
-            "the grid of a correction map is not square, has fewer than {SMALLEST_MAP} points per angle, or contains a \
-             non-finite energy"
+            "the grid of a correction map is not square, has fewer than {} points per angle, or contains a non-finite \
+             energy",
+            CmapGrid::SIZES.start()
         );
         problems.push(Problem::new(message));
     }

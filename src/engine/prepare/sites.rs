@@ -10,14 +10,6 @@ use crate::units::Range;
 /// Tolerance for the sums of the weights of a virtual site, because files may print only six digits of each weight.
 const UNITY: f64 = 1e-5;
 
-/// Whether each atom is a virtual site.
-pub(super) fn mask(topology: &Topology) -> Vec<bool> {
-    let mut is_site = vec![false; topology.atoms.len()];
-    let sites = topology.virtual_sites.iter().map(|site| site.site as usize);
-    sites.filter(|&site| site < topology.atoms.len()).for_each(|site| is_site[site] = true);
-    is_site
-}
-
 /// Returns the first problem of a virtual site.
 pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> {
     let mut seen = vec![false; is_site.len()];

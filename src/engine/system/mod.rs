@@ -20,7 +20,7 @@ pub use bonded::{
 };
 pub use description::{BoxKind, CellHint, Description, Methods};
 pub use molecules::Molecules;
-pub(crate) use neighbours::Neighbours;
+pub use neighbours::Neighbours;
 pub use nonbonded::{CombinationRule, LennardJones, Nonbonded};
 pub use settings::{
     Constraint, Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
@@ -29,6 +29,11 @@ pub use settings::{
 pub use sites::{Construction, VirtualSite};
 pub use state::{Coupling, ImpulseCycle, State, TrialMoves};
 pub use topology::{Atom, ChainLabel, Exclusions, FixedSelection, Name, Residue, Topology};
+
+/// Returns a pair with the smaller element first.
+pub fn ordered<T: Ord + Copy>([a, b]: [T; 2]) -> [T; 2] {
+    [a.min(b), a.max(b)]
+}
 
 /// Atoms, their interactions and the force settings, which do not change during a run. [`crate::prepare::prepare`]
 /// makes a system from a [`Description`], and [`System::builder`] builds a system in code.

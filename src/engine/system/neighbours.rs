@@ -2,7 +2,7 @@
 //! The distance of a pair is the smallest number of bonds on a path between its atoms.
 
 /// Finds atoms by the number of bonds between them and a given atom.
-pub(crate) struct Neighbours {
+pub struct Neighbours {
     bonded: Vec<Vec<u32>>,
     /// number of the last search that reached each atom; 0 if no search has reached the atom
     reached_in: Vec<u64>,
@@ -12,22 +12,27 @@ pub(crate) struct Neighbours {
 
 impl Neighbours {
     /// Makes the bond graph of `atoms` atoms.
-    pub(crate) fn new(atoms: usize, bonds: &[[u32; 2]]) -> Self {
+    pub fn new(atoms: usize, bonds: &[[u32; 2]]) -> Self {
         let mut bonded = vec![vec![]; atoms];
         for &[i, j] in bonds {
             bonded[i as usize].push(j);
             bonded[j as usize].push(i);
         }
-        Neighbours { bonded, reached_in: vec![0; atoms], searches: 0 }
+        Self::from_lists(bonded)
+    }
+
+    /// Makes the bond graph in which the atoms of list i are bonded to atom i.
+    pub fn from_lists(bonded: Vec<Vec<u32>>) -> Self {
+        Neighbours { reached_in: vec![0; bonded.len()], bonded, searches: 0 }
     }
 
     /// Returns the atoms that are bonded to `atom`.
-    pub(crate) fn of(&self, atom: u32) -> &[u32] {
+    pub fn of(&self, atom: u32) -> &[u32] {
         &self.bonded[atom as usize]
     }
 
     /// Atoms that are 1, 2, … `most` bonds away from `atom`, one list for each number of bonds.
-    pub(crate) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
+    pub fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
         let center = [atom];
         self.searches += 1;
         self.reached_in[atom as usize] = self.searches;

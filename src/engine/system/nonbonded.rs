@@ -92,6 +92,21 @@ impl Nonbonded {
         table
     }
 
+    /// Table of the parameters that `pair` returns for each two types i and j ≤ i.
+    pub fn from_pairs<E>(
+        types: usize,
+        mut pair: impl FnMut(usize, usize) -> Result<LennardJones, E>,
+    ) -> Result<Self, E> {
+        let zeros = vec![0.0; types * types];
+        let mut table = Nonbonded { types, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
+        for i in 0..types {
+            for j in 0..=i {
+                table.set_pair(i as u32, j as u32, pair(i, j)?);
+            }
+        }
+        Ok(table)
+    }
+
     /// Sets the parameters of a pair of types, in both orders.
     pub fn set_pair(&mut self, a: u32, b: u32, parameters: LennardJones) {
         for (a, b) in [(a, b), (b, a)] {

@@ -219,6 +219,14 @@ impl Topology {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }
 
+    /// Whether each atom is a virtual site. Sites whose atoms do not exist are ignored.
+    pub fn site_mask(&self) -> Vec<bool> {
+        let mut is_site = vec![false; self.atoms.len()];
+        let sites = self.virtual_sites.iter().map(|site| site.site as usize);
+        sites.filter(|&site| site < self.atoms.len()).for_each(|site| is_site[site] = true);
+        is_site
+    }
+
     /// Adds a link from each virtual site without a chemical bond to the first atom of its construction, so that the
     /// site belongs to the molecule of that atom.
     pub(crate) fn link_sites(&mut self) {

@@ -3,12 +3,10 @@
 use super::{Draft, unexpected};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
-use crate::import::coupling::{self, Pressure};
+use crate::import::coupling::{self, Pressure, generated};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
-/// Temperature (K) of the velocities that are generated if the file requests zero velocities.
-const COLD: f64 = 1e-3;
 /// Number of bar in a megabar: AMBER's unit of compressibilities is 1/Mbar = 1e-6/bar.
 const PER_MEGABAR: f64 = 1e6;
 /// 1 mN/m in kJ/mol/nm²: 1 mN/m is 10 bar nm.
@@ -16,9 +14,7 @@ const MILLINEWTON_PER_METRE: f64 = 10.0 * BAR;
 
 pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
     draft.carried("stage.kind", &["imin"]);
-    let timestep = draft.real("dt");
-    draft.admitted("stage.timestep", "dt", timestep);
-    draft.carried("stage.timestep", &["dt"]);
+    let timestep = draft.quantity("stage.timestep", "dt");
     let mut stage = Dynamics { steps: draft.count("nstlim"), timestep, ..Dynamics::default() };
     draft.carried("stage.steps", &["nstlim"]);
     // if the time step is invalid, a problem has been recorded, and intervals cannot be computed
@@ -60,17 +56,7 @@ fn velocities(draft: &mut Draft<'_>) -> Velocities {
         }
         return Velocities::File;
     }
-    let temperature = draft.real("tempi");
-    draft.carried("stage.temperature", &["tempi"]);
-    if temperature == 0.0 {
-        draft.differs(
-            "tempi",
-            format!("velocities are generated at {COLD} K; AMBER starts with velocities from the forces"),
-        );
-        return Velocities::Generate { temperature: COLD };
-    }
-    draft.admitted("stage.temperature", "tempi", temperature);
-    Velocities::Generate { temperature }
+    generated(draft, "tempi", "; AMBER starts with velocities from the forces")
 }
 
 fn seed(draft: &mut Draft<'_>) {
@@ -85,10 +71,7 @@ fn seed(draft: &mut Draft<'_>) {
 
 fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     let (kind, time) = match draft.whole("ntt") {
-        0 => {
-            draft.carried("stage.thermostat", &["ntt"]);
-            return;
-        }
+        0 => return draft.carried("stage.thermostat", &["ntt"]),
         1 => (ThermostatKind::Berendsen, "tautp"),
         11 => (ThermostatKind::VRescale, "tautp"),
         2 => {
@@ -102,15 +85,12 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         3 => {
             let friction = draft.real("gamma_ln");
             if friction == 0.0 {
-                draft.carried_as("stage.thermostat", &["ntt", "gamma_ln"], "without friction there is no thermostat");
-                return;
+                let words = "without friction there is no thermostat";
+                return draft.carried_as("stage.thermostat", &["ntt", "gamma_ln"], words);
             }
             (ThermostatKind::Langevin, "gamma_ln")
         }
-        _ => {
-            unexpected(draft, "ntt", "expected 0, 1, 2, 3, 9, 10 or 11");
-            return;
-        }
+        _ => return unexpected(draft, "ntt", "expected 0, 1, 2, 3, 9, 10 or 11"),
     };
     let temperature = draft.real("temp0");
     draft.admitted("stage.thermostat.temperature", "temp0", temperature);
@@ -127,10 +107,7 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
 
 fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     let coupling = match draft.whole("ntp") {
-        0 => {
-            draft.carried("stage.barostat", &["ntp"]);
-            return;
-        }
+        0 => return draft.carried("stage.barostat", &["ntp"]),
         1 => PressureCoupling::Isotropic,
         2 => PressureCoupling::Anisotropic,
         3 => PressureCoupling::SemiIsotropic,
@@ -138,18 +115,12 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
             draft.differs("ntp", "md has no target volume: it controls the pressure");
             PressureCoupling::Isotropic
         }
-        _ => {
-            unexpected(draft, "ntp", "expected 0 (none), 1, 2, 3 or 4");
-            return;
-        }
+        _ => return unexpected(draft, "ntp", "expected 0 (none), 1, 2, 3 or 4"),
     };
     let kind = match draft.whole("barostat") {
         1 => BarostatKind::Berendsen,
         2 => BarostatKind::MonteCarlo,
-        _ => {
-            unexpected(draft, "barostat", "expected 1 (Berendsen) or 2 (Monte Carlo)");
-            return;
-        }
+        _ => return unexpected(draft, "barostat", "expected 1 (Berendsen) or 2 (Monte Carlo)"),
     };
     let (coupling, surface_tension) = surface_tension(draft, coupling);
     let [pressure, compressibility] = ["pres0", "comp"].map(|name| draft.real(name));

@@ -33,11 +33,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     draft.plan.forces.coulomb_modifier = Modifier::None;
     draft.plan.forces.lj_modifier = Setting::Given(LjModifier::None);
     if !periodic && coulomb >= BEYOND && lj >= BEYOND {
-        let forces = &mut draft.plan.forces;
-        forces.cutoff = Setting::Given(None);
-        forces.cutoff_lj = Setting::Given(None);
-        forces.electrostatics = ElectrostaticsSpec::Plain;
-        forces.dispersion_correction = Setting::Given(DispersionCorrection::Off);
+        draft.all_pairs();
         draft.carried("forces.electrostatics", &["ntb"]);
     } else {
         draft.plan.forces.cutoff = Setting::Given(Some(coulomb / PER_NM));
@@ -122,10 +118,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
             draft.carried("forces.dispersion_correction", &["vdwmeth"]);
             if periodic && method == 1 { DispersionCorrection::AllPairs } else { DispersionCorrection::Off }
         }
-        _ => {
-            unexpected(draft, "vdwmeth", "expected 0 (none), 1 (a correction) or 3 (PME)");
-            return;
-        }
+        _ => return unexpected(draft, "vdwmeth", "expected 0 (none), 1 (a correction) or 3 (PME)"),
     };
     draft.plan.forces.dispersion_correction = Setting::Given(correction);
 }
@@ -156,10 +149,7 @@ fn constraints(draft: &mut Draft<'_>) {
         1 => ConstraintKind::None,
         2 => ConstraintKind::HBonds,
         3 => ConstraintKind::AllBonds,
-        _ => {
-            unexpected(draft, "ntc", "expected 1 (none), 2 (bonds to hydrogen) or 3 (all bonds)");
-            return;
-        }
+        _ => return unexpected(draft, "ntc", "expected 1 (none), 2 (bonds to hydrogen) or 3 (all bonds)"),
     };
     draft.plan.forces.rigid_water = ntc != 1;
     draft.carried("forces.constraints", &["ntc"]);
@@ -172,9 +162,6 @@ fn constraints(draft: &mut Draft<'_>) {
         draft.no_use("ntf", "constrained bonds have no energy in md either");
     }
     if ntc != 1 && draft.is_given("tol") {
-        let tolerance = draft.real("tol");
-        draft.admitted("forces.constraint_tolerance", "tol", tolerance);
-        draft.carried("forces.constraint_tolerance", &["tol"]);
-        draft.plan.forces.constraint_tolerance = tolerance;
+        draft.plan.forces.constraint_tolerance = draft.quantity("forces.constraint_tolerance", "tol");
     }
 }

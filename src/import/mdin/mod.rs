@@ -65,11 +65,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
         0 => StageKind::Dynamics(dynamics::translate(draft)),
         1 => minimisation(draft),
         other => {
-            draft.problem(
-                "imin",
-                format!("imin = {other} is not supported"),
-                "md translates dynamics (0) and minimisation (1)",
-            );
+            draft.unsupported("imin", &other.to_string(), "md translates dynamics (0) and minimisation (1)");
             minimisation(draft)
         }
     };

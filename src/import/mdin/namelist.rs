@@ -63,8 +63,7 @@ pub(super) fn read(text: &str) -> Result<Namelists, Problem> {
                 problem.help("end the namelist with a line that contains only a slash")
             })?;
         }
-        let entries = list.entries()?;
-        found.lists.push(Namelist { name: name.to_ascii_lowercase(), line: number, entries });
+        found.lists.push(Namelist { name: name.to_ascii_lowercase(), line: number, entries: list.entries() });
     }
     Ok(found)
 }
@@ -92,10 +91,7 @@ impl Reader {
                     self.values(number, word)?.extend(copies);
                 }
                 Token::Text(value) => self.values(number, value)?.push(value.clone()),
-                Token::Equals if index == 0 => {
-                    return Err(Problem::new("\"=\" without a key before it").at_line(number).help(SYNTAX));
-                }
-                Token::Equals if !matches!(tokens[index - 1], Token::Word(_)) => {
+                Token::Equals if index == 0 || !matches!(tokens[index - 1], Token::Word(_)) => {
                     return Err(Problem::new("\"=\" without a key before it").at_line(number).help(SYNTAX));
                 }
                 Token::Equals | Token::Comma => {}
@@ -113,8 +109,8 @@ impl Reader {
         self.entries.last_mut().map(|(_, values)| values).ok_or_else(problem)
     }
 
-    fn entries(self) -> Result<Vec<Entry>, Problem> {
-        Ok(self.entries.into_iter().map(|(entry, values)| Entry { value: values.join(" "), ..entry }).collect())
+    fn entries(self) -> Vec<Entry> {
+        self.entries.into_iter().map(|(entry, values)| Entry { value: values.join(" "), ..entry }).collect()
     }
 }
 

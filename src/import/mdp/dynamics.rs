@@ -1,23 +1,18 @@
 //! Translation of time step, velocities and barostat of GROMACS.
 
 use super::groups::Groups;
-use super::{Draft, shortened, steps, temperature};
+use super::{Draft, steps, temperature};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
-use crate::import::coupling::{self, Pressure};
+use crate::import::coupling::{self, Pressure, generated};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
-
-/// Temperature (K) of the velocities that are generated if the file requests zero velocities.
-const COLD: f64 = 1e-3;
 
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
     draft.carried("stage.kind", &["integrator"]);
     if draft.word("integrator").starts_with("mdvv") {
         draft.differs("integrator", "md uses leapfrog: positions are the same; velocities are at half steps");
     }
-    let timestep = draft.real("dt");
-    draft.admitted("stage.timestep", "dt", timestep);
-    draft.carried("stage.timestep", &["dt"]);
+    let timestep = draft.quantity("stage.timestep", "dt");
     let mut stage = Dynamics { steps: steps(draft), timestep, ..Dynamics::default() };
     stage.velocities = velocities(draft);
     stage.com_removal = com_removal(draft);
@@ -36,14 +31,7 @@ fn velocities(draft: &mut Draft<'_>) -> Velocities {
         return Velocities::File;
     }
     draft.carried("stage.velocities", &["gen-vel"]);
-    let temperature = draft.real("gen-temp");
-    draft.carried("stage.temperature", &["gen-temp"]);
-    if temperature == 0.0 {
-        draft.differs("gen-temp", format!("velocities are generated at {COLD} K, because md has no zero velocities"));
-        return Velocities::Generate { temperature: COLD };
-    }
-    draft.admitted("stage.temperature", "gen-temp", temperature);
-    Velocities::Generate { temperature }
+    generated(draft, "gen-temp", ", because md has no zero velocities")
 }
 
 fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {
@@ -83,11 +71,7 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
             draft.differs("comm-mode", "md removes rotation only without a cell, and otherwise only translation");
         }
         "linearaccelerationcorrection" => draft.differs("comm-mode", "md removes translation, without the correction"),
-        _ => draft.problem(
-            "comm-mode",
-            format!("comm-mode = {} is not supported", shortened(&mode)),
-            "expected Linear, Angular or None",
-        ),
+        _ => draft.unsupported("comm-mode", &mode, "expected Linear, Angular or None"),
     }
     let groups = draft.words("comm-grps");
     if groups.iter().any(|group| !group.eq_ignore_ascii_case("system")) {
@@ -112,10 +96,7 @@ pub(super) fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
 fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     let method = draft.word("pcoupl");
     let kind = match method.as_str() {
-        "no" => {
-            draft.carried("stage.barostat", &["pcoupl"]);
-            return;
-        }
+        "no" => return draft.carried("stage.barostat", &["pcoupl"]),
         "crescale" => BarostatKind::CRescale,
         "berendsen" => BarostatKind::Berendsen,
         "parrinellorahman" | "mttk" => {
@@ -123,9 +104,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
             BarostatKind::CRescale
         }
         other => {
-            let help = "expected C-rescale, Berendsen, Parrinello-Rahman or no";
-            draft.problem("pcoupl", format!("pcoupl = {} is not supported", shortened(other)), help);
-            return;
+            return draft.unsupported("pcoupl", other, "expected C-rescale, Berendsen, Parrinello-Rahman or no");
         }
     };
     let Some((coupling, [pressures, compressibilities])) = directions(draft) else { return };
@@ -165,7 +144,7 @@ fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])
         "anisotropic" => PressureCoupling::Anisotropic,
         other => {
             let help = "expected isotropic, semiisotropic, anisotropic or surface-tension";
-            draft.problem("pcoupltype", format!("pcoupltype = {} is not supported", shortened(other)), help);
+            draft.unsupported("pcoupltype", other, help);
             return None;
         }
     };

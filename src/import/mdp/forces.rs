@@ -26,9 +26,8 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     } else {
         for (key, name, value) in [("forces.cutoff", "rcoulomb", coulomb), ("forces.cutoff_lj", "rvdw", lj)] {
             draft.admitted(key, name, value);
+            draft.carried(key, &[name]);
         }
-        draft.carried("forces.cutoff", &["rcoulomb"]);
-        draft.carried("forces.cutoff_lj", &["rvdw"]);
         draft.plan.forces.cutoff = Setting::Given(Some(coulomb));
         draft.plan.forces.cutoff_lj = Setting::Given(Some(lj));
         electrostatics(draft, coulomb);
@@ -57,11 +56,7 @@ fn cell(draft: &mut Draft<'_>) -> bool {
 }
 
 fn all_pairs(draft: &mut Draft<'_>) {
-    let forces = &mut draft.plan.forces;
-    forces.cutoff = Setting::Given(None);
-    forces.cutoff_lj = Setting::Given(None);
-    forces.electrostatics = ElectrostaticsSpec::Plain;
-    forces.dispersion_correction = Setting::Given(DispersionCorrection::Off);
+    draft.all_pairs();
     draft.carried_as("forces.cutoff", &["rcoulomb", "rvdw"], "all pairs");
     draft.carried_as("forces.electrostatics", &["coulombtype"], "there is no cutoff");
 }
@@ -89,11 +84,7 @@ fn electrostatics(draft: &mut Draft<'_>, cutoff: f64) {
             draft.differs("coulombtype", "PME is used");
             pme(draft, cutoff)
         }
-        word => {
-            let message = format!("coulombtype = {} is not supported", super::shortened(word));
-            draft.problem("coulombtype", message, "expected PME, Cut-off or Reaction-Field");
-            return;
-        }
+        word => return draft.unsupported("coulombtype", word, "expected PME, Cut-off or Reaction-Field"),
     };
     let is_pme = matches!(draft.plan.forces.electrostatics, ElectrostaticsSpec::Pme(_));
     let modifier = draft.word("coulomb-modifier");
@@ -221,11 +212,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
             draft.differs("vdwtype", "md does not have this potential: Lennard-Jones interactions end at the cutoff");
             ("vdw-modifier", modifier)
         }
-        word => {
-            let message = format!("vdwtype = {} is not supported", super::shortened(word));
-            draft.problem("vdwtype", message, "expected Cut-off, Shift, Switch or PME");
-            return;
-        }
+        word => return draft.unsupported("vdwtype", word, "expected Cut-off, Shift, Switch or PME"),
     };
     let names: &[&str] = if key == "vdwtype" { &["vdwtype"] } else { &["vdwtype", "vdw-modifier"] };
     draft.carried("forces.lj_modifier", names);
@@ -235,9 +222,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
         "forceswitch" => LjModifier::ForceSwitch { from: switch(draft, cutoff) },
         "potentialswitch" => LjModifier::PotentialSwitch { from: switch(draft, cutoff) },
         other => {
-            let message = format!("{key} = {} is not supported", super::shortened(other));
-            draft.problem(key, message, "expected Potential-shift, Force-switch, Potential-switch or None");
-            return;
+            return draft.unsupported(key, other, "expected Potential-shift, Force-switch, Potential-switch or None");
         }
     });
     if word == "pme" {
@@ -256,11 +241,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
             draft.differs("DispCorr", "md corrects energy and pressure for dispersion, not for repulsion");
             DispersionCorrection::NonExcluded
         }
-        word => {
-            let message = format!("DispCorr = {} is not supported", super::shortened(word));
-            draft.problem("DispCorr", message, "expected no, Ener, EnerPres, AllEner or AllEnerPres");
-            return;
-        }
+        word => return draft.unsupported("DispCorr", word, "expected no, Ener, EnerPres, AllEner or AllEnerPres"),
     };
     draft.plan.forces.dispersion_correction = Setting::Given(correction);
 }
@@ -315,11 +296,7 @@ fn constraints(draft: &mut Draft<'_>) {
             draft.differs("constraints", "all bonds are constrained, but no angles");
             ConstraintKind::AllBonds
         }
-        word => {
-            let message = format!("constraints = {} is not supported", super::shortened(word));
-            draft.problem("constraints", message, "expected none, h-bonds, all-bonds or h-angles");
-            return;
-        }
+        word => return draft.unsupported("constraints", word, "expected none, h-bonds, all-bonds or h-angles"),
     };
     draft.plan.forces.constraints = kind;
     // waters with [ settles ] in the topology are rigid for every value of `constraints`

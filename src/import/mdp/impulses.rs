@@ -19,12 +19,11 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
     }
     let (levels, every) = (draft.whole("mts-levels"), draft.whole("mts-level2-factor"));
     if levels != 2 {
-        draft.problem("mts-levels", format!("mts-levels = {levels} is not supported"), "GROMACS has only two levels");
+        draft.unsupported("mts-levels", &levels.to_string(), "GROMACS has only two levels");
         return stage;
     }
     let Some(every) = u32::try_from(every).ok().filter(|every| EVERY.contains(every)) else {
-        let message = format!("mts-level2-factor = {every} is not supported");
-        draft.problem("mts-level2-factor", message, "expected 2 to 100, or mts = no");
+        draft.unsupported("mts-level2-factor", &every.to_string(), "expected 2 to 100, or mts = no");
         return stage;
     };
     let impulses = Dynamics { multiple_time_steps: Some(MultipleTimeSteps { every }), ..stage };

@@ -67,8 +67,8 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
             StageKind::Dynamics(dynamics::translate(draft, &groups))
         }
         _ => {
-            let message = format!("integrator = {} is not supported", shortened(draft.text("integrator")));
-            draft.problem("integrator", message, "md translates only md, md-vv, sd, bd, steep, cg and l-bfgs");
+            let help = "md translates only md, md-vv, sd, bd, steep, cg and l-bfgs";
+            draft.unsupported("integrator", draft.text("integrator"), help);
             minimisation(draft)
         }
     };
@@ -85,34 +85,16 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
 const RESTRAINTS: &str = "POSRES";
 
 fn preprocessor(draft: &mut Draft<'_>) {
-    let mut restraints = vec![];
-    for word in draft.words("define") {
-        match word.strip_prefix("-D").filter(|name| !name.is_empty()) {
-            Some(name) if name.starts_with(RESTRAINTS) => restraints.push(name),
-            Some(name) => draft.plan.system.define.push(name.to_owned()),
-            None => draft.problem(
-                "define",
-                format!("define: unexpected word \"{}\"", shortened(word)),
-                "expected words -DNAME",
-            ),
-        }
-    }
+    let (restraints, macros): (Vec<&str>, Vec<&str>) =
+        options(draft, "define", "-D", "NAME").into_iter().partition(|name| name.starts_with(RESTRAINTS));
+    draft.plan.system.define.extend(macros.into_iter().map(ToOwned::to_owned));
     if !draft.plan.system.define.is_empty() {
         draft.carried("system.define", &["define"]);
     }
-    for word in draft.words("include") {
-        match word.strip_prefix("-I").filter(|folder| !folder.is_empty()) {
-            // paths in `include` are relative to the working directory, as for grompp
-            Some(folder) => {
-                draft.plan.system.include.push(std::path::absolute(folder).unwrap_or_else(|_| folder.into()))
-            }
-            None => draft.problem(
-                "include",
-                format!("include: unexpected word \"{}\"", shortened(word)),
-                "expected words -I/folder",
-            ),
-        }
-    }
+    // paths in `include` are relative to the working directory, as for grompp
+    let folders = options(draft, "include", "-I", "/folder").into_iter();
+    let folders = folders.map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.into()));
+    draft.plan.system.include.extend(folders);
     if draft.is_given("include") {
         draft.carried("system.include", &["include"]);
     }
@@ -121,15 +103,27 @@ fn preprocessor(draft: &mut Draft<'_>) {
     }
 }
 
+/// Returns the words of the value of a key without the option before each word. A word without the option is recorded
+/// as a problem; `example` is a word after the option.
+fn options<'a>(draft: &mut Draft<'a>, name: &str, option: &str, example: &str) -> Vec<&'a str> {
+    let mut found = vec![];
+    for word in draft.words(name) {
+        match word.strip_prefix(option).filter(|rest| !rest.is_empty()) {
+            Some(rest) => found.push(rest),
+            None => {
+                let message = format!("{name}: unexpected word \"{}\"", shortened(word));
+                draft.problem(name, message, &format!("expected words {option}{example}"));
+            }
+        }
+    }
+    found
+}
+
 fn minimisation(draft: &mut Draft<'_>) -> StageKind {
     draft.carried_as("stage.kind", &["integrator"], "md uses steepest descent to remove clashes, then L-BFGS");
     let steps = steps(draft);
-    let force_tolerance = draft.real("emtol");
-    draft.admitted("stage.force_tolerance", "emtol", force_tolerance);
-    draft.carried("stage.force_tolerance", &["emtol"]);
-    let initial_step = draft.real("emstep");
-    draft.admitted("stage.initial_step", "emstep", initial_step);
-    draft.carried("stage.initial_step", &["emstep"]);
+    let force_tolerance = draft.quantity("stage.force_tolerance", "emtol");
+    let initial_step = draft.quantity("stage.initial_step", "emstep");
     StageKind::Minimize(Minimize { steps, force_tolerance, initial_step })
 }
 

@@ -3,7 +3,7 @@
 //! Atoms whose restraints have the same shape and force constant become one entry of `position_restraints`. The entry
 //! selects its atoms by keywords if one of [`SELECTIONS`] matches exactly these atoms, and otherwise by their indices.
 
-use super::{Draft, shortened};
+use super::Draft;
 use crate::format::{AtomRestraint, RestraintShape, TopologyOptions, read_position_restraints, read_topology_with};
 use crate::import::atoms::pieces;
 use crate::restraint::ReferenceScaling;
@@ -96,8 +96,7 @@ fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
         "all" => Some(ReferenceScaling::All),
         "com" => Some(ReferenceScaling::CenterOfMass),
         other => {
-            let message = format!("refcoord-scaling = {} is not supported", shortened(other));
-            draft.problem("refcoord-scaling", message, "expected no, all or com");
+            draft.unsupported("refcoord-scaling", other, "expected no, all or com");
             None
         }
     }

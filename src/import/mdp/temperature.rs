@@ -1,8 +1,8 @@
 //! Translation of GROMACS' thermostat, its temperature groups, and simulated annealing.
 
+use super::Draft;
 use super::dynamics::interval;
 use super::groups::Groups;
-use super::{Draft, shortened};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
 use crate::import::coupling;
@@ -76,11 +76,7 @@ fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
             ThermostatKind::Langevin
         }
         other => {
-            draft.problem(
-                "tcoupl",
-                format!("tcoupl = {} is not supported", shortened(other)),
-                "expected v-rescale, berendsen, nose-hoover or no",
-            );
+            draft.unsupported("tcoupl", other, "expected v-rescale, berendsen, nose-hoover or no");
             return None;
         }
     };
@@ -146,7 +142,7 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
         methods.iter().find(|method| !["no", "single"].iter().any(|word| method.eq_ignore_ascii_case(word)))
     {
         let help = "write the periods as points of one schedule: annealing = single";
-        draft.problem("annealing", format!("annealing = {} is not supported", shortened(other)), help);
+        draft.unsupported("annealing", other, help);
         return None;
     }
     let lists = ["annealing-npoints", "annealing-time", "annealing-temp"].map(|name| draft.reals(name));

@@ -14,8 +14,7 @@ use crate::vec3::Vec3;
 /// Uploads all virtual sites and the atoms from which they are constructed.
 pub(super) fn upload(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
     let topology = &system.topology;
-    let mut is_site = vec![false; topology.atoms.len()];
-    topology.virtual_sites.iter().for_each(|site| is_site[site.site as usize] = true);
+    let is_site = topology.site_mask();
     let (mut links, mut number) = (vec![], vec![0; topology.atoms.len()]);
     for (index, site) in topology.virtual_sites.iter().enumerate() {
         number[site.site as usize] = index;

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::Parsed;
+use crate::arrays;
 use crate::error::Problem;
 use crate::format::number;
 
@@ -74,11 +75,7 @@ impl<'a> Row<'a> {
 
     /// Parses `N` consecutive words as numbers, beginning with word `first`.
     pub(super) fn reals<const N: usize>(&self, first: usize) -> Parsed<[f64; N]> {
-        let mut values = [0.0; N];
-        for (k, value) in values.iter_mut().enumerate() {
-            *value = self.real(first + k)?;
-        }
-        Ok(values)
+        arrays::try_from_fn(|k| self.real(first + k))
     }
 
     /// Parses word `index` as a whole number from 0 to 255, with or without decimals.

@@ -27,7 +27,7 @@ use std::path::Path;
 
 use super::element;
 use super::options::TopologyOptions;
-use crate::error::Problem;
+use crate::error::{Parsed, Problem};
 use crate::system::{Atom, ChainLabel, Description, Exclusions, Name, Residue, Topology};
 
 use parameters::{Parameters, Type};
@@ -36,12 +36,10 @@ use psf::{Psf, PsfAtom};
 pub(super) use card::{is_card, read_card};
 pub(super) use residues::is_residues;
 
-/// Result of a parsing step; the error is a [`Problem`] with file and line.
-type Parsed<T> = std::result::Result<T, Problem>;
-
 /// Reads the bytes of a PSF file, and the parameter files that `options` name. `path` is the path of the PSF file,
 /// for messages.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    options.are_used(&["parameters"], path)?;
     if options.parameters.is_empty() {
         let problem = Problem::new("a PSF file contains no parameters").in_file(path).at_line(1);
         return Err(problem
@@ -54,6 +52,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
 /// Reads the residues that `options` name from a residue topology, each residue as a separate molecule. The file may
 /// also contain parameters, which are read after the parameter files in `options`.
 pub(super) fn read_residues(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    options.are_used(&["parameters"], path)?;
     let Some(molecules) = &options.molecules else {
         let problem = Problem::new("residues of CHARMM are parts of a system").in_file(path);
         return Err(problem.help("give the PSF file of the system, and this file in system.parameters"));

@@ -50,15 +50,11 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     }
     let count = used.len();
     Nonbonded::check_types(count)?;
-    let zeros = vec![0.0; count * count];
-    let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
-    for (a, &(type_a, well_a)) in (0u32..).zip(&used) {
-        for (b, &(type_b, well_b)) in (0..=a).zip(&used) {
-            let special = parameters.nbfix.get(&pair([type_a, type_b]))?;
-            let well = special.map_or_else(|| combined(well_a, well_b), |found| found.general);
-            table.set_pair(a, b, coefficients(well));
-        }
-    }
+    let table = Nonbonded::from_pairs(count, |a, b| {
+        let ((type_a, well_a), (type_b, well_b)) = (used[a], used[b]);
+        let special = parameters.nbfix.get(&pair([type_a, type_b]))?;
+        Ok(coefficients(special.map_or_else(|| combined(well_a, well_b), |found| found.general)))
+    })?;
     Ok((table, of_atoms))
 }
 

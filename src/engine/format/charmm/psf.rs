@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{Parsed, lone_pairs};
+use crate::arrays;
 use crate::error::Problem;
 use crate::format::number;
 use crate::system::VirtualSite;
@@ -267,13 +268,6 @@ fn terms<const N: usize>(lines: &mut Lines<'_>, heading: &Heading, atoms: usize)
         let message = format!("{name} announces {count} terms of {N} atoms, but {found} numbers follow");
         return Err(at(heading.line, message).help("the file is damaged or cut off"));
     }
-    let mut terms = Vec::with_capacity(numbers.len() / N);
-    for row in numbers.as_chunks::<N>().0 {
-        let mut term = [0; N];
-        for (atom, &(number, line)) in term.iter_mut().zip(row) {
-            *atom = index(lines, number, line, atoms)?;
-        }
-        terms.push(term);
-    }
-    Ok(terms)
+    let atom = |(number, line): (i32, usize)| index(lines, number, line, atoms);
+    numbers.as_chunks::<N>().0.iter().map(|row| arrays::try_from_fn(|k| atom(row[k]))).collect()
 }

@@ -14,6 +14,7 @@ use super::parameters::{Parameters, quadruple, triple};
 use super::psf::{Psf, PsfAtom};
 use super::sections::Section;
 use super::stream::before_return;
+use crate::arrays;
 use crate::error::Problem;
 use crate::system::Neighbours;
 
@@ -146,14 +147,7 @@ impl Residue<'_> {
                 problem.help("a residue that is bonded to others needs a PSF file")
             })
         };
-        let groups = names.chunks_exact(N).map(|group| {
-            let mut atoms = [0; N];
-            for (place, name) in atoms.iter_mut().zip(group) {
-                *place = atom(name)?;
-            }
-            Ok(atoms)
-        });
-        groups.collect()
+        names.chunks_exact(N).map(|group| arrays::try_from_fn(|k| atom(&group[k]))).collect()
     }
 
     /// Adds an angle for every path of two bonds, and a dihedral for every path of three bonds.

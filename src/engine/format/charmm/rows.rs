@@ -11,13 +11,7 @@ use super::parameters::{
 use super::sections::Section;
 use super::table::Entry;
 use crate::format::number;
-
-/// Maximum number of grid points of a correction map along an angle. No force field in use has maps of more than 24
-/// points, so a larger number means that the file is damaged.
-const MOST_POINTS: i32 = 1000;
-/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation uses two neighbouring points
-/// on each side.
-const FEWEST_POINTS: i32 = 4;
+use crate::system::CmapGrid;
 
 /// Reader that adds the rows of one file to the parameters.
 pub(super) struct Reader<'a> {
@@ -59,40 +53,37 @@ impl<'a> Reader<'a> {
 
     /// Reads a row of any section except `CMAP`.
     pub(super) fn row(&mut self, section: Section, line: &Line) -> Parsed<()> {
+        let row = self.row_of(line);
         match section {
-            Section::Bonds => self.bond(line),
-            Section::Angles => self.angle(line),
-            Section::Dihedrals => self.dihedral(line),
-            Section::Impropers => self.improper(line),
-            Section::Nonbonded => self.nonbonded(line),
-            Section::Nbfix => self.nbfix(line),
+            Section::Bonds => self.bond(row),
+            Section::Angles => self.angle(row),
+            Section::Dihedrals => self.dihedral(row),
+            Section::Impropers => self.improper(row),
+            Section::Nonbonded => self.nonbonded(row),
+            Section::Nbfix => self.nbfix(row),
             Section::HydrogenBonds => Ok(()),
-            Section::Atoms | Section::Cmap => Err(self.row_of(line).problem("expected a MASS line")),
+            Section::Atoms | Section::Cmap => Err(row.problem("expected a MASS line")),
             Section::Thole => {
-                let problem = self.row_of(line).problem("Thole screening between Drude particles (NBTHOLE)");
+                let problem = row.problem("Thole screening between Drude particles (NBTHOLE)");
                 Err(problem.help("md does not support polarisable force fields; use an additive one"))
             }
         }
     }
 
-    fn bond(&mut self, line: &Line) -> Parsed<()> {
-        let row = self.row_of(line);
+    fn bond(&mut self, row: Row<'_>) -> Parsed<()> {
         let words = row.words(&[4], "two types, k and b0")?;
         let types = self.types::<2>(words);
         let entry = Entry::new(row.reals(2)?, self.number, row);
-        let Parameters { names, bonds, .. } = &mut *self.parameters;
-        bonds.insert(pair(types), entry, row, || format!("bond {}", names.of(&types)));
+        self.parameters.bonds.insert(pair(types), entry, row, || format!("bond {}", words[..2].join(" ")));
         Ok(())
     }
 
-    fn angle(&mut self, line: &Line) -> Parsed<()> {
-        let row = self.row_of(line);
+    fn angle(&mut self, row: Row<'_>) -> Parsed<()> {
         let words = row.words(&[5, 7], "three types, k and theta0, and optionally k and s0 of a Urey-Bradley term")?;
         let types = self.types::<3>(words);
         let urey_bradley = (words.len() > 5).then(|| row.reals(5)).transpose()?;
         let entry = Entry::new(AngleParameters { angle: row.reals(3)?, urey_bradley }, self.number, row);
-        let Parameters { names, angles, .. } = &mut *self.parameters;
-        angles.insert(triple(types), entry, row, || format!("angle {}", names.of(&types)));
+        self.parameters.angles.insert(triple(types), entry, row, || format!("angle {}", words[..3].join(" ")));
         Ok(())
     }
 
@@ -103,8 +94,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a torsion. Rows with the same types and different periodicity n are terms of one torsion, whose energies
     /// add up.
-    fn dihedral(&mut self, line: &Line) -> Parsed<()> {
-        let row = self.row_of(line);
+    fn dihedral(&mut self, row: Row<'_>) -> Parsed<()> {
         let words = row.words(&[7], "four types, k, n and delta")?;
         let types = self.types::<4>(words);
         if !is_dihedral_form(types) {
@@ -115,28 +105,25 @@ impl<'a> Reader<'a> {
             let problem = row.problem("a torsion with n = 0, which programs read in different ways");
             return Err(problem.help("set the periodicity n to 1 or more, or k to 0"));
         }
-        let Parameters { names, dihedrals, .. } = &mut *self.parameters;
-        let terms = dihedrals.entry(quadruple(types)).or_default();
+        let terms = self.parameters.dihedrals.entry(quadruple(types)).or_default();
         match terms.iter_mut().find(|term| term.last().periodicity == new.last().periodicity) {
             Some(term) => {
                 let n = new.last().periodicity;
-                term.replace(new, row, || format!("dihedral {} with n = {n}", names.of(&types)));
+                term.replace(new, row, || format!("dihedral {} with n = {n}", words[..4].join(" ")));
             }
             None => terms.push(new),
         }
         Ok(())
     }
 
-    fn improper(&mut self, line: &Line) -> Parsed<()> {
-        let row = self.row_of(line);
+    fn improper(&mut self, row: Row<'_>) -> Parsed<()> {
         let words = row.words(&[7], "four types, k, n and psi0")?;
         let types = self.types::<4>(words);
         if !is_improper_form(types) {
             return Err(row.problem("expected the types A B C D, A X X D, X B C D, X B C X or X X C D"));
         }
         let entry = Entry::new(Self::torsion(row)?, self.number, row);
-        let Parameters { names, impropers, .. } = &mut *self.parameters;
-        impropers.insert(quadruple(types), entry, row, || format!("improper {}", names.of(&types)));
+        self.parameters.impropers.insert(quadruple(types), entry, row, || format!("improper {}", words[..4].join(" ")));
         Ok(())
     }
 
@@ -145,9 +132,10 @@ impl<'a> Reader<'a> {
     pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
         let row = self.row_of(line);
         let words = row.words(&[9], "eight types and the number of grid points along an angle")?;
-        let size = number::integer(words[8].as_bytes()).filter(|n| (FEWEST_POINTS..=MOST_POINTS).contains(n));
-        let problem = || row.problem(format!("expected {FEWEST_POINTS} to {MOST_POINTS} grid points along an angle"));
-        let size = size.ok_or_else(problem)? as usize;
+        let size = number::integer(words[8].as_bytes()).and_then(|size| usize::try_from(size).ok());
+        let (least, most) = CmapGrid::SIZES.into_inner();
+        let problem = || row.problem(format!("expected {least} to {most} grid points along an angle"));
+        let size = size.filter(|size| CmapGrid::SIZES.contains(size)).ok_or_else(problem)?;
         let types = self.types::<8>(words);
         let (mut energies, mut lines) = (vec![], 0);
         while energies.len() < size * size {
@@ -163,8 +151,7 @@ impl<'a> Reader<'a> {
             return Err(row.problem(format!("the map has {} energies, expected {}", energies.len(), size * size)));
         }
         let entry = Entry::new(CmapParameters { size, energies }, self.number, row);
-        let Parameters { names, cmaps, .. } = &mut *self.parameters;
-        cmaps.insert(two_quadruples(types), entry, row, || format!("map {}", names.of(&types)));
+        self.parameters.cmaps.insert(two_quadruples(types), entry, row, || format!("map {}", words[..8].join(" ")));
         Ok(lines)
     }
 
@@ -181,9 +168,7 @@ impl<'a> Reader<'a> {
                 "EPS" if row.real(index + 1)? != 1.0 => return Err(row.problem("EPS is not 1: a dielectric constant")),
                 "RDIE" => return Err(row.problem("RDIE: a dielectric constant that grows with the distance")),
                 "GEOM" => return Err(row.problem("GEOM: the geometric combination rule")),
-                "E14F" => {
-                    self.electrostatics14(row.real(index + 1)?, row)?;
-                }
+                "E14F" => self.electrostatics14(row.real(index + 1)?, row)?,
                 _ => {}
             }
         }
@@ -204,30 +189,26 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a row `type ignored −ε R/2`, optionally followed by the same three numbers for 1-4 pairs.
-    fn nonbonded(&mut self, line: &Line) -> Parsed<()> {
-        let row = self.row_of(line);
+    fn nonbonded(&mut self, row: Row<'_>) -> Parsed<()> {
         let form = "a type, a number, -epsilon and Rmin/2, and optionally the same three numbers for 1-4 pairs";
         let words = row.words(&[4, 7], form)?;
         let [named] = self.types(words);
         let general = well(row, 2)?;
         let pairs14 = if words.len() > 4 { well(row, 5)? } else { general };
         let entry = Entry::new(LennardJonesParameters { general, pairs14 }, self.number, row);
-        let Parameters { names, nonbonded, .. } = &mut *self.parameters;
-        nonbonded.insert(named, entry, row, || format!("type {}", names.of(&[named])));
+        self.parameters.nonbonded.insert(named, entry, row, || format!("type {}", words[0]));
         Ok(())
     }
 
     /// Reads a row `type type −ε R`, optionally followed by the same two numbers for 1-4 pairs.
-    fn nbfix(&mut self, line: &Line) -> Parsed<()> {
-        let row = self.row_of(line);
+    fn nbfix(&mut self, row: Row<'_>) -> Parsed<()> {
         let words =
             row.words(&[4, 6], "two types, -epsilon and Rmin, and optionally the same numbers for 1-4 pairs")?;
         let types = self.types::<2>(words);
         let general = well(row, 2)?;
         let pairs14 = if words.len() > 4 { well(row, 4)? } else { general };
         let entry = Entry::new(LennardJonesParameters { general, pairs14 }, self.number, row);
-        let Parameters { names, nbfix, .. } = &mut *self.parameters;
-        nbfix.insert(pair(types), entry, row, || format!("NBFIX {}", names.of(&types)));
+        self.parameters.nbfix.insert(pair(types), entry, row, || format!("NBFIX {}", words[..2].join(" ")));
         Ok(())
     }
 }

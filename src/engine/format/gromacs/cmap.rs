@@ -5,15 +5,10 @@
 //! `CA-ALA` (`*` for any residue). ψ varies fastest, as in [`CmapGrid`].
 
 use super::Parsed;
-use super::directive::unknown_function;
 use super::fields::Fields;
 use crate::error::Problem;
 use crate::format::number;
 use crate::system::CmapGrid;
-
-/// Allowed numbers of grid points of a correction map along an angle. Bicubic interpolation needs at least the minimum
-/// number, and no correction map in use exceeds the maximum number.
-const POINTS: std::ops::RangeInclusive<usize> = 4..=1000;
 
 /// All rows of `[ cmaptypes ]` that have been read.
 #[derive(Default)]
@@ -44,13 +39,16 @@ impl CmapTypes {
             *kind = bonded(name).ok_or_else(unknown)?;
             *residue = if residue_name == "*" { String::new() } else { residue_name.to_owned() };
         }
-        check_function(&mut fields)?;
+        fields.function_one("correction maps")?;
         let size = [fields.integer("the points along phi")?, fields.integer("the points along psi")?];
-        let points = usize::try_from(size[0]).ok().filter(|points| POINTS.contains(points) && size[0] == size[1]);
+        let points =
+            usize::try_from(size[0]).ok().filter(|points| CmapGrid::SIZES.contains(points) && size[0] == size[1]);
         let points = points.ok_or_else(|| {
             Problem::new(format!(
-                "a map of {} by {} points: expected a square map with {POINTS:?} points along each angle",
-                size[0], size[1]
+                "a map of {} by {} points: expected a square map with {:?} points along each angle",
+                size[0],
+                size[1],
+                CmapGrid::SIZES
             ))
         })?;
         let mut energies = Vec::with_capacity(fields.rest().len().min(points * points));
@@ -67,7 +65,7 @@ impl CmapTypes {
     /// names. `fields` are the function type and optionally the number of a row of `[ cmaptypes ]`. If the row number
     /// is given, the row with this number is used.
     pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
-        check_function(&mut fields)?;
+        fields.function_one("correction maps")?;
         if !fields.is_empty() {
             let number = fields.integer("the number of a row of [ cmaptypes ]")?;
             fields.end()?;
@@ -82,12 +80,5 @@ impl CmapTypes {
             let message = format!("[ cmaptypes ] has no row for these atoms, of residues {}", residues.join(" "));
             Problem::new(message).help("the force field lacks this map")
         })
-    }
-}
-
-fn check_function(fields: &mut Fields<'_, '_>) -> Parsed<()> {
-    match fields.word("the function type")? {
-        "1" => Ok(()),
-        other => Err(unknown_function("correction maps", other, "1")),
     }
 }

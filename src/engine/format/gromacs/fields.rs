@@ -1,6 +1,7 @@
 //! Fields of a line: words, numbers and atoms, separated by blanks.
 
 use super::Parsed;
+use super::directive::unknown_function;
 use crate::error::Problem;
 use crate::format::number;
 
@@ -40,6 +41,15 @@ impl<'w, 't> Fields<'w, 't> {
     pub(super) fn integer(&mut self, what: &str) -> Parsed<i32> {
         let word = self.word(what)?;
         number::integer(word.as_bytes()).ok_or_else(|| not(what, "a whole number of up to nine digits", word))
+    }
+
+    /// Reads the next word as the function type of a directive that has only function type 1. `name` names the
+    /// directive in the error.
+    pub(super) fn function_one(&mut self, name: &str) -> Parsed<()> {
+        match self.word("the function type")? {
+            "1" => Ok(()),
+            other => Err(unknown_function(name, other, "1")),
+        }
     }
 
     /// Reads the next word as an atom number from 1 to `count`. Returns the atom number counted from 0.

@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::Parsed;
 use super::bonded_types::{ANY, Tables};
 use super::cmap::CmapTypes;
-use super::directive::{Directive, unknown_function, unsupported};
+use super::directive::{Directive, unsupported};
 use super::fields::Fields;
 use super::function::{function, same_state};
 use super::leap_order::LeapOrder;
+use crate::arrays;
 use crate::error::Problem;
 use crate::format::number;
 use crate::format::options::Factors14;
-use crate::system::LennardJones;
+use crate::system::{LennardJones, ordered};
 
 /// Combination rule of the force field. The rule also determines whether Lennard-Jones parameters in the file are C6
 /// and C12, or σ and ε.
@@ -101,23 +102,14 @@ pub(super) struct ForceField {
 impl ForceField {
     /// Reads a line below a directive of the force field. Returns whether the line replaces different parameters of
     /// the same types.
-    pub(super) fn line(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<bool> {
+    pub(super) fn line(&mut self, directive: Directive, fields: Fields<'_, '_>) -> Parsed<bool> {
         match directive {
             Directive::Defaults => self.read_defaults(fields).map(|()| false),
             Directive::AtomTypes => self.read_atom_type(fields),
             Directive::NonbondParameters | Directive::PairTypes => self.read_pair(directive, fields),
-            Directive::BondTypes => {
-                let types = self.bonded_types(&mut fields)?;
-                add(&mut self.bonds, directive, types, fields)
-            }
-            Directive::ConstraintTypes => {
-                let types = self.bonded_types(&mut fields)?;
-                add(&mut self.constraints, directive, types, fields)
-            }
-            Directive::AngleTypes => {
-                let types = self.bonded_types(&mut fields)?;
-                add(&mut self.angles, directive, types, fields)
-            }
+            Directive::BondTypes => add(&mut self.bonds, directive, &self.bonded_names, fields),
+            Directive::ConstraintTypes => add(&mut self.constraints, directive, &self.bonded_names, fields),
+            Directive::AngleTypes => add(&mut self.angles, directive, &self.bonded_names, fields),
             Directive::DihedralTypes => self.read_dihedral_type(fields),
             Directive::CmapTypes => {
                 let bonded = &self.bonded_names;
@@ -225,13 +217,10 @@ impl ForceField {
     fn read_pair(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let rule = self.defaults()?.rule;
         let types = [self.atom_type(fields.word("a type")?)?, self.atom_type(fields.word("a type")?)?];
-        let number = fields.word("the function type")?;
-        if number != "1" {
-            return Err(unknown_function("pairs of types", number, "1"));
-        }
+        fields.function_one("pairs of types")?;
         let coefficients = self.pair_parameters(rule, &mut fields)?;
         let table = if directive == Directive::PairTypes { &mut self.pairs } else { &mut self.nonbonded };
-        Ok(table.insert(ascending(types), coefficients).is_some_and(|before| before != coefficients))
+        Ok(table.insert(ordered(types), coefficients).is_some_and(|before| before != coefficients))
     }
 
     /// Reads the two Lennard-Jones parameters at the end of a line. The line may repeat the parameters for the
@@ -245,44 +234,24 @@ impl ForceField {
         Ok(rule.coefficients(first))
     }
 
-    /// Reads `N` words as atom types by which bonded parameters are looked up.
-    fn bonded_types<const N: usize>(&self, fields: &mut Fields<'_, '_>) -> Parsed<[u32; N]> {
-        let mut types = [ANY; N];
-        for kind in &mut types {
-            *kind = self.bonded_type(fields.word("a type")?)?;
-        }
-        Ok(types)
-    }
-
-    fn bonded_type(&self, name: &str) -> Parsed<u32> {
-        match self.bonded_names.get(name) {
-            Some(&index) => Ok(index),
-            None if name == "X" => Ok(ANY),
-            None => {
-                let message = format!("no atom type has the bonded type {}", number::quoted(name.as_bytes()));
-                Err(Problem::new(message).help("it is missing from [ atomtypes ]"))
-            }
-        }
-    }
-
     /// Reads a row of `[ dihedraltypes ]` with four types or with two types. A row with two types states the inner
     /// types of a torsion, or the outer types of an improper (function type 2).
     fn read_dihedral_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let words = fields.rest();
         let is_function = |at: usize| words.get(at).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_digit());
         let types = if is_function(2) {
-            let [a, b] = self.bonded_types(&mut fields)?;
+            let [a, b] = bonded_types(&self.bonded_names, &mut fields)?;
             if words[2] == "2" { [a, ANY, ANY, b] } else { [ANY, a, b, ANY] }
         } else {
-            self.bonded_types(&mut fields)?
+            bonded_types(&self.bonded_names, &mut fields)?
         };
-        add(&mut self.dihedrals, Directive::DihedralTypes, types, fields)
+        add_to(&mut self.dihedrals, Directive::DihedralTypes, types, fields)
     }
 
     /// Returns the Lennard-Jones parameters of two types, from `[ nonbond_params ]` if the pair is listed there, and
     /// otherwise from the combination rule.
     pub(super) fn lennard_jones(&self, a: u32, b: u32) -> Parsed<LennardJones> {
-        if let Some(&own) = self.nonbonded.get(&ascending([a, b])) {
+        if let Some(&own) = self.nonbonded.get(&ordered([a, b])) {
             return Ok(own);
         }
         let rule = self.defaults()?.rule;
@@ -308,7 +277,7 @@ impl ForceField {
     /// parameters are those of [`Self::lennard_jones`], scaled by fudgeLJ.
     pub(super) fn pair14(&self, a: u32, b: u32) -> Parsed<(LennardJones, f64)> {
         let Defaults { generate_pairs, fudge_lj, fudge_coulomb, .. } = self.defaults()?;
-        if let Some(&own) = self.pairs.get(&ascending([a, b])) {
+        if let Some(&own) = self.pairs.get(&ordered([a, b])) {
             return Ok((own, fudge_coulomb));
         }
         if !generate_pairs {
@@ -350,8 +319,31 @@ impl ForceField {
     }
 }
 
-/// Reads function type and parameters of a line, and adds the parameters to the tables of the directive.
+/// Reads `N` words as atom types by which bonded parameters are looked up. `names` has the index of each type.
+fn bonded_types<const N: usize>(names: &HashMap<String, u32>, fields: &mut Fields<'_, '_>) -> Parsed<[u32; N]> {
+    arrays::try_from_fn(|_| {
+        let name = fields.word("a type")?;
+        let wildcard = (name == "X").then_some(ANY);
+        names.get(name).copied().or(wildcard).ok_or_else(|| {
+            let message = format!("no atom type has the bonded type {}", number::quoted(name.as_bytes()));
+            Problem::new(message).help("it is missing from [ atomtypes ]")
+        })
+    })
+}
+
+/// Reads types, function type and parameters of a line, and adds the parameters to the tables of the directive.
 fn add<const N: usize>(
+    tables: &mut Tables<N>,
+    directive: Directive,
+    names: &HashMap<String, u32>,
+    mut fields: Fields<'_, '_>,
+) -> Parsed<bool> {
+    let types = bonded_types(names, &mut fields)?;
+    add_to(tables, directive, types, fields)
+}
+
+/// Reads function type and parameters of a line, and adds the parameters to the tables of the directive.
+fn add_to<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,
     types: [u32; N],
@@ -361,8 +353,4 @@ fn add<const N: usize>(
     let parameters = function.read(fields.rest())?;
     let parameters = parameters.ok_or_else(|| Problem::new("the line ends, but parameters are expected"))?;
     tables.entry(function.table).or_default().add(types, parameters, function.multiple)
-}
-
-fn ascending([a, b]: [u32; 2]) -> [u32; 2] {
-    [a.min(b), a.max(b)]
 }

@@ -41,10 +41,7 @@ pub(super) use topology::read as read_topology;
 pub(super) use writer::write as write_topology;
 
 use super::options::TopologyOptions;
-use crate::error::Problem;
-
-/// Result of a reading step; the error is a [`Problem`] of the input.
-type Parsed<T> = std::result::Result<T, Problem>;
+use crate::error::Parsed;
 
 /// Whether the bytes are those of a topology. After comments, which in force fields may also begin with `*`, the
 /// first line must be a known heading or a preprocessor command.

@@ -186,10 +186,7 @@ impl MoleculeType {
                 "two hydrogens follow the oxygen of a water, but atom {count} is the last"
             )));
         }
-        let number = fields.word("the function type")?;
-        if number != "1" {
-            return Err(unknown_function("settles", number, "1"));
-        }
+        fields.function_one("settles")?;
         let (oh, hh) = (fields.real("the O-H distance")?, fields.real("the H-H distance")?);
         fields.end()?;
         let [first, second] = [oxygen + 1, oxygen + 2];
@@ -279,9 +276,7 @@ impl MoleculeType {
     /// Fails if the molecule type has no atoms, if a particle without mass is not a virtual site, or if a virtual
     /// site has a mass.
     pub(super) fn check(&self) -> Parsed<()> {
-        let Topology { atoms, virtual_sites, .. } = &self.topology;
-        let mut is_site = vec![false; atoms.len()];
-        virtual_sites.iter().for_each(|site| is_site[site.site as usize] = true);
+        let (atoms, is_site) = (&self.topology.atoms, self.topology.site_mask());
         let wrong = atoms.iter().zip(&is_site).position(|(atom, &site)| site != (atom.mass == 0.0));
         let problem = |what: String| Err(Problem::new(format!("molecule type {} {what}", self.name)));
         match wrong {

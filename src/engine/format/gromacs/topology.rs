@@ -20,6 +20,7 @@ const CHARMM: &str = "_FF_CHARMM";
 
 /// Reads the topology at a path, and the files that it includes.
 pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    options.are_used(&["define"], path)?;
     let molecules = options.molecules.as_ref();
     let force_field = molecules.map(|found| ForceField::of_molecules(found.factors14)).unwrap_or_default();
     let mut reader = Reader { held: options.atoms, force_field, ..Reader::default() };

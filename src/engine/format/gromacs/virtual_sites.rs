@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use super::Parsed;
 use super::directive::unknown_function;
 use super::fields::Fields;
+use crate::arrays;
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 
@@ -19,9 +20,8 @@ pub(super) fn read(atoms: u8, mut fields: Fields<'_, '_>, topology: &Topology) -
         0 => average(fields, topology)?,
         1 => {
             let [site, i] = fields.atoms(count)?;
-            let number = if fields.is_empty() { "1" } else { fields.word("the function type")? };
-            if number != "1" {
-                return Err(unknown_function("virtual_sites1", number, "1"));
+            if !fields.is_empty() {
+                fields.function_one("virtual_sites1")?;
             }
             fields.end()?;
             (site, Construction::Average { atoms: vec![i], weights: vec![1.0] })
@@ -125,10 +125,7 @@ fn parameters<const N: usize>(fields: &mut Fields<'_, '_>) -> Parsed<[f64; N]> {
         let problem = Problem::new("the parameters of the virtual site are missing");
         return Err(problem.help("md does not derive them from bonds: give them after the function type"));
     }
-    let mut values = [0.0; N];
-    for value in &mut values {
-        *value = fields.real("a parameter of the virtual site")?;
-    }
+    let values = arrays::try_from_fn(|_| fields.real("a parameter of the virtual site"))?;
     fields.end()?;
     Ok(values)
 }

@@ -188,13 +188,6 @@ impl<'a> ReducedTypes<'a> {
     fn table(&self) -> Parsed<Nonbonded> {
         let types = self.kept.len();
         Nonbonded::check_types(types)?;
-        let zeros = vec![0.0; types * types];
-        let mut table = Nonbonded { types, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
-        for (a, &kind) in (0..).zip(&self.kept) {
-            for (b, &other) in (0..=a).zip(&self.kept) {
-                table.set_pair(a, b, self.force_field.lennard_jones(kind, other)?);
-            }
-        }
-        Ok(table)
+        Nonbonded::from_pairs(types, |a, b| self.force_field.lennard_jones(self.kept[a], self.kept[b]))
     }
 }

@@ -1,9 +1,6 @@
 //! Words of a CIF file: blocks, loops, tags and values.
 
-use crate::error::Problem;
-
-/// Result of a parsing step.
-type Parsed<T> = std::result::Result<T, Problem>;
+use crate::error::{Parsed, Problem};
 
 /// A word of a CIF file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

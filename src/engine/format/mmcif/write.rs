@@ -12,27 +12,10 @@ use crate::system::Topology;
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
-/// Columns of the loop of atoms that is written.
-const COLUMNS: [&str; 18] = [
-    "group_PDB",
-    "id",
-    "type_symbol",
-    "label_atom_id",
-    "label_alt_id",
-    "label_comp_id",
-    "label_asym_id",
-    "label_entity_id",
-    "label_seq_id",
-    "pdbx_PDB_ins_code",
-    "Cartn_x",
-    "Cartn_y",
-    "Cartn_z",
-    "auth_seq_id",
-    "auth_comp_id",
-    "auth_asym_id",
-    "auth_atom_id",
-    "pdbx_PDB_model_num",
-];
+/// Names of the columns of the loop of atoms that is written, separated by blanks.
+const COLUMNS: &str = "group_PDB id type_symbol label_atom_id label_alt_id label_comp_id label_asym_id \
+    label_entity_id label_seq_id pdbx_PDB_ins_code Cartn_x Cartn_y Cartn_z auth_seq_id \
+    auth_comp_id auth_asym_id auth_atom_id pdbx_PDB_model_num";
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) has an element for every atom of the
 /// topology. Molecules of one residue (water, ions, ligands) are `HETATM`. Residues keep chain, number and insertion
@@ -60,7 +43,7 @@ pub fn write_mmcif(
         writeln!(out, "#\n_symmetry.entry_id md\n_symmetry.space_group_name_H-M 'P 1'\n#")?;
     }
     writeln!(out, "loop_")?;
-    COLUMNS.iter().try_for_each(|column| writeln!(out, "_atom_site.{column}"))?;
+    COLUMNS.split(' ').try_for_each(|column| writeln!(out, "_atom_site.{column}"))?;
     let places = places(topology);
     let atoms: Vec<usize> = atoms.into_iter().collect();
     write_in_pieces(&atoms, out, |index, piece, text| {

@@ -16,13 +16,6 @@ const GROMACS: &str =
 /// Energy expression of harmonic impropers in older force-field files of OpenMM.
 const UNWRAPPED: &str = "k*(theta-theta0)^2";
 
-/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation uses two neighbouring points
-/// on each side.
-const FEWEST_POINTS: usize = 4;
-/// Largest number of grid points of a correction map along an angle. No map in use has more than 24 points, so a
-/// larger number means that the file is damaged.
-const MOST_POINTS: usize = 1000;
-
 /// Tolerance for the value of π that the energy expression of a harmonic improper contains.
 const PI_TOLERANCE: f64 = 1e-6;
 
@@ -81,22 +74,18 @@ fn quadruple(node: &Node<'_>, count: usize) -> Parsed<[u32; 4]> {
     node.particles(["p1", "p2", "p3", "p4"], count)
 }
 
-/// Reads correction maps. In OpenMM, a map begins at an angle of 0 and φ varies fastest. In the engine, a map begins
-/// at −π and ψ varies fastest.
+/// Reads correction maps.
 fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
     let bonded = &mut topology.bonded;
     let first = bonded.cmap_grids.len();
     for node in force.list("Maps")? {
         let energies = node.children().map(|energy| energy.real("e")).collect::<Parsed<Vec<f64>>>()?;
-        let size = node.index("size", MOST_POINTS + 1)? as usize;
-        if size < FEWEST_POINTS || !size.is_multiple_of(2) || energies.len() != size * size {
+        let size = node.index("size", CmapGrid::SIZES.end() + 1)? as usize;
+        if !CmapGrid::SIZES.contains(&size) || !size.is_multiple_of(2) || energies.len() != size * size {
             let message = format!("a map of size {size} with {} energies", energies.len());
             return Err(node.problem(message).help("expected an even size of at least 4, and its square of energies"));
         }
-        let from_zero = |i: usize| (i + size / 2) % size;
-        let of = |phi: usize, psi: usize| energies[from_zero(phi) + size * from_zero(psi)];
-        let energies = (0..size * size).map(|index| of(index / size, index % size)).collect();
-        bonded.cmap_grids.push(CmapGrid { size, energies });
+        bonded.cmap_grids.push(CmapGrid::from_openmm(size, &energies));
     }
     let maps = bonded.cmap_grids.len() - first;
     for node in force.list("Torsions")? {

@@ -6,118 +6,85 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::format::xml::Node;
 
-/// Parts of a force, with the attributes of the elements of each part.
-type Parts = &'static [(&'static str, &'static [&'static str])];
+/// Parts of a force, with the attributes of the elements of each part, separated by blanks. The name `param*` stands
+/// for the parameters `param1`, `param2`, … of elements of custom forces.
+type Parts = &'static [(&'static str, &'static str)];
 
 /// Kind of a force, its attributes in addition to [`OF_ALL`], and its parts. Parts without attributes are checked by
 /// the reader of the force.
-type Known = (&'static str, &'static [&'static str], Parts);
+type Known = (&'static str, &'static str, Parts);
 
 /// Attributes that every kind of force has, none of which changes the energy.
-const OF_ALL: [&str; 4] = ["type", "name", "version", "forceGroup"];
-/// Name, without the number, of the parameters `param1`, `param2`, … of elements of custom forces.
-const PARAMETER: &str = "param";
-const PARTICLE_PAIR: &[&str] = &["p1", "p2"];
+const OF_ALL: &str = "type name version forceGroup";
 const FORCES: [Known; 9] = [
     (
         "NonbondedForce",
+        "alpha cutoff dispersionCorrection ewaldTolerance exceptionsUsePeriodic includeDirectSpace ljAlpha ljnx \
+         ljny ljnz method nx ny nz recipForceGroup rfDielectric switchingDistance useSwitchingFunction",
         &[
-            "alpha",
-            "cutoff",
-            "dispersionCorrection",
-            "ewaldTolerance",
-            "exceptionsUsePeriodic",
-            "includeDirectSpace",
-            "ljAlpha",
-            "ljnx",
-            "ljny",
-            "ljnz",
-            "method",
-            "nx",
-            "ny",
-            "nz",
-            "recipForceGroup",
-            "rfDielectric",
-            "switchingDistance",
-            "useSwitchingFunction",
-        ],
-        &[
-            ("GlobalParameters", &[]),
-            ("ParticleOffsets", &[]),
-            ("ExceptionOffsets", &[]),
-            ("Particles", &["q", "sig", "eps"]),
-            ("Exceptions", &["p1", "p2", "q", "sig", "eps"]),
+            ("GlobalParameters", ""),
+            ("ParticleOffsets", ""),
+            ("ExceptionOffsets", ""),
+            ("Particles", "q sig eps"),
+            ("Exceptions", "p1 p2 q sig eps"),
         ],
     ),
-    ("HarmonicBondForce", &["usesPeriodic"], &[("Bonds", &["p1", "p2", "d", "k"])]),
-    ("HarmonicAngleForce", &["usesPeriodic"], &[("Angles", &["p1", "p2", "p3", "a", "k"])]),
-    (
-        "PeriodicTorsionForce",
-        &["usesPeriodic"],
-        &[("Torsions", &["p1", "p2", "p3", "p4", "periodicity", "phase", "k"])],
-    ),
-    (
-        "RBTorsionForce",
-        &["usesPeriodic"],
-        &[("Torsions", &["p1", "p2", "p3", "p4", "c0", "c1", "c2", "c3", "c4", "c5"])],
-    ),
-    (
-        "CMAPTorsionForce",
-        &["usesPeriodic"],
-        &[("Maps", &["size"]), ("Torsions", &["a1", "a2", "a3", "a4", "b1", "b2", "b3", "b4", "map"])],
-    ),
+    ("HarmonicBondForce", "usesPeriodic", &[("Bonds", "p1 p2 d k")]),
+    ("HarmonicAngleForce", "usesPeriodic", &[("Angles", "p1 p2 p3 a k")]),
+    ("PeriodicTorsionForce", "usesPeriodic", &[("Torsions", "p1 p2 p3 p4 periodicity phase k")]),
+    ("RBTorsionForce", "usesPeriodic", &[("Torsions", "p1 p2 p3 p4 c0 c1 c2 c3 c4 c5")]),
+    ("CMAPTorsionForce", "usesPeriodic", &[("Maps", "size"), ("Torsions", "a1 a2 a3 a4 b1 b2 b3 b4 map")]),
     (
         "CustomTorsionForce",
-        &["usesPeriodic", "energy"],
+        "usesPeriodic energy",
         &[
-            ("PerTorsionParameters", &["name"]),
-            ("GlobalParameters", &["name", "default"]),
-            ("EnergyParameterDerivatives", &["name"]),
-            ("Functions", &[]),
-            ("Torsions", &["p1", "p2", "p3", "p4", PARAMETER]),
+            ("PerTorsionParameters", "name"),
+            ("GlobalParameters", "name default"),
+            ("EnergyParameterDerivatives", "name"),
+            ("Functions", ""),
+            ("Torsions", "p1 p2 p3 p4 param*"),
         ],
     ),
     (
         "CustomBondForce",
-        &["usesPeriodic", "energy"],
+        "usesPeriodic energy",
         &[
-            ("PerBondParameters", &["name"]),
-            ("GlobalParameters", &["name", "default"]),
-            ("EnergyParameterDerivatives", &["name"]),
-            ("Functions", &[]),
-            ("Bonds", &["p1", "p2", PARAMETER]),
+            ("PerBondParameters", "name"),
+            ("GlobalParameters", "name default"),
+            ("EnergyParameterDerivatives", "name"),
+            ("Functions", ""),
+            ("Bonds", "p1 p2 param*"),
         ],
     ),
     (
         "CustomNonbondedForce",
-        &["energy", "method", "cutoff", "useSwitchingFunction", "switchingDistance", "useLongRangeCorrection"],
+        "energy method cutoff useSwitchingFunction switchingDistance useLongRangeCorrection",
         &[
-            ("PerParticleParameters", &["name"]),
-            ("GlobalParameters", &["name", "default"]),
-            ("ComputedValues", &["name", "expression"]),
-            ("EnergyParameterDerivatives", &["name"]),
-            ("Particles", &[PARAMETER]),
-            ("Exclusions", PARTICLE_PAIR),
-            ("Functions", &[]),
-            ("InteractionGroups", &[]),
+            ("PerParticleParameters", "name"),
+            ("GlobalParameters", "name default"),
+            ("ComputedValues", "name expression"),
+            ("EnergyParameterDerivatives", "name"),
+            ("Particles", "param*"),
+            ("Exclusions", "p1 p2"),
+            ("Functions", ""),
+            ("InteractionGroups", ""),
         ],
     ),
 ];
 /// Parts of a system that the reader knows, with the attributes of their elements.
-const SYSTEM: Parts =
-    &[("PeriodicBoxVectors", &["x", "y", "z"]), ("Particles", &["mass"]), ("Constraints", &["p1", "p2", "d"])];
+const SYSTEM: Parts = &[("PeriodicBoxVectors", "x y z"), ("Particles", "mass"), ("Constraints", "p1 p2 d")];
 
 /// Fails if the system has a part or an attribute that the reader does not know. Forces of unknown kinds are not
 /// checked here, because the reader of forces refuses them.
 pub(super) fn check(root: &Node<'_>) -> Parsed<()> {
-    attributes(root, &["openmmVersion", "type", "version"], &[])?;
+    attributes(root, "openmmVersion type version", "")?;
     for part in root.children().filter(|part| part.name() != "Forces") {
         self::part(&part, SYSTEM)?;
     }
     for force in root.list("Forces")? {
         let kind = force.text("type")?;
         let Some((_, known, parts)) = FORCES.iter().find(|(name, ..)| *name == kind) else { continue };
-        attributes(&force, known, &OF_ALL)?;
+        attributes(&force, known, OF_ALL)?;
         force.children().try_for_each(|part| self::part(&part, parts))?;
     }
     Ok(())
@@ -130,17 +97,18 @@ fn part(part: &Node<'_>, known: Parts) -> Parsed<()> {
     };
     match names.is_empty() {
         true => Ok(()),
-        false => part.children().try_for_each(|element| attributes(&element, names, &[])),
+        false => part.children().try_for_each(|element| attributes(&element, names, "")),
     }
 }
 
 /// Fails if an element has an attribute that is neither in `names` nor in `others`.
-fn attributes(node: &Node<'_>, names: &[&str], others: &[&str]) -> Parsed<()> {
-    let is_numbered = |name: &str| {
-        let number = name.strip_prefix(PARAMETER).filter(|_| names.contains(&PARAMETER));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+fn attributes(node: &Node<'_>, names: &str, others: &str) -> Parsed<()> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = |name: &str, known: &str| match known.strip_suffix('*') {
+        Some(start) => name.strip_prefix(start).is_some_and(is_number),
+        None => name == known,
     };
-    let is_known = |name: &str| names.contains(&name) || others.contains(&name) || is_numbered(name);
+    let is_known = |name: &str| names.split(' ').chain(others.split(' ')).any(|known| fits(name, known));
     match node.attributes().find(|name| !is_known(name)) {
         Some(name) => Err(unknown(node, name)),
         None => Ok(()),

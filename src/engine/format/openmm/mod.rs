@@ -21,16 +21,14 @@ mod sites;
 use std::path::Path;
 
 use crate::cell::PeriodicCell;
-use crate::error::Problem;
+use crate::error::Parsed;
+use crate::format::options::TopologyOptions;
 use crate::format::xml::{Document, Node};
 use crate::system::{BoxKind, CellHint, Constraint, Description, Exclusions, Topology};
 use crate::vec3::vec3;
 
 use nonbonded::Nonbonded;
 use pairs::Pairs;
-
-/// Result of a reading step.
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Version of the format of OpenMM systems that md reads. Each force has a separate version.
 const VERSION: &str = "1";
@@ -53,7 +51,8 @@ pub(super) fn is_system(bytes: &[u8]) -> bool {
 }
 
 /// Reads the bytes of a system. `path` is the name of the file in messages.
-pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
+pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    options.are_used(&[], path)?;
     let document = Document::parse(path, bytes)?;
     let root = document.root();
     if root.name() != "System" {

@@ -8,7 +8,7 @@
 use super::lines::{AtomLine, is_known, number, record, text};
 use super::models::ModelEnds;
 use crate::cell::PeriodicCell;
-use crate::error::Problem;
+use crate::error::{Parsed, Problem};
 use crate::format::alternative::Alternative;
 use crate::format::coordinates::{
     Coordinates, FARTHEST, Label, LeftOut, cell_of, has_symmetry, is_dummy, scaled, too_long,
@@ -18,8 +18,6 @@ use crate::format::text::without_mark;
 use crate::system::{ChainLabel, Name};
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
-
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Number of lines that are searched for an atom record if the first line is not a PDB record.
 const LOOKED_AT: usize = 100;

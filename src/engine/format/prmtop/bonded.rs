@@ -2,6 +2,7 @@
 
 use super::pointers::Pointers;
 use super::sections::{Parsed, Section, Sections};
+use crate::arrays;
 use crate::system::{Angle, Bond, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
@@ -19,6 +20,17 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
     pub(super) fn read(sections: &'s Sections<'a>, name: &str, count: usize) -> Parsed<Self> {
         let section = sections.require(name)?;
         Ok(Self { section, values: section.integers(count.saturating_mul(N))? })
+    }
+
+    /// Reads the rows of the terms with hydrogen, and then those of the terms without hydrogen. `name` begins the names
+    /// of the two sections, and `counts` are the numbers of their rows.
+    pub(super) fn both(
+        sections: &'s Sections<'a>,
+        name: &'s str,
+        counts: [usize; 2],
+    ) -> impl Iterator<Item = Parsed<Self>> {
+        let kinds = ["INC_HYDROGEN", "WITHOUT_HYDROGEN"].into_iter().zip(counts);
+        kinds.map(move |(kind, count)| Self::read(sections, &format!("{name}_{kind}"), count))
     }
 
     pub(super) fn values(&self) -> &[[i32; N]] {
@@ -54,6 +66,19 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         Ok(value as u32 - 1)
     }
 
+    /// Returns the atoms in the first `M` columns, which must be different. The columns hold pointers as in
+    /// [`Self::plain_pointer`].
+    fn atoms<const M: usize>(&self, row: usize, count: usize) -> Parsed<[u32; M]> {
+        let atoms = arrays::try_from_fn(|column| self.plain_pointer(row, column, count))?;
+        self.distinct(row, &atoms).map(|()| atoms)
+    }
+
+    /// Returns the atoms in the first `M` columns, which must be different. The columns count the `count` atoms from 1.
+    pub(super) fn counted_atoms<const M: usize>(&self, row: usize, count: usize) -> Parsed<[u32; M]> {
+        let atoms = arrays::try_from_fn(|column| self.counted(row, column, count, "atom"))?;
+        self.distinct(row, &atoms).map(|()| atoms)
+    }
+
     /// Returns an error if a term names an atom twice.
     pub(super) fn distinct(&self, row: usize, atoms: &[u32]) -> Parsed<()> {
         let twice = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom));
@@ -73,20 +98,15 @@ pub(super) fn bonds(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<
     let types = pointers.bond_types;
     let constants = sections.require("BOND_FORCE_CONSTANT")?.reals(types)?;
     let lengths = sections.require("BOND_EQUIL_VALUE")?.reals(types)?;
-    let atoms = pointers.atoms;
     let mut bonds = vec![];
-    for (name, count) in [
-        ("BONDS_INC_HYDROGEN", pointers.bonds_with_hydrogen),
-        ("BONDS_WITHOUT_HYDROGEN", pointers.bonds_without_hydrogen),
-    ] {
-        let rows = Rows::<3>::read(sections, name, count)?;
-        bonds.reserve_exact(count);
-        for row in 0..count {
-            let pair = [rows.plain_pointer(row, 0, atoms)?, rows.plain_pointer(row, 1, atoms)?];
-            rows.distinct(row, &pair)?;
+    for rows in Rows::<3>::both(sections, "BONDS", pointers.bonds) {
+        let rows = rows?;
+        bonds.reserve_exact(rows.values().len());
+        for row in 0..rows.values().len() {
+            let atoms = rows.atoms(row, pointers.atoms)?;
             let kind = rows.counted(row, 2, types, "bond type")? as usize;
             bonds.push(Bond {
-                atoms: pair,
+                atoms,
                 length: lengths[kind] * ANGSTROM,
                 force_constant: HALF * constants[kind] * KCAL / (ANGSTROM * ANGSTROM),
             });
@@ -106,21 +126,14 @@ pub(super) fn read_angles(sections: &Sections<'_>, pointers: &Pointers, topology
     let types = pointers.angle_types;
     let constants = sections.require("ANGLE_FORCE_CONSTANT")?.reals(types)?;
     let angles = sections.require("ANGLE_EQUIL_VALUE")?.reals(types)?;
-    for (name, count) in [
-        ("ANGLES_INC_HYDROGEN", pointers.angles_with_hydrogen),
-        ("ANGLES_WITHOUT_HYDROGEN", pointers.angles_without_hydrogen),
-    ] {
-        let rows = Rows::<4>::read(sections, name, count)?;
-        topology.bonded.angles.reserve_exact(count);
-        for row in 0..count {
-            let mut triple = [0; 3];
-            for (column, atom) in triple.iter_mut().enumerate() {
-                *atom = rows.plain_pointer(row, column, pointers.atoms)?;
-            }
-            rows.distinct(row, &triple)?;
+    for rows in Rows::<4>::both(sections, "ANGLES", pointers.angles) {
+        let rows = rows?;
+        topology.bonded.angles.reserve_exact(rows.values().len());
+        for row in 0..rows.values().len() {
+            let atoms = rows.atoms(row, pointers.atoms)?;
             let kind = rows.counted(row, 3, types, "angle type")? as usize;
             let force_constant = HALF * constants[kind] * KCAL;
-            topology.bonded.angles.push(Angle { atoms: triple, angle: angles[kind], force_constant });
+            topology.bonded.angles.push(Angle { atoms, angle: angles[kind], force_constant });
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ fn urey_bradleys(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()>
     let lengths = sections.require("CHARMM_UREY_BRADLEY_EQUIL_VALUE")?.reals(types)?;
     let rows = Rows::<3>::read(sections, "CHARMM_UREY_BRADLEY", count)?;
     for row in 0..count {
-        let atoms = numbered(&rows, row, topology.atoms.len())?;
+        let atoms = rows.counted_atoms(row, topology.atoms.len())?;
         let kind = rows.counted(row, 2, types, "Urey–Bradley type")? as usize;
         topology.bonded.urey_bradleys.push(Bond {
             atoms,
@@ -44,7 +44,7 @@ fn harmonic_impropers(sections: &Sections<'_>, topology: &mut Topology) -> Parse
     let phases = sections.require("CHARMM_IMPROPER_PHASE")?.reals(types)?;
     let rows = Rows::<5>::read(sections, "CHARMM_IMPROPERS", count)?;
     for row in 0..count {
-        let atoms = numbered(&rows, row, topology.atoms.len())?;
+        let atoms = rows.counted_atoms(row, topology.atoms.len())?;
         let kind = rows.counted(row, 4, types, "improper type")? as usize;
         let force_constant = HALF * constants[kind] * KCAL;
         let angle = phase(phases[kind]);
@@ -58,16 +58,6 @@ fn harmonic_impropers(sections: &Sections<'_>, topology: &mut Topology) -> Parse
 /// number.
 fn phase(value: f64) -> f64 {
     if value.abs() <= std::f64::consts::TAU { value } else { value.to_radians() }
-}
-
-/// Returns the first `M` columns as 0-based atom indices. The columns count atoms from 1.
-fn numbered<const M: usize, const N: usize>(rows: &Rows<'_, '_, N>, row: usize, count: usize) -> Parsed<[u32; M]> {
-    let mut atoms = [0; M];
-    for (column, atom) in atoms.iter_mut().enumerate() {
-        *atom = rows.counted(row, column, count, "atom")?;
-    }
-    rows.distinct(row, &atoms)?;
-    Ok(atoms)
 }
 
 /// Returns element `index` of a section with `length` counts.

@@ -11,13 +11,6 @@ use crate::units::KCAL;
 
 const PREFIXES: [&str; 2] = ["CHARMM_CMAP_", "CMAP_"];
 
-/// Maximum number of grid points of a correction map along an angle. No map in use has more than 24 points, so a
-/// larger number means that the file is damaged.
-const MAX_RESOLUTION: usize = 1000;
-/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation uses two neighbouring points
-/// on each side.
-const MIN_RESOLUTION: usize = 4;
-
 /// Whether a section belongs to the correction maps.
 pub(super) fn is_cmap(name: &str) -> bool {
     PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).is_some_and(|rest| {
@@ -50,9 +43,10 @@ fn read_prefixed(sections: &Sections<'_>, prefix: &str, topology: &mut Topology)
     let section = sections.require(&name("RESOLUTION"))?;
     let first_grid = topology.bonded.cmap_grids.len() as u32;
     for (map, size) in section.integers(maps)?.into_iter().enumerate() {
-        let size = usize::try_from(size).ok().filter(|size| (MIN_RESOLUTION..=MAX_RESOLUTION).contains(size));
+        let size = usize::try_from(size).ok().filter(|size| CmapGrid::SIZES.contains(size));
         let Some(size) = size else {
-            let message = format!("expected a resolution from {MIN_RESOLUTION} to {MAX_RESOLUTION}");
+            let (least, most) = CmapGrid::SIZES.into_inner();
+            let message = format!("expected a resolution from {least} to {most}");
             return Err(section.problem_at(map, message));
         };
         let mut energies = sections.require(&name(&format!("PARAMETER_{:02}", map + 1)))?.reals(size * size)?;
@@ -61,12 +55,7 @@ fn read_prefixed(sections: &Sections<'_>, prefix: &str, topology: &mut Topology)
     }
     let rows = Rows::<6>::read(sections, &name("INDEX"), count)?;
     for row in 0..count {
-        let mut five = [0; 5];
-        for (column, atom) in five.iter_mut().enumerate() {
-            *atom = rows.counted(row, column, topology.atoms.len(), "atom")?;
-        }
-        rows.distinct(row, &five)?;
-        let [a, b, c, d, e] = five;
+        let [a, b, c, d, e] = rows.counted_atoms(row, topology.atoms.len())?;
         let grid = first_grid + rows.counted(row, 5, maps, "map")?;
         topology.bonded.cmaps.push(Cmap { atoms: [a, b, c, d, b, c, d, e], grid });
     }

@@ -8,15 +8,16 @@ use super::bonded::Rows;
 use super::nonbonded::Tables;
 use super::pointers::Pointers;
 use super::sections::{Parsed, Sections};
+use crate::arrays;
 use crate::system::{Pair14, Topology, Torsion};
 use crate::units::KCAL;
 
 /// Divisors of the Coulomb and the Lennard-Jones energy of 1-4 pairs. These divisors apply to files older than Amber
 /// 11, which do not contain divisors.
-const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
+pub(super) const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
 /// Divisors of the Coulomb and the Lennard-Jones energy of 1-4 pairs in CHARMM force fields. CHARMM does not scale
 /// 1-4 pairs, and has a separate Lennard-Jones table for them.
-const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
+pub(super) const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
 
 /// Maximum difference between a periodicity and a whole number. Files print periodicities as reals of nine digits.
 const WHOLE: f64 = 1e-6;
@@ -61,19 +62,13 @@ pub(super) fn read(
     topology: &mut Topology,
 ) -> Parsed<()> {
     let types = Types::read(sections, pointers.dihedral_types, chamber)?;
-    for (name, count) in [
-        ("DIHEDRALS_INC_HYDROGEN", pointers.dihedrals_with_hydrogen),
-        ("DIHEDRALS_WITHOUT_HYDROGEN", pointers.dihedrals_without_hydrogen),
-    ] {
-        let rows = Rows::<5>::read(sections, name, count)?;
+    for rows in Rows::<5>::both(sections, "DIHEDRALS", pointers.dihedrals) {
+        let rows = rows?;
         for (row, values) in rows.values().iter().enumerate() {
-            let mut atoms = [0; 4];
-            for (column, atom) in atoms.iter_mut().enumerate() {
-                *atom = match column {
-                    0 | 1 => rows.plain_pointer(row, column, pointers.atoms)?,
-                    _ => rows.pointer(row, column, pointers.atoms)?,
-                };
-            }
+            let atoms = arrays::try_from_fn(|column| match column {
+                0 | 1 => rows.plain_pointer(row, column, pointers.atoms),
+                _ => rows.pointer(row, column, pointers.atoms),
+            })?;
             rows.distinct(row, &atoms)?;
             let kind = rows.counted(row, 4, pointers.dihedral_types, "dihedral type")? as usize;
             let (periodicity, phase, force_constant) = types.torsions[kind];

@@ -5,7 +5,7 @@
 use super::sections::{Parsed, Sections};
 use super::unsupported;
 use crate::error::Problem;
-use crate::system::{Construction, Topology, VirtualSite};
+use crate::system::{Construction, Topology, VirtualSite, ordered};
 
 /// Cosine of 54.735°, half of the angle of 109.47° between the lone pairs of five-site water (M. W. Mahoney, W. L.
 /// Jorgensen, J. Chem. Phys. 112, 8910 (2000), doi:10.1063/1.481505). [`SINE`] is the sine of 54.735°.
@@ -106,7 +106,6 @@ impl Lengths {
         massless.for_each(|atom| has_points[atom.residue as usize] = true);
         let bonds = topology.bonded.bonds.iter();
         let wanted = bonds.filter(|bond| has_points[topology.atoms[bond.atoms[0] as usize].residue as usize]);
-        let ordered = |[i, j]: [u32; 2]| [i.min(j), i.max(j)];
         let mut lengths: Vec<([u32; 2], f64)> = wanted.map(|bond| (ordered(bond.atoms), bond.length)).collect();
         lengths.sort_unstable_by_key(|(atoms, _)| *atoms);
         Lengths(lengths)

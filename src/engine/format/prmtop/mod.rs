@@ -24,6 +24,7 @@ pub(super) use writer::write;
 
 use std::path::Path;
 
+use super::options::TopologyOptions;
 use crate::error::Problem;
 use crate::system::{BoxKind, CellHint, Description, Topology};
 
@@ -31,8 +32,14 @@ use nonbonded::Tables;
 use pointers::Pointers;
 use sections::{Parsed, Sections};
 
+/// Whether the bytes are those of an AMBER topology.
+pub(super) fn is_topology(bytes: &[u8]) -> bool {
+    ["%VERSION", "%FLAG", "%COMMENT"].iter().any(|word| bytes.starts_with(word.as_bytes()))
+}
+
 /// Reads the bytes of an AMBER topology. `path` names the file in messages.
-pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
+pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
+    options.are_used(&[], path)?;
     let sections = Sections::split(path, bytes)?;
     flags::check(&sections)?;
     let pointers = Pointers::read(&sections)?;

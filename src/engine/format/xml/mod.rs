@@ -7,10 +7,7 @@ use std::path::Path;
 
 pub use node::Node;
 
-use crate::error::Problem;
-
-/// Result of a reading step.
-type Parsed<T> = std::result::Result<T, Problem>;
+use crate::error::{Parsed, Problem};
 
 /// A parsed XML file.
 #[derive(Debug)]

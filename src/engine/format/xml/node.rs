@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Parsed;
+use crate::arrays;
 use crate::error::Problem;
 use crate::format::number;
 
@@ -81,11 +82,7 @@ impl<'a> Node<'a> {
 
     /// Reads several attributes as finite numbers.
     pub fn reals<const N: usize>(&self, attributes: [&str; N]) -> Parsed<[f64; N]> {
-        let mut values = [0.0; N];
-        for (value, attribute) in values.iter_mut().zip(attributes) {
-            *value = self.real(attribute)?;
-        }
-        Ok(values)
+        arrays::try_from_fn(|k| self.real(attributes[k]))
     }
 
     /// Reads an attribute as a whole number from 0 to `count` − 1.

@@ -52,8 +52,7 @@ impl AtomTypes {
     pub(super) fn new(description: &Description) -> Parsed<Self> {
         let topology = &description.topology;
         let maps = middles(topology)?;
-        let mut is_site = vec![false; topology.atoms.len()];
-        topology.virtual_sites.iter().for_each(|site| is_site[site.site as usize] = true);
+        let is_site = topology.site_mask();
         let (mut types, mut known, mut taken) = (vec![], HashMap::new(), HashSet::new());
         let of_atom = topology.atoms.iter().enumerate().map(|(i, atom)| {
             let map = maps.get(&(i as u32)).copied();
@@ -76,7 +75,7 @@ impl AtomTypes {
 
     /// Returns the two Lennard-Jones parameters of a 1-4 pair.
     pub(super) fn pair_parameters(&self, pair: &Pair14) -> [Number; 2] {
-        self.form.parameters(pair.c6, pair.c12)
+        self.form.values(pair.c6, pair.c12).map(Number)
     }
 
     /// Whether the charge product of a 1-4 pair equals `fudgeQQ` (`[ defaults ]`) times the product of the two charges.
@@ -97,7 +96,7 @@ impl AtomTypes {
         line!(text, "\n[ atomtypes ]\n; name {bonded}at.num mass charge ptype {columns}");
         for (index, kind) in self.types.iter().enumerate() {
             let bonded = if has_maps { format!("{:<4} ", self.bonded(index)) } else { String::new() };
-            let [first, second] = self.form.of_type(&description.nonbonded, kind.key.lj_type);
+            let [first, second] = self.form.type_values(&description.nonbonded, kind.key.lj_type).map(Number);
             let particle = if kind.key.is_site { 'V' } else { 'A' };
             // numbers have a decimal point, because some readers take a word of one character in these columns for
             // the particle type
@@ -126,7 +125,7 @@ impl AtomTypes {
                     text.push_str("\n[ nonbond_params ]\n");
                 }
                 let (c6, c12) = nonbonded.pair(i, j);
-                let [x, y] = self.form.parameters(c6, c12);
+                let [x, y] = self.form.values(c6, c12).map(Number);
                 line!(text, "{} {} 1 {x} {y}", first.name, second.name);
             }
         }
@@ -191,20 +190,12 @@ impl Form {
         }
     }
 
-    fn parameters(self, c6: f64, c12: f64) -> [Number; 2] {
-        self.values(c6, c12).map(Number)
-    }
-
     /// Returns the two Lennard-Jones parameters of a type. If a coefficient is negative, both parameters are zero,
     /// because no rule can combine negative coefficients. The pairs of a type with negative coefficients are listed in
     /// `[ nonbond_params ]`.
     fn type_values(self, nonbonded: &Nonbonded, kind: u32) -> [f64; 2] {
         let (c6, c12) = nonbonded.pair(kind, kind);
         if c6 < 0.0 || c12 < 0.0 { [0.0; 2] } else { self.values(c6, c12) }
-    }
-
-    fn of_type(self, nonbonded: &Nonbonded, kind: u32) -> [Number; 2] {
-        self.type_values(nonbonded, kind).map(Number)
     }
 
     /// Whether the combination rule gives the parameters of a pair of types.

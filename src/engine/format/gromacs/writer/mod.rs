@@ -42,7 +42,7 @@ pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
     }
     types.write(description, &mut text);
     for (index, (molecule, name)) in parts.distinct.iter().zip(&parts.names).enumerate() {
-        molecule::write(molecule, name, &types, parts.first_atom(index), &mut text)?;
+        molecule::write(molecule, name, &types, parts.firsts[index], &mut text)?;
     }
     let title = topology.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = title.trim_start_matches(['[', ';', '#', '*']).replace([';', '\\'], " ");

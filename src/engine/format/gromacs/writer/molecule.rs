@@ -6,7 +6,7 @@ use std::fmt::{Display, Write as _};
 use super::atom_types::{AtomTypes, five};
 use super::water::RigidWater;
 use super::{Number, Parsed, line, sites, word};
-use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion};
+use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion, ordered};
 
 /// Largest value of `nrexcl` that is written: number of bonds up to which all pairs are excluded.
 const MOST_EXCLUDED_BONDS: usize = 3;
@@ -15,22 +15,6 @@ const PARTNERS: usize = 20;
 
 /// Writes a molecule type. `first` is the index of the molecule's first atom in the whole system, for messages.
 pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u32, text: &mut String) -> Parsed<()> {
-    // every list of terms is written below; if a list is added to `BondedTerms`, the compiler reports an error here
-    let BondedTerms {
-        bonds: _,
-        distances: _,
-        g96_bonds: _,
-        angles: _,
-        g96_angles: _,
-        urey_bradleys: _,
-        propers: _,
-        ryckaert_bellemans: _,
-        impropers: _,
-        harmonic_impropers: _,
-        cmaps: _,
-        cmap_grids: _,
-        pairs14: _,
-    } = &molecule.bonded;
     let chemical = Chemical::new(molecule);
     let water = RigidWater::of(molecule);
     let (bonds, more) = match chemical.exclusions(molecule) {
@@ -161,10 +145,6 @@ impl Chemical {
         let more = molecule.exclusions.pairs().filter(|pair| !implied.iter().any(|shell| shell.contains(pair)));
         (implied.len(), more.collect())
     }
-}
-
-fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
-    [i.min(j), i.max(j)]
 }
 
 /// Writes bonds. Function type 1 is for chemical bonds, 2 for GROMOS-96 bonds, 6 for other distances, and 5 for

@@ -14,7 +14,8 @@ pub(super) struct Parts {
     pub(super) names: Vec<String>,
     /// index of a molecule type and number of consecutive copies, in the order of the system
     pub(super) sequence: Vec<(usize, usize)>,
-    firsts: Vec<u32>,
+    /// index in the system of the first atom of each molecule type
+    pub(super) firsts: Vec<u32>,
 }
 
 impl Parts {
@@ -40,11 +41,6 @@ impl Parts {
             }
         }
         parts
-    }
-
-    /// Returns the index in the system of the first atom of a molecule type.
-    pub(super) fn first_atom(&self, index: usize) -> u32 {
-        self.firsts[index]
     }
 }
 

@@ -32,10 +32,6 @@ pub(super) fn excluded(topology: &Topology) -> impl Iterator<Item = usize> + '_ 
     })
 }
 
-pub(super) fn write_exclusions(topology: &Topology, text: &mut Text) {
-    text.integers("EXCLUDED_ATOMS_LIST", excluded(topology));
-}
-
 /// Writes the type names of the atoms, and the sections of older programs that sander still requires.
 pub(super) fn write_labels(topology: &Topology, text: &mut Text) {
     let atoms = &topology.atoms;

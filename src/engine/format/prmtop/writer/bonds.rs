@@ -8,7 +8,7 @@ use super::refused;
 use super::sections::{Rows, Text};
 use crate::error::Problem;
 use crate::format::prmtop::sections::Parsed;
-use crate::system::{Bond, BondedTerms, Construction, Topology, VirtualSite};
+use crate::system::{Bond, BondedTerms, Construction, Topology, VirtualSite, ordered};
 use crate::units::{ANGSTROM, KCAL};
 
 /// Factor that converts the force constant of the engine to that of the file. The energy is ½ k (x − x₀)² in the
@@ -55,10 +55,6 @@ impl Bonds {
 /// Returns the force constant k (kcal/mol/Å²) of k (r − r₀)² and the length r₀ (Å) of a bond.
 pub(super) fn parameters(bond: &Bond) -> [f64; 2] {
     [HALF * bond.force_constant * ANGSTROM * ANGSTROM / KCAL, bond.length / ANGSTROM]
-}
-
-fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
-    [i.min(j), i.max(j)]
 }
 
 /// Returns an error if the topology has bonds or angles with a function that is not harmonic.

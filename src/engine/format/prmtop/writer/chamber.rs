@@ -5,26 +5,15 @@ use super::sections::{Rows, Text};
 use crate::system::Topology;
 use crate::units::KCAL;
 
-/// Rows of the Urey–Bradley terms, which are harmonic 1-3 distances.
-pub(super) struct UreyBradleys(Rows<2, 2>);
-
-impl UreyBradleys {
-    pub(super) fn new(topology: &Topology) -> Self {
-        let mut rows = Rows::new();
-        for term in &topology.bonded.urey_bradleys {
-            rows.push(topology, term.atoms, [false; 2], parameters(term));
-        }
-        UreyBradleys(rows)
+/// Writes the Urey–Bradley terms, which are harmonic 1-3 distances.
+pub(super) fn write_urey_bradleys(topology: &Topology, text: &mut Text) {
+    let mut rows = Rows::new();
+    for term in &topology.bonded.urey_bradleys {
+        rows.push(topology, term.atoms, [false; 2], parameters(term));
     }
-
-    pub(super) fn write(&self, text: &mut Text) {
-        let rows = &self.0;
-        let count = rows.counts().iter().sum();
-        text.integers_as("CHARMM_UREY_BRADLEY_COUNT", 2, 8, [count, rows.kinds()]);
-        rows.write_counted("CHARMM_UREY_BRADLEY", text);
-        let names = ["CHARMM_UREY_BRADLEY_FORCE_CONSTANT", "CHARMM_UREY_BRADLEY_EQUIL_VALUE"];
-        rows.write_types(names, text);
-    }
+    text.integers_as("CHARMM_UREY_BRADLEY_COUNT", 2, 8, [rows.counts().iter().sum(), rows.kinds()]);
+    rows.write_counted("CHARMM_UREY_BRADLEY", text);
+    rows.write_types(["CHARMM_UREY_BRADLEY_FORCE_CONSTANT", "CHARMM_UREY_BRADLEY_EQUIL_VALUE"], text);
 }
 
 /// Writes the harmonic impropers. Equilibrium angles are written in radians, although an old comment in the files

@@ -11,7 +11,7 @@ use super::nonbonded::Types;
 use super::refused;
 use super::sections::{Rows, Text};
 use crate::format::prmtop::sections::Parsed;
-use crate::system::{Neighbours, Pair14, RyckaertBellemans, Topology, Torsion};
+use crate::system::{Neighbours, Pair14, RyckaertBellemans, Topology, Torsion, ordered};
 use crate::units::KCAL;
 
 /// Rows of the two dihedral sections, with and without hydrogen. The parameters of a row are force constant,
@@ -106,10 +106,6 @@ struct Pairs {
     /// 1-4 pairs, sorted by their atoms
     sorted: Vec<([u32; 2], Pair14)>,
     taken: Vec<bool>,
-}
-
-fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
-    [i.min(j), i.max(j)]
 }
 
 impl Pairs {

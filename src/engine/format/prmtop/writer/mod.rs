@@ -29,7 +29,6 @@ use crate::error::Problem;
 use crate::system::{BondedTerms, Description, Topology};
 
 use bonds::Bonds;
-use chamber::UreyBradleys;
 use dihedrals::Dihedrals;
 use nonbonded::Types;
 use sections::Text;
@@ -37,23 +36,6 @@ use sections::Text;
 /// Returns the text of a topology. The topology is periodic if a cell is given.
 pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<String> {
     let topology = &description.topology;
-    // every list of terms is written or refused below; if a list is added to `BondedTerms`, the compiler reports an
-    // error here
-    let BondedTerms {
-        bonds: _,
-        distances: _,
-        g96_bonds: _,
-        angles: _,
-        g96_angles: _,
-        urey_bradleys: _,
-        propers: _,
-        ryckaert_bellemans: _,
-        impropers: _,
-        harmonic_impropers: _,
-        cmaps: _,
-        cmap_grids: _,
-        pairs14: _,
-    } = &topology.bonded;
     let types = Types::new(description)?;
     let bonds = Bonds::new(topology)?;
     let dihedrals = Dihedrals::new(topology, &types)?;
@@ -70,7 +52,7 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     atoms::write(topology, &types, &mut text);
     bonds.write_types(&mut text);
     if chamber {
-        UreyBradleys::new(topology).write(&mut text);
+        chamber::write_urey_bradleys(topology, &mut text);
     }
     dihedrals.write_types(&mut text);
     if chamber {
@@ -79,7 +61,7 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     types.write(&mut text);
     bonds.write(&mut text);
     dihedrals.write(&mut text);
-    atoms::write_exclusions(topology, &mut text);
+    text.integers("EXCLUDED_ATOMS_LIST", atoms::excluded(topology));
     for name in ["HBOND_ACOEF", "HBOND_BCOEF", "HBCUT"] {
         text.reals(name, []);
     }

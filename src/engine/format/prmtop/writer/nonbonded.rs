@@ -4,16 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::refused;
 use super::sections::Text;
+use crate::format::prmtop::dihedral::{AMBER_SCALES, CHARMM_SCALES};
 use crate::format::prmtop::sections::Parsed;
 use crate::system::{Description, LennardJones, Name, Pair14, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
 /// Maximum relative difference at which two numbers count as equal. Files have eight decimals.
 const SAME: f64 = 1e-7;
-/// Divisors of the Coulomb and the Lennard-Jones energy for torsions without a 1-4 pair. The same divisors apply if
-/// the charges or the Lennard-Jones parameters of the 1-4 pair are zero.
-const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
-const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
 
 /// Lennard-Jones types of a file, and their tables.
 pub(super) struct Types {
@@ -102,7 +99,8 @@ impl Types {
         pairs.map(|(high, low)| high * (high + 1) / 2 + low + 1)
     }
 
-    /// Returns the divisors of charges and Lennard-Jones parameters for torsions without a 1-4 pair.
+    /// Returns the divisors of charges and Lennard-Jones parameters for torsions without a 1-4 pair. The same divisors
+    /// apply if the charges or the Lennard-Jones parameters of the 1-4 pair are zero.
     pub(super) fn usual_scales(&self) -> [f64; 2] {
         if self.is_chamber() { CHARMM_SCALES } else { AMBER_SCALES }
     }
