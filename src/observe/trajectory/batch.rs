@@ -62,7 +62,7 @@ impl<L: Layout> RecordSource<L> {
 
 impl<L: Layout> FrameSource for RecordSource<L> {
     fn atoms(&self) -> usize {
-        self.opened.layout.atoms()
+        self.opened.facts.atoms
     }
 
     fn frames(&self) -> usize {
@@ -70,19 +70,19 @@ impl<L: Layout> FrameSource for RecordSource<L> {
     }
 
     fn labels(&self) -> &[Label] {
-        self.opened.layout.labels()
+        &self.opened.facts.labels
     }
 
     fn left_out(&self) -> usize {
-        self.opened.layout.left_out()
+        self.opened.facts.left_out
     }
 
     fn has_times(&self) -> bool {
-        self.opened.layout.has_times()
+        self.opened.facts.has_times
     }
 
     fn is_crystal(&self) -> bool {
-        self.opened.layout.is_crystal()
+        self.opened.facts.is_crystal
     }
 
     fn cut_off(&self) -> Option<String> {

@@ -27,7 +27,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use super::index::Index;
-use super::records::{Layout, Records};
+use super::records::{Checked, Facts, Layout, Records};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::units::ANGSTROM;
@@ -38,16 +38,7 @@ pub(super) const FORMAT: Format = Format {
     name: "DCD",
     extension: "dcd",
     atom_bytes: 12,
-    holds: Holds {
-        velocities: false,
-        forces: false,
-        images: false,
-        observables: false,
-        lossless: true,
-        rounded: false,
-        names: false,
-        times: false,
-    },
+    holds: Holds { lossless: true, times: false, ..Holds::POSITIONS },
     files: &Records::<Dcd>::new("DCD"),
 };
 
@@ -77,8 +68,6 @@ const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
 const ANGLES: std::ops::RangeInclusive<f64> = 20.0..=160.0;
 /// Largest version number that programs other than CHARMM write to the header; md writes this number.
 const OTHERS: i32 = 24;
-
-type Checked<T> = Result<T, String>;
 
 /// Byte order and width of record lengths in a DCD file.
 #[derive(Clone, Copy)]
@@ -189,9 +178,6 @@ struct Dcd {
     last_step: Option<i64>,
     /// whether a frame was written whose step or time differs from the value that readers compute from the header
     is_uneven: bool,
-    run_id: Option<String>,
-    /// number of frames in the header of an existing file
-    counted: Option<u64>,
 }
 
 impl Dcd {
@@ -261,8 +247,6 @@ impl Layout for Dcd {
             timestep: contents.spacing.timestep,
             last_step: None,
             is_uneven: false,
-            run_id: Some(contents.provenance.run_id.clone()),
-            counted: None,
         };
         let mut header = [0; HEADER];
         header[..4].copy_from_slice(b"CORD");
@@ -284,7 +268,7 @@ impl Layout for Dcd {
         Ok((layout, bytes))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)> {
         let mut start = vec![];
         let failed = |error: std::io::Error| error.to_string();
         file.by_ref().take(HEADER as u64 + 24).read_to_end(&mut start).map_err(failed)?;
@@ -330,38 +314,23 @@ impl Layout for Dcd {
             timestep: step.filter(|step| step.is_finite()).unwrap_or(0.0) * TIME,
             last_step: None,
             is_uneven: false,
-            run_id: run_id(text.get(4..).unwrap_or_default()),
-            counted: u64::try_from(integer(0)).ok(),
         };
         let size = layout.frame();
         let index = Index::equal(after, length, size);
         layout.first_step = (index.count() > 0).then(|| i64::from(integer(1)));
-        Ok((layout, index))
-    }
-
-    fn atoms(&self) -> usize {
-        self.atoms
-    }
-
-    fn precision(&self) -> Option<Precision> {
-        Some(Precision::Lossless)
-    }
-
-    fn run_id(&self) -> Option<&str> {
-        self.run_id.as_deref()
+        // other programs write these steps to the header if frames have no times
+        let is_counting = layout.interval == 1 && layout.first_step.is_some_and(|step| (0..=1).contains(&step));
+        let facts = Facts {
+            has_times: layout.timestep > 0.0 && !is_counting,
+            counted: u64::try_from(integer(0)).ok(),
+            run_id: run_id(text.get(4..).unwrap_or_default()),
+            ..Facts::new(atoms, Some(Precision::Lossless))
+        };
+        Ok((layout, facts, index))
     }
 
     /// Programs that do not know the times of the frames write consecutive step numbers from 0 or 1 on, and an
     /// arbitrary time step.
-    fn has_times(&self) -> bool {
-        let is_counting = self.interval == 1 && self.first_step.is_some_and(|step| (0..=1).contains(&step));
-        self.timestep > 0.0 && !is_counting
-    }
-
-    fn counted(&self) -> Option<u64> {
-        self.counted
-    }
-
     fn continues(&self, contents: &Contents<'_>) -> Checked<()> {
         let spacing = contents.spacing;
         // the relative tolerance is 10⁻⁶, because the header stores the time step in `f32`

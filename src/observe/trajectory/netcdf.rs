@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 
 use super::index::Index;
-use super::records::{Layout, Records};
+use super::records::{Checked, Facts, Layout, Records};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::format::netcdf::{
@@ -24,16 +24,7 @@ pub(super) const FORMAT: Format = Format {
     name: "AMBER NetCDF",
     extension: "nc",
     atom_bytes: 12,
-    holds: Holds {
-        velocities: true,
-        forces: true,
-        images: false,
-        observables: false,
-        lossless: true,
-        rounded: false,
-        names: false,
-        times: true,
-    },
+    holds: Holds { velocities: true, forces: true, lossless: true, ..Holds::POSITIONS },
     files: &Records::<NetCdf>::new("AMBER NetCDF"),
 };
 
@@ -44,8 +35,6 @@ const MOST_ATOMS: usize = i32::MAX as usize / 12;
 /// Number of Å/ps in AMBER's unit of velocities.
 const VELOCITY: f64 = 20.455;
 const RUN_ID: &str = "run_id";
-
-type Checked<T> = Result<T, String>;
 
 /// Byte offset, number type and unit of a variable in a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,9 +53,6 @@ struct NetCdf {
     record: usize,
     /// size in bytes of the field that stores the number of records
     count_bytes: usize,
-    /// number of records in the header of an existing file; `None` if the header marks the number as unknown
-    counted: Option<u64>,
-    run_id: Option<String>,
     positions: Place,
     velocities: Option<Place>,
     forces: Option<Place>,
@@ -157,8 +143,6 @@ impl NetCdf {
             atoms: atoms as usize,
             record,
             count_bytes,
-            counted: None,
-            run_id: Some(header.text(RUN_ID)).filter(|id| !id.is_empty()),
             positions,
             velocities: find("velocities", &vectors, "angstrom/picosecond", ANGSTROM)?,
             forces: find("forces", &vectors, "kilocalorie/mole/angstrom", KCAL / ANGSTROM)?,
@@ -195,41 +179,24 @@ impl Layout for NetCdf {
         Ok((layout, bytes))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)> {
         let mut bytes = vec![];
         file.by_ref().take(HEADER).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
-        let (mut layout, begin) = Self::new(&header, if bytes.get(3) == Some(&5) { 8 } else { 4 })?;
-        layout.counted = counted(&bytes, layout.count_bytes);
+        let (layout, begin) = Self::new(&header, if bytes.get(3) == Some(&5) { 8 } else { 4 })?;
         if begin > length {
             return Err("the file ends in its header".to_owned());
         }
+        let (velocities, forces) = (layout.velocities.is_some(), layout.forces.is_some());
+        let facts = Facts {
+            fields: Some(Fields { velocities, forces, image: false }),
+            has_times: layout.time.is_some(),
+            counted: counted(&bytes, layout.count_bytes),
+            run_id: Some(header.text(RUN_ID)).filter(|id| !id.is_empty()),
+            ..Facts::new(layout.atoms, Some(Precision::Lossless))
+        };
         let index = Index::equal(begin, length, layout.record as u64);
-        Ok((layout, index))
-    }
-
-    fn atoms(&self) -> usize {
-        self.atoms
-    }
-
-    fn precision(&self) -> Option<Precision> {
-        Some(Precision::Lossless)
-    }
-
-    fn fields(&self) -> Option<Fields> {
-        Some(Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: false })
-    }
-
-    fn has_times(&self) -> bool {
-        self.time.is_some()
-    }
-
-    fn counted(&self) -> Option<u64> {
-        self.counted
-    }
-
-    fn run_id(&self) -> Option<&str> {
-        self.run_id.as_deref()
+        Ok((layout, facts, index))
     }
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {

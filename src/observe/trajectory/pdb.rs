@@ -9,11 +9,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use super::index::Index;
-use super::records::{Layout, Records};
+use super::records::{Checked, Facts, Layout, Records};
 use super::xdr::go_to;
-use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
+use super::{Contents, Format, Frame, Holds, StoredFrame};
 use crate::cell::PeriodicCell;
-use crate::format::Label;
 use crate::format::pdb::{AtomRecords, Model, ModelEnds, is_pdb, read_model};
 
 /// Description of the PDB format, for the list of all formats.
@@ -21,23 +20,12 @@ pub(super) const FORMAT: Format = Format {
     name: "PDB",
     extension: "pdb",
     atom_bytes: 82,
-    holds: Holds {
-        velocities: false,
-        forces: false,
-        images: false,
-        observables: false,
-        lossless: false,
-        rounded: true,
-        names: true,
-        times: true,
-    },
+    holds: Holds { rounded: true, names: true, ..Holds::POSITIONS },
     files: &Records::<Pdb>::new("PDB"),
 };
 
 /// Maximum length of a line in bytes.
 const LINE: u64 = 1 << 12;
-
-type Checked<T> = Result<T, String>;
 
 /// Properties of a PDB file that are the same for all frames.
 #[derive(Default)]
@@ -45,13 +33,6 @@ struct Pdb {
     atoms: usize,
     /// unit cell of the first frame
     cell: Option<PeriodicCell>,
-    labels: Vec<Label>,
-    /// number of atoms of the first frame that are left out because they are at alternative locations
-    left_out: usize,
-    /// whether the title of the first frame states its time
-    has_times: bool,
-    /// whether the cell of the first frame is that of a crystal with symmetry
-    is_crystal: bool,
     /// writer of atom records; `None` if the file is only read
     records: Option<AtomRecords>,
     title: String,
@@ -108,7 +89,7 @@ impl Layout for Pdb {
         Ok((Self { atoms, records: Some(records), title, ..Self::default() }, vec![]))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)> {
         let index = find_models(file, length)?;
         let first = match index.ends.first() {
             Some(&end) => Self::first(file, end)?,
@@ -116,31 +97,8 @@ impl Layout for Pdb {
         };
         let Model { cell, labels, left_out, time, has_symmetry: is_crystal, .. } = first;
         let (atoms, has_times) = (labels.len(), time.is_some());
-        Ok((Self { atoms, cell, labels, left_out, has_times, is_crystal, ..Self::default() }, index))
-    }
-
-    fn atoms(&self) -> usize {
-        self.atoms
-    }
-
-    fn precision(&self) -> Option<Precision> {
-        None
-    }
-
-    fn labels(&self) -> &[Label] {
-        &self.labels
-    }
-
-    fn left_out(&self) -> usize {
-        self.left_out
-    }
-
-    fn has_times(&self) -> bool {
-        self.has_times
-    }
-
-    fn is_crystal(&self) -> bool {
-        self.is_crystal
+        let facts = Facts { labels, left_out, has_times, is_crystal, ..Facts::new(atoms, None) };
+        Ok((Self { atoms, cell, ..Self::default() }, facts, index))
     }
 
     fn resume(self, contents: &Contents<'_>, count: u64) -> Checked<Self> {

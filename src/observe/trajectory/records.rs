@@ -28,88 +28,42 @@ use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 
-/// Byte layout of one trajectory format, and the properties of a file that are the same for all its frames.
+/// Result whose error is the reason why a format cannot store data, or why bytes are not in this format.
+pub(super) type Checked<T> = std::result::Result<T, String>;
+
+/// Byte layout of one trajectory format, and what all frames of a file need to be encoded and decoded.
 pub(super) trait Layout: Sized + Send + Sync + 'static {
     /// Whether a file that begins with these bytes has this format.
     fn recognises(beginning: &[u8]) -> bool;
 
     /// Creates the layout of a new file, and the bytes of its header. The error is the reason why the format cannot
     /// store the contents.
-    fn create(contents: &Contents<'_>) -> std::result::Result<(Self, Vec<u8>), String>;
+    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)>;
 
     /// Reads the header of an existing file of `length` bytes and finds its frames. The error is the reason why the
     /// file does not have this format.
-    fn open(file: &mut BufReader<File>, length: u64) -> std::result::Result<(Self, Index), String>;
-
-    /// Returns the number of atoms in a frame; 0 if the file has no frames and the header of the format does not store
-    /// the number.
-    fn atoms(&self) -> usize;
-
-    /// Returns how positions are stored; `None` if the file has no frames from which the precision is known, or if md
-    /// never writes positions with the precision of the file.
-    fn precision(&self) -> Option<Precision>;
-
-    /// Returns the optional fields of the frames; `None` if the file has no frames from which the fields are known.
-    fn fields(&self) -> Option<Fields> {
-        Some(Fields::default())
-    }
-
-    /// Returns names and elements of all atoms; empty if the format does not store them.
-    fn labels(&self) -> &[Label] {
-        &[]
-    }
-
-    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations.
-    fn left_out(&self) -> usize {
-        0
-    }
-
-    /// Whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
-    /// meaning.
-    fn has_times(&self) -> bool {
-        true
-    }
-
-    /// Whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell.
-    fn is_crystal(&self) -> bool {
-        false
-    }
-
-    /// Returns the number of frames in the header of an existing file; `None` if the format has no such number.
-    fn counted(&self) -> Option<u64> {
-        None
-    }
-
-    /// Returns the identifier of the run that wrote the file; `None` if the format does not store it.
-    fn run_id(&self) -> Option<&str> {
-        None
-    }
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)>;
 
     /// Checks that the file can be continued with `contents`. The error is the reason why the file cannot be continued.
-    fn continues(&self, _contents: &Contents<'_>) -> std::result::Result<(), String> {
+    fn continues(&self, _contents: &Contents<'_>) -> Checked<()> {
         Ok(())
     }
 
     /// Returns the layout of an existing file that is truncated to `count` frames and continued with `contents`.
-    fn resume(self, _contents: &Contents<'_>, _count: u64) -> std::result::Result<Self, String> {
+    fn resume(self, _contents: &Contents<'_>, _count: u64) -> Checked<Self> {
         Ok(self)
     }
 
     /// Encodes a frame whose written atoms are at the positions `placed` (nm). The error is the reason why the format
     /// cannot store the frame.
-    fn encode(
-        &mut self,
-        frame: &Frame<'_>,
-        placed: &[[f32; 3]],
-        bytes: &mut Vec<u8>,
-    ) -> std::result::Result<(), String>;
+    fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()>;
 
     /// Requests that later calls decode only the first `_atoms` atoms of a frame. A format that must decode whole
     /// frames ignores the request.
     fn limit(&mut self, _atoms: usize) {}
 
     /// Decodes frame `index` from its bytes. The error describes the fault in these bytes.
-    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
+    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()>;
 
     /// Returns a warning for the user about the frames encoded so far; `None` if there is nothing to warn of.
     fn warning(&self) -> Option<&'static str> {
@@ -123,12 +77,54 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
     }
 }
 
+/// Description of an existing file.
+pub(super) struct Facts {
+    /// number of atoms in a frame; 0 if the file has no frames and the header of the format does not store the number
+    pub(super) atoms: usize,
+    /// storage of positions; `None` if the file has no frames from which the precision is known, or if md never writes
+    /// positions with the precision of the file
+    pub(super) precision: Option<Precision>,
+    /// optional fields of the frames; `None` if the file has no frames from which the fields are known
+    pub(super) fields: Option<Fields>,
+    /// names and elements of all atoms; empty if the format does not store them
+    pub(super) labels: Vec<Label>,
+    /// number of atoms that are left out of the first frame because they are at alternative locations
+    pub(super) left_out: usize,
+    /// whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
+    /// meaning
+    pub(super) has_times: bool,
+    /// whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell
+    pub(super) is_crystal: bool,
+    /// number of frames in the header of the file; `None` if the format has no such number
+    pub(super) counted: Option<u64>,
+    /// identifier of the run that wrote the file; `None` if the format does not store it
+    pub(super) run_id: Option<String>,
+}
+
+impl Facts {
+    /// Describes a file whose frames have times, but no optional fields.
+    pub(super) fn new(atoms: usize, precision: Option<Precision>) -> Self {
+        Self {
+            atoms,
+            precision,
+            fields: Some(Fields::default()),
+            labels: vec![],
+            left_out: 0,
+            has_times: true,
+            is_crystal: false,
+            counted: None,
+            run_id: None,
+        }
+    }
+}
+
 /// Existing trajectory file that is open for reading.
 pub(super) struct Opened<L> {
     pub(super) path: PathBuf,
     pub(super) file: BufReader<File>,
     length: u64,
     pub(super) layout: L,
+    pub(super) facts: Facts,
     pub(super) index: Index,
 }
 
@@ -137,8 +133,8 @@ impl<L: Layout> Opened<L> {
         let file = regular_file(path)?;
         let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
         let mut file = BufReader::new(file);
-        let (layout, index) = L::open(&mut file, length).map_err(|reason| Problem::new(reason).in_file(path))?;
-        Ok(Self { path: path.to_owned(), file, length, layout, index })
+        let (layout, facts, index) = L::open(&mut file, length).map_err(|reason| Problem::new(reason).in_file(path))?;
+        Ok(Self { path: path.to_owned(), file, length, layout, facts, index })
     }
 
     /// Reads the bytes of frame `index` into `bytes`.
@@ -188,7 +184,7 @@ impl<L: Layout> Opened<L> {
         let incomplete = self.rest().map(|rest| {
             format!("{path} has {frames} complete frames; {rest}; md reads the complete frames, and md repair keeps only these")
         });
-        let counted = self.layout.counted().filter(|&counted| counted > frames as u64);
+        let counted = self.facts.counted.filter(|&counted| counted > frames as u64);
         incomplete.or_else(|| {
             let counted = counted?;
             Some(format!(
@@ -338,17 +334,16 @@ impl<L: Layout> Files for Records<L> {
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
         let opened = Opened::<L>::new(path)?;
-        let layout = &opened.layout;
-        let (found, wanted) = (layout.precision(), contents.precision);
-        let (fields, atoms) = (layout.fields(), contents.topology.atoms.len());
-        let settings = if let Some(found) = found.filter(|&found| found != wanted) {
+        let Facts { atoms: found_atoms, precision, fields, .. } = opened.facts;
+        let (wanted, atoms) = (contents.precision, contents.topology.atoms.len());
+        let settings = if let Some(found) = precision.filter(|&found| found != wanted) {
             Err(format!("positions are stored as {found:?}, and the run requests {wanted:?}"))
         } else if let Some(Fields { velocities, forces, .. }) = fields.filter(|&fields| fields != contents.fields) {
             Err(format!("the file has velocities: {velocities}, forces: {forces}, and the run requests other fields"))
-        } else if layout.atoms() != atoms && opened.index.count() > 0 {
-            Err(format!("the file has {} atoms, and the run writes {atoms}", layout.atoms()))
+        } else if found_atoms != atoms && opened.index.count() > 0 {
+            Err(format!("the file has {found_atoms} atoms, and the run writes {atoms}"))
         } else {
-            layout.continues(contents)
+            opened.layout.continues(contents)
         };
         let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
         settings.map_err(|what| {
@@ -360,7 +355,7 @@ impl<L: Layout> Files for Records<L> {
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
         let mut opened = Opened::<L>::new(path)?;
         let checksum = opened.check_extent(checkpointed.extent)?;
-        let (found, atoms) = (opened.layout.atoms(), contents.topology.atoms.len());
+        let (found, atoms) = (opened.facts.atoms, contents.topology.atoms.len());
         if checkpointed.extent.count > 0 && found != atoms {
             return Err(not_as_checkpointed(path, format!("the frames have {found} atoms, the system has {atoms}")));
         }
@@ -388,7 +383,7 @@ impl<L: Layout> Files for Records<L> {
     }
 
     fn run_id(&self, path: &Path) -> Option<String> {
-        Opened::<L>::new(path).ok()?.layout.run_id().map(str::to_owned)
+        Opened::<L>::new(path).ok()?.facts.run_id
     }
 
     fn is_complete(&self, path: &Path, extent: Extent) -> bool {
@@ -403,10 +398,10 @@ impl<L: Layout> Files for Records<L> {
         let opened = Opened::<L>::new(path)?;
         let (count, size, rest) = (opened.index.count(), opened.length, opened.rest());
         let mut lines = vec![
-            ("atoms", opened.layout.atoms().to_string()),
+            ("atoms", opened.facts.atoms.to_string()),
             ("frames", format!("{count}, {:.1} MB", size as f64 / 1e6)),
         ];
-        let positions = match opened.layout.precision() {
+        let positions = match opened.facts.precision {
             Some(Precision::Decimals3) => "positions to 0.001 nm",
             Some(Precision::Decimals4) => "positions to 0.0001 nm",
             Some(_) => "positions in 32 bits",
@@ -424,7 +419,7 @@ impl<L: Layout> Files for Records<L> {
         ];
         let present: String = present.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
         lines.push(("fields", format!("{positions}{present}")));
-        lines.extend(source.opened.layout.run_id().map(|run| ("run", run.to_owned())));
+        lines.extend(source.opened.facts.run_id.map(|run| ("run", run)));
         lines.extend(rest.map(|rest| ("end", rest)));
         Ok(Description { title: format!("{} trajectory", self.name), lines })
     }
