@@ -6,7 +6,7 @@ use crate::observe::progress::{Progress, SpeedMeter, three_digits};
 use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState, ReplicaStatus, title};
 use crate::observe::status::Status;
 use crate::observe::summary::Summary;
-use crate::run::plan::{Plan, Stage, StageKind};
+use crate::run::plan::Plan;
 use crate::run::replicas::record::Record;
 use crate::run::replicas::scheduler::Event;
 use crate::run::replicas::swap::state_names;
@@ -192,7 +192,7 @@ impl<'a> StatusWriter<'a> {
         let replicas = || self.status.replicas.iter().zip(&self.job.replicas);
         let done = replicas().map(|(status, ReplicaJob { plan, .. })| done(status, plan)).sum();
         let steps = replicas()
-            .map(|(_, ReplicaJob { plan, .. })| plan.stages.iter().map(|s| target(plan, s)).sum::<u64>())
+            .map(|(_, ReplicaJob { plan, .. })| plan.stages.iter().map(|s| plan.target(s.steps())).sum::<u64>())
             .sum();
         let time_ps = self.status.replicas.iter().map(|replica| replica.time_ps).sum();
         self.speed.update(elapsed, done, time_ps);
@@ -266,12 +266,5 @@ impl<'a> StatusWriter<'a> {
 fn done(status: &ReplicaStatus, plan: &Plan) -> u64 {
     let before = plan.stages.iter().take_while(|stage| stage.name != status.stage);
     // the stage name is empty before the first stage begins
-    if status.stage.is_empty() { 0 } else { before.map(|stage| target(plan, stage)).sum::<u64>() + status.step }
-}
-
-fn target(plan: &Plan, stage: &Stage) -> u64 {
-    plan.target(match &stage.kind {
-        StageKind::Minimize(minimize) => minimize.steps,
-        StageKind::Dynamics(dynamics) => dynamics.steps,
-    })
+    if status.stage.is_empty() { 0 } else { before.map(|stage| plan.target(stage.steps())).sum::<u64>() + status.step }
 }
