@@ -19,8 +19,8 @@ use crc32fast::Hasher;
 
 use super::{
     Contents, Description, Fields, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    batch::RecordSource, exists_already, index::Index, not_as_checkpointed, placement::Placer, regular_file,
-    unused_backup,
+    batch::RecordSource, exists_already, index::Index, not_as_checkpointed, other_settings, placement::Placer,
+    regular_file, unused_backup,
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
@@ -345,11 +345,7 @@ impl<L: Layout> Files for Records<L> {
         } else {
             opened.layout.continues(contents)
         };
-        let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
-        settings.map_err(|what| {
-            let problem = Problem::new(format!("the settings of an existing trajectory cannot change: {what}"));
-            problem.in_file(path).help(help).into()
-        })
+        settings.map_err(|what| other_settings(path, &what))
     }
 
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {

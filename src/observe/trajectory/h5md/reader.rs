@@ -12,16 +12,16 @@ use super::superblock::Superblock;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::observe::trajectory::batch::read_and_decode;
-use crate::observe::trajectory::{StoredFrame, widen};
+use crate::observe::trajectory::{FrameSource, StoredFrame, widen};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
 /// H5MD trajectory open for reading. While a run writes to the file, all frames that the run has flushed can be read.
 pub struct TrajectoryReader {
     path: PathBuf,
-    file: hdf5::File,
-    datasets: Datasets,
-    topology: Topology,
+    pub(super) file: hdf5::File,
+    pub(super) datasets: Datasets,
+    pub(super) topology: Topology,
     frames: usize,
     /// whether an incomplete frame follows the last complete frame
     is_cut: bool,
@@ -55,41 +55,10 @@ impl TrajectoryReader {
         Ok(Self { path, file, frames, is_cut, datasets, topology, unpacker, block, packed })
     }
 
-    /// Returns the topology: atoms with names, elements, masses and charges, residues and bonds, but no force field.
-    pub fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
     /// Returns, for each atom, its 0-based index in the system from which the atoms were selected. The indices have
     /// gaps if only a selection of the atoms was written.
     pub fn identities(&self) -> Result<Vec<i64>> {
         info::identities(&self.file).map_err(|error| Error::io(&self.path, error))
-    }
-
-    /// Returns the open HDF5 file.
-    pub(super) fn file(&self) -> &hdf5::File {
-        &self.file
-    }
-
-    /// Returns the time series of the file.
-    pub(super) fn datasets(&self) -> &Datasets {
-        &self.datasets
-    }
-
-    /// Returns the number of complete frames.
-    pub fn frames(&self) -> usize {
-        self.frames
-    }
-
-    /// Describes the rows of an incomplete frame after the last complete frame; `None` if there are no such rows.
-    pub(super) fn incomplete_end(&self) -> Option<String> {
-        self.is_cut.then(|| {
-            let (path, frames) = (self.path.display(), self.frames);
-            format!(
-                "{path} has {frames} complete frames; an incomplete frame follows; the run was probably killed while \
-                     writing; md reads the complete frames, and md repair keeps only these"
-            )
-        })
     }
 
     /// Whether frames have a cell.
@@ -123,16 +92,61 @@ impl TrajectoryReader {
         Ok((read(velocities, "velocities")?.unwrap_or_default(), read(forces, "forces")?.unwrap_or_default()))
     }
 
-    /// Requests that [`Self::read_frames`] reads only the first `atoms` atoms of a frame. A frame that the HDF5 library
-    /// must read still has all atoms.
-    pub(super) fn limit_atoms(&mut self, atoms: usize) {
+    /// Reads the vectors of frame `index` from a time series, one vector for each atom.
+    fn vectors(&self, index: usize, series: &Series, what: &str) -> Result<Vec<Vec3>> {
+        let values = series.row::<f32>(index).map_err(|error| Error::io(&self.path, error))?;
+        let (vectors, rest) = values.as_chunks::<3>();
+        let is_good = vectors.len() == self.topology.atoms.len() && rest.is_empty();
+        if !is_good || !values.iter().all(|value| value.is_finite()) {
+            return Err(self.broken(index, what));
+        }
+        let mut widened = vec![];
+        widen(vectors, &mut widened);
+        Ok(widened)
+    }
+
+    fn broken(&self, index: usize, what: &str) -> Error {
+        let problem = Problem::new(format!("frame {index} has invalid {what}")).in_file(&self.path);
+        problem.help("the file was changed or damaged after it was written").into()
+    }
+}
+
+impl FrameSource for TrajectoryReader {
+    fn atoms(&self) -> usize {
+        self.topology.atoms.len()
+    }
+
+    fn frames(&self) -> usize {
+        self.frames
+    }
+
+    fn topology(&self) -> Option<&Topology> {
+        Some(&self.topology)
+    }
+
+    fn cut_off(&self) -> Option<String> {
+        self.is_cut.then(|| {
+            let (path, frames) = (self.path.display(), self.frames);
+            format!(
+                "{path} has {frames} complete frames; an incomplete frame follows; the run was probably killed while \
+                     writing; md reads the complete frames, and md repair keeps only these"
+            )
+        })
+    }
+
+    /// Requests that later calls read only the first `atoms` atoms of a frame. A frame that the HDF5 library must read
+    /// still has all atoms.
+    fn limit(&mut self, atoms: usize) {
         if let Some(unpacker) = &mut self.unpacker {
             unpacker.limit(atoms);
         }
     }
 
-    /// Reads the frames with the indices `indices` into `frames`. Both slices have the same length.
-    pub(super) fn read_frames(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
+    fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
+        self.read_batch(&[index], std::slice::from_mut(frame))
+    }
+
+    fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         let Self { datasets, unpacker, block, packed, frames: count, .. } = &mut *self;
         let done = match unpacker {
             Some(unpacker) => {
@@ -150,24 +164,6 @@ impl TrajectoryReader {
             (frame.step, frame.time) = self.step_and_time(index)?;
         }
         Ok(())
-    }
-
-    /// Reads the vectors of frame `index` from a time series, one vector for each atom.
-    fn vectors(&self, index: usize, series: &Series, what: &str) -> Result<Vec<Vec3>> {
-        let values = series.row::<f32>(index).map_err(|error| Error::io(&self.path, error))?;
-        let (vectors, rest) = values.as_chunks::<3>();
-        let is_good = vectors.len() == self.topology.atoms.len() && rest.is_empty();
-        if !is_good || !values.iter().all(|value| value.is_finite()) {
-            return Err(self.broken(index, what));
-        }
-        let mut widened = vec![];
-        widen(vectors, &mut widened);
-        Ok(widened)
-    }
-
-    fn broken(&self, index: usize, what: &str) -> Error {
-        let problem = Problem::new(format!("frame {index} has invalid {what}")).in_file(&self.path);
-        problem.help("the file was changed or damaged after it was written").into()
     }
 }
 

@@ -36,7 +36,7 @@ pub struct TrajectoryWriter {
     atoms: usize,
     observables: Vec<Observable>,
     last_step: Option<i64>,
-    shared: bool,
+    pub(super) shared: bool,
     messages: Option<SyncSender<Message>>,
     free: Receiver<Buffer>,
     thread: Option<JoinHandle<Result<Extent>>>,
@@ -176,17 +176,6 @@ impl TrajectoryWriter {
     /// Returns the identifier of the run that wrote the file, see [`crate::observe::trajectory::Provenance`].
     pub fn run_id(&self) -> &str {
         &self.run_id
-    }
-
-    /// Returns the optional fields of the file. A frame that is passed to [`Self::write`] must have exactly these
-    /// fields.
-    pub fn fields(&self) -> Fields {
-        self.fields
-    }
-
-    /// Whether other programs can read the file while it is written.
-    pub fn is_shared(&self) -> bool {
-        self.shared
     }
 
     /// Returns names and units of the numbers that are stored with every frame, in order.
@@ -433,7 +422,7 @@ mod tests {
         empty(&path, false);
         let refuse = |_: &File| Err(hdf5::Error::from("no such thing here"));
         let mut writer = TrajectoryWriter::append_by(&path, None, None, refuse).unwrap();
-        assert!(!writer.is_shared());
+        assert!(!writer.shared);
         let mut frame = |step: u64, at: &[Vec3]| {
             let empty =
                 Frame { step, time: 0.0, cell: None, positions: &[], velocities: &[], forces: &[], observables: &[] };
@@ -449,9 +438,9 @@ mod tests {
         // 3), and other tools rely on this value
         let bytes = fs::read(&killed).unwrap();
         assert_eq!(u64::from_le_bytes(bytes[28..36].try_into().unwrap()), bytes.len() as u64);
-        assert_eq!(repair(&killed).unwrap().info.frames, 3);
+        assert_eq!(repair(&killed).unwrap().frames, 3);
         assert_eq!(writer.close().unwrap().count, 3);
         assert!(info(&path).unwrap().closed);
-        assert!(TrajectoryWriter::append(&path, None).unwrap().is_shared());
+        assert!(TrajectoryWriter::append(&path, None).unwrap().shared);
     }
 }
