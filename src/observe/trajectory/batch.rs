@@ -50,14 +50,7 @@ pub(super) fn read_and_decode<S: Default + Send, E: Send>(
 pub(super) struct RecordSource<L> {
     pub(super) opened: Opened<L>,
     /// stored bytes of the frames of a batch, reused for the next batch
-    stored: Vec<Vec<u8>>,
-}
-
-impl<L: Layout> RecordSource<L> {
-    /// Creates a reader of a trajectory file that is already open.
-    pub(super) fn new(opened: Opened<L>) -> Self {
-        Self { opened, stored: vec![] }
-    }
+    pub(super) stored: Vec<Vec<u8>>,
 }
 
 impl<L: Layout> FrameSource for RecordSource<L> {

@@ -224,7 +224,7 @@ impl<L: Layout> RecordSink<L> {
             path: path.to_owned(),
             file,
             layout,
-            placer: Placer::new(contents),
+            placer: Placer::new(contents.topology, contents.placement),
             periodic: contents.periodic,
             count: mark.extent.count,
             checksum,
@@ -256,7 +256,7 @@ impl<L: Layout> FrameSink for RecordSink<L> {
         if let Some(last) = self.last_step.filter(|&last| frame.step < last) {
             return wrong(format!("the last frame was at step {last}"));
         }
-        if frame.cell.is_some() != self.periodic || frame.positions.len() != self.placer.given() {
+        if frame.cell.is_some() != self.periodic || frame.positions.len() != self.placer.given {
             return wrong(format!("cell: {}, {} positions", frame.cell.is_some(), frame.positions.len()));
         }
         self.placer.place(frame.cell.as_ref(), frame.positions, &mut self.placed, &mut []);
@@ -375,7 +375,7 @@ impl<L: Layout> Files for Records<L> {
             let problem = Problem::new(damage).in_file(path);
             return Err(problem.help("md repair saves the frames before the damage").into());
         }
-        Ok(Box::new(RecordSource::new(opened)))
+        Ok(Box::new(RecordSource { opened, stored: vec![] }))
     }
 
     fn run_id(&self, path: &Path) -> Option<String> {
@@ -403,7 +403,7 @@ impl<L: Layout> Files for Records<L> {
             Some(_) => "positions in 32 bits",
             None => "positions",
         };
-        let (mut source, mut frame) = (RecordSource::new(opened), StoredFrame::default());
+        let (mut source, mut frame) = (RecordSource { opened, stored: vec![] }, StoredFrame::default());
         for (name, index) in [("first", 0), ("last", count.saturating_sub(1))].into_iter().take(2 * count.min(1)) {
             source.read(index, &mut frame)?;
             lines.push((name, format!("step {}, {} ps", frame.step, (frame.time * 1e6).round() / 1e6)));

@@ -42,7 +42,7 @@ impl<'a> ListChoices<'a> {
     }
 
     /// Returns the list schedule that the tuning method `method` chooses without measurements.
-    fn by(&self, method: TuningMethod) -> ListSchedule {
+    pub(in crate::run) fn by(&self, method: TuningMethod) -> ListSchedule {
         match method {
             TuningMethod::Off => self.conventional(),
             TuningMethod::Model | TuningMethod::Measure => self.all()[0],

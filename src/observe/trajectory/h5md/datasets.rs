@@ -6,20 +6,12 @@ use hdf5::{File, Result};
 use super::hdf::short_text;
 use super::journal::Journal;
 use super::series::{Bytes, Series};
-use crate::cell::PeriodicCell;
 use crate::observe::extent::Extent;
-use crate::observe::trajectory::{Fields, Observable, placement::Placer};
-use crate::vec3::Vec3;
+use crate::observe::trajectory::{Fields, Observable, StoredFrame, placement::Placer};
 
 /// Frame with its own memory, which is passed between the run and the writer thread.
-#[derive(Default)]
 pub(super) struct Buffer {
-    pub(super) step: i64,
-    pub(super) time: f64,
-    pub(super) cell: Option<PeriodicCell>,
-    pub(super) positions: Vec<Vec3>,
-    pub(super) velocities: Vec<Vec3>,
-    pub(super) forces: Vec<Vec3>,
+    pub(super) frame: StoredFrame,
     pub(super) observables: Vec<f64>,
 }
 
@@ -225,7 +217,7 @@ impl Datasets {
 /// Writer that converts frames to the stored number types and appends them to the time series.
 pub(super) struct FrameWriter {
     datasets: Datasets,
-    placer: Placer,
+    pub(super) placer: Placer,
     journal: Journal,
     extent: Extent,
     stored: Vec<u8>,
@@ -250,11 +242,6 @@ impl FrameWriter {
         }
     }
 
-    /// Returns the number of atoms that a frame passed to [`Self::append`] must have.
-    pub(super) fn given(&self) -> usize {
-        self.placer.given()
-    }
-
     /// Returns the time series of the file.
     pub(super) fn datasets(&self) -> &Datasets {
         &self.datasets
@@ -273,7 +260,7 @@ impl FrameWriter {
 
     /// Writes one frame. Each time series is flushed in turn, and the positions are flushed last. The checksum is
     /// written after the positions and makes the frame complete.
-    pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
+    pub(super) fn append(&mut self, Buffer { frame, observables }: &Buffer) -> Result<()> {
         let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;
         data.time.append(n, &[frame.time])?;
@@ -284,7 +271,7 @@ impl FrameWriter {
             series.lengths.append(n, &single(lengths))?;
             series.angles.append(n, &single(angles))?;
         }
-        for ((_, series), value) in data.observables.iter().zip(&frame.observables) {
+        for ((_, series), value) in data.observables.iter().zip(observables) {
             series.append(n, &[*value])?;
         }
         for (series, values) in [(&data.velocities, &frame.velocities), (&data.forces, &frame.forces)] {

@@ -17,7 +17,7 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{
-    Contents, Fields, Frame, Observable, exists_already, not_as_checkpointed, placement::Placer,
+    Contents, Fields, Frame, Observable, Placement, StoredFrame, exists_already, not_as_checkpointed, placement::Placer,
 };
 
 /// Number of frame buffers. While the writer thread writes one frame, the run fills the other buffer with the next
@@ -72,7 +72,7 @@ impl TrajectoryWriter {
     /// Continues a trajectory as [`Self::append`] does. Positions are converted according to the `placement` in
     /// `contents`.
     pub(super) fn continue_with(path: &Path, contents: &Contents<'_>, checkpointed: Option<Extent>) -> Result<Self> {
-        Self::append_by(path, checkpointed, Some(Placer::new(contents)), File::start_swmr)
+        Self::append_by(path, checkpointed, Some(Placer::new(contents.topology, contents.placement)), File::start_swmr)
     }
 
     /// Continues an existing trajectory of all atoms, closed or not, after its first `checkpointed.count` frames
@@ -106,7 +106,7 @@ impl TrajectoryWriter {
             Some(placer) => placer,
             None => {
                 let topology = topology(&file, datasets.atoms()).map_err(|reason| foreign(path, &reason))?;
-                Placer::whole(&topology)
+                Placer::new(&topology, Placement::WHOLE)
             }
         };
         let last_step = match extent.count as usize {
@@ -138,20 +138,18 @@ impl TrajectoryWriter {
         last_step: Option<i64>,
     ) -> Result<Self> {
         let datasets = sink.datasets();
-        let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), sink.given());
+        let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), sink.placer.given);
         let observables = datasets.observables();
         let (messages, inbox) = sync_channel(BUFFERS + 1);
         let (recycle, free) = sync_channel(BUFFERS);
         for _ in 0..BUFFERS {
             let vectors = |wanted: bool| Vec::with_capacity(if wanted { atoms } else { 0 });
-            let buffer = Buffer {
-                positions: vectors(true),
-                velocities: vectors(fields.velocities),
-                forces: vectors(fields.forces),
-                observables: Vec::with_capacity(observables.len()),
-                ..Buffer::default()
-            };
-            recycle.send(buffer).map_err(|_| Error::Internal("the frame buffers were dropped".into()))?;
+            let (positions, velocities, forces) = (vectors(true), vectors(fields.velocities), vectors(fields.forces));
+            let frame = StoredFrame { positions, velocities, forces, ..StoredFrame::default() };
+            let observables = Vec::with_capacity(observables.len());
+            recycle
+                .send(Buffer { frame, observables })
+                .map_err(|_| Error::Internal("the frame buffers were dropped".into()))?;
         }
         let owned = path.to_owned();
         let thread = std::thread::Builder::new()
@@ -194,12 +192,11 @@ impl TrajectoryWriter {
         }
         self.check(frame, step)?;
         let Ok(mut buffer) = self.free.recv() else { return Err(self.failure()) };
-        buffer.step = step;
-        buffer.time = frame.time;
-        buffer.cell = frame.cell;
-        refill(&mut buffer.positions, frame.positions);
-        refill(&mut buffer.velocities, if self.fields.velocities { frame.velocities } else { &[] });
-        refill(&mut buffer.forces, if self.fields.forces { frame.forces } else { &[] });
+        let stored = &mut buffer.frame;
+        (stored.step, stored.time, stored.cell) = (step, frame.time, frame.cell);
+        refill(&mut stored.positions, frame.positions);
+        refill(&mut stored.velocities, if self.fields.velocities { frame.velocities } else { &[] });
+        refill(&mut stored.forces, if self.fields.forces { frame.forces } else { &[] });
         refill(&mut buffer.observables, frame.observables);
         self.send(Message::Frame(buffer))?;
         self.last_step = Some(step);
