@@ -6,7 +6,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use super::records::{Layout, Opened};
+use super::records::Opened;
 use super::{FrameSource, StoredFrame};
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
@@ -47,13 +47,13 @@ pub(super) fn read_and_decode<S: Default + Send, E: Send>(
 }
 
 /// Reader of a trajectory whose frames are separate blocks of bytes.
-pub(super) struct RecordSource<L> {
-    pub(super) opened: Opened<L>,
+pub(super) struct RecordSource {
+    pub(super) opened: Opened,
     /// stored bytes of the frames of a batch, reused for the next batch
     pub(super) stored: Vec<Vec<u8>>,
 }
 
-impl<L: Layout> FrameSource for RecordSource<L> {
+impl FrameSource for RecordSource {
     fn atoms(&self) -> usize {
         self.opened.facts.atoms
     }
@@ -92,7 +92,7 @@ impl<L: Layout> FrameSource for RecordSource<L> {
 
     fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         let Opened { path, file, layout, index: places, .. } = &mut self.opened;
-        let (path, layout, places) = (&*path, &*layout, &*places);
+        let (path, layout, places) = (&*path, layout.as_ref(), &*places);
         let mut at = None;
         let read = |index: usize, bytes: &mut Vec<u8>| {
             let std::ops::Range { start, end } = places.frame(index);

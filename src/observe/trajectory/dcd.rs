@@ -27,7 +27,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use super::index::Index;
-use super::records::{Checked, Facts, Layout, Records};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::units::ANGSTROM;
@@ -39,7 +39,12 @@ pub(super) const FORMAT: Format = Format {
     extension: "dcd",
     atom_bytes: 12,
     holds: Holds { lossless: true, times: false, ..Holds::POSITIONS },
-    files: &Records::<Dcd>::new("DCD"),
+    files: &Records {
+        name: "DCD",
+        recognises: |beginning| Encoding::of(beginning).is_some(),
+        create: Dcd::create,
+        open: Dcd::open,
+    },
 };
 
 /// Size of the header record in bytes.
@@ -224,14 +229,8 @@ impl Dcd {
         }
         bytes
     }
-}
 
-impl Layout for Dcd {
-    fn recognises(beginning: &[u8]) -> bool {
-        Encoding::of(beginning).is_some()
-    }
-
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
             return Err(format!("there are {atoms} atoms: DCD stores 1 to {MOST_ATOMS}"));
@@ -265,10 +264,10 @@ impl Layout for Dcd {
         for record in [&header[..], &title, &(atoms as i32).to_le_bytes()] {
             push_record(&mut bytes, record);
         }
-        Ok((layout, bytes))
+        Ok((Box::new(layout), bytes))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let mut start = vec![];
         let failed = |error: std::io::Error| error.to_string();
         file.by_ref().take(HEADER as u64 + 24).read_to_end(&mut start).map_err(failed)?;
@@ -326,9 +325,11 @@ impl Layout for Dcd {
             run_id: run_id(text.get(4..).unwrap_or_default()),
             ..Facts::new(atoms, Some(Precision::Lossless))
         };
-        Ok((layout, facts, index))
+        Ok((Box::new(layout), facts, index))
     }
+}
 
+impl Layout for Dcd {
     /// Programs that do not know the times of the frames write consecutive step numbers from 0 or 1 on, and an
     /// arbitrary time step.
     fn continues(&self, contents: &Contents<'_>) -> Checked<()> {

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 
 use super::index::Index;
-use super::records::{Checked, Facts, Layout, Records};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::format::netcdf::{
@@ -25,7 +25,12 @@ pub(super) const FORMAT: Format = Format {
     extension: "nc",
     atom_bytes: 12,
     holds: Holds { velocities: true, forces: true, lossless: true, ..Holds::POSITIONS },
-    files: &Records::<NetCdf>::new("AMBER NetCDF"),
+    files: &Records {
+        name: "AMBER NetCDF",
+        recognises: |beginning| dimension_names(beginning).contains(&b"frame".as_slice()),
+        create: NetCdf::create,
+        open: NetCdf::open,
+    },
 };
 
 /// Maximum size of the header, in bytes.
@@ -162,13 +167,8 @@ fn counted(header: &[u8], bytes: usize) -> Option<u64> {
     is_known.then(|| field.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-impl Layout for NetCdf {
-    fn recognises(beginning: &[u8]) -> bool {
-        // a trajectory has the dimension `frame`, whereas a restart file has no such dimension
-        dimension_names(beginning).contains(&b"frame".as_slice())
-    }
-
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+impl NetCdf {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
             return Err(format!("there are {atoms} atoms: AMBER NetCDF stores 1 to {MOST_ATOMS}"));
@@ -176,10 +176,10 @@ impl Layout for NetCdf {
         let bytes = header(contents);
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
         let (layout, _) = Self::new(&header, 4)?;
-        Ok((layout, bytes))
+        Ok((Box::new(layout), bytes))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let mut bytes = vec![];
         file.by_ref().take(HEADER).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
@@ -196,9 +196,11 @@ impl Layout for NetCdf {
             ..Facts::new(layout.atoms, Some(Precision::Lossless))
         };
         let index = Index::equal(begin, length, layout.record as u64);
-        Ok((layout, facts, index))
+        Ok((Box::new(layout), facts, index))
     }
+}
 
+impl Layout for NetCdf {
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         bytes.resize(self.record, 0);
         self.positions.write(bytes, placed.as_flattened().iter().map(|&value| f64::from(value)));

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use super::index::Index;
-use super::records::{Checked, Facts, Layout, Records};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::xdr::go_to;
 use super::{Contents, Format, Frame, Holds, StoredFrame};
 use crate::cell::PeriodicCell;
@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     extension: "pdb",
     atom_bytes: 82,
     holds: Holds { rounded: true, names: true, ..Holds::POSITIONS },
-    files: &Records::<Pdb>::new("PDB"),
+    files: &Records { name: "PDB", recognises: is_pdb, create: Pdb::create, open: Pdb::open },
 };
 
 /// Maximum length of a line in bytes.
@@ -38,16 +38,6 @@ struct Pdb {
     title: String,
     /// number of models written to the file
     models: u64,
-}
-
-impl Pdb {
-    /// Reads the first frame of a file, with its names and its cell.
-    fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
-        go_to(file, 0)?;
-        let mut bytes = vec![];
-        file.by_ref().take(end).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        read_model(&bytes).map_err(|problem| problem.to_string())
-    }
 }
 
 /// Finds the byte ranges of the frames of a file.
@@ -71,12 +61,13 @@ fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
     Ok(Index { ends, damage, ..Index::default() })
 }
 
-impl Layout for Pdb {
-    fn recognises(beginning: &[u8]) -> bool {
-        is_pdb(beginning)
+impl Pdb {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
+        Ok((Box::new(Self::new(contents)?), vec![]))
     }
 
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+    /// Creates the layout of a file without models.
+    fn new(contents: &Contents<'_>) -> Checked<Self> {
         let atoms = contents.topology.atoms.len();
         if atoms == 0 {
             return Err("there are no atoms: a PDB frame has at least 1".to_owned());
@@ -86,10 +77,10 @@ impl Layout for Pdb {
             None => AtomRecords::new(contents.topology, 0..atoms),
         };
         let title: String = contents.topology.title.trim().chars().filter(|c| !c.is_control()).take(30).collect();
-        Ok((Self { atoms, records: Some(records), title, ..Self::default() }, vec![]))
+        Ok(Self { atoms, records: Some(records), title, ..Self::default() })
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let index = find_models(file, length)?;
         let first = match index.ends.first() {
             Some(&end) => Self::first(file, end)?,
@@ -98,11 +89,22 @@ impl Layout for Pdb {
         let Model { cell, labels, left_out, time, has_symmetry: is_crystal, .. } = first;
         let (atoms, has_times) = (labels.len(), time.is_some());
         let facts = Facts { labels, left_out, has_times, is_crystal, ..Facts::new(atoms, None) };
-        Ok((Self { atoms, cell, ..Self::default() }, facts, index))
+        Ok((Box::new(Self { atoms, cell, ..Self::default() }), facts, index))
     }
 
-    fn resume(self, contents: &Contents<'_>, count: u64) -> Checked<Self> {
-        Self::create(contents).map(|(layout, _)| Self { models: count, ..layout })
+    /// Reads the first frame of a file, with its names and its cell.
+    fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
+        go_to(file, 0)?;
+        let mut bytes = vec![];
+        file.by_ref().take(end).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        read_model(&bytes).map_err(|problem| problem.to_string())
+    }
+}
+
+impl Layout for Pdb {
+    fn resume(&mut self, contents: &Contents<'_>, count: u64) -> Checked<()> {
+        *self = Self { models: count, ..Self::new(contents)? };
+        Ok(())
     }
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {

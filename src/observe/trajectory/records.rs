@@ -31,27 +31,22 @@ use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 /// Result whose error is the reason why a format cannot store data, or why bytes are not in this format.
 pub(super) type Checked<T> = std::result::Result<T, String>;
 
-/// Byte layout of one trajectory format, and what all frames of a file need to be encoded and decoded.
-pub(super) trait Layout: Sized + Send + Sync + 'static {
-    /// Whether a file that begins with these bytes has this format.
-    fn recognises(beginning: &[u8]) -> bool;
+/// Layout of a new file, and the bytes of its header.
+pub(super) type Created = (Box<dyn Layout>, Vec<u8>);
 
-    /// Creates the layout of a new file, and the bytes of its header. The error is the reason why the format cannot
-    /// store the contents.
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)>;
+/// Layout and description of an existing file, and the places of its frames.
+pub(super) type Found = (Box<dyn Layout>, Facts, Index);
 
-    /// Reads the header of an existing file of `length` bytes and finds its frames. The error is the reason why the
-    /// file does not have this format.
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)>;
-
+/// Byte layout of the frames of one file, and what all frames of the file need to be encoded and decoded.
+pub(super) trait Layout: Send + Sync {
     /// Checks that the file can be continued with `contents`. The error is the reason why the file cannot be continued.
     fn continues(&self, _contents: &Contents<'_>) -> Checked<()> {
         Ok(())
     }
 
-    /// Returns the layout of an existing file that is truncated to `count` frames and continued with `contents`.
-    fn resume(self, _contents: &Contents<'_>, _count: u64) -> Checked<Self> {
-        Ok(self)
+    /// Prepares the layout of an existing file for new frames, after the file is truncated to `count` frames.
+    fn resume(&mut self, _contents: &Contents<'_>, _count: u64) -> Checked<()> {
+        Ok(())
     }
 
     /// Encodes a frame whose written atoms are at the positions `placed` (nm). The error is the reason why the format
@@ -119,21 +114,22 @@ impl Facts {
 }
 
 /// Existing trajectory file that is open for reading.
-pub(super) struct Opened<L> {
+pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) file: BufReader<File>,
     length: u64,
-    pub(super) layout: L,
+    pub(super) layout: Box<dyn Layout>,
     pub(super) facts: Facts,
     pub(super) index: Index,
 }
 
-impl<L: Layout> Opened<L> {
-    fn new(path: &Path) -> Result<Self> {
+impl Opened {
+    fn new(path: &Path, format: &Records) -> Result<Self> {
         let file = regular_file(path)?;
         let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
         let mut file = BufReader::new(file);
-        let (layout, facts, index) = L::open(&mut file, length).map_err(|reason| Problem::new(reason).in_file(path))?;
+        let (layout, facts, index) =
+            (format.open)(&mut file, length).map_err(|reason| Problem::new(reason).in_file(path))?;
         Ok(Self { path: path.to_owned(), file, length, layout, facts, index })
     }
 
@@ -202,10 +198,10 @@ impl<L: Layout> Opened<L> {
 }
 
 /// Writer that appends frames to a file.
-struct RecordSink<L> {
+struct RecordSink {
     path: PathBuf,
     file: File,
-    layout: L,
+    layout: Box<dyn Layout>,
     placer: Placer,
     periodic: bool,
     count: u64,
@@ -215,10 +211,17 @@ struct RecordSink<L> {
     bytes: Vec<u8>,
 }
 
-impl<L: Layout> RecordSink<L> {
+impl RecordSink {
     /// Creates a writer that continues at the end of `file`. `mark` must hold the number of frames in the file, and
     /// `checksum` must be the checksum of these frames.
-    fn new(path: &Path, file: File, layout: L, contents: &Contents<'_>, mark: Mark, checksum: Hasher) -> Self {
+    fn new(
+        path: &Path,
+        file: File,
+        layout: Box<dyn Layout>,
+        contents: &Contents<'_>,
+        mark: Mark,
+        checksum: Hasher,
+    ) -> Self {
         let atoms = contents.topology.atoms.len();
         Self {
             path: path.to_owned(),
@@ -247,7 +250,7 @@ impl<L: Layout> RecordSink<L> {
     }
 }
 
-impl<L: Layout> FrameSink for RecordSink<L> {
+impl FrameSink for RecordSink {
     fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
         if self.last_step == Some(frame.step) {
             return Ok(());
@@ -290,27 +293,26 @@ impl<L: Layout> FrameSink for RecordSink<L> {
     }
 }
 
-/// File operations of a format with the byte layout `L`.
-pub(super) struct Records<L> {
+/// File operations of a format.
+pub(super) struct Records {
     /// name of the format
-    name: &'static str,
-    layout: std::marker::PhantomData<fn() -> L>,
+    pub(super) name: &'static str,
+    /// function that says whether a file that begins with these bytes has this format
+    pub(super) recognises: fn(&[u8]) -> bool,
+    /// function that creates the layout of a new file. The error is the reason why the format cannot store the contents
+    pub(super) create: fn(&Contents<'_>) -> Checked<Created>,
+    /// function that reads the header of an existing file with this number of bytes and finds its frames. The error is
+    /// the reason why the file does not have this format
+    pub(super) open: fn(&mut BufReader<File>, u64) -> Checked<Found>,
 }
 
-impl<L: Layout> Records<L> {
-    /// Creates the file operations of the format `name`.
-    pub(super) const fn new(name: &'static str) -> Self {
-        Self { name, layout: std::marker::PhantomData }
-    }
-}
-
-impl<L: Layout> Files for Records<L> {
+impl Files for Records {
     fn recognises(&self, beginning: &[u8]) -> bool {
-        L::recognises(beginning)
+        (self.recognises)(beginning)
     }
 
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>> {
-        let (layout, header) = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
+        let (layout, header) = (self.create)(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
         let io = |e| Error::io(path, e);
         // an empty file may exist if the format has no header and a run was killed before its first frame
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
@@ -329,11 +331,11 @@ impl<L: Layout> Files for Records<L> {
     }
 
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
-        Opened::<L>::new(path)?.check_extent(checkpointed.extent).map(|_| ())
+        Opened::new(path, self)?.check_extent(checkpointed.extent).map(|_| ())
     }
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
-        let opened = Opened::<L>::new(path)?;
+        let opened = Opened::new(path, self)?;
         let Facts { atoms: found_atoms, precision, fields, .. } = opened.facts;
         let (wanted, atoms) = (contents.precision, contents.topology.atoms.len());
         let settings = if let Some(found) = precision.filter(|&found| found != wanted) {
@@ -349,7 +351,7 @@ impl<L: Layout> Files for Records<L> {
     }
 
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
-        let mut opened = Opened::<L>::new(path)?;
+        let mut opened = Opened::new(path, self)?;
         let checksum = opened.check_extent(checkpointed.extent)?;
         let (found, atoms) = (opened.facts.atoms, contents.topology.atoms.len());
         if checkpointed.extent.count > 0 && found != atoms {
@@ -359,8 +361,8 @@ impl<L: Layout> Files for Records<L> {
         let layout = match checkpointed.extent.count {
             // a file without frames gets the layout of a new file, because only frames show which fields and precision
             // a file has
-            0 => L::create(contents).map(|(layout, _)| layout),
-            count => opened.layout.resume(contents, count),
+            0 => (self.create)(contents).map(|(layout, _)| layout),
+            count => opened.layout.resume(contents, count).map(|()| opened.layout),
         };
         let layout = layout.map_err(|reason| Problem::new(reason).in_file(path))?;
         let mut file = open_file(path, OpenOptions::new().write(true))?;
@@ -370,7 +372,7 @@ impl<L: Layout> Files for Records<L> {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
-        let opened = Opened::<L>::new(path)?;
+        let opened = Opened::new(path, self)?;
         if let Some(damage) = opened.index.damage {
             let problem = Problem::new(damage).in_file(path);
             return Err(problem.help("md repair saves the frames before the damage").into());
@@ -379,19 +381,19 @@ impl<L: Layout> Files for Records<L> {
     }
 
     fn run_id(&self, path: &Path) -> Option<String> {
-        Opened::<L>::new(path).ok()?.facts.run_id
+        Opened::new(path, self).ok()?.facts.run_id
     }
 
     fn is_complete(&self, path: &Path, extent: Extent) -> bool {
-        let whole = |mut opened: Opened<L>| {
+        let whole = |mut opened: Opened| {
             let counts = opened.index.count() as u64 == extent.count && opened.rest().is_none();
             counts && opened.check_extent(extent).is_ok()
         };
-        Opened::<L>::new(path).is_ok_and(whole)
+        Opened::new(path, self).is_ok_and(whole)
     }
 
     fn describe(&self, path: &Path) -> Result<Description> {
-        let opened = Opened::<L>::new(path)?;
+        let opened = Opened::new(path, self)?;
         let (count, size, rest) = (opened.index.count(), opened.length, opened.rest());
         let mut lines = vec![
             ("atoms", opened.facts.atoms.to_string()),
@@ -421,14 +423,14 @@ impl<L: Layout> Files for Records<L> {
     }
 
     fn verify(&self, path: &Path) -> Result<Verification> {
-        let mut opened = Opened::<L>::new(path)?;
+        let mut opened = Opened::new(path, self)?;
         examine(&mut opened, |_| Ok(()))
     }
 
     fn repair(&self, path: &Path) -> Result<Repair> {
         regular_file(path)?;
         let _lock = OutputLock::acquire_if_present(path)?;
-        let mut opened = Opened::<L>::new(path)?;
+        let mut opened = Opened::new(path, self)?;
         if examine(&mut opened, |_| Ok(()))?.bad.is_empty() {
             return Ok(Repair { frames: opened.index.count() as u64, ..Repair::default() });
         }
@@ -456,7 +458,7 @@ impl<L: Layout> Files for Records<L> {
 
 /// Decodes every frame of a file, and passes the bytes of the readable frames to `good`. Bytes after the last frame
 /// count as an unreadable frame.
-fn examine<L: Layout>(opened: &mut Opened<L>, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
+fn examine(opened: &mut Opened, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
     let (mut bytes, mut frame) = (vec![], StoredFrame::default());
     let mut found = Verification { frames: opened.index.count() as u64, ..Verification::default() };
     for index in 0..opened.index.count() {

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::BufReader;
 
 use super::index::Index;
-use super::records::{Checked, Facts, Layout, Records};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::xdr::{FrameHead, find_frames, integer};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::vec3::Vec3;
@@ -24,7 +24,12 @@ pub(super) const FORMAT: Format = Format {
     extension: "trr",
     atom_bytes: 12,
     holds: Holds { velocities: true, forces: true, lossless: true, ..Holds::POSITIONS },
-    files: &Records::<Trr>::new("TRR"),
+    files: &Records {
+        name: "TRR",
+        recognises: |beginning| integer(beginning, 0) == Some(MAGIC),
+        create: Trr::create,
+        open: Trr::open,
+    },
 };
 
 const MAGIC: i32 = 1993;
@@ -126,20 +131,16 @@ impl Head {
     }
 }
 
-impl Layout for Trr {
-    fn recognises(beginning: &[u8]) -> bool {
-        integer(beginning, 0) == Some(MAGIC)
-    }
-
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+impl Trr {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
             return Err(format!("there are {atoms} atoms: TRR stores 1 to {MOST_ATOMS}"));
         }
-        Ok((Self { fields: Some(contents.fields) }, vec![]))
+        Ok((Box::new(Self { fields: Some(contents.fields) }), vec![]))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let (mut fields, mut index) = (None, Index::default());
         let read = |bytes: &[u8], _| {
             let head = Head::read(bytes)?;
@@ -158,9 +159,11 @@ impl Layout for Trr {
             }
         })?;
         index.damage = damage;
-        Ok((Self { fields }, Facts { fields, ..Facts::new(atoms, Some(Precision::Lossless)) }, index))
+        Ok((Box::new(Self { fields }), Facts { fields, ..Facts::new(atoms, Some(Precision::Lossless)) }, index))
     }
+}
 
+impl Layout for Trr {
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         let atoms = placed.len();
         let fields = self.fields.unwrap_or_default();

@@ -14,7 +14,7 @@ use std::io::BufReader;
 use md_xtc::{Header, Magic, PLAIN, PRELUDE};
 
 use super::index::Index;
-use super::records::{Checked, Facts, Layout, Records};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::xdr::{FrameHead, find_frames, integer, word};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame, widen};
 use crate::vec3::Vec3;
@@ -25,7 +25,12 @@ pub(super) const FORMAT: Format = Format {
     extension: "xtc",
     atom_bytes: 12,
     holds: Holds { rounded: true, ..Holds::POSITIONS },
-    files: &Records::<Xtc>::new("XTC"),
+    files: &Records {
+        name: "XTC",
+        recognises: |beginning| integer(beginning, 0).is_some_and(|magic| Magic::try_from(magic).is_ok()),
+        create: Xtc::create,
+        open: Xtc::open,
+    },
 };
 
 /// Properties of an XTC file that are the same for all frames.
@@ -75,20 +80,16 @@ fn head(head: &[u8], left: u64) -> Checked<Option<FrameHead<Option<f32>>>> {
     Ok(bytes.filter(|&bytes| bytes <= left).map(|bytes| FrameHead { atoms, bytes, rest: precision }))
 }
 
-impl Layout for Xtc {
-    fn recognises(beginning: &[u8]) -> bool {
-        integer(beginning, 0).is_some_and(|magic| Magic::try_from(magic).is_ok())
-    }
-
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+impl Xtc {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if atoms == 0 || i32::try_from(atoms).is_err() {
             return Err(format!("there are {atoms} atoms: XTC stores 1 to 2147483647"));
         }
-        Ok((Self { atoms, wanted: atoms, precision: Some(contents.precision) }, vec![]))
+        Ok((Box::new(Self { atoms, wanted: atoms, precision: Some(contents.precision) }), vec![]))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Facts, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let (mut precision, mut index) = (None, Index::default());
         let most = Header::SIZE + PRELUDE + 8;
         let read = |bytes: &[u8], start| head(bytes, length - start);
@@ -99,9 +100,11 @@ impl Layout for Xtc {
         index.damage = damage;
         let known = [Precision::Decimals3, Precision::Decimals4];
         let precision = known.into_iter().find(|&known| precision == Some(Some(scale(known))));
-        Ok((Self { atoms, wanted: usize::MAX, precision }, Facts::new(atoms, precision), index))
+        Ok((Box::new(Self { atoms, wanted: usize::MAX, precision }), Facts::new(atoms, precision), index))
     }
+}
 
+impl Layout for Xtc {
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         let natoms = placed.len();
         let rows = frame.cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(|row| row.to_array()));
