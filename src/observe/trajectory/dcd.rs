@@ -186,15 +186,11 @@ struct Dcd {
 }
 
 impl Dcd {
-    /// Returns the size in bytes of a record with `bytes` bytes of contents, including its two length fields.
-    fn record(&self, bytes: usize) -> u64 {
-        (2 * self.encoding.marker + bytes) as u64
-    }
-
     /// Returns the size of a frame in bytes.
     fn frame(&self) -> u64 {
-        let cell = if self.periodic { self.record(CELL) } else { 0 };
-        cell + (3 + u64::from(self.fourth)) * self.record(4 * self.atoms)
+        let record = |bytes: usize| (2 * self.encoding.marker + bytes) as u64;
+        let cell = if self.periodic { record(CELL) } else { 0 };
+        cell + (3 + u64::from(self.fourth)) * record(4 * self.atoms)
     }
 
     /// Sets the cell of a frame from the six stored numbers. The positions of the frame must be read before the cell,

@@ -157,17 +157,7 @@ impl NetCdf {
         };
         Ok((layout, begin))
     }
-}
 
-/// Returns the number of records in a header; the number follows the four bytes of the magic number. Returns `None` if
-/// all bits of the number are set, which means that the number is not known.
-fn counted(header: &[u8], bytes: usize) -> Option<u64> {
-    let field = header.get(4..4 + bytes)?;
-    let is_known = field.iter().any(|&byte| byte != u8::MAX);
-    is_known.then(|| field.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-}
-
-impl NetCdf {
     fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
@@ -261,6 +251,14 @@ impl Layout for NetCdf {
         };
         Some((4, bytes))
     }
+}
+
+/// Returns the number of records in a header; the number follows the four bytes of the magic number. Returns `None` if
+/// all bits of the number are set, which means that the number is not known.
+fn counted(header: &[u8], bytes: usize) -> Option<u64> {
+    let field = header.get(4..4 + bytes)?;
+    let is_known = field.iter().any(|&byte| byte != u8::MAX);
+    is_known.then(|| field.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
 /// Value of an attribute that md writes.

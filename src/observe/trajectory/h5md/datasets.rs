@@ -31,7 +31,7 @@ pub(super) struct Datasets {
     velocities: Option<Series>,
     forces: Option<Series>,
     images: Option<Series>,
-    positions: Series,
+    pub(super) positions: Series,
     /// checksum of each frame together with all earlier frames; `None` in a file that an older version of md wrote
     /// without checksums
     checksums: Option<Series>,
@@ -90,7 +90,7 @@ impl Datasets {
 
     /// Returns the number of atoms in each frame.
     pub(super) fn atoms(&self) -> usize {
-        self.positions.dataset().shape().get(1).copied().unwrap_or(0)
+        self.positions.dataset.shape().get(1).copied().unwrap_or(0)
     }
 
     /// Returns which optional fields the frames of the file have.
@@ -111,11 +111,6 @@ impl Datasets {
     /// Returns the time series of velocities and of forces; `None` for a field that the file does not have.
     pub(super) fn velocities_and_forces(&self) -> [Option<&Series>; 2] {
         [self.velocities.as_ref(), self.forces.as_ref()]
-    }
-
-    /// Returns the time series of positions, whose HDF5 filters determine the precision.
-    pub(super) fn positions(&self) -> &Series {
-        &self.positions
     }
 
     /// Returns the number of complete frames, for which every time series has a row.
@@ -183,8 +178,8 @@ impl Datasets {
 
     /// Returns step number and time (ps) of frame `index`.
     pub(super) fn step_and_time(&self, index: usize) -> Result<(i64, f64)> {
-        let step = self.step.dataset().read_slice_1d::<i64, _>(index..index + 1)?;
-        let time = self.time.dataset().read_slice_1d::<f64, _>(index..index + 1)?;
+        let step = self.step.dataset.read_slice_1d::<i64, _>(index..index + 1)?;
+        let time = self.time.dataset.read_slice_1d::<f64, _>(index..index + 1)?;
         Ok((step[0], time[0]))
     }
 
@@ -216,10 +211,10 @@ impl Datasets {
 
 /// Writer that converts frames to the stored number types and appends them to the time series.
 pub(super) struct FrameWriter {
-    datasets: Datasets,
+    pub(super) datasets: Datasets,
     pub(super) placer: Placer,
     journal: Journal,
-    extent: Extent,
+    pub(super) extent: Extent,
     stored: Vec<u8>,
     vectors: Vec<[f32; 3]>,
     images: Vec<[i32; 3]>,
@@ -240,16 +235,6 @@ impl FrameWriter {
             images: vec![[0; 3]; images],
             datasets,
         }
-    }
-
-    /// Returns the time series of the file.
-    pub(super) fn datasets(&self) -> &Datasets {
-        &self.datasets
-    }
-
-    /// Returns the number and checksum of the frames written.
-    pub(super) fn extent(&self) -> Extent {
-        self.extent
     }
 
     /// Saves in the rollback journal the bytes of the file that later frames overwrite. All data of the file must be on

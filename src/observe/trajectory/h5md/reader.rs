@@ -74,7 +74,7 @@ impl TrajectoryReader {
     /// Returns the positions (nm) of frame `index`, with whole molecules, and the cell of this frame.
     pub fn frame(&self, index: usize) -> Result<(Vec<Vec3>, Option<PeriodicCell>)> {
         let io = |error| Error::io(&self.path, error);
-        let positions = self.vectors(index, self.datasets.positions(), "positions")?;
+        let positions = self.vectors(index, &self.datasets.positions, "positions")?;
         let Some(rows) = self.datasets.cell_rows(index).map_err(io)? else { return Ok((positions, None)) };
         let vector = |row: usize| rows.get(3 * row..3 * row + 3).map(|v| Vec3::from([v[0], v[1], v[2]]));
         let cell = match [vector(0), vector(1), vector(2)] {

@@ -145,7 +145,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
         placement: Placement { whole: true, selected: Some((&topology, &identities)) },
         periodic: reader.is_periodic(),
         fields: source.fields(),
-        precision: precision(&source.positions().dataset().filters()),
+        precision: precision(&source.positions.dataset.filters()),
         observables: &observables,
         provenance: &provenance,
         spacing: Spacing { steps: 1, timestep: 0.0 },
@@ -153,7 +153,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let json = mdtraj_topology(&topology).map_err(|e| Error::Internal(e.to_string()))?;
     let io = |e: hdf5::Error| Error::io(to, e);
     // frames are copied as they are stored, in chunks of the same size
-    layout::create(to, &contents, &json, source.positions().chunk_width()).map_err(io)?;
+    layout::create(to, &contents, &json, source.positions.chunk_width).map_err(io)?;
     let copy = options().open_rw(to).map_err(io)?;
     let target = Datasets::open(&copy).map_err(io)?;
     if let Some((_, reason)) = found.bad.first().filter(|_| found.bad.len() as u64 == found.frames) {

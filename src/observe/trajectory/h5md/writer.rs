@@ -137,7 +137,7 @@ impl TrajectoryWriter {
         run_id: String,
         last_step: Option<i64>,
     ) -> Result<Self> {
-        let datasets = sink.datasets();
+        let datasets = &sink.datasets;
         let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), sink.placer.given);
         let observables = datasets.observables();
         let (messages, inbox) = sync_channel(BUFFERS + 1);
@@ -332,12 +332,12 @@ fn write_frames(
             Message::Sync(answer) => {
                 sync_file(path)?;
                 sink.record()?;
-                let _ = answer.send(sink.extent());
+                let _ = answer.send(sink.extent);
             }
         }
         Ok(())
     });
-    let extent = sink.extent();
+    let extent = sink.extent;
     if let Err(error) = written {
         // The file is not closed, because closing would store the metadata of an incomplete frame. The file is intact
         // up to the previous frame, and can be repaired as after a kill. The repair needs no disk space and is tried at
