@@ -481,11 +481,10 @@ fn unused_backup(path: &Path) -> PathBuf {
 }
 
 /// Returns the error for a trajectory that cannot be continued, because the run requests other settings than those of
-/// the file, as `what` says.
-fn other_settings(path: &Path, what: &str) -> Error {
+/// the file.
+fn other_settings(path: &Path, message: impl Into<String>) -> Error {
     let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
-    let problem = Problem::new(format!("the settings of an existing trajectory cannot change: {what}"));
-    problem.in_file(path).help(help).into()
+    Problem::new(message).in_file(path).help(help).into()
 }
 
 /// Returns the error for a trajectory that was to be created but exists already. Existing trajectories are never

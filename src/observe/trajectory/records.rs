@@ -347,7 +347,9 @@ impl Files for Records {
         } else {
             opened.layout.continues(contents)
         };
-        settings.map_err(|what| other_settings(path, &what))
+        settings.map_err(|what| {
+            other_settings(path, format!("the settings of an existing trajectory cannot change: {what}"))
+        })
     }
 
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {

@@ -142,8 +142,8 @@ impl Trr {
 
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let (mut fields, mut index) = (None, Index::default());
-        let read = |bytes: &[u8], _| {
-            let head = Head::read(bytes)?;
+        let read = |bytes: &[u8], start| {
+            let head = Head::read(bytes).map_err(|damage| format!("byte {start}: {damage}"))?;
             Ok(head.map(|head| FrameHead { atoms: head.atoms, bytes: head.bytes() as u64, rest: head }))
         };
         let (atoms, damage) = find_frames(file, length, BEGINNING + 4 * WORDS, read, |head, end| {

@@ -30,8 +30,9 @@ pub(super) struct FrameHead<H> {
 
 /// Finds the frames of a file of `length` bytes that consists of frames with the same number of atoms. `read` reads the
 /// header of the frame at some byte offset from up to `most` bytes, and returns `None` if the file ends before the end
-/// of the frame. `found` is called with the header of each complete frame and the byte offset of its end. Returns the
-/// number of atoms, or 0 if there is no frame, and a description of the damage after the last frame.
+/// of the frame; the error of `read` describes the damage. `found` is called with the header of each complete frame and
+/// the byte offset of its end. Returns the number of atoms, or 0 if there is no frame, and a description of the damage
+/// after the last frame.
 pub(super) fn find_frames<H>(
     file: &mut BufReader<File>,
     length: u64,
@@ -51,11 +52,13 @@ pub(super) fn find_frames<H>(
                 found(head.rest, end);
                 continue;
             }
-            Ok(Some(head)) => format!("a frame has {} atoms, and frames before it have {atoms}", head.atoms),
+            Ok(Some(head)) => {
+                format!("byte {start}: a frame has {} atoms, and frames before it have {atoms}", head.atoms)
+            }
             Ok(None) => break,
             Err(damage) => damage,
         };
-        return Ok((atoms, Some(format!("byte {start}: {damage}"))));
+        return Ok((atoms, Some(damage)));
     }
     Ok((atoms, None))
 }

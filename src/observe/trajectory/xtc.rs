@@ -51,22 +51,22 @@ fn scale(precision: Precision) -> f32 {
 }
 
 /// Reads the header of a frame, with the precision in 1/nm, from the first bytes of the frame. The precision is `None`
-/// in frames whose positions are stored as `f32`. Returns `None` if the frame is longer than the `left` bytes from its
-/// beginning to the end of the file.
-fn head(head: &[u8], left: u64) -> Checked<Option<FrameHead<Option<f32>>>> {
+/// in frames whose positions are stored as `f32`. The frame begins at byte `start` of a file of `length` bytes. Returns
+/// `None` if the file ends before the end of the frame.
+fn head(head: &[u8], start: u64, length: u64) -> Checked<Option<FrameHead<Option<f32>>>> {
     let Some(magic) = integer(head, 0) else { return Ok(None) };
     let wide = match Magic::try_from(magic) {
         Ok(magic) => magic == Magic::Xtc2023,
-        Err(_) => return Err(format!("a frame begins with 1995 or 2023, found {magic}")),
+        Err(_) => return Err(format!("byte {start}: a frame begins with 1995 or 2023, found {magic}")),
     };
     let (Some(atoms), Some(again)) = (integer(head, 1), integer(head, 13)) else { return Ok(None) };
     let count = usize::try_from(atoms).ok().filter(|&atoms| atoms > 0);
     let Some(atoms) = count.filter(|_| atoms == again) else {
-        return Err(format!("the number of atoms, {atoms}, is repeated as {again}"));
+        return Err(format!("byte {start}: the number of atoms, {atoms}, is repeated as {again}"));
     };
     let plain = Header::SIZE as u64 + 12 * atoms as u64;
     if atoms <= PLAIN {
-        return Ok((plain <= left).then_some(FrameHead { atoms, bytes: plain, rest: None }));
+        return Ok((start + plain <= length).then_some(FrameHead { atoms, bytes: plain, rest: None }));
     }
     let at = (Header::SIZE + PRELUDE) / 4;
     let packed = match (wide, word(head, at), word(head, at + 1)) {
@@ -77,7 +77,7 @@ fn head(head: &[u8], left: u64) -> Checked<Option<FrameHead<Option<f32>>>> {
     let before = (Header::SIZE + PRELUDE) as u64 + if wide { 8 } else { 4 };
     let bytes = packed.checked_next_multiple_of(4).and_then(|packed| packed.checked_add(before));
     let precision = word(head, Header::SIZE / 4).map(f32::from_be_bytes);
-    Ok(bytes.filter(|&bytes| bytes <= left).map(|bytes| FrameHead { atoms, bytes, rest: precision }))
+    Ok(bytes.filter(|&bytes| bytes <= length - start).map(|bytes| FrameHead { atoms, bytes, rest: precision }))
 }
 
 impl Xtc {
@@ -92,7 +92,7 @@ impl Xtc {
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let (mut precision, mut index) = (None, Index::default());
         let most = Header::SIZE + PRELUDE + 8;
-        let read = |bytes: &[u8], start| head(bytes, length - start);
+        let read = |bytes: &[u8], start| head(bytes, start, length);
         let (atoms, damage) = find_frames(file, length, most, read, |scale_of_frame, end| {
             precision.get_or_insert(scale_of_frame);
             index.ends.push(end);

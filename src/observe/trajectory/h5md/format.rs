@@ -54,10 +54,13 @@ impl Files for H5md {
         let found = info(path)?;
         let written = TrajectoryReader::open(path)?.identities()?;
         if written != layout::identities(contents) {
-            return Err(other_settings(path, "the selection of atoms differs"));
+            let message = "the settings of an existing trajectory cannot change: the selection of atoms differs";
+            return Err(other_settings(path, message));
         }
         if found.observables != contents.observables {
-            return Err(other_settings(path, "the recorded temperature groups differ"));
+            let message =
+                "the settings of an existing trajectory cannot change: the recorded temperature groups differ";
+            return Err(other_settings(path, message));
         }
         let image = contents.fields.image && contents.periodic;
         let wanted = Fields { image, ..contents.fields };
@@ -69,7 +72,10 @@ impl Files for H5md {
             format!("velocities: {velocities}, forces: {forces}, images: {image}, positions: {precision:?}")
         };
         let (has, requests) = (describe(found.fields, found.precision), describe(contents.fields, contents.precision));
-        Err(other_settings(path, &format!("the file has ({has}), the run requests ({requests})")))
+        let message = format!(
+            "the settings of an existing trajectory cannot change: the file has ({has}), the run requests ({requests})"
+        );
+        Err(other_settings(path, message))
     }
 
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
