@@ -480,13 +480,6 @@ fn unused_backup(path: &Path) -> PathBuf {
     (0..).map(named).find(|backup| !backup.exists()).unwrap_or_else(|| named(0))
 }
 
-/// Returns the error for a trajectory that cannot be continued, because the run requests other settings than those of
-/// the file.
-fn other_settings(path: &Path, message: impl Into<String>) -> Error {
-    let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
-    Problem::new(message).in_file(path).help(help).into()
-}
-
 /// Returns the error for a trajectory that was to be created but exists already. Existing trajectories are never
 /// overwritten.
 fn exists_already(path: &Path) -> Error {

@@ -19,8 +19,8 @@ use crc32fast::Hasher;
 
 use super::{
     Contents, Description, Fields, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    batch::RecordSource, exists_already, index::Index, not_as_checkpointed, other_settings, placement::Placer,
-    regular_file, unused_backup,
+    batch::RecordSource, exists_already, index::Index, not_as_checkpointed, placement::Placer, regular_file,
+    unused_backup,
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
@@ -475,4 +475,11 @@ fn examine(opened: &mut Opened, mut good: impl FnMut(&[u8]) -> Result<()>) -> Re
         found.frames += 1;
     }
     Ok(found)
+}
+
+/// Returns the error for a trajectory that cannot be continued, because the run requests other settings than those of
+/// the file.
+pub(super) fn other_settings(path: &Path, message: impl Into<String>) -> Error {
+    let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
+    Problem::new(message).in_file(path).help(help).into()
 }

@@ -11,9 +11,9 @@ use crate::system::{State, System};
 use crate::vec3::Vec3;
 use std::borrow::Cow;
 
-/// Returns the system in which the frozen atoms of a stage have mass zero, which is `system` itself if the stage freezes
-/// no atoms. Returns an error if the selection does not fit the system, or if the selection contains only some of the atoms of
-/// a constraint.
+/// Returns the system in which the frozen atoms of a stage have mass zero, which is `system` itself if the stage
+/// freezes no atoms. Returns an error if the selection does not fit the system, or if the selection contains only some
+/// of the atoms of a constraint.
 pub fn frozen_system<'a>(stage: &Stage, system: &'a System) -> Result<Cow<'a, System>> {
     let Some(text) = &stage.frozen else { return Ok(Cow::Borrowed(system)) };
     let refuse = |problem: Problem| {

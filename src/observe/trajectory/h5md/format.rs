@@ -7,9 +7,9 @@ use super::layout;
 use super::{TrajectoryInfo, TrajectoryReader, TrajectoryWriter, info, repair, verify};
 use crate::error::{Problem, Result};
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::trajectory::records::other_settings;
 use crate::observe::trajectory::{
-    Contents, Description, Fields, Files, Format, Frame, FrameSink, FrameSource, Holds, Precision, Repair,
-    Verification, other_settings,
+    Contents, Description, Fields, Files, Format, Frame, FrameSink, FrameSource, Holds, Precision, Repair, Verification,
 };
 
 /// Description of the H5MD format, for the list of all formats.
