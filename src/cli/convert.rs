@@ -13,6 +13,7 @@ use crate::convert::{
 use crate::error::{Problem, Result};
 use crate::format::known::writable_topology;
 use crate::format::{TopologyOptions, read_coordinates, read_topology_with};
+use crate::image::WholeMolecules;
 use crate::observe::trajectory::FrameSource;
 use crate::system::Topology;
 use crate::units::Dimension;
@@ -249,7 +250,7 @@ impl Convert {
         let topology = system.map(AnalysedSystem::topology);
         let mut operations: Vec<Box<dyn Operation + 'a>> = vec![];
         if self.whole {
-            operations.push(Box::new(Whole::new(self.topology(topology)?)));
+            operations.push(Box::new(Whole(WholeMolecules::of(self.topology(topology)?))));
         }
         if self.unwrap {
             operations.push(Box::new(Unwrap::new(self.topology(topology)?)));
@@ -261,7 +262,7 @@ impl Convert {
         }
         if let Some((system, group)) = system.zip(self.align.as_ref().map(group).transpose()?.flatten()) {
             let reference = self.reference.positions(source, system, &group)?;
-            operations.push(Box::new(Align::new(system, group, reference)));
+            operations.push(Box::new(Align { system, group, reference }));
         }
         Ok(operations)
     }

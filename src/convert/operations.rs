@@ -20,14 +20,7 @@ pub trait Operation {
 }
 
 /// Operation that makes molecules whole and moves each molecule so that its mean position is in the cell.
-pub struct Whole(WholeMolecules);
-
-impl Whole {
-    /// Creates the operation for all molecules of a system.
-    pub fn new(topology: &Topology) -> Self {
-        Self(WholeMolecules::of(topology))
-    }
-}
+pub struct Whole(pub WholeMolecules);
 
 impl Operation for Whole {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
@@ -128,16 +121,12 @@ impl Operation for Center<'_> {
 /// applied to all positions, and its rotation to velocities and forces. The rotated frame has no cell, because cells
 /// are stored in a fixed orientation.
 pub struct Align<'a> {
-    system: &'a AnalysedSystem<'a>,
-    group: Group,
-    reference: Vec<Vec3>,
-}
-
-impl<'a> Align<'a> {
-    /// Creates the operation that superposes a group on the positions `reference`.
-    pub fn new(system: &'a AnalysedSystem<'a>, group: Group, reference: Vec<Vec3>) -> Self {
-        Self { system, group, reference }
-    }
+    /// system of the frames
+    pub system: &'a AnalysedSystem<'a>,
+    /// superposed group
+    pub group: Group,
+    /// positions of the group, nm, on which it is superposed
+    pub reference: Vec<Vec3>,
 }
 
 impl Operation for Align<'_> {

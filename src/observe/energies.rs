@@ -36,29 +36,6 @@ const PERIODIC: [(&str, &str); 9] = [
 /// separately.
 const DIRECTIONAL: [(&str, &str); 4] =
     [("pressure_xx", "bar"), ("pressure_yy", "bar"), ("pressure_zz", "bar"), ("surface_tension", "mN/m")];
-const TERMS: usize = Energies::NAMES.len();
-/// Number of columns with physical quantities in every table, with or without a periodic cell.
-const COMMON: usize = TERMS + STATE.len();
-/// Number of columns with physical quantities in the table of every periodic system.
-const OF_CELL: usize = COMMON + PERIODIC.len();
-/// Names and units of all columns that can follow the columns step, time and stage.
-const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
-    let mut columns = [("", "kJ/mol"); OF_CELL + DIRECTIONAL.len()];
-    let mut index = 0;
-    while index < columns.len() {
-        if index < TERMS {
-            columns[index].0 = Energies::NAMES[index];
-        } else if index < COMMON {
-            columns[index] = STATE[index - TERMS];
-        } else if index < OF_CELL {
-            columns[index] = PERIODIC[index - COMMON];
-        } else {
-            columns[index] = DIRECTIONAL[index - OF_CELL];
-        }
-        index += 1;
-    }
-    columns
-};
 
 /// Set of columns of an energy table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,19 +60,21 @@ pub enum CellColumns {
 
 impl CellColumns {
     /// Returns names and units of the columns.
-    fn all(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            CellColumns::Open => &COLUMNS[..COMMON],
-            CellColumns::Periodic => &COLUMNS[..OF_CELL],
-            CellColumns::Directional => &COLUMNS,
-        }
+    fn all<'a>(self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let (periodic, directional): (&[_], &[_]) = match self {
+            CellColumns::Open => (&[], &[]),
+            CellColumns::Periodic => (&PERIODIC, &[]),
+            CellColumns::Directional => (&PERIODIC, &DIRECTIONAL),
+        };
+        let of_cell = periodic.iter().chain(directional).copied();
+        Energies::NAMES.iter().map(|&name| (name, "kJ/mol")).chain(STATE).chain(of_cell)
     }
 }
 
 impl Columns {
     /// Returns names and units of the values that [`EnergyRow::values`] returns.
     pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.cell.all().iter().copied().chain(self.temperatures.iter().map(|name| (name.as_str(), "K")))
+        self.cell.all().chain(self.temperatures.iter().map(|name| (name.as_str(), "K")))
     }
 }
 
@@ -142,31 +121,23 @@ pub struct EnergyRow<'a> {
 }
 
 impl EnergyRow<'_> {
-    /// Returns the numbers of the row, in the order and the units of [`Columns::all`].
+    /// Returns the numbers of the row, in the order and the units of [`Columns::all`]. For a system without a cell, the
+    /// values that need a cell are NaN.
     pub fn values(&self, columns: &Columns) -> impl Iterator<Item = f64> {
-        let count = columns.cell.all().len();
-        self.of_system().into_iter().take(count).chain(self.temperatures.iter().copied())
-    }
-
-    /// Returns the values of all columns except the temperatures of groups. For a system without a cell, the values
-    /// that need a cell are NaN.
-    fn of_system(&self) -> [f64; COLUMNS.len()] {
-        let (mut values, now) = ([f64::NAN; COLUMNS.len()], self.observed);
-        values[..TERMS].copy_from_slice(&now.energies.values());
+        let now = self.observed;
+        let mut values = now.energies.values().to_vec();
         let total = now.kinetic + now.energies.potential();
-        let state = [now.kinetic, total, now.restraint_work, now.conserved, now.temperature];
-        values[TERMS..COMMON].copy_from_slice(&state);
+        values.extend([now.kinetic, total, now.restraint_work, now.conserved, now.temperature]);
         if let Some(cell) = &now.cell {
             let ([a, b, c], volume) = (cell.rows(), cell.volume());
             let density = units::DENSITY * self.mass / volume;
-            let periodic = [now.pressure / units::BAR, volume, density, a.x, b.x, b.y, c.x, c.y, c.z];
-            values[COMMON..OF_CELL].copy_from_slice(&periodic);
-            let [xx, yy, zz] = now.pressure_along.map(|pressure| pressure / units::BAR).to_array();
+            values.extend([now.pressure / units::BAR, volume, density, a.x, b.x, b.y, c.x, c.y, c.z]);
+            values.extend(now.pressure_along.map(|pressure| pressure / units::BAR).to_array());
             // 1 bar nm = 0.1 mN/m
-            let tension = 0.1 * surface_tension(now.pressure_along, c.z) / units::BAR;
-            values[OF_CELL..].copy_from_slice(&[xx, yy, zz, tension]);
+            values.push(0.1 * surface_tension(now.pressure_along, c.z) / units::BAR);
         }
-        values
+        values.resize(columns.cell.all().count(), f64::NAN);
+        values.into_iter().chain(self.temperatures.iter().copied())
     }
 
     /// Returns the header line of the energy table.

@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::replace::{open_unfollowed, refusal};
+use super::replace::unless_missing;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
@@ -57,7 +57,7 @@ impl OutputLock {
         let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
         let lock = Self::on_directory(directory, held)?;
         let mut options = OpenOptions::new();
-        let file = open_unfollowed(&path, options.read(true).write(true).create(true).truncate(false));
+        let file = file::open_unfollowed(&path, options.read(true).write(true).create(true).truncate(false));
         let Some(file) = unless_missing(file, &path)? else { return Ok(None) };
         let lock = lock.with_file(file)?;
         if lock.check().is_err() {
@@ -72,7 +72,7 @@ impl OutputLock {
         let directory = super::replace::directory(file);
         let held = File::open(directory).map_err(|e| Error::io(directory, e))?;
         let lock = Self::on_directory(directory, held)?;
-        match open_unfollowed(&directory.join(FILE_NAME), OpenOptions::new().read(true).write(true)) {
+        match file::open_unfollowed(&directory.join(FILE_NAME), OpenOptions::new().read(true).write(true)) {
             Ok(file) => lock.with_file(file),
             Err(_) => Ok(lock),
         }
@@ -132,14 +132,6 @@ impl Drop for OutputLock {
         // process has inherited the handle
         let _ = self.file.as_ref().map(File::unlock);
         let _ = self.directory.unlock();
-    }
-}
-
-fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<File>> {
-    match opened {
-        Ok(file) => Ok(Some(file)),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(refusal(path, e)),
     }
 }
 

@@ -16,16 +16,20 @@ use crate::format::file;
 
 /// Opens or creates a regular file of an output folder. Returns an error if `path` is a symbolic link.
 pub(super) fn open_file(path: &Path, options: &mut OpenOptions) -> Result<File> {
-    open_unfollowed(path, options).map_err(|error| refusal(path, error))
+    file::open_unfollowed(path, options).map_err(|error| refusal(path, error))
 }
 
-/// Opens a file as [`open_file`] does, but returns the error of the operating system, which [`refusal`] converts.
-pub(super) fn open_unfollowed(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
-    file::open_unfollowed(path, options)
+/// Returns the result of an operation on the file at `path`; `None` if the file does not exist.
+pub fn unless_missing<T>(done: std::io::Result<T>, path: &Path) -> Result<Option<T>> {
+    match done {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(refusal(path, error)),
+    }
 }
 
-/// Converts an error of [`open_unfollowed`] into an error for the user.
-pub(super) fn refusal(path: &Path, error: std::io::Error) -> Error {
+/// Converts an error of the operating system into an error for the user.
+fn refusal(path: &Path, error: std::io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ELOOP) => is_link(path).into(),
         _ => Error::io(path, error),
@@ -50,10 +54,7 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     name.push(path.file_name().unwrap_or_default());
     name.push(".tmp");
     let temporary = directory(path).join(name);
-    match std::fs::remove_file(&temporary) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(path, e)),
-        _ => {}
-    }
+    unless_missing(std::fs::remove_file(&temporary), path)?;
     // `create_new` sets the flag O_EXCL, with which open(2) fails if a symbolic link with this name exists
     let file = File::options().write(true).create_new(true).open(&temporary).map_err(|e| Error::io(path, e))?;
     let temporary = TempPath::try_from_path(temporary).map_err(|e| Error::io(path, e))?;
@@ -63,6 +64,13 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
 /// Waits until the directory that contains `path` is on disk, with the entries of new and renamed files.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     File::open(directory(path)).and_then(|d| d.sync_all()).map_err(|e| Error::io(path, e))
+}
+
+/// Encodes a value as the text of a JSON file.
+pub(super) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|e| Error::Internal(e.to_string()))?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// Replaces the contents of `path` by `bytes` atomically: a reader sees either the old file or the new file. Does not

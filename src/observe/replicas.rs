@@ -11,55 +11,13 @@ use super::exchange::ExchangeStatistics;
 use super::lock::host_name;
 use super::log::{Level, RunLog};
 use super::progress::three_digits;
-use super::replace::replace_synced;
+use super::replace::{json, replace_synced};
 use super::status::{RunState, Status};
 use super::summary::Summary;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Name of the file with the status of an ensemble.
 pub const ENSEMBLE: &str = "ensemble.json";
-
-/// State of a replica or of a whole ensemble.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReplicaState {
-    /// the replica has not started yet, or was killed and has not been continued yet
-    #[default]
-    Waiting,
-    /// running. If the process that runs the replica was killed, the state stays `Running`, and the time in `updated`
-    /// is old
-    Running,
-    /// every stage of the replica is done
-    Finished,
-    /// stopped on request after writing a checkpoint; the same command continues the replica
-    Stopped,
-    /// ended by an error, which the field `reason` describes
-    Failed,
-}
-
-impl ReplicaState {
-    /// Returns the word for the state in tables and messages.
-    pub fn word(self) -> &'static str {
-        match self {
-            ReplicaState::Waiting => "waiting",
-            ReplicaState::Running => "running",
-            ReplicaState::Finished => "finished",
-            ReplicaState::Stopped => "stopped",
-            ReplicaState::Failed => "failed",
-        }
-    }
-}
-
-impl From<RunState> for ReplicaState {
-    fn from(state: RunState) -> Self {
-        match state {
-            RunState::Running => ReplicaState::Running,
-            RunState::Finished => ReplicaState::Finished,
-            RunState::Stopped => ReplicaState::Stopped,
-            RunState::Failed => ReplicaState::Failed,
-        }
-    }
-}
 
 /// Settings and progress of one replica.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,7 +31,7 @@ pub struct ReplicaStatus {
     /// settings of the replica in the input file: value by key
     pub set: BTreeMap<String, serde_json::Value>,
     /// state of the replica
-    pub state: ReplicaState,
+    pub state: RunState,
     /// error message of a failed replica, or reason why the replica was stopped
     pub reason: Option<String>,
     /// name of the current stage
@@ -101,11 +59,11 @@ impl ReplicaStatus {
     pub fn refresh(&mut self, directory: &Path) {
         let folder = directory.join(&self.folder);
         let Ok(status) = Status::read(&folder.join("status.json")) else { return };
-        self.state = status.state.into();
+        self.state = status.state;
         self.reason = status.message;
         (self.stage, self.step, self.steps) = (status.stage, status.step, status.steps);
         (self.time_ps, self.ns_per_day, self.updated) = (status.time_ps, status.ns_per_day, status.updated);
-        if matches!(self.state, ReplicaState::Finished | ReplicaState::Stopped) {
+        if matches!(self.state, RunState::Finished | RunState::Stopped) {
             let summary = Summary::read(&folder.join("summary.json"));
             self.ns_per_day = summary.map_or(self.ns_per_day, |summary| summary.ns_per_day);
         }
@@ -117,7 +75,7 @@ impl ReplicaStatus {
 pub struct EnsembleStatus {
     /// state of the ensemble: finished if all replicas are finished; otherwise the first of the states running, failed,
     /// stopped and waiting that occurs among the replicas
-    pub state: ReplicaState,
+    pub state: RunState,
     /// version of md
     pub version: String,
     /// name of the computer on which the ensemble runs
@@ -154,18 +112,17 @@ impl EnsembleStatus {
     }
 
     /// Returns the number of replicas in `state`.
-    pub fn count(&self, state: ReplicaState) -> usize {
+    pub fn count(&self, state: RunState) -> usize {
         self.replicas.iter().filter(|replica| replica.state == state).count()
     }
 
     /// Replaces `ensemble.json` in the folder of the ensemble atomically.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
-        use ReplicaState::{Failed, Finished, Running, Stopped, Waiting};
+        use RunState::{Failed, Finished, Running, Stopped, Waiting};
         let first = [Running, Failed, Stopped, Waiting].into_iter().find(|&state| self.count(state) > 0);
         self.state = first.unwrap_or(Finished);
         self.updated = super::clock::utc();
-        let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
-        text.push(b'\n');
+        let text = json(self)?;
         replace_synced(&directory.join(ENSEMBLE), |out| out.write_all(&text))
     }
 
@@ -195,13 +152,13 @@ impl EnsembleStatus {
 mod tests {
     use super::*;
 
-    fn states(states: &[ReplicaState]) -> EnsembleStatus {
+    fn states(states: &[RunState]) -> EnsembleStatus {
         EnsembleStatus::new(states.iter().map(|&state| ReplicaStatus { state, ..ReplicaStatus::default() }).collect())
     }
 
     #[test]
     fn the_state_of_all_follows_from_that_of_each() {
-        use ReplicaState::{Failed, Finished, Running, Stopped, Waiting};
+        use RunState::{Failed, Finished, Running, Stopped, Waiting};
         let directory = tempfile::tempdir().unwrap();
         for (each, all) in [
             (&[Finished, Running, Failed][..], Running),
@@ -227,16 +184,17 @@ mod tests {
         assert_eq!(replica, nothing);
         let folder = directory.path().join("replica-2");
         std::fs::create_dir(&folder).unwrap();
-        let mut status = Status { stage: "heat".into(), step: 5, steps: 9, time_ps: 0.5, ..Status::default() };
+        let state = RunState::Running;
+        let mut status = Status { state, stage: "heat".into(), step: 5, steps: 9, time_ps: 0.5, ..Status::default() };
         status.ns_per_day = Some(3.0);
         status.write(&folder.join("status.json")).unwrap();
         replica.refresh(directory.path());
-        assert_eq!((replica.state, replica.ns_per_day), (ReplicaState::Running, Some(3.0)));
+        assert_eq!((replica.state, replica.ns_per_day), (RunState::Running, Some(3.0)));
         assert_eq!((replica.stage.as_str(), replica.step, replica.steps, replica.time_ps), ("heat", 5, 9, 0.5));
         status.state = RunState::Finished;
         status.write(&folder.join("status.json")).unwrap();
         Summary { ns_per_day: Some(2.0), ..Summary::default() }.write(&folder.join("summary.json")).unwrap();
         replica.refresh(directory.path());
-        assert_eq!((replica.state, replica.ns_per_day), (ReplicaState::Finished, Some(2.0)));
+        assert_eq!((replica.state, replica.ns_per_day), (RunState::Finished, Some(2.0)));
     }
 }

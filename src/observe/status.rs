@@ -5,23 +5,38 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::lock::host_name;
-use super::replace::replace;
+use super::replace::{json, replace};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// State of a run, as the status file shows it.
+/// State of a run, of a replica, or of a whole ensemble.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// running. If the run was killed, the state stays `Running`, and the time in `updated` is old
+    /// not started yet, or killed and not continued yet; only for a replica or an ensemble
     #[default]
+    Waiting,
+    /// running. If the process was killed, the state stays `Running`, and the time in `updated` is old
     Running,
-    /// every stage of the run is done
+    /// every stage is done
     Finished,
-    /// stopped on request after writing a checkpoint; the same command continues the run
+    /// stopped on request after writing a checkpoint; the same command continues
     Stopped,
-    /// ended by an error, which the field `message` describes
+    /// ended by an error, which the field `message` of a run or `reason` of a replica describes
     Failed,
+}
+
+impl RunState {
+    /// Returns the word for the state in tables and messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunState::Waiting => "waiting",
+            RunState::Running => "running",
+            RunState::Finished => "finished",
+            RunState::Stopped => "stopped",
+            RunState::Failed => "failed",
+        }
+    }
 }
 
 /// Progress of a run at one moment.
@@ -63,15 +78,14 @@ pub struct Status {
 impl Status {
     /// Creates the status of this process, for a run of `stages` stages.
     pub fn new(run_id: String, stages: usize) -> Self {
-        Status { run_id, stages, process: std::process::id(), host: host_name(), ..Status::default() }
+        let (state, process, host) = (RunState::Running, std::process::id(), host_name());
+        Status { state, run_id, stages, process, host, ..Status::default() }
     }
 
     /// Replaces the status file at `path` atomically, and sets [`Self::updated`] to the present time.
     pub fn write(&mut self, path: &Path) -> Result<()> {
         self.updated = super::clock::utc();
-        let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
-        text.push(b'\n');
-        replace(path, &text)
+        replace(path, &json(self)?)
     }
 
     /// Reads a status written by [`Self::write`].

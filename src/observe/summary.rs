@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::extent::Extent;
-use super::replace::replace_synced;
+use super::replace::{json, replace_synced};
 use super::statistics::Average;
 use super::status::RunState;
 use super::tuning::Tuning;
@@ -197,8 +197,7 @@ pub struct StageSummary {
 impl Summary {
     /// Replaces the summary at `path` atomically. The new file is on disk when this function returns.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
-        text.push(b'\n');
+        let text = json(self)?;
         replace_synced(path, |out| out.write_all(&text))
     }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::analysis::{Axis, Layer, Plot};
 use crate::error::{Error, Problem, Result};
 use crate::observe::exchange::{self, EXCHANGE, ExchangeRow, ExchangeStatistics};
-use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState};
+use crate::observe::replicas::{ENSEMBLE, EnsembleStatus};
+use crate::observe::status::RunState;
 
 /// Maximum number of replicas whose walks through the states are drawn in one picture.
 const MOST_WALKS: usize = 8;
@@ -41,7 +42,7 @@ impl Ensemble {
 
     /// Whether at least one replica is running.
     pub(super) fn goes_on(&self) -> bool {
-        self.status.count(ReplicaState::Running) > 0
+        self.status.count(RunState::Running) > 0
     }
 
     /// Returns the number of thermodynamic states of the replica exchange; 0 without exchange attempts.

@@ -19,49 +19,33 @@ struct Quantity {
     target: fn(&Dynamics) -> Option<f64>,
 }
 
+impl Quantity {
+    /// Quantity that has no target, and whose values are shown as they are.
+    const fn of(title: &'static str, columns: &'static [(&'static str, &'static str)], label: &'static str) -> Self {
+        Quantity { title, columns, label, is_relative: false, target: |_| None }
+    }
+}
+
 const QUANTITIES: [Quantity; 6] = [
     Quantity {
-        title: "Temperature",
-        columns: &[("temperature", "")],
-        label: "temperature / K",
-        is_relative: false,
         target: |dynamics| dynamics.thermostat.as_ref()?.temperature.constant(),
+        ..Quantity::of("Temperature", &[("temperature", "")], "temperature / K")
     },
     Quantity {
-        title: "Pressure",
-        columns: &[("pressure", "")],
-        label: "pressure / bar",
-        is_relative: false,
         target: |dynamics| dynamics.barostat.as_ref()?.pressure[2].constant().map(|pressure| pressure / BAR),
+        ..Quantity::of("Pressure", &[("pressure", "")], "pressure / bar")
     },
+    Quantity::of("Density", &[("density", "")], "density / g/cm³"),
+    Quantity::of("Potential energy", &[("potential", "")], "potential energy / kJ/mol"),
     Quantity {
-        title: "Density",
-        columns: &[("density", "")],
-        label: "density / g/cm³",
-        is_relative: false,
-        target: |_| None,
-    },
-    Quantity {
-        title: "Potential energy",
-        columns: &[("potential", "")],
-        label: "potential energy / kJ/mol",
-        is_relative: false,
-        target: |_| None,
-    },
-    Quantity {
-        title: "Conserved energy, change since the start of the stage",
-        columns: &[("conserved", "")],
-        label: "conserved energy / kJ/mol",
         is_relative: true,
-        target: |_| None,
+        ..Quantity::of(
+            "Conserved energy, change since the start of the stage",
+            &[("conserved", "")],
+            "conserved energy / kJ/mol",
+        )
     },
-    Quantity {
-        title: "Edges of the cell along x, y and z",
-        columns: &[("a_x", "x"), ("b_y", "y"), ("c_z", "z")],
-        label: "length / nm",
-        is_relative: false,
-        target: |_| None,
-    },
+    Quantity::of("Edges of the cell along x, y and z", &[("a_x", "x"), ("b_y", "y"), ("c_z", "z")], "length / nm"),
 ];
 
 /// Returns the pictures of the quantities in the energy table over time, for all stages of dynamics.

@@ -109,7 +109,7 @@ impl RunFolder {
             RunState::Stopped => Condition::Stopped,
             RunState::Failed => Condition::Failed,
             RunState::Running if is_alive(&self.status) => Condition::Running,
-            RunState::Running => Condition::Killed,
+            RunState::Running | RunState::Waiting => Condition::Killed,
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::folder::RunFolder;
 use crate::analysis::{EnergyTable, Equilibrated};
 use crate::observe::energies::EnergyRecord;
-use crate::run::{Dynamics, ENERGIES, Plan, StageKind};
+use crate::run::{Dynamics, ENERGIES, Plan};
 
 /// Production stage of a run, and the averages over its rows of the energy table.
 #[derive(Clone, Debug)]
@@ -68,10 +68,7 @@ impl<'a> Production<'a> {
 
 /// Returns number (from 1), name and settings of each stage of dynamics.
 pub(super) fn dynamics(plan: &Plan) -> impl Iterator<Item = (u32, &str, &Dynamics)> {
-    (1..).zip(&plan.stages).filter_map(|(number, stage)| match &stage.kind {
-        StageKind::Dynamics(dynamics) => Some((number, stage.name.as_str(), dynamics)),
-        StageKind::Minimize(_) => None,
-    })
+    (1..).zip(&plan.stages).filter_map(|(number, stage)| Some((number, stage.name.as_str(), stage.dynamics()?)))
 }
 
 fn averages(table: &EnergyTable) -> Vec<ColumnAverage> {

@@ -65,12 +65,8 @@ struct Request {
 }
 
 impl Request {
-    fn new(name: &'static str, words: &[&str], needs: &'static str) -> Self {
-        Request { name, words: words.iter().map(|&word| word.to_owned()).collect(), needs, least: 1 }
-    }
-
-    fn needing(self, least: usize) -> Self {
-        Request { least, ..self }
+    fn new(name: &'static str, words: &[&str], needs: &'static str, least: usize) -> Self {
+        Request { name, words: words.iter().map(|&word| word.to_owned()).collect(), needs, least }
     }
 
     fn fits(&self, system: &AnalysedSystem<'_>) -> bool {
@@ -81,15 +77,15 @@ impl Request {
 /// Returns the observables that do not search neighbours.
 fn of_frames() -> Vec<Request> {
     vec![
-        Request::new("rmsd", &["--select", "backbone"], "backbone"),
+        Request::new("rmsd", &["--select", "backbone"], "backbone", 1),
         // an RMSF needs at least three atoms, because fewer atoms always superpose exactly
-        Request::new("rmsf", &["--select", "protein and name CA"], "protein and name CA").needing(3),
-        Request::new("rg", &["--select", "protein"], "protein"),
-        Request::new("dihedrals", &[], "protein and name CA"),
+        Request::new("rmsf", &["--select", "protein and name CA"], "protein and name CA", 3),
+        Request::new("rg", &["--select", "protein"], "protein", 1),
+        Request::new("dihedrals", &[], "protein and name CA", 1),
         // DSSP needs at least five residues, because the shortest helix has three residues between two others
-        Request::new("dssp", &[], "protein and name CA").needing(5),
-        Request::new("rmsd", &["--select", "nucleic and heavy"], "nucleic"),
-        Request::new("membrane", &[], "lipid"),
+        Request::new("dssp", &[], "protein and name CA", 5),
+        Request::new("rmsd", &["--select", "nucleic and heavy"], "nucleic", 1),
+        Request::new("membrane", &[], "lipid", 1),
     ]
 }
 
@@ -103,7 +99,7 @@ fn of_neighbours(trajectory: &mut dyn FrameSource) -> Result<Vec<Request>> {
         range = range.min(RANGE_PART * cell.max_cutoff());
     }
     let range = format!("{} nm", (100.0 * range).floor() / 100.0);
-    Ok(vec![Request::new("rdf", &["--range", &range, "--between-molecules"], "water")])
+    Ok(vec![Request::new("rdf", &["--range", &range, "--between-molecules"], "water", 1)])
 }
 
 impl Structure {

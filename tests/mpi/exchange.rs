@@ -7,7 +7,7 @@ use super::{ends_with, job_fails, over, process_of, said};
 use crate::case::{Case, signal, wait_for};
 use crate::swaps::{LANGEVIN, TEMPERATURES, assert_same_exchange, input, status};
 use md::observe::exchange::read;
-use md::observe::replicas::ReplicaState;
+use md::observe::status::RunState;
 
 /// Returns a case with four replicas. Each rank runs its replicas one after the other.
 fn case() -> Case {
@@ -65,8 +65,8 @@ fn a_replica_that_fails_on_one_rank_stops_those_of_all() {
         assert!(text.contains("with a checkpoint, because replica-2 has failed"), "{text}");
         let states: Vec<_> = status(&case, "out").replicas.iter().map(|replica| replica.state).collect();
         // the third replica may not have started yet
-        assert_eq!(states[..2], [ReplicaState::Stopped, ReplicaState::Failed]);
-        assert!([ReplicaState::Stopped, ReplicaState::Waiting].contains(&states[2]), "{states:?}");
+        assert_eq!(states[..2], [RunState::Stopped, RunState::Failed]);
+        assert!([RunState::Stopped, RunState::Waiting].contains(&states[2]), "{states:?}");
     }
 }
 
@@ -96,7 +96,7 @@ fn ranks_that_are_stopped_and_killed_go_on_with_the_same_bits() {
             job_fails(&mut launcher, &processes);
         } else {
             assert_eq!(launcher.wait().unwrap().code(), Some(3), "{ranks} ranks, {end}");
-            assert_eq!(status(&case, "out").state, ReplicaState::Stopped);
+            assert_eq!(status(&case, "out").state, RunState::Stopped);
         }
     }
     let last = (10 * attempts() + 50).to_string();

@@ -5,7 +5,7 @@ use super::{ends_with, job_fails, launcher, over, process_of, said, states, wait
 use crate::swaps::status;
 use assert_cmd::cargo::cargo_bin;
 use md::observe::exchange::read;
-use md::observe::replicas::ReplicaState;
+use md::observe::status::RunState;
 use std::process::Stdio;
 
 /// Returns a case with a peptide in water. The cutoff is so short that the cell can be divided into domains, and the
@@ -102,7 +102,7 @@ fn a_rank_of_a_group_that_is_killed_ends_the_job_and_the_same_command_continues(
     let last = ["out/replica-1", "out/replica-2"].map(|replica| case.state(replica).step).into_iter().max().unwrap();
     let last = (last + 30).to_string();
     ends_with(0, &case, 4, &["--steps", &last]);
-    assert_eq!(states(&case), [ReplicaState::Finished; 2]);
+    assert_eq!(states(&case), [RunState::Finished; 2]);
     ends_with(0, &case, 2, &["--steps", &last, "--output-dir", "whole"]);
     for number in 1..=2 {
         let [parts, whole] = ["out", "whole"].map(|directory| case.state(&format!("{directory}/replica-{number}")));

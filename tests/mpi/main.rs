@@ -17,7 +17,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 use case::{Case, assert_same, signal, wait_for};
-use md::observe::replicas::ReplicaState;
+use md::observe::status::RunState;
 use swaps::status;
 
 /// Returns a case with five replicas of a small molecule, which run some hundred steps each with one thread.
@@ -68,7 +68,7 @@ fn ends_with(code: i32, case: &Case, ranks: u32, arguments: &[&str]) -> String {
     said
 }
 
-fn states(case: &Case) -> Vec<ReplicaState> {
+fn states(case: &Case) -> Vec<RunState> {
     status(case, "out").replicas.iter().map(|replica| replica.state).collect()
 }
 
@@ -93,7 +93,7 @@ fn continues_on_three_ranks(case: &Case) {
         let log = std::fs::read_to_string(case.path(&format!("out/replica-{number}/run.log"))).unwrap();
         assert!(log.contains(&format!("continuing stage 1 after {done} steps")), "{log}");
     }
-    assert_eq!(states(case), [ReplicaState::Finished; 3]);
+    assert_eq!(states(case), [RunState::Finished; 3]);
     case.ends_with(0, &["--steps", &last, "--output-dir", "whole"]);
     for number in 1..=3 {
         let [stopped, whole] = ["out", "whole"].map(|directory| case.state(&format!("{directory}/replica-{number}")));
@@ -134,7 +134,7 @@ fn replicas_are_the_same_on_any_number_of_ranks() {
         let log = std::fs::read_to_string(case.path(&directory).join("ensemble.log")).unwrap();
         assert_eq!(log.matches(": finished, 0.2 ps").count(), 5, "{log}");
         let whole = status(&case, &directory);
-        assert_eq!((whole.state, whole.threads, whole.at_once), (ReplicaState::Finished, Some(1), Some(1)));
+        assert_eq!((whole.state, whole.threads, whole.at_once), (RunState::Finished, Some(1), Some(1)));
         assert_eq!(whole.ranks, Some(ranks as usize).filter(|&ranks| ranks > 1));
         assert!(whole.ns_per_day > Some(0.0));
         for number in 1..=5 {
@@ -153,8 +153,8 @@ fn a_replica_that_fails_does_not_stop_those_of_other_ranks() {
     for part in ["hot: failed: step ", "error: replica-2 (hot): step "] {
         assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
     }
-    let finished = ReplicaState::Finished;
-    assert_eq!(states(&case), [finished, ReplicaState::Failed, finished, finished]);
+    let finished = RunState::Finished;
+    assert_eq!(states(&case), [finished, RunState::Failed, finished, finished]);
     let whole = status(&case, "out");
     assert!(whole.replicas[1].reason.as_ref().is_some_and(|reason| reason.contains("largest energy term")));
 }
@@ -165,7 +165,7 @@ fn a_signal_to_the_launcher_stops_all_ranks() {
     // Open MPI passes SIGUSR2 on to the ranks
     signal(&child, "USR2");
     assert_eq!(child.wait().unwrap().code(), Some(3));
-    assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
+    assert_eq!(states(&case), [RunState::Stopped, RunState::Stopped, RunState::Waiting]);
     continues_on_three_ranks(&case);
 }
 
@@ -176,7 +176,7 @@ fn a_signal_to_one_rank_stops_all_ranks() {
         let sent = Command::new("kill").args(["-TERM", &process_of(&case, replica).to_string()]).status().unwrap();
         assert!(sent.success());
         assert_eq!(child.wait().unwrap().code(), Some(3));
-        assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
+        assert_eq!(states(&case), [RunState::Stopped, RunState::Stopped, RunState::Waiting]);
     }
 }
 

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::case::{Case, assert_same, signal, wait_for};
 use assert_cmd::cargo::CommandCargoExt;
-use md::observe::replicas::{EnsembleStatus, ReplicaState};
+use md::observe::replicas::EnsembleStatus;
+use md::observe::status::RunState;
 
 const FORCES: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\n\
     energies = { every = \"4 fs\" }\ntrajectory = { every = \"20 fs\", velocities = true }\n";
@@ -22,7 +23,7 @@ fn status(case: &Case, directory: &str) -> EnsembleStatus {
     serde_json::from_slice(&std::fs::read(case.path(directory).join("ensemble.json")).unwrap()).unwrap()
 }
 
-fn states(case: &Case) -> Vec<ReplicaState> {
+fn states(case: &Case) -> Vec<RunState> {
     status(case, "out").replicas.iter().map(|replica| replica.state).collect()
 }
 
@@ -48,11 +49,11 @@ fn each_replica_is_the_run_of_its_effective_file() {
     }
     assert_eq!(text(case.path("out/ensemble.log")).matches(": finished, 0.2 ps").count(), 3);
     let whole = status(&case, "out");
-    assert_eq!((whole.state, whole.at_once, whole.threads), (ReplicaState::Finished, Some(2), Some(1)));
+    assert_eq!((whole.state, whole.at_once, whole.threads), (RunState::Finished, Some(2), Some(1)));
     assert!(whole.ns_per_day > Some(0.0) && whole.wall_seconds > Some(0.0));
     for (index, kelvin) in ["300 K", "350 K", "400 K"].into_iter().enumerate() {
         let (replica, directory) = (&whole.replicas[index], format!("out/replica-{}", index + 1));
-        assert_eq!((replica.state, replica.step, replica.steps), (ReplicaState::Finished, 100, 100));
+        assert_eq!((replica.state, replica.step, replica.steps), (RunState::Finished, 100, 100));
         assert_eq!(replica.folder, directory["out/".len()..]);
         // the temperature of generated velocities equals that of the thermostat of the replica
         let set = ["run.seed", "stage.a.temperature", "stage.a.thermostat.temperature"].map(str::to_owned);
@@ -88,8 +89,8 @@ fn a_replica_that_fails_does_not_stop_the_others() {
         assert!(said.contains(part), "{part} in {said}");
     }
     let whole = status(&case, "out");
-    assert_eq!(whole.state, ReplicaState::Failed);
-    assert_eq!(states(&case), [ReplicaState::Finished, ReplicaState::Failed, ReplicaState::Finished]);
+    assert_eq!(whole.state, RunState::Failed);
+    assert_eq!(states(&case), [RunState::Finished, RunState::Failed, RunState::Finished]);
     let failed = &whole.replicas[1];
     assert!(failed.reason.as_ref().is_some_and(|reason| reason.contains("largest energy term")), "{failed:?}");
     assert_eq!((failed.name.as_str(), &failed.set["run.seed"]), ("hot", &9.into()));
@@ -106,10 +107,10 @@ fn a_signal_stops_all_and_the_same_command_continues() {
     let options = ["--threads", "2"];
     let mut child = case.start(&options);
     wait_for("a few rows", || ["out/replica-1", "out/replica-2"].iter().all(|directory| case.rows(directory) > 3));
-    assert_eq!(status(&case, "out").state, ReplicaState::Running);
+    assert_eq!(status(&case, "out").state, RunState::Running);
     signal(&child, "TERM");
     assert_eq!(child.wait().unwrap().code(), Some(3));
-    assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
+    assert_eq!(states(&case), [RunState::Stopped, RunState::Stopped, RunState::Waiting]);
     let done = [1, 2].map(|number| case.state(&format!("out/replica-{number}")).step);
     assert!(done.iter().all(|&step| step > 0) && !case.path("out/replica-3").exists());
     // all replicas are continued to the same step, and compared with uninterrupted runs to the same step
@@ -117,7 +118,7 @@ fn a_signal_stops_all_and_the_same_command_continues() {
     let options = [&options[..], &["--steps", &last]].concat();
     let said = case.ends_with(0, &options);
     assert!(said.contains("replica-1: continues") && said.contains("replica-3: begins"), "{said}");
-    assert_eq!(states(&case), [ReplicaState::Finished; 3]);
+    assert_eq!(states(&case), [RunState::Finished; 3]);
     case.ends_with(0, &[&options[..], &["--output-dir", "whole"]].concat());
     for number in 1..=3 {
         let [stopped, whole] = ["out", "whole"].map(|directory| case.state(&format!("{directory}/replica-{number}")));
@@ -145,19 +146,19 @@ fn a_signal_stops_all_and_the_same_command_continues() {
 fn a_limit_of_time_stops_the_queue() {
     let case = Case::endless("[ensemble]\nreplicas = 3");
     case.ends_with(3, &["--max-hours", "1e-4"]);
-    assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Waiting, ReplicaState::Waiting]);
+    assert_eq!(states(&case), [RunState::Stopped, RunState::Waiting, RunState::Waiting]);
 }
 
 #[test]
 fn one_replica_runs_by_itself_into_the_same_folders() {
     let case = case(1, "replica = [{}, { name = \"warm\", set = { \"stage.a.thermostat.temperature\" = \"310 K\" } }]");
     case.ends_with(0, &["--replica", "2"]);
-    assert_eq!(states(&case), [ReplicaState::Waiting, ReplicaState::Finished]);
+    assert_eq!(states(&case), [RunState::Waiting, RunState::Finished]);
     assert!(!case.path("out/replica-1").exists());
     let before = case.contents("out/replica-2");
     assert!(case.ends_with(0, &["--replica", "warm"]).contains("already finished"));
     case.ends_with(0, &[]);
-    assert_eq!(states(&case), [ReplicaState::Finished; 2]);
+    assert_eq!(states(&case), [RunState::Finished; 2]);
     assert!(before == case.contents("out/replica-2"), "it had finished");
     // a replica that ran alone must equal the same replica of the ensemble
     case.ends_with(0, &["--output-dir", "all"]);

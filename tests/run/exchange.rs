@@ -7,7 +7,7 @@ use crate::case::{Case, assert_same, signal, wait_for};
 use crate::swaps::{LANGEVIN, TEMPERATURES, assert_same_exchange, input, records, status};
 use assert_cmd::cargo::CommandCargoExt;
 use md::observe::exchange::read;
-use md::observe::replicas::ReplicaState;
+use md::observe::status::RunState;
 
 fn case(threads: usize, at_once: usize) -> Case {
     Case::new("peptide-vacuum", &input(threads, LANGEVIN, TEMPERATURES, at_once))
@@ -108,11 +108,11 @@ fn a_replica_that_fails_ends_the_exchange_and_the_others_stop() {
         assert!(said.contains(part), "{part} in {said}");
     }
     let whole = status(&case, "out");
-    assert_eq!(whole.state, ReplicaState::Failed);
+    assert_eq!(whole.state, RunState::Failed);
     // the third replica may not have started yet
     let states: Vec<_> = whole.replicas.iter().map(|replica| replica.state).collect();
-    assert_eq!(states[..2], [ReplicaState::Stopped, ReplicaState::Failed]);
-    assert!([ReplicaState::Stopped, ReplicaState::Waiting].contains(&states[2]), "{states:?}");
+    assert_eq!(states[..2], [RunState::Stopped, RunState::Failed]);
+    assert!([RunState::Stopped, RunState::Waiting].contains(&states[2]), "{states:?}");
     // a repeated run fails in the same way, and no replica waits without end
     case.ends_with(4, &[]);
 }
@@ -126,7 +126,7 @@ fn signals_reach_those_that_wait() {
     wait_for("some attempts", || read(&case.path("out/exchange.csv")).is_ok_and(|(_, rows)| rows.len() > 3));
     signal(&child, "TERM");
     assert_eq!(child.wait().unwrap().code(), Some(3));
-    assert_eq!(status(&case, "out").state, ReplicaState::Stopped);
+    assert_eq!(status(&case, "out").state, RunState::Stopped);
 }
 
 /// Tests that exchanges, which scale velocities, do not change the conserved energy, also directly after a thermostat

@@ -100,7 +100,9 @@ fn a_killed_writer_leaves_every_flushed_frame() {
             let crashed = info(&path).unwrap();
             assert!(!crashed.closed);
             assert!(hdf5::File::open(&path).is_err(), "plain readers took a file that was not closed");
-            let repaired = repair(&path).unwrap().info;
+            let saved = repair(&path).unwrap().frames;
+            let repaired = info(&path).unwrap();
+            assert_eq!(saved, repaired.frames);
             assert!(repaired.closed);
             assert_eq!(repaired.frames, crashed.frames);
             let frames = repaired.frames as usize;
@@ -148,7 +150,9 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
     assert!(error.contains("trajectory.h5md"), "{error}");
     let reported = last_reported(lines.iter().cloned());
     assert!(reported > 5);
-    let repaired = repair(&path).unwrap().info;
+    let saved = repair(&path).unwrap().frames;
+    let repaired = info(&path).unwrap();
+    assert_eq!(saved, repaired.frames);
     assert!((reported..reported + 4).contains(&(repaired.frames as usize)), "{reported} {repaired:?}");
     assert_contents(&path, KIND, Precision::Raw, repaired.frames as usize, repaired.atoms);
 }

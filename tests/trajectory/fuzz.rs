@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use md::observe::trajectory::Precision;
 use md::observe::trajectory::h5md::{TrajectoryReader, TrajectoryWriter, info, repair, verify};
+use md::observe::trajectory::{FrameSource, Precision};
 
 use crate::round_trip::{create, write};
 

@@ -6,7 +6,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use super::records::{Layout, Opened};
+use super::records::Opened;
 use super::{FrameSource, StoredFrame};
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
@@ -47,22 +47,15 @@ pub(super) fn read_and_decode<S: Default + Send, E: Send>(
 }
 
 /// Reader of a trajectory whose frames are separate blocks of bytes.
-pub(super) struct RecordSource<L> {
-    pub(super) opened: Opened<L>,
+pub(super) struct RecordSource {
+    pub(super) opened: Opened,
     /// stored bytes of the frames of a batch, reused for the next batch
-    stored: Vec<Vec<u8>>,
+    pub(super) stored: Vec<Vec<u8>>,
 }
 
-impl<L: Layout> RecordSource<L> {
-    /// Creates a reader of a trajectory file that is already open.
-    pub(super) fn new(opened: Opened<L>) -> Self {
-        Self { opened, stored: vec![] }
-    }
-}
-
-impl<L: Layout> FrameSource for RecordSource<L> {
+impl FrameSource for RecordSource {
     fn atoms(&self) -> usize {
-        self.opened.layout.atoms()
+        self.opened.facts.atoms
     }
 
     fn frames(&self) -> usize {
@@ -70,19 +63,19 @@ impl<L: Layout> FrameSource for RecordSource<L> {
     }
 
     fn labels(&self) -> &[Label] {
-        self.opened.layout.labels()
+        &self.opened.facts.labels
     }
 
     fn left_out(&self) -> usize {
-        self.opened.layout.left_out()
+        self.opened.facts.left_out
     }
 
     fn has_times(&self) -> bool {
-        self.opened.layout.has_times()
+        self.opened.facts.has_times
     }
 
     fn is_crystal(&self) -> bool {
-        self.opened.layout.is_crystal()
+        self.opened.facts.is_crystal
     }
 
     fn cut_off(&self) -> Option<String> {
@@ -99,7 +92,7 @@ impl<L: Layout> FrameSource for RecordSource<L> {
 
     fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
         let Opened { path, file, layout, index: places, .. } = &mut self.opened;
-        let (path, layout, places) = (&*path, &*layout, &*places);
+        let (path, layout, places) = (&*path, layout.as_ref(), &*places);
         let mut at = None;
         let read = |index: usize, bytes: &mut Vec<u8>| {
             let std::ops::Range { start, end } = places.frame(index);

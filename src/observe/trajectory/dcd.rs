@@ -27,7 +27,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use super::index::Index;
-use super::records::{Layout, Records};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::units::ANGSTROM;
@@ -38,17 +38,13 @@ pub(super) const FORMAT: Format = Format {
     name: "DCD",
     extension: "dcd",
     atom_bytes: 12,
-    holds: Holds {
-        velocities: false,
-        forces: false,
-        images: false,
-        observables: false,
-        lossless: true,
-        rounded: false,
-        names: false,
-        times: false,
+    holds: Holds { lossless: true, times: false, ..Holds::POSITIONS },
+    files: &Records {
+        name: "DCD",
+        recognises: |beginning| Encoding::of(beginning).is_some(),
+        create: Dcd::create,
+        open: Dcd::open,
     },
-    files: &Records::<Dcd>::new("DCD"),
 };
 
 /// Size of the header record in bytes.
@@ -77,8 +73,6 @@ const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
 const ANGLES: std::ops::RangeInclusive<f64> = 20.0..=160.0;
 /// Largest version number that programs other than CHARMM write to the header; md writes this number.
 const OTHERS: i32 = 24;
-
-type Checked<T> = Result<T, String>;
 
 /// Byte order and width of record lengths in a DCD file.
 #[derive(Clone, Copy)]
@@ -189,21 +183,14 @@ struct Dcd {
     last_step: Option<i64>,
     /// whether a frame was written whose step or time differs from the value that readers compute from the header
     is_uneven: bool,
-    run_id: Option<String>,
-    /// number of frames in the header of an existing file
-    counted: Option<u64>,
 }
 
 impl Dcd {
-    /// Returns the size in bytes of a record with `bytes` bytes of contents, including its two length fields.
-    fn record(&self, bytes: usize) -> u64 {
-        (2 * self.encoding.marker + bytes) as u64
-    }
-
     /// Returns the size of a frame in bytes.
     fn frame(&self) -> u64 {
-        let cell = if self.periodic { self.record(CELL) } else { 0 };
-        cell + (3 + u64::from(self.fourth)) * self.record(4 * self.atoms)
+        let record = |bytes: usize| (2 * self.encoding.marker + bytes) as u64;
+        let cell = if self.periodic { record(CELL) } else { 0 };
+        cell + (3 + u64::from(self.fourth)) * record(4 * self.atoms)
     }
 
     /// Sets the cell of a frame from the six stored numbers. The positions of the frame must be read before the cell,
@@ -238,14 +225,8 @@ impl Dcd {
         }
         bytes
     }
-}
 
-impl Layout for Dcd {
-    fn recognises(beginning: &[u8]) -> bool {
-        Encoding::of(beginning).is_some()
-    }
-
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
             return Err(format!("there are {atoms} atoms: DCD stores 1 to {MOST_ATOMS}"));
@@ -261,8 +242,6 @@ impl Layout for Dcd {
             timestep: contents.spacing.timestep,
             last_step: None,
             is_uneven: false,
-            run_id: Some(contents.provenance.run_id.clone()),
-            counted: None,
         };
         let mut header = [0; HEADER];
         header[..4].copy_from_slice(b"CORD");
@@ -281,10 +260,10 @@ impl Layout for Dcd {
         for record in [&header[..], &title, &(atoms as i32).to_le_bytes()] {
             push_record(&mut bytes, record);
         }
-        Ok((layout, bytes))
+        Ok((Box::new(layout), bytes))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let mut start = vec![];
         let failed = |error: std::io::Error| error.to_string();
         file.by_ref().take(HEADER as u64 + 24).read_to_end(&mut start).map_err(failed)?;
@@ -330,38 +309,25 @@ impl Layout for Dcd {
             timestep: step.filter(|step| step.is_finite()).unwrap_or(0.0) * TIME,
             last_step: None,
             is_uneven: false,
-            run_id: run_id(text.get(4..).unwrap_or_default()),
-            counted: u64::try_from(integer(0)).ok(),
         };
         let size = layout.frame();
         let index = Index::equal(after, length, size);
         layout.first_step = (index.count() > 0).then(|| i64::from(integer(1)));
-        Ok((layout, index))
+        // other programs write these steps to the header if frames have no times
+        let is_counting = layout.interval == 1 && layout.first_step.is_some_and(|step| (0..=1).contains(&step));
+        let facts = Facts {
+            has_times: layout.timestep > 0.0 && !is_counting,
+            counted: u64::try_from(integer(0)).ok(),
+            run_id: run_id(text.get(4..).unwrap_or_default()),
+            ..Facts::new(atoms, Some(Precision::Lossless))
+        };
+        Ok((Box::new(layout), facts, index))
     }
+}
 
-    fn atoms(&self) -> usize {
-        self.atoms
-    }
-
-    fn precision(&self) -> Option<Precision> {
-        Some(Precision::Lossless)
-    }
-
-    fn run_id(&self) -> Option<&str> {
-        self.run_id.as_deref()
-    }
-
+impl Layout for Dcd {
     /// Programs that do not know the times of the frames write consecutive step numbers from 0 or 1 on, and an
     /// arbitrary time step.
-    fn has_times(&self) -> bool {
-        let is_counting = self.interval == 1 && self.first_step.is_some_and(|step| (0..=1).contains(&step));
-        self.timestep > 0.0 && !is_counting
-    }
-
-    fn counted(&self) -> Option<u64> {
-        self.counted
-    }
-
     fn continues(&self, contents: &Contents<'_>) -> Checked<()> {
         let spacing = contents.spacing;
         // the relative tolerance is 10⁻⁶, because the header stores the time step in `f32`

@@ -117,6 +117,20 @@ pub struct Holds {
     pub times: bool,
 }
 
+impl Holds {
+    /// Positions, in none of the two ways yet, with the cell and the time of each frame.
+    const POSITIONS: Self = Holds {
+        velocities: false,
+        forces: false,
+        images: false,
+        observables: false,
+        lossless: false,
+        rounded: false,
+        names: false,
+        times: true,
+    };
+}
+
 /// Operations on the files of a format: create, continue, read, verify, repair.
 pub trait Files: Sync {
     /// Whether a file that begins with these bytes has this format.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 
 use super::index::Index;
-use super::records::{Layout, Records};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::format::netcdf::{
@@ -24,17 +24,13 @@ pub(super) const FORMAT: Format = Format {
     name: "AMBER NetCDF",
     extension: "nc",
     atom_bytes: 12,
-    holds: Holds {
-        velocities: true,
-        forces: true,
-        images: false,
-        observables: false,
-        lossless: true,
-        rounded: false,
-        names: false,
-        times: true,
+    holds: Holds { velocities: true, forces: true, lossless: true, ..Holds::POSITIONS },
+    files: &Records {
+        name: "AMBER NetCDF",
+        recognises: |beginning| dimension_names(beginning).contains(&b"frame".as_slice()),
+        create: NetCdf::create,
+        open: NetCdf::open,
     },
-    files: &Records::<NetCdf>::new("AMBER NetCDF"),
 };
 
 /// Maximum size of the header, in bytes.
@@ -44,8 +40,6 @@ const MOST_ATOMS: usize = i32::MAX as usize / 12;
 /// Number of Å/ps in AMBER's unit of velocities.
 const VELOCITY: f64 = 20.455;
 const RUN_ID: &str = "run_id";
-
-type Checked<T> = Result<T, String>;
 
 /// Byte offset, number type and unit of a variable in a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,9 +58,6 @@ struct NetCdf {
     record: usize,
     /// size in bytes of the field that stores the number of records
     count_bytes: usize,
-    /// number of records in the header of an existing file; `None` if the header marks the number as unknown
-    counted: Option<u64>,
-    run_id: Option<String>,
     positions: Place,
     velocities: Option<Place>,
     forces: Option<Place>,
@@ -157,8 +148,6 @@ impl NetCdf {
             atoms: atoms as usize,
             record,
             count_bytes,
-            counted: None,
-            run_id: Some(header.text(RUN_ID)).filter(|id| !id.is_empty()),
             positions,
             velocities: find("velocities", &vectors, "angstrom/picosecond", ANGSTROM)?,
             forces: find("forces", &vectors, "kilocalorie/mole/angstrom", KCAL / ANGSTROM)?,
@@ -168,23 +157,8 @@ impl NetCdf {
         };
         Ok((layout, begin))
     }
-}
 
-/// Returns the number of records in a header; the number follows the four bytes of the magic number. Returns `None` if
-/// all bits of the number are set, which means that the number is not known.
-fn counted(header: &[u8], bytes: usize) -> Option<u64> {
-    let field = header.get(4..4 + bytes)?;
-    let is_known = field.iter().any(|&byte| byte != u8::MAX);
-    is_known.then(|| field.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-}
-
-impl Layout for NetCdf {
-    fn recognises(beginning: &[u8]) -> bool {
-        // a trajectory has the dimension `frame`, whereas a restart file has no such dimension
-        dimension_names(beginning).contains(&b"frame".as_slice())
-    }
-
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
             return Err(format!("there are {atoms} atoms: AMBER NetCDF stores 1 to {MOST_ATOMS}"));
@@ -192,46 +166,31 @@ impl Layout for NetCdf {
         let bytes = header(contents);
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
         let (layout, _) = Self::new(&header, 4)?;
-        Ok((layout, bytes))
+        Ok((Box::new(layout), bytes))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let mut bytes = vec![];
         file.by_ref().take(HEADER).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
-        let (mut layout, begin) = Self::new(&header, if bytes.get(3) == Some(&5) { 8 } else { 4 })?;
-        layout.counted = counted(&bytes, layout.count_bytes);
+        let (layout, begin) = Self::new(&header, if bytes.get(3) == Some(&5) { 8 } else { 4 })?;
         if begin > length {
             return Err("the file ends in its header".to_owned());
         }
+        let (velocities, forces) = (layout.velocities.is_some(), layout.forces.is_some());
+        let facts = Facts {
+            fields: Some(Fields { velocities, forces, image: false }),
+            has_times: layout.time.is_some(),
+            counted: counted(&bytes, layout.count_bytes),
+            run_id: Some(header.text(RUN_ID)).filter(|id| !id.is_empty()),
+            ..Facts::new(layout.atoms, Some(Precision::Lossless))
+        };
         let index = Index::equal(begin, length, layout.record as u64);
-        Ok((layout, index))
+        Ok((Box::new(layout), facts, index))
     }
+}
 
-    fn atoms(&self) -> usize {
-        self.atoms
-    }
-
-    fn precision(&self) -> Option<Precision> {
-        Some(Precision::Lossless)
-    }
-
-    fn fields(&self) -> Option<Fields> {
-        Some(Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: false })
-    }
-
-    fn has_times(&self) -> bool {
-        self.time.is_some()
-    }
-
-    fn counted(&self) -> Option<u64> {
-        self.counted
-    }
-
-    fn run_id(&self) -> Option<&str> {
-        self.run_id.as_deref()
-    }
-
+impl Layout for NetCdf {
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         bytes.resize(self.record, 0);
         self.positions.write(bytes, placed.as_flattened().iter().map(|&value| f64::from(value)));
@@ -292,6 +251,14 @@ impl Layout for NetCdf {
         };
         Some((4, bytes))
     }
+}
+
+/// Returns the number of records in a header; the number follows the four bytes of the magic number. Returns `None` if
+/// all bits of the number are set, which means that the number is not known.
+fn counted(header: &[u8], bytes: usize) -> Option<u64> {
+    let field = header.get(4..4 + bytes)?;
+    let is_known = field.iter().any(|&byte| byte != u8::MAX);
+    is_known.then(|| field.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
 /// Value of an attribute that md writes.

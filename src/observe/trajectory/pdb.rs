@@ -9,11 +9,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use super::index::Index;
-use super::records::{Layout, Records};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
 use super::xdr::go_to;
-use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
+use super::{Contents, Format, Frame, Holds, StoredFrame};
 use crate::cell::PeriodicCell;
-use crate::format::Label;
 use crate::format::pdb::{AtomRecords, Model, ModelEnds, is_pdb, read_model};
 
 /// Description of the PDB format, for the list of all formats.
@@ -21,23 +20,12 @@ pub(super) const FORMAT: Format = Format {
     name: "PDB",
     extension: "pdb",
     atom_bytes: 82,
-    holds: Holds {
-        velocities: false,
-        forces: false,
-        images: false,
-        observables: false,
-        lossless: false,
-        rounded: true,
-        names: true,
-        times: true,
-    },
-    files: &Records::<Pdb>::new("PDB"),
+    holds: Holds { rounded: true, names: true, ..Holds::POSITIONS },
+    files: &Records { name: "PDB", recognises: is_pdb, create: Pdb::create, open: Pdb::open },
 };
 
 /// Maximum length of a line in bytes.
 const LINE: u64 = 1 << 12;
-
-type Checked<T> = Result<T, String>;
 
 /// Properties of a PDB file that are the same for all frames.
 #[derive(Default)]
@@ -45,28 +33,11 @@ struct Pdb {
     atoms: usize,
     /// unit cell of the first frame
     cell: Option<PeriodicCell>,
-    labels: Vec<Label>,
-    /// number of atoms of the first frame that are left out because they are at alternative locations
-    left_out: usize,
-    /// whether the title of the first frame states its time
-    has_times: bool,
-    /// whether the cell of the first frame is that of a crystal with symmetry
-    is_crystal: bool,
     /// writer of atom records; `None` if the file is only read
     records: Option<AtomRecords>,
     title: String,
     /// number of models written to the file
     models: u64,
-}
-
-impl Pdb {
-    /// Reads the first frame of a file, with its names and its cell.
-    fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
-        go_to(file, 0)?;
-        let mut bytes = vec![];
-        file.by_ref().take(end).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        read_model(&bytes).map_err(|problem| problem.to_string())
-    }
 }
 
 /// Finds the byte ranges of the frames of a file.
@@ -90,12 +61,13 @@ fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
     Ok(Index { ends, damage, ..Index::default() })
 }
 
-impl Layout for Pdb {
-    fn recognises(beginning: &[u8]) -> bool {
-        is_pdb(beginning)
+impl Pdb {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
+        Ok((Box::new(Self::new(contents)?), vec![]))
     }
 
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+    /// Creates the layout of a file without models.
+    fn new(contents: &Contents<'_>) -> Checked<Self> {
         let atoms = contents.topology.atoms.len();
         if atoms == 0 {
             return Err("there are no atoms: a PDB frame has at least 1".to_owned());
@@ -105,10 +77,10 @@ impl Layout for Pdb {
             None => AtomRecords::new(contents.topology, 0..atoms),
         };
         let title: String = contents.topology.title.trim().chars().filter(|c| !c.is_control()).take(30).collect();
-        Ok((Self { atoms, records: Some(records), title, ..Self::default() }, vec![]))
+        Ok(Self { atoms, records: Some(records), title, ..Self::default() })
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
         let index = find_models(file, length)?;
         let first = match index.ends.first() {
             Some(&end) => Self::first(file, end)?,
@@ -116,35 +88,23 @@ impl Layout for Pdb {
         };
         let Model { cell, labels, left_out, time, has_symmetry: is_crystal, .. } = first;
         let (atoms, has_times) = (labels.len(), time.is_some());
-        Ok((Self { atoms, cell, labels, left_out, has_times, is_crystal, ..Self::default() }, index))
+        let facts = Facts { labels, left_out, has_times, is_crystal, ..Facts::new(atoms, None) };
+        Ok((Box::new(Self { atoms, cell, ..Self::default() }), facts, index))
     }
 
-    fn atoms(&self) -> usize {
-        self.atoms
+    /// Reads the first frame of a file, with its names and its cell.
+    fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
+        go_to(file, 0)?;
+        let mut bytes = vec![];
+        file.by_ref().take(end).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        read_model(&bytes).map_err(|problem| problem.to_string())
     }
+}
 
-    fn precision(&self) -> Option<Precision> {
-        None
-    }
-
-    fn labels(&self) -> &[Label] {
-        &self.labels
-    }
-
-    fn left_out(&self) -> usize {
-        self.left_out
-    }
-
-    fn has_times(&self) -> bool {
-        self.has_times
-    }
-
-    fn is_crystal(&self) -> bool {
-        self.is_crystal
-    }
-
-    fn resume(self, contents: &Contents<'_>, count: u64) -> Checked<Self> {
-        Self::create(contents).map(|(layout, _)| Self { models: count, ..layout })
+impl Layout for Pdb {
+    fn resume(&mut self, contents: &Contents<'_>, count: u64) -> Checked<()> {
+        *self = Self { models: count, ..Self::new(contents)? };
+        Ok(())
     }
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use super::Contents;
 use crate::cell::PeriodicCell;
 use crate::image::WholeMolecules;
 use crate::system::Topology;
@@ -30,7 +29,7 @@ pub(super) struct Placer {
     /// molecules to make whole; `None` if positions stay unchanged
     molecules: Option<WholeMolecules>,
     /// number of atoms in a frame before the selection
-    given: usize,
+    pub(super) given: usize,
     /// 0-based indices of the written atoms; `None` if all atoms are written
     atoms: Option<Vec<u32>>,
     /// scratch memory: positions of all atoms of a frame, nm
@@ -38,26 +37,14 @@ pub(super) struct Placer {
 }
 
 impl Placer {
-    /// Creates the converter for a file with these contents.
-    pub(super) fn new(contents: &Contents<'_>) -> Self {
-        let Placement { whole, selected } = contents.placement;
+    /// Creates the converter for a file whose written atoms have the topology `written`.
+    pub(super) fn new(written: &Topology, Placement { whole, selected }: Placement<'_>) -> Self {
         let (system, atoms) = match selected {
             Some((system, atoms)) => (system, Some(atoms.to_vec())),
-            None => (contents.topology, None),
+            None => (written, None),
         };
         let given = system.atoms.len();
         Self { molecules: whole.then(|| WholeMolecules::of(system)), given, atoms, placed: vec![] }
-    }
-
-    /// Creates a converter that makes molecules whole, for frames with all atoms of a topology.
-    pub(super) fn whole(topology: &Topology) -> Self {
-        let molecules = Some(WholeMolecules::of(topology));
-        Self { molecules, given: topology.atoms.len(), atoms: None, placed: vec![] }
-    }
-
-    /// Returns the number of atoms in a frame before the selection.
-    pub(super) fn given(&self) -> usize {
-        self.given
     }
 
     /// Selects the values of the written atoms. `values` has one value for each atom of a frame; if `values` is empty,
@@ -116,7 +103,7 @@ mod tests {
         let name = Name::new("C");
         let atom = Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
         let (atoms, connectivity) = (vec![atom; atoms], bonds.to_vec());
-        Placer::whole(&Topology { atoms, connectivity, ..Topology::default() })
+        Placer::new(&Topology { atoms, connectivity, ..Topology::default() }, Placement::WHOLE)
     }
 
     fn double(r: [f32; 3]) -> Vec3 {

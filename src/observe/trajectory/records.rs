@@ -28,88 +28,37 @@ use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 
-/// Byte layout of one trajectory format, and the properties of a file that are the same for all its frames.
-pub(super) trait Layout: Sized + Send + Sync + 'static {
-    /// Whether a file that begins with these bytes has this format.
-    fn recognises(beginning: &[u8]) -> bool;
+/// Result whose error is the reason why a format cannot store data, or why bytes are not in this format.
+pub(super) type Checked<T> = std::result::Result<T, String>;
 
-    /// Creates the layout of a new file, and the bytes of its header. The error is the reason why the format cannot
-    /// store the contents.
-    fn create(contents: &Contents<'_>) -> std::result::Result<(Self, Vec<u8>), String>;
+/// Layout of a new file, and the bytes of its header.
+pub(super) type Created = (Box<dyn Layout>, Vec<u8>);
 
-    /// Reads the header of an existing file of `length` bytes and finds its frames. The error is the reason why the
-    /// file does not have this format.
-    fn open(file: &mut BufReader<File>, length: u64) -> std::result::Result<(Self, Index), String>;
+/// Layout and description of an existing file, and the places of its frames.
+pub(super) type Found = (Box<dyn Layout>, Facts, Index);
 
-    /// Returns the number of atoms in a frame; 0 if the file has no frames and the header of the format does not store
-    /// the number.
-    fn atoms(&self) -> usize;
-
-    /// Returns how positions are stored; `None` if the file has no frames from which the precision is known, or if md
-    /// never writes positions with the precision of the file.
-    fn precision(&self) -> Option<Precision>;
-
-    /// Returns the optional fields of the frames; `None` if the file has no frames from which the fields are known.
-    fn fields(&self) -> Option<Fields> {
-        Some(Fields::default())
-    }
-
-    /// Returns names and elements of all atoms; empty if the format does not store them.
-    fn labels(&self) -> &[Label] {
-        &[]
-    }
-
-    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations.
-    fn left_out(&self) -> usize {
-        0
-    }
-
-    /// Whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
-    /// meaning.
-    fn has_times(&self) -> bool {
-        true
-    }
-
-    /// Whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell.
-    fn is_crystal(&self) -> bool {
-        false
-    }
-
-    /// Returns the number of frames in the header of an existing file; `None` if the format has no such number.
-    fn counted(&self) -> Option<u64> {
-        None
-    }
-
-    /// Returns the identifier of the run that wrote the file; `None` if the format does not store it.
-    fn run_id(&self) -> Option<&str> {
-        None
-    }
-
+/// Byte layout of the frames of one file, and what all frames of the file need to be encoded and decoded.
+pub(super) trait Layout: Send + Sync {
     /// Checks that the file can be continued with `contents`. The error is the reason why the file cannot be continued.
-    fn continues(&self, _contents: &Contents<'_>) -> std::result::Result<(), String> {
+    fn continues(&self, _contents: &Contents<'_>) -> Checked<()> {
         Ok(())
     }
 
-    /// Returns the layout of an existing file that is truncated to `count` frames and continued with `contents`.
-    fn resume(self, _contents: &Contents<'_>, _count: u64) -> std::result::Result<Self, String> {
-        Ok(self)
+    /// Prepares the layout of an existing file for new frames, after the file is truncated to `count` frames.
+    fn resume(&mut self, _contents: &Contents<'_>, _count: u64) -> Checked<()> {
+        Ok(())
     }
 
     /// Encodes a frame whose written atoms are at the positions `placed` (nm). The error is the reason why the format
     /// cannot store the frame.
-    fn encode(
-        &mut self,
-        frame: &Frame<'_>,
-        placed: &[[f32; 3]],
-        bytes: &mut Vec<u8>,
-    ) -> std::result::Result<(), String>;
+    fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()>;
 
     /// Requests that later calls decode only the first `_atoms` atoms of a frame. A format that must decode whole
     /// frames ignores the request.
     fn limit(&mut self, _atoms: usize) {}
 
     /// Decodes frame `index` from its bytes. The error describes the fault in these bytes.
-    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
+    fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()>;
 
     /// Returns a warning for the user about the frames encoded so far; `None` if there is nothing to warn of.
     fn warning(&self) -> Option<&'static str> {
@@ -123,22 +72,65 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
     }
 }
 
+/// Description of an existing file.
+pub(super) struct Facts {
+    /// number of atoms in a frame; 0 if the file has no frames and the header of the format does not store the number
+    pub(super) atoms: usize,
+    /// storage of positions; `None` if the file has no frames from which the precision is known, or if md never writes
+    /// positions with the precision of the file
+    pub(super) precision: Option<Precision>,
+    /// optional fields of the frames; `None` if the file has no frames from which the fields are known
+    pub(super) fields: Option<Fields>,
+    /// names and elements of all atoms; empty if the format does not store them
+    pub(super) labels: Vec<Label>,
+    /// number of atoms that are left out of the first frame because they are at alternative locations
+    pub(super) left_out: usize,
+    /// whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
+    /// meaning
+    pub(super) has_times: bool,
+    /// whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell
+    pub(super) is_crystal: bool,
+    /// number of frames in the header of the file; `None` if the format has no such number
+    pub(super) counted: Option<u64>,
+    /// identifier of the run that wrote the file; `None` if the format does not store it
+    pub(super) run_id: Option<String>,
+}
+
+impl Facts {
+    /// Describes a file whose frames have times, but no optional fields.
+    pub(super) fn new(atoms: usize, precision: Option<Precision>) -> Self {
+        Self {
+            atoms,
+            precision,
+            fields: Some(Fields::default()),
+            labels: vec![],
+            left_out: 0,
+            has_times: true,
+            is_crystal: false,
+            counted: None,
+            run_id: None,
+        }
+    }
+}
+
 /// Existing trajectory file that is open for reading.
-pub(super) struct Opened<L> {
+pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) file: BufReader<File>,
     length: u64,
-    pub(super) layout: L,
+    pub(super) layout: Box<dyn Layout>,
+    pub(super) facts: Facts,
     pub(super) index: Index,
 }
 
-impl<L: Layout> Opened<L> {
-    fn new(path: &Path) -> Result<Self> {
+impl Opened {
+    fn new(path: &Path, format: &Records) -> Result<Self> {
         let file = regular_file(path)?;
         let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
         let mut file = BufReader::new(file);
-        let (layout, index) = L::open(&mut file, length).map_err(|reason| Problem::new(reason).in_file(path))?;
-        Ok(Self { path: path.to_owned(), file, length, layout, index })
+        let (layout, facts, index) =
+            (format.open)(&mut file, length).map_err(|reason| Problem::new(reason).in_file(path))?;
+        Ok(Self { path: path.to_owned(), file, length, layout, facts, index })
     }
 
     /// Reads the bytes of frame `index` into `bytes`.
@@ -188,7 +180,7 @@ impl<L: Layout> Opened<L> {
         let incomplete = self.rest().map(|rest| {
             format!("{path} has {frames} complete frames; {rest}; md reads the complete frames, and md repair keeps only these")
         });
-        let counted = self.layout.counted().filter(|&counted| counted > frames as u64);
+        let counted = self.facts.counted.filter(|&counted| counted > frames as u64);
         incomplete.or_else(|| {
             let counted = counted?;
             Some(format!(
@@ -206,10 +198,10 @@ impl<L: Layout> Opened<L> {
 }
 
 /// Writer that appends frames to a file.
-struct RecordSink<L> {
+struct RecordSink {
     path: PathBuf,
     file: File,
-    layout: L,
+    layout: Box<dyn Layout>,
     placer: Placer,
     periodic: bool,
     count: u64,
@@ -219,16 +211,23 @@ struct RecordSink<L> {
     bytes: Vec<u8>,
 }
 
-impl<L: Layout> RecordSink<L> {
+impl RecordSink {
     /// Creates a writer that continues at the end of `file`. `mark` must hold the number of frames in the file, and
     /// `checksum` must be the checksum of these frames.
-    fn new(path: &Path, file: File, layout: L, contents: &Contents<'_>, mark: Mark, checksum: Hasher) -> Self {
+    fn new(
+        path: &Path,
+        file: File,
+        layout: Box<dyn Layout>,
+        contents: &Contents<'_>,
+        mark: Mark,
+        checksum: Hasher,
+    ) -> Self {
         let atoms = contents.topology.atoms.len();
         Self {
             path: path.to_owned(),
             file,
             layout,
-            placer: Placer::new(contents),
+            placer: Placer::new(contents.topology, contents.placement),
             periodic: contents.periodic,
             count: mark.extent.count,
             checksum,
@@ -251,7 +250,7 @@ impl<L: Layout> RecordSink<L> {
     }
 }
 
-impl<L: Layout> FrameSink for RecordSink<L> {
+impl FrameSink for RecordSink {
     fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
         if self.last_step == Some(frame.step) {
             return Ok(());
@@ -260,7 +259,7 @@ impl<L: Layout> FrameSink for RecordSink<L> {
         if let Some(last) = self.last_step.filter(|&last| frame.step < last) {
             return wrong(format!("the last frame was at step {last}"));
         }
-        if frame.cell.is_some() != self.periodic || frame.positions.len() != self.placer.given() {
+        if frame.cell.is_some() != self.periodic || frame.positions.len() != self.placer.given {
             return wrong(format!("cell: {}, {} positions", frame.cell.is_some(), frame.positions.len()));
         }
         self.placer.place(frame.cell.as_ref(), frame.positions, &mut self.placed, &mut []);
@@ -294,27 +293,26 @@ impl<L: Layout> FrameSink for RecordSink<L> {
     }
 }
 
-/// File operations of a format with the byte layout `L`.
-pub(super) struct Records<L> {
+/// File operations of a format.
+pub(super) struct Records {
     /// name of the format
-    name: &'static str,
-    layout: std::marker::PhantomData<fn() -> L>,
+    pub(super) name: &'static str,
+    /// function that says whether a file that begins with these bytes has this format
+    pub(super) recognises: fn(&[u8]) -> bool,
+    /// function that creates the layout of a new file. The error is the reason why the format cannot store the contents
+    pub(super) create: fn(&Contents<'_>) -> Checked<Created>,
+    /// function that reads the header of an existing file with this number of bytes and finds its frames. The error is
+    /// the reason why the file does not have this format
+    pub(super) open: fn(&mut BufReader<File>, u64) -> Checked<Found>,
 }
 
-impl<L: Layout> Records<L> {
-    /// Creates the file operations of the format `name`.
-    pub(super) const fn new(name: &'static str) -> Self {
-        Self { name, layout: std::marker::PhantomData }
-    }
-}
-
-impl<L: Layout> Files for Records<L> {
+impl Files for Records {
     fn recognises(&self, beginning: &[u8]) -> bool {
-        L::recognises(beginning)
+        (self.recognises)(beginning)
     }
 
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>> {
-        let (layout, header) = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
+        let (layout, header) = (self.create)(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
         let io = |e| Error::io(path, e);
         // an empty file may exist if the format has no header and a run was killed before its first frame
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
@@ -333,34 +331,31 @@ impl<L: Layout> Files for Records<L> {
     }
 
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
-        Opened::<L>::new(path)?.check_extent(checkpointed.extent).map(|_| ())
+        Opened::new(path, self)?.check_extent(checkpointed.extent).map(|_| ())
     }
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
-        let opened = Opened::<L>::new(path)?;
-        let layout = &opened.layout;
-        let (found, wanted) = (layout.precision(), contents.precision);
-        let (fields, atoms) = (layout.fields(), contents.topology.atoms.len());
-        let settings = if let Some(found) = found.filter(|&found| found != wanted) {
+        let opened = Opened::new(path, self)?;
+        let Facts { atoms: found_atoms, precision, fields, .. } = opened.facts;
+        let (wanted, atoms) = (contents.precision, contents.topology.atoms.len());
+        let settings = if let Some(found) = precision.filter(|&found| found != wanted) {
             Err(format!("positions are stored as {found:?}, and the run requests {wanted:?}"))
         } else if let Some(Fields { velocities, forces, .. }) = fields.filter(|&fields| fields != contents.fields) {
             Err(format!("the file has velocities: {velocities}, forces: {forces}, and the run requests other fields"))
-        } else if layout.atoms() != atoms && opened.index.count() > 0 {
-            Err(format!("the file has {} atoms, and the run writes {atoms}", layout.atoms()))
+        } else if found_atoms != atoms && opened.index.count() > 0 {
+            Err(format!("the file has {found_atoms} atoms, and the run writes {atoms}"))
         } else {
-            layout.continues(contents)
+            opened.layout.continues(contents)
         };
-        let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
         settings.map_err(|what| {
-            let problem = Problem::new(format!("the settings of an existing trajectory cannot change: {what}"));
-            problem.in_file(path).help(help).into()
+            other_settings(path, format!("the settings of an existing trajectory cannot change: {what}"))
         })
     }
 
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
-        let mut opened = Opened::<L>::new(path)?;
+        let mut opened = Opened::new(path, self)?;
         let checksum = opened.check_extent(checkpointed.extent)?;
-        let (found, atoms) = (opened.layout.atoms(), contents.topology.atoms.len());
+        let (found, atoms) = (opened.facts.atoms, contents.topology.atoms.len());
         if checkpointed.extent.count > 0 && found != atoms {
             return Err(not_as_checkpointed(path, format!("the frames have {found} atoms, the system has {atoms}")));
         }
@@ -368,8 +363,8 @@ impl<L: Layout> Files for Records<L> {
         let layout = match checkpointed.extent.count {
             // a file without frames gets the layout of a new file, because only frames show which fields and precision
             // a file has
-            0 => L::create(contents).map(|(layout, _)| layout),
-            count => opened.layout.resume(contents, count),
+            0 => (self.create)(contents).map(|(layout, _)| layout),
+            count => opened.layout.resume(contents, count).map(|()| opened.layout),
         };
         let layout = layout.map_err(|reason| Problem::new(reason).in_file(path))?;
         let mut file = open_file(path, OpenOptions::new().write(true))?;
@@ -379,40 +374,40 @@ impl<L: Layout> Files for Records<L> {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>> {
-        let opened = Opened::<L>::new(path)?;
+        let opened = Opened::new(path, self)?;
         if let Some(damage) = opened.index.damage {
             let problem = Problem::new(damage).in_file(path);
             return Err(problem.help("md repair saves the frames before the damage").into());
         }
-        Ok(Box::new(RecordSource::new(opened)))
+        Ok(Box::new(RecordSource { opened, stored: vec![] }))
     }
 
     fn run_id(&self, path: &Path) -> Option<String> {
-        Opened::<L>::new(path).ok()?.layout.run_id().map(str::to_owned)
+        Opened::new(path, self).ok()?.facts.run_id
     }
 
     fn is_complete(&self, path: &Path, extent: Extent) -> bool {
-        let whole = |mut opened: Opened<L>| {
+        let whole = |mut opened: Opened| {
             let counts = opened.index.count() as u64 == extent.count && opened.rest().is_none();
             counts && opened.check_extent(extent).is_ok()
         };
-        Opened::<L>::new(path).is_ok_and(whole)
+        Opened::new(path, self).is_ok_and(whole)
     }
 
     fn describe(&self, path: &Path) -> Result<Description> {
-        let opened = Opened::<L>::new(path)?;
+        let opened = Opened::new(path, self)?;
         let (count, size, rest) = (opened.index.count(), opened.length, opened.rest());
         let mut lines = vec![
-            ("atoms", opened.layout.atoms().to_string()),
+            ("atoms", opened.facts.atoms.to_string()),
             ("frames", format!("{count}, {:.1} MB", size as f64 / 1e6)),
         ];
-        let positions = match opened.layout.precision() {
+        let positions = match opened.facts.precision {
             Some(Precision::Decimals3) => "positions to 0.001 nm",
             Some(Precision::Decimals4) => "positions to 0.0001 nm",
             Some(_) => "positions in 32 bits",
             None => "positions",
         };
-        let (mut source, mut frame) = (RecordSource::new(opened), StoredFrame::default());
+        let (mut source, mut frame) = (RecordSource { opened, stored: vec![] }, StoredFrame::default());
         for (name, index) in [("first", 0), ("last", count.saturating_sub(1))].into_iter().take(2 * count.min(1)) {
             source.read(index, &mut frame)?;
             lines.push((name, format!("step {}, {} ps", frame.step, (frame.time * 1e6).round() / 1e6)));
@@ -424,20 +419,20 @@ impl<L: Layout> Files for Records<L> {
         ];
         let present: String = present.into_iter().filter(|(there, _)| *there).map(|(_, name)| name).collect();
         lines.push(("fields", format!("{positions}{present}")));
-        lines.extend(source.opened.layout.run_id().map(|run| ("run", run.to_owned())));
+        lines.extend(source.opened.facts.run_id.map(|run| ("run", run)));
         lines.extend(rest.map(|rest| ("end", rest)));
         Ok(Description { title: format!("{} trajectory", self.name), lines })
     }
 
     fn verify(&self, path: &Path) -> Result<Verification> {
-        let mut opened = Opened::<L>::new(path)?;
+        let mut opened = Opened::new(path, self)?;
         examine(&mut opened, |_| Ok(()))
     }
 
     fn repair(&self, path: &Path) -> Result<Repair> {
         regular_file(path)?;
         let _lock = OutputLock::acquire_if_present(path)?;
-        let mut opened = Opened::<L>::new(path)?;
+        let mut opened = Opened::new(path, self)?;
         if examine(&mut opened, |_| Ok(()))?.bad.is_empty() {
             return Ok(Repair { frames: opened.index.count() as u64, ..Repair::default() });
         }
@@ -465,7 +460,7 @@ impl<L: Layout> Files for Records<L> {
 
 /// Decodes every frame of a file, and passes the bytes of the readable frames to `good`. Bytes after the last frame
 /// count as an unreadable frame.
-fn examine<L: Layout>(opened: &mut Opened<L>, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
+fn examine(opened: &mut Opened, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
     let (mut bytes, mut frame) = (vec![], StoredFrame::default());
     let mut found = Verification { frames: opened.index.count() as u64, ..Verification::default() };
     for index in 0..opened.index.count() {
@@ -480,4 +475,11 @@ fn examine<L: Layout>(opened: &mut Opened<L>, mut good: impl FnMut(&[u8]) -> Res
         found.frames += 1;
     }
     Ok(found)
+}
+
+/// Returns the error for a trajectory that cannot be continued, because the run requests other settings than those of
+/// the file.
+pub(super) fn other_settings(path: &Path, message: impl Into<String>) -> Error {
+    let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
+    Problem::new(message).in_file(path).help(help).into()
 }

@@ -1,5 +1,6 @@
 //! Frame of a trajectory as it is read from a file.
 
+use super::records::Checked;
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
@@ -25,6 +26,16 @@ impl StoredFrame {
     pub(super) fn clear(&mut self) {
         self.cell = None;
         [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
+    }
+
+    /// Sets the cell from lattice vectors (nm) in lower-triangular form. There is no cell if all vectors are zero. The
+    /// error says that the vectors do not form a cell.
+    pub(super) fn set_cell(&mut self, rows: [Vec3; 3]) -> Checked<()> {
+        self.cell = PeriodicCell::from_rows(rows);
+        match self.cell.is_some() || rows == [Vec3::ZERO; 3] {
+            true => Ok(()),
+            false => Err(format!("the lattice {rows:?} does not form a cell")),
+        }
     }
 
     /// Sets the cell from lattice vectors (nm) in any orientation. If the lattice vectors must be rotated, positions,

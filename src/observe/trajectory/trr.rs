@@ -10,13 +10,12 @@
 //! write positions less often than velocities or forces; md skips records without positions.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 
 use super::index::Index;
-use super::records::{Layout, Records};
-use super::xdr::{go_to, integer};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
+use super::xdr::{FrameHead, find_frames, integer};
 use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
-use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
 /// Description of the TRR format, for the list of all formats.
@@ -24,17 +23,13 @@ pub(super) const FORMAT: Format = Format {
     name: "TRR",
     extension: "trr",
     atom_bytes: 12,
-    holds: Holds {
-        velocities: true,
-        forces: true,
-        images: false,
-        observables: false,
-        lossless: true,
-        rounded: false,
-        names: false,
-        times: true,
+    holds: Holds { velocities: true, forces: true, lossless: true, ..Holds::POSITIONS },
+    files: &Records {
+        name: "TRR",
+        recognises: |beginning| integer(beginning, 0) == Some(MAGIC),
+        create: Trr::create,
+        open: Trr::open,
     },
-    files: &Records::<Trr>::new("TRR"),
 };
 
 const MAGIC: i32 = 1993;
@@ -47,11 +42,8 @@ const WORDS: usize = 13;
 /// Maximum number of atoms, so that the size of a block of `f32` stays below 2³¹ bytes.
 const MOST_ATOMS: usize = i32::MAX as usize / 12;
 
-type Checked<T> = Result<T, String>;
-
 /// Properties of a TRR file that are the same for all frames.
 struct Trr {
-    atoms: usize,
     /// optional fields of the first frame; `None` before the first frame
     fields: Option<Fields>,
 }
@@ -139,47 +131,25 @@ impl Head {
     }
 }
 
-impl Layout for Trr {
-    fn recognises(beginning: &[u8]) -> bool {
-        integer(beginning, 0) == Some(MAGIC)
-    }
-
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+impl Trr {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
             return Err(format!("there are {atoms} atoms: TRR stores 1 to {MOST_ATOMS}"));
         }
-        Ok((Self { atoms, fields: Some(contents.fields) }, vec![]))
+        Ok((Box::new(Self { fields: Some(contents.fields) }), vec![]))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
-        let (mut layout, mut index) = (Self { atoms: 0, fields: None }, Index::default());
-        let (mut start, mut bytes) = (0, vec![]);
-        while start < length {
-            go_to(file, start)?;
-            bytes.clear();
-            let most = (BEGINNING + 4 * WORDS) as u64;
-            file.by_ref().take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-            let head = match Head::read(&bytes) {
-                Ok(Some(head)) if layout.atoms == 0 || head.atoms == layout.atoms => Ok(head),
-                Ok(Some(head)) => {
-                    Err(format!("a frame has {} atoms, and frames before it have {}", head.atoms, layout.atoms))
-                }
-                Ok(None) => break,
-                Err(damage) => Err(damage),
-            };
-            let head = match head {
-                Ok(head) => head,
-                Err(damage) => {
-                    index.damage = Some(format!("byte {start}: {damage}"));
-                    break;
-                }
-            };
-            let Some(end) = start.checked_add(head.bytes() as u64).filter(|&end| end <= length) else { break };
-            layout.atoms = head.atoms;
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
+        let (mut fields, mut index) = (None, Index::default());
+        let read = |bytes: &[u8], start| {
+            let head = Head::read(bytes).map_err(|damage| format!("byte {start}: {damage}"))?;
+            Ok(head.map(|head| FrameHead { atoms: head.atoms, bytes: head.bytes() as u64, rest: head }))
+        };
+        let (atoms, damage) = find_frames(file, length, BEGINNING + 4 * WORDS, read, |head, end| {
             match (head.blocks[POSITIONS] > 0, index.ends.last_mut()) {
                 (true, _) => {
-                    layout.fields.get_or_insert(head.fields());
+                    fields.get_or_insert(head.fields());
                     index.ends.push(end);
                 }
                 // a record without positions is skipped: its bytes count as part of the previous frame, or of the
@@ -187,23 +157,13 @@ impl Layout for Trr {
                 (false, Some(last)) => *last = end,
                 (false, None) => index.header = end,
             }
-            start = end;
-        }
-        Ok((layout, index))
+        })?;
+        index.damage = damage;
+        Ok((Box::new(Self { fields }), Facts { fields, ..Facts::new(atoms, Some(Precision::Lossless)) }, index))
     }
+}
 
-    fn atoms(&self) -> usize {
-        self.atoms
-    }
-
-    fn precision(&self) -> Option<Precision> {
-        Some(Precision::Lossless)
-    }
-
-    fn fields(&self) -> Option<Fields> {
-        self.fields
-    }
-
+impl Layout for Trr {
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         let atoms = placed.len();
         let fields = self.fields.unwrap_or_default();
@@ -245,11 +205,7 @@ impl Layout for Trr {
         if head.blocks[BOX] > 0 {
             let start = head.start(BOX);
             let rows = [0, 1, 2].map(|row| Vec3::from([0, 1, 2].map(|i| head.number(bytes, start, 3 * row + i))));
-            if rows.iter().any(|row| *row != Vec3::ZERO) {
-                let cell = PeriodicCell::from_rows(rows)
-                    .ok_or_else(|| format!("the lattice {rows:?} does not form a cell"))?;
-                frame.cell = Some(cell);
-            }
+            frame.set_cell(rows)?;
         }
         head.vectors(bytes, POSITIONS, &mut frame.positions)?;
         head.vectors(bytes, VELOCITIES, &mut frame.velocities)?;

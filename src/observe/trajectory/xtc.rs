@@ -9,15 +9,14 @@
 //! other programs that are not lower-triangular are refused.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 
 use md_xtc::{Header, Magic, PLAIN, PRELUDE};
 
 use super::index::Index;
-use super::records::{Layout, Records};
-use super::xdr::{go_to, integer, word};
+use super::records::{Checked, Created, Facts, Found, Layout, Records};
+use super::xdr::{FrameHead, find_frames, integer, word};
 use super::{Contents, Format, Frame, Holds, Precision, StoredFrame, widen};
-use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
 /// Description of the XTC format, for the list of all formats.
@@ -25,20 +24,14 @@ pub(super) const FORMAT: Format = Format {
     name: "XTC",
     extension: "xtc",
     atom_bytes: 12,
-    holds: Holds {
-        velocities: false,
-        forces: false,
-        images: false,
-        observables: false,
-        lossless: false,
-        rounded: true,
-        names: false,
-        times: true,
+    holds: Holds { rounded: true, ..Holds::POSITIONS },
+    files: &Records {
+        name: "XTC",
+        recognises: |beginning| integer(beginning, 0).is_some_and(|magic| Magic::try_from(magic).is_ok()),
+        create: Xtc::create,
+        open: Xtc::open,
     },
-    files: &Records::<Xtc>::new("XTC"),
 };
-
-type Checked<T> = Result<T, String>;
 
 /// Properties of an XTC file that are the same for all frames.
 struct Xtc {
@@ -49,14 +42,6 @@ struct Xtc {
     precision: Option<Precision>,
 }
 
-/// Header of an XTC frame, and size of the frame in bytes.
-struct FrameHead {
-    atoms: usize,
-    bytes: u64,
-    /// precision in 1/nm; `None` in frames whose positions are stored as `f32`
-    precision: Option<f32>,
-}
-
 /// Returns the factor (1/nm) by which positions are multiplied before they are rounded to integers.
 fn scale(precision: Precision) -> f32 {
     match precision {
@@ -65,91 +50,61 @@ fn scale(precision: Precision) -> f32 {
     }
 }
 
-/// Reads the header of the frame that begins at byte `start` of a file of `length` bytes; `None` if the file ends
-/// before the end of the frame.
-fn head(file: &mut BufReader<File>, start: u64, length: u64) -> Checked<Option<FrameHead>> {
-    let mut head = vec![];
-    let most = (Header::SIZE + PRELUDE + 8) as u64;
-    file.by_ref().take(most).read_to_end(&mut head).map_err(|error| error.to_string())?;
-    let Some(magic) = integer(&head, 0) else { return Ok(None) };
+/// Reads the header of a frame, with the precision in 1/nm, from the first bytes of the frame. The precision is `None`
+/// in frames whose positions are stored as `f32`. The frame begins at byte `start` of a file of `length` bytes. Returns
+/// `None` if the file ends before the end of the frame.
+fn head(head: &[u8], start: u64, length: u64) -> Checked<Option<FrameHead<Option<f32>>>> {
+    let Some(magic) = integer(head, 0) else { return Ok(None) };
     let wide = match Magic::try_from(magic) {
         Ok(magic) => magic == Magic::Xtc2023,
         Err(_) => return Err(format!("byte {start}: a frame begins with 1995 or 2023, found {magic}")),
     };
-    let (Some(atoms), Some(again)) = (integer(&head, 1), integer(&head, 13)) else { return Ok(None) };
+    let (Some(atoms), Some(again)) = (integer(head, 1), integer(head, 13)) else { return Ok(None) };
     let count = usize::try_from(atoms).ok().filter(|&atoms| atoms > 0);
     let Some(atoms) = count.filter(|_| atoms == again) else {
         return Err(format!("byte {start}: the number of atoms, {atoms}, is repeated as {again}"));
     };
     let plain = Header::SIZE as u64 + 12 * atoms as u64;
     if atoms <= PLAIN {
-        return Ok((start + plain <= length).then_some(FrameHead { atoms, bytes: plain, precision: None }));
+        return Ok((start + plain <= length).then_some(FrameHead { atoms, bytes: plain, rest: None }));
     }
     let at = (Header::SIZE + PRELUDE) / 4;
-    let packed = match (wide, word(&head, at), word(&head, at + 1)) {
+    let packed = match (wide, word(head, at), word(head, at + 1)) {
         (false, Some(low), _) => u64::from(u32::from_be_bytes(low)),
         (true, Some(high), Some(low)) => u64::from(u32::from_be_bytes(high)) << 32 | u64::from(u32::from_be_bytes(low)),
         _ => return Ok(None),
     };
     let before = (Header::SIZE + PRELUDE) as u64 + if wide { 8 } else { 4 };
     let bytes = packed.checked_next_multiple_of(4).and_then(|packed| packed.checked_add(before));
-    let is_inside = |bytes: &u64| start.checked_add(*bytes).is_some_and(|end| end <= length);
-    let precision = word(&head, Header::SIZE / 4).map(f32::from_be_bytes);
-    Ok(bytes.filter(is_inside).map(|bytes| FrameHead { atoms, bytes, precision }))
+    let precision = word(head, Header::SIZE / 4).map(f32::from_be_bytes);
+    Ok(bytes.filter(|&bytes| bytes <= length - start).map(|bytes| FrameHead { atoms, bytes, rest: precision }))
 }
 
-impl Layout for Xtc {
-    fn recognises(beginning: &[u8]) -> bool {
-        integer(beginning, 0).is_some_and(|magic| Magic::try_from(magic).is_ok())
-    }
-
-    fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
+impl Xtc {
+    fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if atoms == 0 || i32::try_from(atoms).is_err() {
             return Err(format!("there are {atoms} atoms: XTC stores 1 to 2147483647"));
         }
-        Ok((Self { atoms, wanted: atoms, precision: Some(contents.precision) }, vec![]))
+        Ok((Box::new(Self { atoms, wanted: atoms, precision: Some(contents.precision) }), vec![]))
     }
 
-    fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
-        let (mut layout, mut index) = (Self { atoms: 0, wanted: usize::MAX, precision: None }, Index::default());
-        let mut start = 0;
-        while start < length {
-            go_to(file, start)?;
-            let head = match head(file, start, length) {
-                Ok(Some(head)) if index.ends.is_empty() || head.atoms == layout.atoms => head,
-                Ok(Some(head)) => {
-                    index.damage = Some(format!(
-                        "byte {start}: a frame has {} atoms, and frames before it have {}",
-                        head.atoms, layout.atoms
-                    ));
-                    break;
-                }
-                Ok(None) => break,
-                Err(damage) => {
-                    index.damage = Some(damage);
-                    break;
-                }
-            };
-            if index.ends.is_empty() {
-                let known = [Precision::Decimals3, Precision::Decimals4];
-                layout.atoms = head.atoms;
-                layout.precision = known.into_iter().find(|&precision| Some(scale(precision)) == head.precision);
-            }
-            start += head.bytes;
-            index.ends.push(start);
-        }
-        Ok((layout, index))
+    fn open(file: &mut BufReader<File>, length: u64) -> Checked<Found> {
+        let (mut precision, mut index) = (None, Index::default());
+        let most = Header::SIZE + PRELUDE + 8;
+        let read = |bytes: &[u8], start| head(bytes, start, length);
+        let (atoms, damage) = find_frames(file, length, most, read, |scale_of_frame, end| {
+            precision.get_or_insert(scale_of_frame);
+            index.ends.push(end);
+        })?;
+        index.damage = damage;
+        let known = [Precision::Decimals3, Precision::Decimals4];
+        let precision = known.into_iter().find(|&known| precision == Some(Some(scale(known))));
+        Ok((Box::new(Self { atoms, wanted: usize::MAX, precision }), Facts::new(atoms, precision), index))
     }
+}
 
-    fn atoms(&self) -> usize {
-        self.atoms
-    }
-
-    fn precision(&self) -> Option<Precision> {
-        self.precision
-    }
-
+impl Layout for Xtc {
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         let natoms = placed.len();
         let rows = frame.cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(|row| row.to_array()));
@@ -181,13 +136,6 @@ impl Layout for Xtc {
         frame.time = f64::from(read.time);
         frame.clear();
         widen(read.positions.as_chunks().0, &mut frame.positions);
-        let rows = read.boxvec_cols_2d().map(|row| Vec3::from(row.map(f64::from)));
-        frame.cell = match rows.iter().all(|row| *row == Vec3::ZERO) {
-            true => None,
-            false => Some(
-                PeriodicCell::from_rows(rows).ok_or_else(|| format!("the lattice {rows:?} does not form a cell"))?,
-            ),
-        };
-        Ok(())
+        frame.set_cell(read.boxvec_cols_2d().map(|row| Vec3::from(row.map(f64::from))))
     }
 }

@@ -6,7 +6,8 @@ use super::parts::{figure, table, terms};
 use super::{Badge, Section, assemble};
 use crate::error::Result;
 use crate::observe::progress::three_digits;
-use crate::observe::replicas::{ReplicaState, title};
+use crate::observe::replicas::title;
+use crate::observe::status::RunState;
 use crate::observe::summary::Summary;
 use crate::report::ensemble::Ensemble;
 use crate::report::number::{number, with_error};
@@ -19,13 +20,9 @@ pub(in crate::report) fn of_ensemble(ensemble: &Ensemble, options: Options) -> R
     let sections: Vec<Section> = sections.into_iter().flatten().collect();
     let folder = ensemble.path.canonicalize().unwrap_or_else(|_| ensemble.path.clone());
     let name = format!("Ensemble: {}", folder.file_name().unwrap_or_default().to_string_lossy());
-    let class = match ensemble.status.state {
-        ReplicaState::Running | ReplicaState::Waiting => "running",
-        ReplicaState::Stopped => "stopped",
-        ReplicaState::Finished => "finished",
-        ReplicaState::Failed => "failed",
-    };
-    let badge = Badge { class, text: ensemble.status.state.word() };
+    let state = ensemble.status.state;
+    let shown = if state == RunState::Waiting { RunState::Running } else { state };
+    let badge = Badge { class: shown.word(), text: state.word() };
     Ok(assemble(&name, &badge, &sections, options, ensemble.goes_on()))
 }
 

@@ -5,7 +5,7 @@ use crate::run::check::warnings::refuse;
 use crate::run::dynamics::frozen::frozen_system;
 use crate::run::dynamics::restraints::restraints;
 use crate::run::dynamics::setup::Setup;
-use crate::run::plan::{Plan, StageKind};
+use crate::run::plan::Plan;
 use crate::system::{State, System};
 
 /// Returns an error if the plan, the system or the start state has a fault that can be found before the run begins.
@@ -13,9 +13,9 @@ pub fn preflight(plan: &Plan, system: &System, start: &State) -> Result<()> {
     refuse(plan, system)?;
     restraints(plan, system, start)?;
     for stage in &plan.stages {
-        let frozen = frozen_system(stage, system)?;
-        if let StageKind::Dynamics(dynamics) = &stage.kind {
-            Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, start.cell.is_some())?;
+        let system = frozen_system(stage, system)?;
+        if let Some(dynamics) = stage.dynamics() {
+            Setup::new(&system, dynamics, plan.run.seed, start.cell.is_some())?;
         }
     }
     Ok(())

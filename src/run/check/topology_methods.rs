@@ -11,47 +11,38 @@ pub fn describe_methods(system: &System) -> Option<String> {
     Some(format!(
         "the topology file stores cutoffs and PME parameters, but md uses only the settings of the input file; to use \
          those of the topology file, write in [forces]: {}",
-        settings.join("; ")
+        settings
     ))
 }
 
-/// Returns the lines of an input file that select the non-bonded methods `methods`.
-fn spelled(methods: &Methods) -> Vec<String> {
+/// Returns the settings of an input file that select the non-bonded methods `methods`, separated by semicolons.
+fn spelled(methods: &Methods) -> String {
     let Methods { cutoff, electrostatics, lj_modifier, dispersion_correction } = *methods;
     let cutoff = cutoff.map_or("none".to_owned(), |cutoff| Length.spell(cutoff));
-    let mut lines = vec![format!("cutoff = \"{cutoff}\"")];
-    match electrostatics {
-        Electrostatics::Off => lines.push("electrostatics = \"off\"".to_owned()),
-        Electrostatics::Plain => lines.push("electrostatics = \"plain\"".to_owned()),
+    let electrostatics = match electrostatics {
+        Electrostatics::Off => "\"off\"".to_owned(),
+        Electrostatics::Plain => "\"plain\"".to_owned(),
         Electrostatics::ReactionField { permittivity } => {
-            lines.push("electrostatics = \"reaction-field\"".to_owned());
-            lines.push(format!("permittivity = {permittivity:?}"));
+            format!("\"reaction-field\"; permittivity = {permittivity:?}")
         }
-        Electrostatics::Pme(pme) => {
-            lines.push("electrostatics = \"pme\"".to_owned());
-            lines.push(mesh("pme", pme));
-        }
-    }
-    match lj_modifier {
-        LjModifier::None => lines.push("lj_modifier = \"none\"".to_owned()),
-        LjModifier::PotentialShift => lines.push("lj_modifier = \"potential-shift\"".to_owned()),
-        LjModifier::ForceSwitch { from } => {
-            lines.push(format!("lj_modifier = \"force-switch\"; lj_switch = \"{}\"", Length.spell(from)));
-        }
-        LjModifier::PotentialSwitch { from } => {
-            lines.push(format!("lj_modifier = \"potential-switch\"; lj_switch = \"{}\"", Length.spell(from)));
-        }
-    }
-    lines.push("coulomb_modifier = \"none\"".to_owned());
-    match dispersion_correction {
-        DispersionCorrection::Off => lines.push("dispersion_correction = false".to_owned()),
-        DispersionCorrection::AllPairs => lines.push("dispersion_correction = true".to_owned()),
-        DispersionCorrection::NonExcluded => lines.push("dispersion_correction = \"non-excluded\"".to_owned()),
-        DispersionCorrection::Pme(pme) => {
-            lines.extend(["dispersion_correction = \"pme\"".to_owned(), mesh("lj_pme", pme)]);
-        }
-    }
-    lines
+        Electrostatics::Pme(pme) => format!("\"pme\"; {}", mesh("pme", pme)),
+    };
+    let modifier = match lj_modifier {
+        LjModifier::None => "\"none\"".to_owned(),
+        LjModifier::PotentialShift => "\"potential-shift\"".to_owned(),
+        LjModifier::ForceSwitch { from } => format!("\"force-switch\"; lj_switch = \"{}\"", Length.spell(from)),
+        LjModifier::PotentialSwitch { from } => format!("\"potential-switch\"; lj_switch = \"{}\"", Length.spell(from)),
+    };
+    let correction = match dispersion_correction {
+        DispersionCorrection::Off => "false".to_owned(),
+        DispersionCorrection::AllPairs => "true".to_owned(),
+        DispersionCorrection::NonExcluded => "\"non-excluded\"".to_owned(),
+        DispersionCorrection::Pme(pme) => format!("\"pme\"; {}", mesh("lj_pme", pme)),
+    };
+    format!(
+        "cutoff = \"{cutoff}\"; electrostatics = {electrostatics}; lj_modifier = {modifier}; coulomb_modifier = \
+         \"none\"; dispersion_correction = {correction}"
+    )
 }
 
 fn mesh(key: &str, PmeParameters { alpha, grid, order }: PmeParameters) -> String {
@@ -84,7 +75,7 @@ mod tests {
             (None, Electrostatics::Plain, LjModifier::None, DispersionCorrection::Off),
         ] {
             let methods = Methods { cutoff, electrostatics, lj_modifier, dispersion_correction };
-            let forces = spelled(&methods).join("\n").replace("; ", "\n");
+            let forces = spelled(&methods).replace("; ", "\n");
             let text = format!("[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[forces]\n{forces}\n");
             let forces = Config::parse(&text, Path::new("input.toml"), &[]).expect(&text).plan.forces;
             assert_eq!(forces.cutoff, Setting::Given(cutoff));

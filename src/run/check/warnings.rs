@@ -52,7 +52,7 @@ const WHOLE: f64 = 1e-6;
 /// between constrained atoms must have been removed from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
-    plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
+    plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(drop))?;
     let mut problems = resonance::refusals(plan, system);
     if let Some(vibration) = fastest(system) {
         let long = plan.dynamics().filter(|(_, stage)| vibration.period < FEWEST_STEPS * stage.timestep);

@@ -75,7 +75,13 @@ impl Fingerprint {
             (atoms, (charge_product, c6, c12))
         }));
         readings.extend(terms("constraints", &constraints.bonds, |&Constraint { atoms, length }| (atoms, length)));
-        readings.extend(force_settings(settings));
+        readings.extend([
+            setting("cutoffs", settings, |s| (s.cutoff, s.cutoff_lj)),
+            setting("electrostatics or PME parameters", settings, |s| s.electrostatics),
+            setting("ends of potentials", settings, |s| (s.lj_modifier, s.coulomb_modifier)),
+            setting("dispersion corrections", settings, |s| s.dispersion_correction),
+            setting("pair lists", settings, |s| s.list),
+        ]);
         readings.push(part("12-6-4 interactions", "C4", &nonbonded.c4, |&value| value));
         Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
     }
@@ -139,20 +145,13 @@ fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
     [part(list, "atoms", items, move |term| split(term).0), part(list, "parameters", items, move |term| split(term).1)]
 }
 
-fn force_settings(settings: &ForceSettings) -> [Reading<'_>; 5] {
-    let ForceSettings { cutoff, cutoff_lj, electrostatics, lj_modifier, coulomb_modifier, dispersion_correction, list } =
-        *settings;
-    let one = |aspect: &'static str, value: Vec<u8>| -> Reading<'_> {
-        Box::new(move || Part::new("settings", aspect, 1, value.iter()))
-    };
-    let bytes = |value: postcard::Result<Vec<u8>>| value.expect("settings can be written into memory");
-    [
-        one("cutoffs", bytes(postcard::to_stdvec(&(cutoff, cutoff_lj)))),
-        one("electrostatics or PME parameters", bytes(postcard::to_stdvec(&electrostatics))),
-        one("ends of potentials", bytes(postcard::to_stdvec(&(lj_modifier, coulomb_modifier)))),
-        one("dispersion corrections", bytes(postcard::to_stdvec(&dispersion_correction))),
-        one("pair lists", bytes(postcard::to_stdvec(&list))),
-    ]
+/// Returns the function that hashes some of the force settings.
+fn setting<'a, V: Serialize + 'a>(
+    aspect: &'static str,
+    settings: &'a ForceSettings,
+    read: fn(&ForceSettings) -> V,
+) -> Reading<'a> {
+    part("settings", aspect, std::slice::from_ref(settings), read)
 }
 
 #[cfg(test)]

@@ -77,15 +77,6 @@ pub struct RunPosition {
     pub exchanged: Option<usize>,
 }
 
-impl RunPosition {
-    /// Creates the position of a run within a stage of minimisation. `origin` holds the positions from which the pair
-    /// lists were built.
-    pub fn descending(minimizer: Minimizer, origin: &[Vec3], restraints: Vec<RestraintProgress>) -> Self {
-        let done = minimizer.steps();
-        RunPosition { done, minimizer: Some((minimizer, origin.to_vec())), restraints, ..RunPosition::default() }
-    }
-}
-
 impl Checkpoint {
     /// Creates the checkpoint of a run that has no results yet and starts from its input files.
     pub fn start(run_id: String, plan: &Plan, system: Fingerprint) -> Self {

@@ -9,12 +9,13 @@ use crate::run::plan::Stage;
 use crate::select::select;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
+use std::borrow::Cow;
 
-/// Returns the system in which the frozen atoms of a stage have mass zero; `None` if the stage freezes no atoms.
-/// Returns an error if the selection does not fit the system, or if the selection contains only some of the atoms of
-/// a constraint.
-pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
-    let Some(text) = &stage.frozen else { return Ok(None) };
+/// Returns the system in which the frozen atoms of a stage have mass zero, which is `system` itself if the stage
+/// freezes no atoms. Returns an error if the selection does not fit the system, or if the selection contains only some
+/// of the atoms of a constraint.
+pub fn frozen_system<'a>(stage: &Stage, system: &'a System) -> Result<Cow<'a, System>> {
+    let Some(text) = &stage.frozen else { return Ok(Cow::Borrowed(system)) };
     let refuse = |problem: Problem| {
         let message = format!("frozen of stage \"{}\": {}", stage.name, problem.message);
         Problem { message, ..problem }
@@ -58,7 +59,7 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
                     choose fewer constraints in forces.constraints";
         return Err(refuse(Problem::new(message).help(help)).into());
     }
-    Ok(Some(held))
+    Ok(Cow::Owned(held))
 }
 
 /// Sets the velocities of frozen atoms to zero. `frozen` is the system that [`frozen_system`] returned.

@@ -5,7 +5,7 @@ use crate::ensemble::exchange::Exchange;
 use crate::ensemble::thermostat::Thermostat;
 use crate::ensemble::velocities::{kinetic_energy, temperature};
 use crate::pair::{BufferEstimate, ListErrors, ListSchedule, filled_volume};
-use crate::run::plan::{Plan, StageKind, TuningMethod, Velocities};
+use crate::run::plan::{Plan, TuningMethod, Velocities};
 use crate::system::{ForceSettings, ListPolicy, State, System};
 use crate::units::BAR;
 
@@ -42,7 +42,7 @@ impl<'a> ListChoices<'a> {
     }
 
     /// Returns the list schedule that the tuning method `method` chooses without measurements.
-    fn by(&self, method: TuningMethod) -> ListSchedule {
+    pub(in crate::run) fn by(&self, method: TuningMethod) -> ListSchedule {
         match method {
             TuningMethod::Off => self.conventional(),
             TuningMethod::Model | TuningMethod::Measure => self.all()[0],
@@ -157,16 +157,14 @@ fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
     };
     let mut found: Option<(f64, f64)> = None;
     let exchanged = plan.exchange.as_ref().map_or(0.0, Exchange::highest_temperature);
-    for stage in &plan.stages {
-        if let StageKind::Dynamics(dynamics) = &stage.kind {
-            let bath = dynamics.thermostat.as_ref().map_or(0.0, Thermostat::highest_temperature);
-            let start = match dynamics.velocities {
-                Velocities::Generate { temperature } => temperature,
-                Velocities::File => present(dynamics.removed_motion(state.cell.is_some())),
-            };
-            let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
-            found = Some((temperature.max(bath).max(start).max(exchanged), timestep.max(dynamics.timestep)));
-        }
+    for (_, dynamics) in plan.dynamics() {
+        let bath = dynamics.thermostat.as_ref().map_or(0.0, Thermostat::highest_temperature);
+        let start = match dynamics.velocities {
+            Velocities::Generate { temperature } => temperature,
+            Velocities::File => present(dynamics.removed_motion(state.cell.is_some())),
+        };
+        let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
+        found = Some((temperature.max(bath).max(start).max(exchanged), timestep.max(dynamics.timestep)));
     }
     let (temperature, timestep) = found.unwrap_or((DEFAULT_TEMPERATURE, DEFAULT_TIMESTEP));
     (if temperature > 0.0 { temperature } else { DEFAULT_TEMPERATURE }, timestep)

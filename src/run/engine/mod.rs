@@ -16,7 +16,7 @@ pub use scaling::{Forecast, Network, StepTimes};
 use crate::run::engine::lists::{ListChoices, single_atom_schedule};
 use crate::run::engine::self_check::{Verdict, compare};
 use crate::run::engine::threads::{check_threads, pinned, start};
-use crate::run::plan::{Device, Plan, Precision, SimdLevel};
+use crate::run::plan::{Device, Plan, Precision, RunOptions, SimdLevel};
 // unit tests of whole runs use an emulated GPU
 #[cfg(test)]
 use crate::backend::choice::emulated_gpu as gpu;
@@ -127,20 +127,8 @@ impl Engine {
 
     /// Creates an engine for the CPU without a plan, with this number of threads and the best instruction set.
     pub fn on(threads: usize) -> Result<Self> {
-        check_threads(threads)?;
-        let (pool, team) = start(threads, vec![])?;
-        Ok(Engine {
-            pool,
-            team,
-            threads,
-            parts: threads,
-            level: Level::detect(),
-            automatic: false,
-            accelerator: Accelerator::None("there is no plan".into()),
-            programs: Programs::default(),
-            ranks: Ranks::alone(),
-            warnings: vec![],
-        })
+        let run = RunOptions { device: Device::Cpu, threads: Some(threads), ..RunOptions::default() };
+        Self::new(&Plan { run, ..Plan::default() })
     }
 
     /// Compares forces and energies of GPU and CPU at a state, unless they were compared before. If the results differ
@@ -252,10 +240,7 @@ impl Engine {
 
     /// Returns radii and lifetimes of the pair lists for the device that computes dynamics.
     pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
-        Ok(match self.placement(system)? {
-            Placement::Gpu { .. } => single_atom_schedule(plan, system, state),
-            Placement::Cpu(_) => schedule(plan, system, state),
-        })
+        Ok(self.choices(plan, system, state)?.by(plan.run.tuning))
     }
 
     /// Returns the team of worker threads that share the work of a step.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Problem, Result};
 use crate::observe::lock::OutputLock;
+use crate::observe::replace::unless_missing;
 use crate::observe::trajectory::Format;
 use crate::run::output::instability::UNSTABLE;
 use crate::run::plan::{OutputOptions, Plan};
@@ -84,12 +85,7 @@ impl Directory {
         }
         names.push(UNSTABLE.to_owned());
         for name in names {
-            match fs::remove_file(self.file(&name)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io(&self.file(&name), error));
-                }
-                _ => {}
-            }
+            unless_missing(fs::remove_file(self.file(&name)), &self.file(&name))?;
         }
         Ok(())
     }
@@ -113,12 +109,7 @@ impl Directory {
         let is_free = |n: &u32| names.iter().all(|name| !part(*n, name).exists());
         let number = (1..).find(is_free).expect("there are more numbers than files");
         for name in names.iter().filter(|name| !self.file(name).is_symlink()) {
-            match fs::rename(self.file(name), part(number, name)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io(&self.file(name), error));
-                }
-                _ => {}
-            }
+            unless_missing(fs::rename(self.file(name), part(number, name)), &self.file(name))?;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ use crate::vec3::Vec3;
 use frames::TrajectoryReporter;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tables::{EnergyRows, RestraintRows, TableReporter};
+use tables::{ENERGY_TABLE, RESTRAINT_TABLE, TableReporter};
 
 /// All reporters of a run, with the data that they report.
 pub(in crate::run) struct Outputs {
@@ -53,12 +53,14 @@ impl Outputs {
             reporters.push(Box::new(TrajectoryReporter::new(options, every, &system.topology)?));
         }
         if output.energies.is_some() {
-            reporters.push(Box::new(TableReporter::<EnergyRows>::new(plan.intervals(ENERGIES))));
+            reporters.push(Box::new(TableReporter::new(&ENERGY_TABLE, plan.intervals(ENERGIES))));
         }
         let restrained = |index: usize| !plan.stages[index].restraints.is_empty();
         if output.restraints.is_some() && (0..plan.stages.len()).any(restrained) {
-            reporters
-                .push(Box::new(TableReporter::<RestraintRows>::new(plan.intervals(RESTRAINTS).only_where(restrained))));
+            reporters.push(Box::new(TableReporter::new(
+                &RESTRAINT_TABLE,
+                plan.intervals(RESTRAINTS).only_where(restrained),
+            )));
         }
         reporters.extend(more);
         for (index, reporter) in reporters.iter().enumerate() {
@@ -235,8 +237,8 @@ impl Outputs {
 /// file name belongs to no known kind of output.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
-        ENERGIES => Some(Box::new(TableReporter::<EnergyRows>::new(Intervals::default()))),
-        RESTRAINTS => Some(Box::new(TableReporter::<RestraintRows>::new(Intervals::default()))),
+        ENERGIES => Some(Box::new(TableReporter::new(&ENERGY_TABLE, Intervals::default()))),
+        RESTRAINTS => Some(Box::new(TableReporter::new(&RESTRAINT_TABLE, Intervals::default()))),
         _ => Some(Box::new(TrajectoryReporter::inactive(name)?)),
     }
 }

@@ -11,95 +11,76 @@ use crate::run::plan::stage_output::Intervals;
 use crate::run::plan::{ENERGIES, RESTRAINTS, StepInfo};
 
 /// Kind of a table: file name, columns and rows.
-pub(super) trait Rows: Default + Send {
-    /// Name of the table file.
-    const NAME: &str;
-    /// Quantities that a row of the table needs.
-    const WANTED: Quantities;
-    /// Sets the columns for a run, and returns the header line.
-    fn begin(&mut self, run: &RunInfo<'_>) -> String;
-    /// Appends the rows of one step to `lines`.
-    fn write(&self, report: &Report<'_>, lines: &mut String);
+pub(super) struct Kind {
+    /// name of the table file
+    name: &'static str,
+    /// quantities that a row of the table needs
+    wanted: Quantities,
+    /// function that returns the header line; its argument holds the columns of the energy table
+    header: fn(&Columns) -> String,
+    /// function that appends the rows of one step to a text
+    write: fn(&Report<'_>, &Columns, &mut String),
 }
 
-/// Rows of `energies.csv`.
-#[derive(Default)]
-pub(super) struct EnergyRows {
-    columns: Columns,
-}
+/// The table `energies.csv`.
+pub(super) static ENERGY_TABLE: Kind = Kind {
+    name: ENERGIES,
+    wanted: Quantities { energies: true, ..Quantities::NONE },
+    header: EnergyRow::header,
+    write: |report, columns, lines| report.energy_row().iter().for_each(|row| row.write(columns, lines)),
+};
 
-impl Rows for EnergyRows {
-    const NAME: &str = ENERGIES;
-    const WANTED: Quantities = Quantities { energies: true, ..Quantities::NONE };
-
-    fn begin(&mut self, run: &RunInfo<'_>) -> String {
-        self.columns = run.energy_columns();
-        EnergyRow::header(&self.columns)
-    }
-
-    fn write(&self, report: &Report<'_>, lines: &mut String) {
-        if let Some(row) = report.energy_row() {
-            row.write(&self.columns, lines);
-        }
-    }
-}
-
-/// Rows of `restraints.csv`: at each recorded step, one row for each collective restraint of the stage.
-#[derive(Default)]
-pub(super) struct RestraintRows;
-
-impl Rows for RestraintRows {
-    const NAME: &str = RESTRAINTS;
-    const WANTED: Quantities = Quantities { restraints: true, ..Quantities::NONE };
-
-    fn begin(&mut self, _run: &RunInfo<'_>) -> String {
-        restraints::HEADER.to_owned()
-    }
-
-    fn write(&self, report: &Report<'_>, lines: &mut String) {
-        let StepInfo { step, time, stage, .. } = report.step;
-        restraints::write(report.restraints, step, time, stage, lines);
-    }
-}
+/// The table `restraints.csv`: at each recorded step, one row for each collective restraint of the stage.
+pub(super) static RESTRAINT_TABLE: Kind = Kind {
+    name: RESTRAINTS,
+    wanted: Quantities { restraints: true, ..Quantities::NONE },
+    header: |_| restraints::HEADER.to_owned(),
+    write: |Report { step: StepInfo { step, time, stage, .. }, restraints: samples, .. }, _, lines| {
+        restraints::write(samples, *step, *time, *stage, lines);
+    },
+};
 
 /// Reporter that writes one table.
-pub(super) struct TableReporter<R> {
+pub(super) struct TableReporter {
+    kind: &'static Kind,
     /// interval between rows in each stage; `None` in stages in which no rows are written
     every: Intervals,
-    rows: R,
+    /// columns of the energy table
+    columns: Columns,
     /// open table; `None` before it is opened and after it is closed
     table: Option<Table>,
 }
 
-impl<R: Rows> TableReporter<R> {
-    pub(super) fn new(every: Intervals) -> Self {
-        Self { every, rows: R::default(), table: None }
+impl TableReporter {
+    pub(super) fn new(kind: &'static Kind, every: Intervals) -> Self {
+        Self { kind, every, columns: Columns::default(), table: None }
     }
 }
 
-impl<R: Rows> Reporter for TableReporter<R> {
+impl Reporter for TableReporter {
     fn name(&self) -> &str {
-        R::NAME
+        self.kind.name
     }
 
     fn wants(&self, step: &StepInfo) -> Quantities {
-        if self.every.is_due(step) { R::WANTED } else { Quantities::NONE }
+        if self.every.is_due(step) { self.kind.wanted } else { Quantities::NONE }
     }
 
     fn report(&mut self, report: &Report<'_>) -> Result<()> {
         let StepInfo { step, stage, .. } = report.step;
         let Some(table) = &mut self.table else { return Ok(()) };
-        table.write(step, stage, |lines| self.rows.write(report, lines))
+        table.write(step, stage, |lines| (self.kind.write)(report, &self.columns, lines))
     }
 
     fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
-        let path = run.file(R::NAME);
+        let path = run.file(self.kind.name);
         check_present(&path, checkpointed, "rows")?;
-        Table::check(&path, &self.rows.begin(run), checkpointed.extent)
+        Table::check(&path, &(self.kind.header)(&run.energy_columns()), checkpointed.extent)
     }
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
-        let (path, header) = (run.file(R::NAME), self.rows.begin(run));
+        self.columns = run.energy_columns();
+        let (path, header) = (run.file(self.kind.name), (self.kind.header)(&self.columns));
         self.table = Some(match checkpointed {
             Some(checkpointed) => Table::append(&path, &header, checkpointed.extent)?,
             None => Table::create(&path, &header)?,
@@ -119,6 +100,7 @@ impl<R: Rows> Reporter for TableReporter<R> {
     }
 
     fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
-        Table::extent(&run.file(R::NAME), &R::default().begin(run)).is_ok_and(|found| found == extent)
+        Table::extent(&run.file(self.kind.name), &(self.kind.header)(&run.energy_columns()))
+            .is_ok_and(|found| found == extent)
     }
 }

@@ -33,8 +33,10 @@ pub use crate::prepare::{
 use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 use crate::run::plan::group_columns::GroupColumns;
 
-/// Plan of a whole run: the files of the system, the computation of forces, and the stages in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Plan of a whole run: the files of the system, the computation of forces, and the stages in order. The default has no
+/// files, stages or output, for a program that builds its own system; all other settings have the defaults of the input
+/// file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// topology, coordinate and parameter files of the system
     pub system: SystemFiles,
@@ -50,28 +52,6 @@ pub struct Plan {
     /// replica exchange in the last stage; `None` if replicas do not swap states
     #[serde(default)]
     pub exchange: Option<Exchange>,
-}
-
-impl Default for Plan {
-    /// Returns a plan without files, stages or output, for a program that builds its own system. All other settings
-    /// have the defaults of the input file.
-    fn default() -> Self {
-        Plan {
-            system: SystemFiles::default(),
-            forces: ForceOptions::default(),
-            run: RunOptions::default(),
-            output: OutputOptions {
-                final_gro: false,
-                directory: PathBuf::new(),
-                trajectories: vec![],
-                energies: None,
-                restraints: None,
-                checkpoint: CheckpointOptions { every: Duration::from_secs(300) },
-            },
-            stages: vec![],
-            exchange: None,
-        }
-    }
 }
 
 impl Plan {
@@ -101,10 +81,7 @@ impl Plan {
 
     /// Iterates over the stages of dynamics, with their names.
     pub fn dynamics(&self) -> impl DoubleEndedIterator<Item = (&str, &Dynamics)> {
-        self.stages.iter().filter_map(|stage| match &stage.kind {
-            StageKind::Dynamics(dynamics) => Some((stage.name.as_str(), dynamics)),
-            StageKind::Minimize(_) => None,
-        })
+        self.stages.iter().filter_map(|stage| Some((stage.name.as_str(), stage.dynamics()?)))
     }
 }
 
@@ -226,7 +203,7 @@ pub enum SimdLevel {
 }
 
 /// Output files of a run and the intervals at which they are written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutputOptions {
     /// absolute path of the folder to which all files of the run are written
     pub directory: PathBuf,
@@ -307,6 +284,12 @@ pub struct CheckpointOptions {
     pub every: Duration,
 }
 
+impl Default for CheckpointOptions {
+    fn default() -> Self {
+        CheckpointOptions { every: Duration::from_secs(300) }
+    }
+}
+
 /// Interval between output events in a stage of dynamics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -362,12 +345,25 @@ impl Stage {
         positions.chain(groups).chain(thermostat).chain(self.frozen.as_deref())
     }
 
-    /// Returns the thermostat, if the stage has one.
-    pub fn thermostat(&self) -> Option<&Thermostat> {
+    /// Returns the settings of a stage of dynamics; `None` for a minimisation.
+    pub fn dynamics(&self) -> Option<&Dynamics> {
         match &self.kind {
-            StageKind::Dynamics(dynamics) => dynamics.thermostat.as_ref(),
+            StageKind::Dynamics(dynamics) => Some(dynamics),
             StageKind::Minimize(_) => None,
         }
+    }
+
+    /// Returns the number of steps in the input file.
+    pub fn steps(&self) -> u64 {
+        match &self.kind {
+            StageKind::Minimize(minimize) => minimize.steps,
+            StageKind::Dynamics(dynamics) => dynamics.steps,
+        }
+    }
+
+    /// Returns the thermostat, if the stage has one.
+    pub fn thermostat(&self) -> Option<&Thermostat> {
+        self.dynamics()?.thermostat.as_ref()
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::{Progress, SpeedMeter, three_digits};
-use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState, ReplicaStatus, title};
-use crate::observe::status::Status;
+use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaStatus, title};
+use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
-use crate::run::plan::{Plan, Stage, StageKind};
+use crate::run::plan::Plan;
 use crate::run::replicas::record::Record;
 use crate::run::replicas::scheduler::Event;
 use crate::run::replicas::swap::state_names;
@@ -52,10 +52,10 @@ impl<'a> StatusWriter<'a> {
         let mut status = EnsembleStatus::new(job.replicas.iter().map(|replica| replica.status.clone()).collect());
         for replica in status.replicas.iter_mut().filter(|_| !job.force) {
             replica.refresh(job.directory);
-            if replica.state == ReplicaState::Running {
+            if replica.state == RunState::Running {
                 // the process that ran this replica was killed. No process can be running the replica now, because this
                 // process has locked the folder of the ensemble
-                replica.state = ReplicaState::Waiting;
+                replica.state = RunState::Waiting;
             }
         }
         status.process = Some(std::process::id());
@@ -94,11 +94,11 @@ impl<'a> StatusWriter<'a> {
         match event {
             // for a replica that had finished before, the event `Begun` means only a check of its files, unless the
             // replica continues because the plan has more steps now
-            Event::Begun if self.status.replicas[index].state == ReplicaState::Finished => Ok(()),
+            Event::Begun if self.status.replicas[index].state == RunState::Finished => Ok(()),
             Event::Begun => {
                 let replica = &mut self.status.replicas[index];
                 let how = if replica.time_ps > 0.0 || replica.step > 0 { "continues" } else { "begins" };
-                (replica.state, replica.reason) = (ReplicaState::Running, None);
+                (replica.state, replica.reason) = (RunState::Running, None);
                 let line = format!("{name}: {how} ({})", replica.description);
                 self.say(Level::Note, &line)?;
                 self.write()
@@ -121,13 +121,13 @@ impl<'a> StatusWriter<'a> {
     fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
         let replica = &mut self.status.replicas[index];
         // the state stays `Waiting` if the replica has not written a status file
-        replica.state = ReplicaState::Waiting;
+        replica.state = RunState::Waiting;
         replica.refresh(self.job.directory);
         // the state is derived from the outcome and not from the status file, because a file that another rank wrote
         // may become visible here only later
         let (state, how) = match end {
             Err(error) => {
-                (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
+                (replica.state, replica.reason) = (RunState::Failed, Some(error.to_string()));
                 self.failed.get_or_insert(index);
                 return (Level::Warning, format!("failed: {error}"));
             }
@@ -136,11 +136,11 @@ impl<'a> StatusWriter<'a> {
                     let name = &self.job.replicas[failed].status.name;
                     let how =
                         format!("stopped with a checkpoint, because {name} has failed; the same command continues");
-                    (ReplicaState::Stopped, how)
+                    (RunState::Stopped, how)
                 }
-                None => (ReplicaState::Stopped, "stopped on request, the same command continues".to_owned()),
+                None => (RunState::Stopped, "stopped on request, the same command continues".to_owned()),
             },
-            Ok(Outcome::Finished | Outcome::Unchanged) => (ReplicaState::Finished, "finished".to_owned()),
+            Ok(Outcome::Finished | Outcome::Unchanged) => (RunState::Finished, "finished".to_owned()),
         };
         replica.state = state;
         let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
@@ -170,11 +170,11 @@ impl<'a> StatusWriter<'a> {
         for (replica, _) in replicas {
             let state = replica.state;
             // a finished replica may be running again because its duration was increased
-            if matches!(state, ReplicaState::Running | ReplicaState::Finished) {
+            if matches!(state, RunState::Running | RunState::Finished) {
                 replica.refresh(self.job.directory);
             }
             // the folder has the status file of an earlier process until the replica writes a new status file
-            if state == ReplicaState::Running {
+            if state == RunState::Running {
                 replica.state = state;
             }
         }
@@ -192,11 +192,11 @@ impl<'a> StatusWriter<'a> {
         let replicas = || self.status.replicas.iter().zip(&self.job.replicas);
         let done = replicas().map(|(status, ReplicaJob { plan, .. })| done(status, plan)).sum();
         let steps = replicas()
-            .map(|(_, ReplicaJob { plan, .. })| plan.stages.iter().map(|s| target(plan, s)).sum::<u64>())
+            .map(|(_, ReplicaJob { plan, .. })| plan.stages.iter().map(|s| plan.target(s.steps())).sum::<u64>())
             .sum();
         let time_ps = self.status.replicas.iter().map(|replica| replica.time_ps).sum();
         self.speed.update(elapsed, done, time_ps);
-        let (running, finished) = (self.status.count(ReplicaState::Running), self.status.count(ReplicaState::Finished));
+        let (running, finished) = (self.status.count(RunState::Running), self.status.count(RunState::Finished));
         Status {
             stage: format!("{running} running, {finished} of {} finished", self.job.replicas.len()),
             step: done,
@@ -210,7 +210,7 @@ impl<'a> StatusWriter<'a> {
 
     /// Returns the total speed of all running replicas, ns/day; `None` if no replica is running.
     fn running_speed(&self) -> Option<f64> {
-        let running = self.status.replicas.iter().filter(|replica| replica.state == ReplicaState::Running);
+        let running = self.status.replicas.iter().filter(|replica| replica.state == RunState::Running);
         let speeds: Vec<f64> = running.filter_map(|replica| replica.ns_per_day).collect();
         (!speeds.is_empty()).then(|| speeds.iter().sum())
     }
@@ -219,7 +219,7 @@ impl<'a> StatusWriter<'a> {
         self.written = Instant::now();
         let seconds = self.job.started.elapsed().as_secs_f64();
         self.status.wall_seconds = Some(seconds);
-        self.status.ns_per_day = match self.status.count(ReplicaState::Running) {
+        self.status.ns_per_day = match self.status.count(RunState::Running) {
             0 => Some(self.simulated * 1e-3 * 86_400.0 / seconds).filter(|speed| *speed > 0.0),
             _ => self.running_speed(),
         };
@@ -266,12 +266,5 @@ impl<'a> StatusWriter<'a> {
 fn done(status: &ReplicaStatus, plan: &Plan) -> u64 {
     let before = plan.stages.iter().take_while(|stage| stage.name != status.stage);
     // the stage name is empty before the first stage begins
-    if status.stage.is_empty() { 0 } else { before.map(|stage| target(plan, stage)).sum::<u64>() + status.step }
-}
-
-fn target(plan: &Plan, stage: &Stage) -> u64 {
-    plan.target(match &stage.kind {
-        StageKind::Minimize(minimize) => minimize.steps,
-        StageKind::Dynamics(dynamics) => dynamics.steps,
-    })
+    if status.stage.is_empty() { 0 } else { before.map(|stage| plan.target(stage.steps())).sum::<u64>() + status.step }
 }

@@ -19,7 +19,6 @@
 use crate::ensemble::exchange::Offer;
 use crate::error::{Error, Problem, Result};
 use crate::observe::exchange::EXCHANGE;
-use crate::run::plan::StageKind;
 use crate::run::replicas::EnsembleJob;
 use crate::run::replicas::placement::MessageSender;
 use crate::run::replicas::record::Proposal;
@@ -219,8 +218,7 @@ fn no_scheduler() -> Error {
 /// Returns the thermodynamic states of an ensemble. State k has the settings in the plan of replica k.
 pub(super) fn states<'a>(job: &'a EnsembleJob<'_>) -> Vec<ThermodynamicState<'a>> {
     let state = |replica: &'a crate::run::replicas::ReplicaJob<'_>| {
-        let stage = replica.plan.stages.last()?;
-        let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
+        let dynamics = replica.plan.stages.last()?.dynamics()?;
         Some(ThermodynamicState { dynamics, system: Arc::clone(&replica.start.system) })
     };
     job.replicas.iter().filter_map(state).collect()

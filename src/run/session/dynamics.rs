@@ -16,8 +16,9 @@ use crate::run::output::instability::explain;
 use crate::run::plan::{Dynamics, Precision};
 use crate::run::session::job::{Job, Outcome};
 use crate::run::session::swap::Swaps;
-use crate::run::session::{Session, step_info};
+use crate::run::session::{Session, log_summary, step_info};
 use crate::system::{Constraints, State, System};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl<'a> Session<'a> {
@@ -31,8 +32,8 @@ impl<'a> Session<'a> {
     ) -> Result<Outcome> {
         let plan = self.job.plan;
         self.take_state(index, place.exchanged);
-        if self.history.statistics == Statistics::default() {
-            self.history.statistics = Statistics::new(plan.energy_columns(state.cell.is_some()).all());
+        if self.history.next.statistics == Statistics::default() {
+            self.history.next.statistics = Statistics::new(plan.energy_columns(state.cell.is_some()).all());
         }
         if place.schedule.is_none() {
             let system = self.system_of(index)?;
@@ -62,8 +63,10 @@ impl<'a> Session<'a> {
 
     /// Returns `system` with the frozen atoms of the stage with index `index` set to mass zero.
     pub(super) fn in_stage(&self, index: usize, system: &Arc<System>) -> Result<Arc<System>> {
-        let frozen = frozen_system(&self.job.plan.stages[index], system)?;
-        Ok(frozen.map_or_else(|| Arc::clone(system), Arc::new))
+        Ok(match frozen_system(&self.job.plan.stages[index], system)? {
+            Cow::Borrowed(_) => Arc::clone(system),
+            Cow::Owned(frozen) => Arc::new(frozen),
+        })
     }
 
     /// Adapts the position within the stage to the present device. If the list schedule was chosen for a GPU and the
@@ -71,14 +74,14 @@ impl<'a> Session<'a> {
     /// lists were built.
     fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
-        if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
+        if self.history.next.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
             return Ok(place);
         }
         self.log.note(
             "the run continues on a different kind of device (GPU or CPU), so a new pair list schedule is chosen",
         )?;
         let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
-        if let Some(tuning) = &mut self.history.tuning {
+        if let Some(tuning) = &mut self.history.next.tuning {
             tuning.chosen.lists = lists;
         }
         if place.schedule.is_none() {
@@ -91,16 +94,16 @@ impl<'a> Session<'a> {
     /// Returns the pair list schedule of a new stage. In the first stage of dynamics this function tunes the run.
     fn lists(&mut self, state: &State) -> Result<ListSchedule> {
         let Job { plan, system, alternatives, requests, .. } = &self.job;
-        if self.history.tuning.is_none() {
-            self.history.tuning = Tuner::new(&self.engine, plan, system, state, alternatives)?.tune(requests)?;
+        if self.history.next.tuning.is_none() {
+            self.history.next.tuning = Tuner::new(&self.engine, plan, system, state, alternatives)?.tune(requests)?;
             let on_gpu = self.engine.placement(system)?.is_gpu();
-            crate::run::session::log_summary::write_tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
-            self.timing.tuning = self.history.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
+            log_summary::write_tuning(&mut self.log, self.history.next.tuning.as_ref(), on_gpu)?;
+            self.timing.tuning = self.history.next.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
             self.timing.seconds += self.timing.tuning;
-            adopt(&mut self.job.system, self.history.tuning.as_ref());
+            adopt(&mut self.job.system, self.history.next.tuning.as_ref());
         }
         let choices = self.engine.choices(self.job.plan, &self.job.system, state)?;
-        let tuned = self.history.tuning.as_ref();
+        let tuned = self.history.next.tuning.as_ref();
         Ok(tuned.map_or_else(|| choices.all()[0], |t| choices.with_lifetimes_of(&t.chosen.lists)))
     }
 
@@ -156,7 +159,7 @@ impl<'a> Session<'a> {
         self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
         self.timing.searches += simulation.searches();
         self.monitor.set_progress(simulation.local_step, target, simulation.time());
-        let (place, statistics) = (position(&simulation, swaps.as_ref())?, self.history.statistics.clone());
+        let (place, statistics) = (position(&simulation, swaps.as_ref())?, self.history.next.statistics.clone());
         let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
         let is_end = !stopped && index + 1 == plan.stages.len();
         // an exchange attempt at the last step of a stage is made before the final checkpoint; a continued run repeats
@@ -167,9 +170,9 @@ impl<'a> Session<'a> {
         let is_last = is_end && !stopped && self.wants(&step_info(&simulation, index)).any();
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
         // the averages in the checkpoint do not contain the last row, because a continued run computes this row again
-        let statistics = std::mem::replace(&mut self.history.statistics, statistics);
+        let statistics = std::mem::replace(&mut self.history.next.statistics, statistics);
         self.checkpoint(index, state, place)?;
-        self.history.statistics = statistics;
+        self.history.next.statistics = statistics;
         state.coupling.restraint_work += if stopped { 0.0 } else { work };
         last.map(|()| if stopped { Outcome::Stopped } else { Outcome::Finished })
     }

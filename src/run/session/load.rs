@@ -10,7 +10,7 @@ use crate::observe::checkpoint::is_checkpoint;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 use crate::run::check::coincidence;
 use crate::run::checkpoint::Checkpoint;
-use crate::run::plan::{Plan, StageKind, Velocities};
+use crate::run::plan::{Plan, Velocities};
 use crate::select::{Geometry, fix, needs_positions};
 use crate::system::State;
 
@@ -118,14 +118,9 @@ fn read_coordinates_or_checkpoint(
 /// Returns a problem for each stage that needs a cell or velocities, if the coordinate file has none.
 fn check_stages(plan: &Plan, coordinates: &Coordinates) -> Vec<Problem> {
     let (path, mut problems) = (&plan.system.coordinates, vec![]);
-    for stage in &plan.stages {
-        if let StageKind::Dynamics(dynamics) = &stage.kind
-            && dynamics.barostat.is_some()
-            && coordinates.cell.is_none()
-        {
-            let what = format!("the barostat of stage \"{}\"", stage.name);
-            problems.push(needs_cell(&what, Some(path)).help("remove the barostat"));
-        }
+    for (name, _) in plan.dynamics().filter(|(_, stage)| stage.barostat.is_some() && coordinates.cell.is_none()) {
+        let what = format!("the barostat of stage \"{name}\"");
+        problems.push(needs_cell(&what, Some(path)).help("remove the barostat"));
     }
     if let Some((name, first)) = plan.dynamics().next()
         && first.velocities == Velocities::File

@@ -18,10 +18,11 @@ use crate::run::check::warnings::warnings;
 use crate::run::control::timing::Timing;
 use crate::run::dynamics::frozen::frozen_system;
 use crate::run::engine::{Engine, Placement};
-use crate::run::plan::{Device, Plan, Precision, RunOptions, Stage, StageKind};
+use crate::run::plan::{Device, Plan, Precision, RunOptions, Stage};
 use crate::run::session::job::{Job, Outcome};
 use crate::run::session::system_summary::system_summary;
 use crate::system::{Electrostatics, State, System};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -126,9 +127,8 @@ fn describe_seed(seed: u64) -> String {
 pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
     let of = |system: &System, removed| degrees_of_freedom(&system.topology, &system.constraints, removed);
     let stages = plan.stages.iter().filter_map(|stage| {
-        let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
-        let (frozen, removed) = (frozen_system(stage, system).ok().flatten(), dynamics.removed_motion(periodic));
-        Some((&stage.name, of(frozen.as_ref().unwrap_or(system), removed)))
+        let removed = stage.dynamics()?.removed_motion(periodic);
+        Some((&stage.name, of(&frozen_system(stage, system).unwrap_or(Cow::Borrowed(system)), removed)))
     });
     let stages: Vec<(&String, usize)> = stages.collect();
     match stages[..] {

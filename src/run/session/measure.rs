@@ -1,5 +1,6 @@
 //! Timed dynamics for benchmarks: the steps of a run, without output.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use crate::backend::{PairCounts, Phases};
@@ -13,7 +14,7 @@ use crate::run::dynamics::setup::Setup;
 use crate::run::dynamics::simulation::{Simulation, StageProgress, Wanted};
 use crate::run::dynamics::start::prepare;
 use crate::run::engine::{Engine, run_on_first_thread};
-use crate::run::plan::{Dynamics, Plan, Stage, StageKind, Velocities};
+use crate::run::plan::{Dynamics, Plan, Velocities};
 use crate::system::{State, System};
 
 /// Length of a measurement, in steps.
@@ -64,15 +65,13 @@ pub fn measure(
 ) -> Result<Measured> {
     run_on_first_thread(&engine.pool, || {
         let mut state = start.clone();
-        let is_own = |stage: &Stage| matches!(&stage.kind, StageKind::Dynamics(own) if own == dynamics);
-        let own = plan.stages.iter().rposition(is_own);
+        let own = plan.stages.iter().rposition(|stage| stage.dynamics() == Some(dynamics));
         let restrained = match own {
             Some(index) => restraints(plan, system, start)?.swap_remove(index),
             None => Restraints::default(),
         };
-        let frozen = own.map(|index| frozen_system(&plan.stages[index], system)).transpose()?.flatten();
         let whole = system;
-        let system = frozen.as_ref().unwrap_or(whole);
+        let system = &*own.map_or(Ok(Cow::Borrowed(whole)), |index| frozen_system(&plan.stages[index], whole))?;
         stop(whole, system, &mut state);
         let velocities =
             if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };

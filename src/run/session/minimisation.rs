@@ -43,21 +43,13 @@ impl Session<'_> {
         self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
         while minimizer.steps() < target && minimizer.status() == Status::Running {
             if self.poll(minimizer.steps(), target, state.time)? {
-                self.checkpoint(
-                    index,
-                    state,
-                    RunPosition::descending(minimizer, &surface.origin()?, surface.restraints()),
-                )?;
+                self.checkpoint(index, state, position(minimizer, &surface)?)?;
                 return Ok(Outcome::Stopped);
             }
             minimizer.step(&mut surface)?;
             self.steps += 1;
             if self.checkpoint_is_due(index) {
-                self.checkpoint(
-                    index,
-                    state,
-                    RunPosition::descending(minimizer.clone(), &surface.origin()?, surface.restraints()),
-                )?;
+                self.checkpoint(index, state, position(minimizer.clone(), &surface)?)?;
             }
         }
         let (force, atom) = minimizer.max_force();
@@ -75,7 +67,13 @@ impl Session<'_> {
         ))?;
         self.monitor.set_progress(minimizer.steps(), target, state.time);
         state.positions.copy_from_slice(minimizer.positions());
-        self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?, surface.restraints()))?;
+        self.checkpoint(index, state, position(minimizer, &surface)?)?;
         Ok(Outcome::Finished)
     }
+}
+
+/// Returns the position of a run within a stage of minimisation.
+fn position(minimizer: Minimizer, surface: &ForceSurface) -> Result<RunPosition> {
+    let (done, origin, restraints) = (minimizer.steps(), surface.origin()?, surface.restraints());
+    Ok(RunPosition { done, minimizer: Some((minimizer, origin)), restraints, ..RunPosition::default() })
 }

@@ -111,19 +111,22 @@ pub fn run(
     let mut log = log(&directory.file("run.log"))?;
     let checkpoint = open_outputs(&mut outputs, &job, &directory, &about, checkpoint)?;
     drop(system);
-    let history = History::new(run_id.clone(), fingerprint, checkpoint.as_ref());
-    adopt(&mut job.system, history.tuning.as_ref());
+    let cut = checkpoint.as_ref().map_or(vec![], |checkpoint| cut_stages(job.plan, checkpoint));
+    let next = match checkpoint {
+        Some(checkpoint) => Checkpoint { plan: job.plan.clone(), system: fingerprint, ..checkpoint },
+        None => Checkpoint::start(run_id.clone(), job.plan, fingerprint),
+    };
+    adopt(&mut job.system, next.tuning.as_ref());
     replace_synced(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
-    crate::run::session::log_summary::write_header(&mut log, &job, &engine)?;
-    let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
+    log_summary::write_header(&mut log, &job, &engine)?;
     let slow = engine.warnings.clone();
     for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut).chain(slow) {
         log.warning(&warning)?;
     }
     let mut session = Session {
         monitor: Monitor::new(Status::new(run_id.clone(), job.plan.stages.len()), progress, job.started),
-        history,
+        history: History::new(next),
         engine,
         directory,
         outputs,
@@ -139,7 +142,7 @@ pub fn run(
     // the whole run is executed inside the thread pool, because entering the pool takes longer than some phases of a
     // step
     let pool = Arc::clone(&session.engine.pool);
-    let end = run_on_first_thread(&pool, || session.all_stages(checkpoint));
+    let end = run_on_first_thread(&pool, || session.all_stages());
     session.monitor.finish();
     let end = end.and_then(|(outcome, state)| pool.install(|| session.finish(outcome, &state)).map(|()| outcome));
     let end = end.map_err(|error| session.directory.explain(error));
@@ -162,15 +165,14 @@ impl<'a> Session<'a> {
     }
 
     /// Runs all stages that are not done yet. Returns the outcome of the run, and the state of the last checkpoint.
-    fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
-        let plan = self.job.plan;
-        let (first, mut place, mut state) = match checkpoint {
-            None => (0, RunPosition::default(), std::mem::take(&mut self.job.start)),
-            Some(c) => {
-                self.log.note(&format!("continuing stage {} after {} steps", c.stage + 1, c.place.done))?;
-                (c.stage, c.place, c.state)
-            }
-        };
+    fn all_stages(&mut self) -> Result<(Outcome, State)> {
+        let (plan, next) = (self.job.plan, &mut self.history.next);
+        let (first, mut place) = (next.stage, std::mem::take(&mut next.place));
+        let is_start = next.is_start();
+        let mut state = std::mem::take(if is_start { &mut self.job.start } else { &mut next.state });
+        if !is_start {
+            self.log.note(&format!("continuing stage {} after {} steps", first + 1, place.done))?;
+        }
         for (index, stage) in plan.stages.iter().enumerate().skip(first) {
             self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
             // the GPU was verified for the first stage before it began
@@ -203,7 +205,7 @@ impl<'a> Session<'a> {
     }
 
     fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
-        let mut averages = self.history.statistics.averages();
+        let mut averages = self.history.next.statistics.averages();
         // an average has no samples in a stage without energy output, and is NaN for temperature groups that the stage
         // does not have
         averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
@@ -216,8 +218,8 @@ impl<'a> Session<'a> {
             }
         };
         let steps = self.monitor.status.step;
-        self.history.stages.push(StageSummary { name: stage.name.clone(), kind: kind.into(), steps, averages });
-        self.history.statistics = Statistics::default();
+        self.history.next.stages.push(StageSummary { name: stage.name.clone(), kind: kind.into(), steps, averages });
+        self.history.next.statistics = Statistics::default();
         Ok(())
     }
 
@@ -292,7 +294,7 @@ impl<'a> Session<'a> {
             let restraints = simulation.backend().restraining().map_or(&[][..], Restraining::samples);
             let row = self.outputs.report(info, energies.then_some(&observed), restraints)?;
             if let Some(row) = row.filter(|_| self.averaged.is_due(&info)) {
-                self.history.statistics.add(info.time, &row);
+                self.history.next.statistics.add(info.time, &row);
             }
         }
         Ok(())
@@ -328,11 +330,7 @@ impl<'a> Session<'a> {
         let written = self.outputs.sync()?;
         // the directory is checked again, because flushing the files to disk may have taken long
         self.directory.check()?;
-        let checkpoint = self.history.checkpoint(self.job.plan, stage, place, std::mem::take(state), written);
-        let result = checkpoint.write(&self.directory.file("checkpoint.md"));
-        *state = checkpoint.state;
-        result?;
-        self.history.written();
+        self.history.write(&self.directory.file("checkpoint.md"), stage, place, state, written)?;
         self.timing.output += start.elapsed().as_secs_f64();
         Ok(())
     }
@@ -351,30 +349,19 @@ impl<'a> Session<'a> {
         self.monitor.status.seconds_left = self.monitor.status.seconds_left.filter(|_| !finished);
         let summary = Summary {
             state: self.monitor.status.state,
-            run_id: self.history.run_id.clone(),
+            run_id: self.history.next.run_id.clone(),
             steps: self.steps,
-            stages: std::mem::take(&mut self.history.stages),
-            tuning: self.history.tuning.take(),
+            stages: std::mem::take(&mut self.history.next.stages),
+            tuning: self.history.next.tuning.take(),
             final_state_hash: Some(hash_text(state)),
             files: closed_files(&self.directory, &self.job.plan.output, written, finished)?,
             warnings: self.log.warnings().to_vec(),
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
-            ..crate::run::session::log_summary::summary(
-                self.job.plan,
-                &self.job.system,
-                state,
-                &self.engine,
-                &self.timing,
-            )
+            ..log_summary::summary(self.job.plan, &self.job.system, state, &self.engine, &self.timing)
         };
         summary.write(&self.directory.file("summary.json"))?;
         self.monitor.write(&self.directory)?;
-        crate::run::session::log_summary::write_timing(
-            &mut self.log,
-            &summary,
-            &self.job.plan.output.directory,
-            outcome,
-        )
+        log_summary::write_timing(&mut self.log, &summary, &self.job.plan.output.directory, outcome)
     }
 }
 

@@ -84,8 +84,8 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     };
     let mut changes = (job.compare)(&checkpoint.plan);
     for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
-        if steps(new) > steps(old) {
-            let (name, old, new) = (&old.name, steps(old), steps(new));
+        if new.steps() > old.steps() {
+            let (name, old, new) = (&old.name, old.steps(), new.steps());
             changes.push(format!("stage.{name}.steps: {old} -> {new}, but this stage is already finished"));
         }
     }
@@ -144,10 +144,10 @@ pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<St
             StageKind::Minimize(_) => checkpoint.plan.run.max_steps == Some(done.steps),
             StageKind::Dynamics(_) => true,
         };
-        by_option && done.steps < plan.target(steps(stage))
+        by_option && done.steps < plan.target(stage.steps())
     });
     let warning = |(done, stage): (&StageSummary, &Stage)| {
-        let all = steps(stage);
+        let all = stage.steps();
         format!(
             "an earlier command with --steps ended stage {} after {} of {all} steps, and this stage is not \
              completed; to start again from the beginning use --force",
@@ -155,11 +155,4 @@ pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<St
         )
     };
     cut.map(warning).collect()
-}
-
-fn steps(stage: &Stage) -> u64 {
-    match &stage.kind {
-        StageKind::Minimize(options) => options.steps,
-        StageKind::Dynamics(options) => options.steps,
-    }
 }

@@ -5,10 +5,11 @@ use crate::ensemble::groups::TemperatureGroups;
 use crate::observe::summary::{FastestVibration, PartTemperature, SystemSummary};
 use crate::run::check::vibration::fastest;
 use crate::run::dynamics::frozen::frozen_system;
-use crate::run::plan::{Plan, StageKind};
+use crate::run::plan::Plan;
 use crate::select::select;
 use crate::system::{State, System};
 use crate::units::BOLTZMANN;
+use std::borrow::Cow;
 
 /// Selection of the solvent atoms.
 const SOLVENT: &str = "water or ion";
@@ -16,9 +17,10 @@ const SOLVENT: &str = "water or ion";
 /// Returns the properties of a system in its final state.
 pub(super) fn system_summary(plan: &Plan, system: &System, state: &State) -> SystemSummary {
     let (topology, constraints) = (&system.topology, &system.constraints);
-    let removed = removed_motion(plan, state.cell.is_some());
-    let frozen = plan.stages.last().and_then(|stage| frozen_system(stage, system).ok().flatten());
-    let moving = frozen.as_ref().unwrap_or(system);
+    let last = plan.dynamics().next_back();
+    let removed = last.map_or(RemovedMotion::Nothing, |(_, stage)| stage.removed_motion(state.cell.is_some()));
+    let moving = plan.stages.last().and_then(|stage| frozen_system(stage, system).ok());
+    let moving = moving.unwrap_or(Cow::Borrowed(system));
     let is_constrained = !constraints.settles.is_empty() || !constraints.bonds.is_empty();
     let vibration = fastest(system);
     SystemSummary {
@@ -31,17 +33,8 @@ pub(super) fn system_summary(plan: &Plan, system: &System, state: &State) -> Sys
         constraint_deviation: is_constrained.then(|| largest_deviation(constraints, &state.positions)),
         fastest_vibration: vibration
             .map(|found| FastestVibration { period: found.period, term: found.describe(topology) }),
-        parts: parts(moving, state, removed).unwrap_or_default(),
+        parts: parts(&moving, state, removed).unwrap_or_default(),
     }
-}
-
-/// Returns which motion of the whole system (translation, rotation) the last stage of dynamics removes.
-fn removed_motion(plan: &Plan, periodic: bool) -> RemovedMotion {
-    let last = plan.stages.iter().rev().find_map(|stage| match &stage.kind {
-        StageKind::Dynamics(dynamics) => Some(dynamics.removed_motion(periodic)),
-        StageKind::Minimize(_) => None,
-    });
-    last.unwrap_or(RemovedMotion::Nothing)
 }
 
 /// Returns the temperatures of solute and solvent; `None` if the system has only a solute or only a solvent, or if

@@ -6,20 +6,12 @@ use hdf5::{File, Result};
 use super::hdf::short_text;
 use super::journal::Journal;
 use super::series::{Bytes, Series};
-use crate::cell::PeriodicCell;
 use crate::observe::extent::Extent;
-use crate::observe::trajectory::{Fields, Observable, placement::Placer};
-use crate::vec3::Vec3;
+use crate::observe::trajectory::{Fields, Observable, StoredFrame, placement::Placer};
 
 /// Frame with its own memory, which is passed between the run and the writer thread.
-#[derive(Default)]
 pub(super) struct Buffer {
-    pub(super) step: i64,
-    pub(super) time: f64,
-    pub(super) cell: Option<PeriodicCell>,
-    pub(super) positions: Vec<Vec3>,
-    pub(super) velocities: Vec<Vec3>,
-    pub(super) forces: Vec<Vec3>,
+    pub(super) frame: StoredFrame,
     pub(super) observables: Vec<f64>,
 }
 
@@ -39,7 +31,7 @@ pub(super) struct Datasets {
     velocities: Option<Series>,
     forces: Option<Series>,
     images: Option<Series>,
-    positions: Series,
+    pub(super) positions: Series,
     /// checksum of each frame together with all earlier frames; `None` in a file that an older version of md wrote
     /// without checksums
     checksums: Option<Series>,
@@ -98,7 +90,7 @@ impl Datasets {
 
     /// Returns the number of atoms in each frame.
     pub(super) fn atoms(&self) -> usize {
-        self.positions.dataset().shape().get(1).copied().unwrap_or(0)
+        self.positions.dataset.shape().get(1).copied().unwrap_or(0)
     }
 
     /// Returns which optional fields the frames of the file have.
@@ -119,11 +111,6 @@ impl Datasets {
     /// Returns the time series of velocities and of forces; `None` for a field that the file does not have.
     pub(super) fn velocities_and_forces(&self) -> [Option<&Series>; 2] {
         [self.velocities.as_ref(), self.forces.as_ref()]
-    }
-
-    /// Returns the time series of positions, whose HDF5 filters determine the precision.
-    pub(super) fn positions(&self) -> &Series {
-        &self.positions
     }
 
     /// Returns the number of complete frames, for which every time series has a row.
@@ -191,8 +178,8 @@ impl Datasets {
 
     /// Returns step number and time (ps) of frame `index`.
     pub(super) fn step_and_time(&self, index: usize) -> Result<(i64, f64)> {
-        let step = self.step.dataset().read_slice_1d::<i64, _>(index..index + 1)?;
-        let time = self.time.dataset().read_slice_1d::<f64, _>(index..index + 1)?;
+        let step = self.step.dataset.read_slice_1d::<i64, _>(index..index + 1)?;
+        let time = self.time.dataset.read_slice_1d::<f64, _>(index..index + 1)?;
         Ok((step[0], time[0]))
     }
 
@@ -224,10 +211,10 @@ impl Datasets {
 
 /// Writer that converts frames to the stored number types and appends them to the time series.
 pub(super) struct FrameWriter {
-    datasets: Datasets,
-    placer: Placer,
+    pub(super) datasets: Datasets,
+    pub(super) placer: Placer,
     journal: Journal,
-    extent: Extent,
+    pub(super) extent: Extent,
     stored: Vec<u8>,
     vectors: Vec<[f32; 3]>,
     images: Vec<[i32; 3]>,
@@ -250,21 +237,6 @@ impl FrameWriter {
         }
     }
 
-    /// Returns the number of atoms that a frame passed to [`Self::append`] must have.
-    pub(super) fn given(&self) -> usize {
-        self.placer.given()
-    }
-
-    /// Returns the time series of the file.
-    pub(super) fn datasets(&self) -> &Datasets {
-        &self.datasets
-    }
-
-    /// Returns the number and checksum of the frames written.
-    pub(super) fn extent(&self) -> Extent {
-        self.extent
-    }
-
     /// Saves in the rollback journal the bytes of the file that later frames overwrite. All data of the file must be on
     /// disk before the call.
     pub(super) fn record(&mut self) -> crate::error::Result<()> {
@@ -273,7 +245,7 @@ impl FrameWriter {
 
     /// Writes one frame. Each time series is flushed in turn, and the positions are flushed last. The checksum is
     /// written after the positions and makes the frame complete.
-    pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
+    pub(super) fn append(&mut self, Buffer { frame, observables }: &Buffer) -> Result<()> {
         let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;
         data.time.append(n, &[frame.time])?;
@@ -284,7 +256,7 @@ impl FrameWriter {
             series.lengths.append(n, &single(lengths))?;
             series.angles.append(n, &single(angles))?;
         }
-        for ((_, series), value) in data.observables.iter().zip(&frame.observables) {
+        for ((_, series), value) in data.observables.iter().zip(observables) {
             series.append(n, &[*value])?;
         }
         for (series, values) in [(&data.velocities, &frame.velocities), (&data.forces, &frame.forces)] {

@@ -250,7 +250,7 @@ fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Ch
 
 /// Returns the number of atoms and the number of frames of a dataset of positions.
 fn shape(positions: &Series) -> Checked<(usize, usize)> {
-    match positions.dataset().shape()[..] {
+    match positions.dataset.shape()[..] {
         [frames, atoms, 3] if atoms > 0 => Ok((frames, atoms)),
         ref other => Err(format!("positions have the shape {other:?}, expected frames, atoms and 3")),
     }
@@ -265,7 +265,7 @@ fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
         let values = Series::open(file, name).map_err(text)?;
         // MDTraj's layout prescribes the unit of each quantity, so the factor is 1 if the dataset has no attribute
         // `units`
-        let factor = factor(values.dataset(), "units", like, Some(1.0))?;
+        let factor = factor(&values.dataset, "units", like, Some(1.0))?;
         Ok(Some(Element { values, factor, steps: None }))
     };
     let positions = element("coordinates", "nm")?.ok_or("the file has no coordinates")?;
@@ -349,7 +349,7 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
             return Ok(None);
         }
         let values = Series::open(file, &place(&format!("{name}/value"))).map_err(text)?;
-        let factor = if like.is_empty() { 1.0 } else { factor(values.dataset(), "unit", like, default)? };
+        let factor = if like.is_empty() { 1.0 } else { factor(&values.dataset, "unit", like, default)? };
         let steps = steps(&group.group(name).map_err(text)?, values.len())?;
         Ok(Some(Element { values, factor, steps: Some(steps) }))
     };

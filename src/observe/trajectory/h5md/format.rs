@@ -7,11 +7,10 @@ use super::layout;
 use super::{TrajectoryInfo, TrajectoryReader, TrajectoryWriter, info, repair, verify};
 use crate::error::{Problem, Result};
 use crate::observe::extent::{Extent, Mark};
+use crate::observe::trajectory::records::other_settings;
 use crate::observe::trajectory::{
-    Contents, Description, Fields, Files, Format, Frame, FrameSink, FrameSource, Holds, Precision, Repair, StoredFrame,
-    Verification,
+    Contents, Description, Fields, Files, Format, Frame, FrameSink, FrameSource, Holds, Precision, Repair, Verification,
 };
-use crate::system::Topology;
 
 /// Description of the H5MD format, for the list of all formats.
 pub(in crate::observe::trajectory) const FORMAT: Format = Format {
@@ -53,31 +52,30 @@ impl Files for H5md {
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
         let found = info(path)?;
-        let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
         let written = TrajectoryReader::open(path)?.identities()?;
         if written != layout::identities(contents) {
             let message = "the settings of an existing trajectory cannot change: the selection of atoms differs";
-            return Err(Problem::new(message).in_file(path).help(help).into());
+            return Err(other_settings(path, message));
         }
         if found.observables != contents.observables {
             let message =
                 "the settings of an existing trajectory cannot change: the recorded temperature groups differ";
-            return Err(Problem::new(message).in_file(path).help(help).into());
+            return Err(other_settings(path, message));
         }
         let image = contents.fields.image && contents.periodic;
-        if (found.fields, found.precision) == (Fields { image, ..contents.fields }, contents.precision) {
+        let wanted = Fields { image, ..contents.fields };
+        if (found.fields, found.precision) == (wanted, contents.precision) {
             return Ok(());
         }
         let describe = |fields: Fields, precision: Precision| {
             let Fields { velocities, forces, image } = fields;
             format!("velocities: {velocities}, forces: {forces}, images: {image}, positions: {precision:?}")
         };
+        let (has, requests) = (describe(found.fields, found.precision), describe(contents.fields, contents.precision));
         let message = format!(
-            "the settings of an existing trajectory cannot change: the file has ({}), the run requests ({})",
-            describe(found.fields, found.precision),
-            describe(contents.fields, contents.precision)
+            "the settings of an existing trajectory cannot change: the file has ({has}), the run requests ({requests})"
         );
-        Err(Problem::new(message).in_file(path).help(help).into())
+        Err(other_settings(path, message))
     }
 
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>> {
@@ -122,8 +120,7 @@ impl Files for H5md {
             let problem = Problem::new("md repairs only its own H5MD files, and another program wrote this file");
             return Err(problem.in_file(path).help("md convert --end writes the frames before the damage").into());
         }
-        let done = repair(path)?;
-        Ok(Repair { frames: done.info.frames, lost: done.lost, backup: done.backup })
+        repair(path)
     }
 
     /// Returns the names of the journal and of the link `*.h5`, which exists because MDTraj requires this extension.
@@ -147,40 +144,10 @@ impl FrameSink for TrajectoryWriter {
     }
 
     fn warning(&self) -> Option<&'static str> {
-        (!self.is_shared()).then_some(
+        (!self.shared).then_some(
             "the file system of the output directory does not support reading the trajectory while it is written; it \
              can be read once the run has ended, or after `md repair` if it was killed",
         )
-    }
-}
-
-impl FrameSource for TrajectoryReader {
-    fn atoms(&self) -> usize {
-        TrajectoryReader::topology(self).atoms.len()
-    }
-
-    fn frames(&self) -> usize {
-        TrajectoryReader::frames(self)
-    }
-
-    fn topology(&self) -> Option<&Topology> {
-        Some(TrajectoryReader::topology(self))
-    }
-
-    fn cut_off(&self) -> Option<String> {
-        self.incomplete_end()
-    }
-
-    fn limit(&mut self, atoms: usize) {
-        self.limit_atoms(atoms);
-    }
-
-    fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
-        self.read_frames(&[index], std::slice::from_mut(frame))
-    }
-
-    fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
-        self.read_frames(indices, frames)
     }
 }
 

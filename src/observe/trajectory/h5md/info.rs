@@ -72,7 +72,7 @@ fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> 
         closed: mode == OpenMode::Read,
         periodic: datasets.is_periodic(),
         fields: datasets.fields(),
-        precision: precision(&datasets.positions().dataset().filters()),
+        precision: precision(&datasets.positions.dataset.filters()),
         observables: datasets.observables(),
         run_id: run_id(&file)?,
         version: read_text(&parameters, "version")?,

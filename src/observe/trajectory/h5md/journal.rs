@@ -24,7 +24,7 @@ use super::datasets::Datasets;
 use super::series::Bytes;
 use crate::error::{Error, Result};
 use crate::observe::extent::Extent;
-use crate::observe::replace::{sync_directory, temporary_beside};
+use crate::observe::replace::{sync_directory, temporary_beside, unless_missing};
 
 const MAGIC: [u8; 8] = *b"MDJOURNL";
 /// Number of bytes of a journal before its header.
@@ -204,11 +204,7 @@ fn journal_path(path: &Path) -> PathBuf {
 
 /// Removes the journal of a trajectory that is closed and completely on disk.
 pub(super) fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(journal_path(path)) {
-        Ok(()) => sync_directory(path),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(Error::io(path, e)),
-    }
+    unless_missing(std::fs::remove_file(journal_path(path)), path)?.map_or(Ok(()), |()| sync_directory(path))
 }
 
 /// Restores a trajectory that was not closed; the restored state is the state at the last sync. Returns true if the

@@ -52,5 +52,5 @@ mod writer;
 pub(super) use format::FORMAT;
 pub use info::{TrajectoryInfo, info};
 pub use reader::TrajectoryReader;
-pub use salvage::{Repaired, repair, verify};
+pub use salvage::{repair, verify};
 pub use writer::TrajectoryWriter;

@@ -107,7 +107,7 @@ impl Unpacker {
         let atoms = data.atoms();
         let of = |series: Option<&Series>| series.map_or(Some(None), |series| Decoder::new(series, atoms).map(Some));
         let [velocities, forces] = data.velocities_and_forces();
-        let decoders = [of(Some(data.positions()))?, of(velocities)?, of(forces)?];
+        let decoders = [of(Some(&data.positions))?, of(velocities)?, of(forces)?];
         Some(Self { decoders, is_periodic: data.is_periodic(), atoms, wanted: atoms })
     }
 
@@ -144,7 +144,7 @@ impl Unpacker {
             _ => return Err(()),
         };
         let [velocities, forces] = data.velocities_and_forces();
-        let all_series = [Some(data.positions()), velocities, forces];
+        let all_series = [Some(&data.positions), velocities, forces];
         for ((series, decoder), row) in all_series.into_iter().zip(&self.decoders).zip(&mut packed.rows) {
             let (Some(series), Some(decoder)) = (series, decoder) else { continue };
             row.resize_with(decoder.pieces_of(self.wanted), Piece::default);
@@ -179,12 +179,12 @@ impl Decoder {
     /// Creates the decoder of a time series of vectors of `atoms` atoms; `None` if the time series has a storage format
     /// that md does not write.
     fn new(series: &Series, atoms: usize) -> Option<Self> {
-        let dataset = series.dataset();
+        let dataset = &series.dataset;
         let is_f32 = hdf5::Datatype::from_type::<f32>().ok()? == dataset.dtype().ok()?;
         if !is_f32 || !cfg!(target_endian = "little") || !series.is_packed() || series.row_values() != 3 * atoms {
             return None;
         }
-        let (width, pieces) = (series.chunk_width(), series.pieces());
+        let (width, pieces) = (series.chunk_width, series.pieces());
         let values = 3 * width;
         let storage = match dataset.filters()[..] {
             [] => Storage::Plain,

@@ -12,16 +12,16 @@ use super::superblock::Superblock;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
 use crate::observe::trajectory::batch::read_and_decode;
-use crate::observe::trajectory::{StoredFrame, widen};
+use crate::observe::trajectory::{FrameSource, StoredFrame, widen};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
 /// H5MD trajectory open for reading. While a run writes to the file, all frames that the run has flushed can be read.
 pub struct TrajectoryReader {
     path: PathBuf,
-    file: hdf5::File,
-    datasets: Datasets,
-    topology: Topology,
+    pub(super) file: hdf5::File,
+    pub(super) datasets: Datasets,
+    pub(super) topology: Topology,
     frames: usize,
     /// whether an incomplete frame follows the last complete frame
     is_cut: bool,
@@ -55,41 +55,10 @@ impl TrajectoryReader {
         Ok(Self { path, file, frames, is_cut, datasets, topology, unpacker, block, packed })
     }
 
-    /// Returns the topology: atoms with names, elements, masses and charges, residues and bonds, but no force field.
-    pub fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
     /// Returns, for each atom, its 0-based index in the system from which the atoms were selected. The indices have
     /// gaps if only a selection of the atoms was written.
     pub fn identities(&self) -> Result<Vec<i64>> {
         info::identities(&self.file).map_err(|error| Error::io(&self.path, error))
-    }
-
-    /// Returns the open HDF5 file.
-    pub(super) fn file(&self) -> &hdf5::File {
-        &self.file
-    }
-
-    /// Returns the time series of the file.
-    pub(super) fn datasets(&self) -> &Datasets {
-        &self.datasets
-    }
-
-    /// Returns the number of complete frames.
-    pub fn frames(&self) -> usize {
-        self.frames
-    }
-
-    /// Describes the rows of an incomplete frame after the last complete frame; `None` if there are no such rows.
-    pub(super) fn incomplete_end(&self) -> Option<String> {
-        self.is_cut.then(|| {
-            let (path, frames) = (self.path.display(), self.frames);
-            format!(
-                "{path} has {frames} complete frames; an incomplete frame follows; the run was probably killed while \
-                     writing; md reads the complete frames, and md repair keeps only these"
-            )
-        })
     }
 
     /// Whether frames have a cell.
@@ -105,7 +74,7 @@ impl TrajectoryReader {
     /// Returns the positions (nm) of frame `index`, with whole molecules, and the cell of this frame.
     pub fn frame(&self, index: usize) -> Result<(Vec<Vec3>, Option<PeriodicCell>)> {
         let io = |error| Error::io(&self.path, error);
-        let positions = self.vectors(index, self.datasets.positions(), "positions")?;
+        let positions = self.vectors(index, &self.datasets.positions, "positions")?;
         let Some(rows) = self.datasets.cell_rows(index).map_err(io)? else { return Ok((positions, None)) };
         let vector = |row: usize| rows.get(3 * row..3 * row + 3).map(|v| Vec3::from([v[0], v[1], v[2]]));
         let cell = match [vector(0), vector(1), vector(2)] {
@@ -121,35 +90,6 @@ impl TrajectoryReader {
         let [velocities, forces] = self.datasets.velocities_and_forces();
         let read = |series: Option<&Series>, what| series.map(|series| self.vectors(index, series, what)).transpose();
         Ok((read(velocities, "velocities")?.unwrap_or_default(), read(forces, "forces")?.unwrap_or_default()))
-    }
-
-    /// Requests that [`Self::read_frames`] reads only the first `atoms` atoms of a frame. A frame that the HDF5 library
-    /// must read still has all atoms.
-    pub(super) fn limit_atoms(&mut self, atoms: usize) {
-        if let Some(unpacker) = &mut self.unpacker {
-            unpacker.limit(atoms);
-        }
-    }
-
-    /// Reads the frames with the indices `indices` into `frames`. Both slices have the same length.
-    pub(super) fn read_frames(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
-        let Self { datasets, unpacker, block, packed, frames: count, .. } = &mut *self;
-        let done = match unpacker {
-            Some(unpacker) => {
-                let (unpacker, count) = (&*unpacker, *count);
-                let read = |index: usize, packed: &mut Packed| unpacker.read(datasets, block, index, count, packed);
-                let decode = |_, packed: &mut Packed, frame: &mut StoredFrame| unpacker.decode(packed, frame);
-                read_and_decode(indices, frames, packed, read, decode)
-            }
-            None => vec![Err(()); indices.len()],
-        };
-        // the HDF5 library reads the frames that could not be decoded, and its error describes the fault
-        for ((&index, frame), _) in indices.iter().zip(frames).zip(done).filter(|(_, done)| done.is_err()) {
-            (frame.positions, frame.cell) = self.frame(index)?;
-            (frame.velocities, frame.forces) = self.velocities_and_forces(index)?;
-            (frame.step, frame.time) = self.step_and_time(index)?;
-        }
-        Ok(())
     }
 
     /// Reads the vectors of frame `index` from a time series, one vector for each atom.
@@ -168,6 +108,62 @@ impl TrajectoryReader {
     fn broken(&self, index: usize, what: &str) -> Error {
         let problem = Problem::new(format!("frame {index} has invalid {what}")).in_file(&self.path);
         problem.help("the file was changed or damaged after it was written").into()
+    }
+}
+
+impl FrameSource for TrajectoryReader {
+    fn atoms(&self) -> usize {
+        self.topology.atoms.len()
+    }
+
+    fn frames(&self) -> usize {
+        self.frames
+    }
+
+    fn topology(&self) -> Option<&Topology> {
+        Some(&self.topology)
+    }
+
+    fn cut_off(&self) -> Option<String> {
+        self.is_cut.then(|| {
+            let (path, frames) = (self.path.display(), self.frames);
+            format!(
+                "{path} has {frames} complete frames; an incomplete frame follows; the run was probably killed while \
+                     writing; md reads the complete frames, and md repair keeps only these"
+            )
+        })
+    }
+
+    /// Requests that later calls read only the first `atoms` atoms of a frame. A frame that the HDF5 library must read
+    /// still has all atoms.
+    fn limit(&mut self, atoms: usize) {
+        if let Some(unpacker) = &mut self.unpacker {
+            unpacker.limit(atoms);
+        }
+    }
+
+    fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
+        self.read_batch(&[index], std::slice::from_mut(frame))
+    }
+
+    fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
+        let Self { datasets, unpacker, block, packed, frames: count, .. } = &mut *self;
+        let done = match unpacker {
+            Some(unpacker) => {
+                let (unpacker, count) = (&*unpacker, *count);
+                let read = |index: usize, packed: &mut Packed| unpacker.read(datasets, block, index, count, packed);
+                let decode = |_, packed: &mut Packed, frame: &mut StoredFrame| unpacker.decode(packed, frame);
+                read_and_decode(indices, frames, packed, read, decode)
+            }
+            None => vec![Err(()); indices.len()],
+        };
+        // the HDF5 library reads the frames that could not be decoded, and its error describes the fault
+        for ((&index, frame), _) in indices.iter().zip(frames).zip(done).filter(|(_, done)| done.is_err()) {
+            (frame.positions, frame.cell) = self.frame(index)?;
+            (frame.velocities, frame.forces) = self.velocities_and_forces(index)?;
+            (frame.step, frame.time) = self.step_and_time(index)?;
+        }
+        Ok(())
     }
 }
 

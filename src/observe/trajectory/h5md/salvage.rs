@@ -1,11 +1,11 @@
 //! Verification of H5MD trajectories frame by frame, and repair by copying the readable frames of a damaged file to a
 //! new file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::datasets::Datasets;
 use super::hdf::{options, read_text};
-use super::info::{TrajectoryInfo, foreign, identities, info, precision, run_id};
+use super::info::{foreign, identities, info, precision, run_id};
 use super::journal;
 use super::layout;
 use super::names::mdtraj_topology;
@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 use crate::observe::extent::Extent;
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
-use crate::observe::trajectory::{Contents, Placement, Provenance, Spacing, Verification, regular_file, unused_backup};
+use crate::observe::trajectory::{
+    Contents, FrameSource, Placement, Provenance, Repair, Spacing, Verification, regular_file, unused_backup,
+};
 
 /// Reads every frame of a trajectory and compares its checksum with the stored checksum. Returns an error if the file
 /// as a whole cannot be read.
@@ -24,7 +26,7 @@ pub fn verify(path: &Path) -> Result<Verification> {
 }
 
 fn examine(reader: &TrajectoryReader) -> Verification {
-    let data = reader.datasets();
+    let data = &reader.datasets;
     let mut found = Verification { frames: reader.frames() as u64, ..Verification::default() };
     let mut buffer = vec![];
     // checksums of the frames before the current frame: the stored checksum and the computed checksum
@@ -55,21 +57,10 @@ fn examine(reader: &TrajectoryReader) -> Verification {
     found
 }
 
-/// Result of [`repair`]: contents of the repaired file, and frames that were lost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Repaired {
-    /// contents of the repaired file
-    pub info: TrajectoryInfo,
-    /// indices in the damaged file of the frames that could not be saved
-    pub lost: Vec<u64>,
-    /// path under which the damaged file is kept; `None` if every frame was intact, even if the file was not closed
-    pub backup: Option<PathBuf>,
-}
-
 /// Repairs a trajectory whose writer was killed, so that all programs can read the trajectory. For a damaged
 /// trajectory, copies every readable frame to a new file, which replaces the damaged file. Returns an error while a run
 /// locks the directory. An intact file stays unchanged.
-pub fn repair(path: &Path) -> Result<Repaired> {
+pub fn repair(path: &Path) -> Result<Repair> {
     regular_file(path)?;
     let _lock = OutputLock::acquire_if_present(path)?;
     if let Ok(found) = close_as_it_is(path) {
@@ -87,12 +78,12 @@ pub fn repair(path: &Path) -> Result<Repaired> {
     copy.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_directory(path)?;
     journal::remove(path)?;
-    Ok(Repaired { info: info(path)?, lost, backup: Some(backup) })
+    Ok(Repair { frames: info(path)?.frames, lost, backup: Some(backup) })
 }
 
 /// Closes a file whose frames are all intact: clears the flags that mark the file as open for writing, and truncates
 /// all time series to the number of frames for which every time series has a row.
-fn close_as_it_is(path: &Path) -> Result<Repaired> {
+fn close_as_it_is(path: &Path) -> Result<Repair> {
     let superblock = Superblock::read(path)?;
     if superblock.reading_mode(path).is_err() || !superblock.is_intact() {
         superblock.repair_if_needed(path)?;
@@ -108,9 +99,9 @@ fn close_as_it_is(path: &Path) -> Result<Repaired> {
     drop(datasets);
     file.close().map_err(io)?;
     std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io(path, e))?;
-    let info = info(path)?;
+    let frames = info(path)?.frames;
     journal::remove(path)?;
-    Ok(Repaired { info, lost: vec![], backup: None })
+    Ok(Repair { frames, ..Repair::default() })
 }
 
 /// Returns a copy of the file in its state at the last sync; `None` if there is no journal that belongs to the file.
@@ -131,7 +122,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let reader = TrajectoryReader::open_readable(from)?;
     let found = examine(&reader);
     let hdf = |e| Error::io(from, e);
-    let (source, file) = (reader.datasets(), reader.file());
+    let (source, file) = (&reader.datasets, &reader.file);
     let parameters = file.group("parameters").map_err(hdf)?;
     // frames are saved even if texts about the origin of the file (run, version, input) are missing
     let text = |name: &str| read_text(&parameters, name).unwrap_or_default();
@@ -144,7 +135,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
         input: text("input"),
         seed: parameters.dataset("seed").and_then(|seed| seed.read_scalar()).unwrap_or(0),
     };
-    let mut topology = reader.topology().clone();
+    let mut topology = reader.topology.clone();
     topology.title = text("title");
     let observables = source.observables();
     let identities: Vec<u32> = identities(file).unwrap_or_default().into_iter().map(|atom| atom as u32).collect();
@@ -154,7 +145,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
         placement: Placement { whole: true, selected: Some((&topology, &identities)) },
         periodic: reader.is_periodic(),
         fields: source.fields(),
-        precision: precision(&source.positions().dataset().filters()),
+        precision: precision(&source.positions.dataset.filters()),
         observables: &observables,
         provenance: &provenance,
         spacing: Spacing { steps: 1, timestep: 0.0 },
@@ -162,7 +153,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let json = mdtraj_topology(&topology).map_err(|e| Error::Internal(e.to_string()))?;
     let io = |e: hdf5::Error| Error::io(to, e);
     // frames are copied as they are stored, in chunks of the same size
-    layout::create(to, &contents, &json, source.positions().chunk_width()).map_err(io)?;
+    layout::create(to, &contents, &json, source.positions.chunk_width).map_err(io)?;
     let copy = options().open_rw(to).map_err(io)?;
     let target = Datasets::open(&copy).map_err(io)?;
     if let Some((_, reason)) = found.bad.first().filter(|_| found.bad.len() as u64 == found.frames) {

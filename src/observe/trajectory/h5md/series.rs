@@ -18,7 +18,7 @@ pub(super) struct Bytes {
 
 /// Time series: dataset with one row per frame.
 pub(super) struct Series {
-    dataset: Dataset,
+    pub(super) dataset: Dataset,
     /// shape of a row, e.g. `[atom][xyz]` for positions
     row: Vec<usize>,
     /// number of rows in an HDF5 chunk; `None` if the dataset has no chunks, or chunks of a shape that md does not
@@ -26,7 +26,7 @@ pub(super) struct Series {
     rows_per_chunk: Option<u64>,
     /// extent of an HDF5 chunk along the first axis of a row (atoms). If a row is divided into several chunks, each
     /// chunk has values of one row only
-    chunk_width: usize,
+    pub(super) chunk_width: usize,
     /// size of a row in bytes, before compression by HDF5 filters
     row_bytes: u64,
     filtered: bool,
@@ -76,11 +76,6 @@ impl Series {
         self.dataset.shape().first().copied().unwrap_or(0)
     }
 
-    /// Returns the HDF5 dataset.
-    pub(super) fn dataset(&self) -> &Dataset {
-        &self.dataset
-    }
-
     /// Truncates the dataset to its first `rows` rows.
     pub(super) fn truncate(&self, rows: usize) -> Result<()> {
         if self.len() == rows {
@@ -104,11 +99,6 @@ impl Series {
     /// Returns the number of values in a row.
     pub(super) fn row_values(&self) -> usize {
         self.row.iter().product()
-    }
-
-    /// Returns the extent of an HDF5 chunk along the first axis of a row (atoms).
-    pub(super) fn chunk_width(&self) -> usize {
-        self.chunk_width
     }
 
     /// Returns the number of HDF5 chunks into which a row is divided along its first axis (atoms).

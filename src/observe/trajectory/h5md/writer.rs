@@ -17,7 +17,7 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{
-    Contents, Fields, Frame, Observable, exists_already, not_as_checkpointed, placement::Placer,
+    Contents, Fields, Frame, Observable, Placement, StoredFrame, exists_already, not_as_checkpointed, placement::Placer,
 };
 
 /// Number of frame buffers. While the writer thread writes one frame, the run fills the other buffer with the next
@@ -36,7 +36,7 @@ pub struct TrajectoryWriter {
     atoms: usize,
     observables: Vec<Observable>,
     last_step: Option<i64>,
-    shared: bool,
+    pub(super) shared: bool,
     messages: Option<SyncSender<Message>>,
     free: Receiver<Buffer>,
     thread: Option<JoinHandle<Result<Extent>>>,
@@ -72,7 +72,7 @@ impl TrajectoryWriter {
     /// Continues a trajectory as [`Self::append`] does. Positions are converted according to the `placement` in
     /// `contents`.
     pub(super) fn continue_with(path: &Path, contents: &Contents<'_>, checkpointed: Option<Extent>) -> Result<Self> {
-        Self::append_by(path, checkpointed, Some(Placer::new(contents)), File::start_swmr)
+        Self::append_by(path, checkpointed, Some(Placer::new(contents.topology, contents.placement)), File::start_swmr)
     }
 
     /// Continues an existing trajectory of all atoms, closed or not, after its first `checkpointed.count` frames
@@ -106,7 +106,7 @@ impl TrajectoryWriter {
             Some(placer) => placer,
             None => {
                 let topology = topology(&file, datasets.atoms()).map_err(|reason| foreign(path, &reason))?;
-                Placer::whole(&topology)
+                Placer::new(&topology, Placement::WHOLE)
             }
         };
         let last_step = match extent.count as usize {
@@ -137,21 +137,19 @@ impl TrajectoryWriter {
         run_id: String,
         last_step: Option<i64>,
     ) -> Result<Self> {
-        let datasets = sink.datasets();
-        let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), sink.given());
+        let datasets = &sink.datasets;
+        let (fields, periodic, atoms) = (datasets.fields(), datasets.is_periodic(), sink.placer.given);
         let observables = datasets.observables();
         let (messages, inbox) = sync_channel(BUFFERS + 1);
         let (recycle, free) = sync_channel(BUFFERS);
         for _ in 0..BUFFERS {
             let vectors = |wanted: bool| Vec::with_capacity(if wanted { atoms } else { 0 });
-            let buffer = Buffer {
-                positions: vectors(true),
-                velocities: vectors(fields.velocities),
-                forces: vectors(fields.forces),
-                observables: Vec::with_capacity(observables.len()),
-                ..Buffer::default()
-            };
-            recycle.send(buffer).map_err(|_| Error::Internal("the frame buffers were dropped".into()))?;
+            let (positions, velocities, forces) = (vectors(true), vectors(fields.velocities), vectors(fields.forces));
+            let frame = StoredFrame { positions, velocities, forces, ..StoredFrame::default() };
+            let observables = Vec::with_capacity(observables.len());
+            recycle
+                .send(Buffer { frame, observables })
+                .map_err(|_| Error::Internal("the frame buffers were dropped".into()))?;
         }
         let owned = path.to_owned();
         let thread = std::thread::Builder::new()
@@ -178,17 +176,6 @@ impl TrajectoryWriter {
         &self.run_id
     }
 
-    /// Returns the optional fields of the file. A frame that is passed to [`Self::write`] must have exactly these
-    /// fields.
-    pub fn fields(&self) -> Fields {
-        self.fields
-    }
-
-    /// Whether other programs can read the file while it is written.
-    pub fn is_shared(&self) -> bool {
-        self.shared
-    }
-
     /// Returns names and units of the numbers that are stored with every frame, in order.
     pub fn observables(&self) -> &[Observable] {
         &self.observables
@@ -205,12 +192,11 @@ impl TrajectoryWriter {
         }
         self.check(frame, step)?;
         let Ok(mut buffer) = self.free.recv() else { return Err(self.failure()) };
-        buffer.step = step;
-        buffer.time = frame.time;
-        buffer.cell = frame.cell;
-        refill(&mut buffer.positions, frame.positions);
-        refill(&mut buffer.velocities, if self.fields.velocities { frame.velocities } else { &[] });
-        refill(&mut buffer.forces, if self.fields.forces { frame.forces } else { &[] });
+        let stored = &mut buffer.frame;
+        (stored.step, stored.time, stored.cell) = (step, frame.time, frame.cell);
+        refill(&mut stored.positions, frame.positions);
+        refill(&mut stored.velocities, if self.fields.velocities { frame.velocities } else { &[] });
+        refill(&mut stored.forces, if self.fields.forces { frame.forces } else { &[] });
         refill(&mut buffer.observables, frame.observables);
         self.send(Message::Frame(buffer))?;
         self.last_step = Some(step);
@@ -346,12 +332,12 @@ fn write_frames(
             Message::Sync(answer) => {
                 sync_file(path)?;
                 sink.record()?;
-                let _ = answer.send(sink.extent());
+                let _ = answer.send(sink.extent);
             }
         }
         Ok(())
     });
-    let extent = sink.extent();
+    let extent = sink.extent;
     if let Err(error) = written {
         // The file is not closed, because closing would store the metadata of an incomplete frame. The file is intact
         // up to the previous frame, and can be repaired as after a kill. The repair needs no disk space and is tried at
@@ -433,7 +419,7 @@ mod tests {
         empty(&path, false);
         let refuse = |_: &File| Err(hdf5::Error::from("no such thing here"));
         let mut writer = TrajectoryWriter::append_by(&path, None, None, refuse).unwrap();
-        assert!(!writer.is_shared());
+        assert!(!writer.shared);
         let mut frame = |step: u64, at: &[Vec3]| {
             let empty =
                 Frame { step, time: 0.0, cell: None, positions: &[], velocities: &[], forces: &[], observables: &[] };
@@ -449,9 +435,9 @@ mod tests {
         // 3), and other tools rely on this value
         let bytes = fs::read(&killed).unwrap();
         assert_eq!(u64::from_le_bytes(bytes[28..36].try_into().unwrap()), bytes.len() as u64);
-        assert_eq!(repair(&killed).unwrap().info.frames, 3);
+        assert_eq!(repair(&killed).unwrap().frames, 3);
         assert_eq!(writer.close().unwrap().count, 3);
         assert!(info(&path).unwrap().closed);
-        assert!(TrajectoryWriter::append(&path, None).unwrap().is_shared());
+        assert!(TrajectoryWriter::append(&path, None).unwrap().shared);
     }
 }

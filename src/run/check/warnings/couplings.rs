@@ -7,7 +7,7 @@ use crate::run::check::warnings::SHRINKING;
 use crate::run::dynamics::frozen::frozen_system;
 use crate::run::dynamics::restraints::wide_groups;
 use crate::run::dynamics::setup::Setup;
-use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage, StageKind};
+use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage};
 use crate::system::{State, System};
 use crate::units::BAR;
 
@@ -78,10 +78,8 @@ fn filled(system: &System, state: &State) -> Option<[bool; 3]> {
 pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.facts().refreshes)?;
-        let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
-        let frozen = frozen_system(stage, system).ok()?;
-        let setup =
-            Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
+        let system = frozen_system(stage, system).ok()?;
+        let setup = Setup::new(&system, stage.dynamics()?, plan.run.seed, state.cell.is_some()).ok()?;
         let freedoms = setup.temperature_groups.degrees_of_freedom();
         let names = std::iter::once("all other atoms").chain(thermostat.selections());
         // a group without degrees of freedom contains only frozen atoms and virtual sites, and gets no warning
@@ -120,7 +118,7 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
 /// Warns if the last time of a temperature, pressure or restraint schedule is after the end of the stage.
 pub(super) fn unreached(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
-        let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
+        let dynamics = stage.dynamics()?;
         let duration = dynamics.steps as f64 * dynamics.timestep;
         let late =
             |schedule: &Schedule| schedule.points().last().is_some_and(|point| point.0 > duration + dynamics.timestep);
@@ -157,9 +155,7 @@ fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str,
 /// Warns of position restraints whose reference positions are not scaled while a barostat scales the cell.
 pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
-        let StageKind::Dynamics(Dynamics { barostat: Some(Barostat { kind, .. }), .. }) = &stage.kind else {
-            return None;
-        };
+        let Barostat { kind, .. } = stage.dynamics()?.barostat.as_ref()?;
         let stays = |restraint: &&PositionRestraint| restraint.reference_scaling == ReferenceScaling::None;
         stage.position_restraints.iter().find(stays)?;
         let effect = match kind {

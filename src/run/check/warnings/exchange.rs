@@ -3,8 +3,9 @@
 use crate::constraint::degrees_of_freedom;
 use crate::ensemble::exchange::harmonic_acceptance;
 use crate::run::dynamics::frozen::frozen_system;
-use crate::run::plan::{Plan, StageKind};
+use crate::run::plan::Plan;
 use crate::system::{State, System};
+use std::borrow::Cow;
 
 /// Limit for the predicted acceptance of exchange attempts. Below this limit there is a warning, because replicas
 /// rarely change their thermodynamic state. Replica exchange is usually set up for an acceptance of about 0.2.
@@ -16,9 +17,8 @@ const LOW_ACCEPTANCE: f64 = 0.05;
 /// potential energy of a liquid fluctuates more than a harmonic potential energy.
 pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec<(usize, f64)> {
     let (Some(exchange), Some(stage)) = (&plan.exchange, plan.stages.last()) else { return vec![] };
-    let StageKind::Dynamics(dynamics) = &stage.kind else { return vec![] };
-    let frozen = frozen_system(stage, system).ok().flatten();
-    let system = frozen.as_ref().unwrap_or(system);
+    let Some(dynamics) = stage.dynamics() else { return vec![] };
+    let system = frozen_system(stage, system).unwrap_or(Cow::Borrowed(system));
     let removed = dynamics.removed_motion(state.cell.is_some());
     let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
     let pairs = exchange.states.windows(2).map(|pair| [pair[0].temperature, pair[1].temperature]).enumerate();
