@@ -18,14 +18,16 @@ pub struct Key {
     /// value if the file does not set the key. The default may depend only on keys that precede this key in the same
     /// table
     pub default: Default,
-    /// name and words of an earlier key in the same table. The key is allowed only if the earlier key has one of
-    /// these words
-    pub only: Option<(&'static str, &'static [&'static str])>,
+    /// condition under which the key is allowed
+    pub only: Option<Condition>,
     /// example of a value, in the syntax of the input file
     pub example: &'static str,
     /// description for the user
     pub doc: &'static str,
 }
+
+/// Name and words of an earlier key in the same table. The condition is met if the earlier key has one of these words.
+pub type Condition = (&'static str, &'static [&'static str]);
 
 /// Kind of the value of a key.
 #[derive(Debug)]
@@ -61,9 +63,8 @@ pub enum Kind {
     /// a schedule as in [`Kind::Schedule`], or a list with one schedule or quantity for each separately coupled
     /// direction
     Schedules(Dimension, Range),
-    /// a quantity of the first dimension, or of the second dimension if the named earlier key of the same table has
-    /// one of the listed words
-    QuantityBy([Dimension; 2], (&'static str, &'static [&'static str]), Range),
+    /// a quantity of the first dimension, or of the second dimension if the condition is met
+    QuantityBy([Dimension; 2], Condition, Range),
     /// a time interval, or a number of steps
     Interval,
     /// three integers: grid points along a, b, c
@@ -134,7 +135,37 @@ impl Default {
     }
 }
 
+/// Returns a key whose other fields have their usual values: no words, no default, no condition and no description.
+pub(super) const fn key(name: &'static str, kind: Kind, example: &'static str) -> Key {
+    Key { name, kind, words: &[], default: Default::Unset, only: None, example, doc: "" }
+}
+
+/// Returns a key whose value is one of `words`.
+pub(super) const fn word(name: &'static str, words: &'static [&'static str], example: &'static str) -> Key {
+    key(name, Kind::Word, example).words(words)
+}
+
 impl Key {
+    /// Sets the words that are accepted in addition to values of the kind.
+    pub(super) const fn words(self, words: &'static [&'static str]) -> Self {
+        Self { words, ..self }
+    }
+
+    /// Sets the default.
+    pub(super) const fn default(self, default: Default) -> Self {
+        Self { default, ..self }
+    }
+
+    /// Allows the key only under a condition.
+    pub(super) const fn only(self, condition: Condition) -> Self {
+        Self { only: Some(condition), ..self }
+    }
+
+    /// Sets the description for the user.
+    pub(super) const fn doc(self, doc: &'static str) -> Self {
+        Self { doc, ..self }
+    }
+
     /// Describes the accepted values: `text with a length, for example "0.9 nm", or "none"`.
     pub fn expected(&self) -> String {
         let kind = match &self.kind {
