@@ -168,6 +168,10 @@ impl Key {
 
     /// Describes the accepted values: `text with a length, for example "0.9 nm", or "none"`.
     pub fn expected(&self) -> String {
+        let quantity = |dimension: &Dimension| format!("{}, for example \"{}\"", dimension.name(), dimension.example());
+        let times = |dimension: &Dimension| {
+            format!("a list of times and values, [[\"0 ps\", \"{}\"], ...]", dimension.example())
+        };
         let kind = match &self.kind {
             Kind::Word => String::new(),
             Kind::Text | Kind::File | Kind::Folder => "text in quotes".to_owned(),
@@ -179,38 +183,16 @@ impl Key {
             Kind::Integer(low, i64::MAX) => format!("a whole number, at least {low}"),
             Kind::Integer(low, high) => format!("a whole number from {low} to {high}"),
             Kind::Number(_) => "a number".to_owned(),
-            Kind::Quantity(dimension, _) => {
-                format!("text with {}, for example \"{}\"", dimension.name(), dimension.example())
-            }
-            Kind::Schedule(dimension, _) => {
-                let (name, value) = (dimension.name(), dimension.example());
-                format!(
-                    "text with {name}, for example \"{value}\", or a list of times and values, [[\"0 ps\", \
-                     \"{value}\"], ...]"
-                )
-            }
+            Kind::Quantity(dimension, _) => format!("text with {}", quantity(dimension)),
+            Kind::Schedule(dimension, _) => format!("text with {}, or {}", quantity(dimension), times(dimension)),
             Kind::Schedules(dimension, _) => {
-                let (name, value) = (dimension.name(), dimension.example());
-                format!(
-                    "text with {name}, for example \"{value}\", a list of such texts, or a list of times and values, \
-                     [[\"0 ps\", \"{value}\"], ...]"
-                )
+                format!("text with {}, a list of such texts, or {}", quantity(dimension), times(dimension))
             }
-            Kind::Quantities(dimension, _) => {
-                format!(
-                    "text with {0}, for example \"{1}\", or a list of such texts",
-                    dimension.name(),
-                    dimension.example()
-                )
+            Kind::Quantities(dimension, _) => format!("text with {}, or a list of such texts", quantity(dimension)),
+            Kind::QuantityBy([usual, other], (name, words), _) => {
+                let words = quoted(words, " or ");
+                format!("text with {}; with {name} = {words} {}", quantity(usual), quantity(other))
             }
-            Kind::QuantityBy([usual, other], (name, words), _) => format!(
-                "text with {}, for example \"{}\"; with {name} = {} {}, for example \"{}\"",
-                usual.name(),
-                usual.example(),
-                quoted(words, " or "),
-                other.name(),
-                other.example()
-            ),
             Kind::Interval => {
                 "text with a time or a number of steps, for example \"10 ps\" or \"5000 steps\"".to_owned()
             }

@@ -261,16 +261,14 @@ impl Observable for Contacts {
         {
             summary.push(format!("{name:<13}mean {mean:.4}, range {least:.4} to {largest:.4}"));
         }
-        let over_time = Plot {
-            suffix: "",
-            title: format!("Native contacts of {}: {}", self.reference, self.group.text),
-            x: Axis::new("time / ps"),
-            y: Axis::between("fraction of native contacts", [0.0, 1.0]),
-            layers: vec![
+        let over_time = Plot::over_time(
+            format!("Native contacts of {}: {}", self.reference, self.group.text),
+            Axis::between("fraction of native contacts", [0.0, 1.0]),
+            vec![
                 Layer::line("soft Q", &passed.times, &self.soft),
                 Layer::line(format!("within {} nm", self.cutoff), &passed.times, &self.hard),
             ],
-        };
+        );
         let atoms = self.natives.iter().flat_map(|native| native.atoms);
         let atoms: Vec<u32> = atoms.map(|atom| self.group.atoms[atom as usize]).collect();
         let distances: Vec<f64> = self.natives.iter().map(|native| native.distance).collect();

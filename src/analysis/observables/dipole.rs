@@ -128,13 +128,11 @@ impl Observable for Dipole {
         Ok(Findings {
             numbers: vec![summary.number("dipole", "debye")],
             summary: summary.lines("debye"),
-            plots: vec![Plot {
-                suffix: "",
-                title: format!("Dipole moment: {}", self.charges.group.text),
-                x: Axis::new("time / ps"),
-                y: Axis::new("dipole moment / debye"),
-                layers: summary.layers(&passed.times, &magnitudes),
-            }],
+            plots: vec![Plot::over_time(
+                format!("Dipole moment: {}", self.charges.group.text),
+                Axis::new("dipole moment / debye"),
+                summary.layers(&passed.times, &magnitudes),
+            )],
             arrays: vec![
                 Array::new("magnitude", [(TIME, count)], magnitudes, "debye"),
                 Array::new("dipole", [(TIME, count), ("xyz", 3)], rows, "e nm"),
@@ -211,13 +209,11 @@ impl Observable for Dielectric {
         Ok(Findings {
             numbers: vec![Number { name: "dielectric_constant", value, error, unit: "" }],
             summary: vec![format!("constant     {value:.2}{uncertainty} at {} K", self.temperature)],
-            plots: vec![Plot {
-                suffix: "",
-                title: format!("Dielectric constant of the frames so far: {}", self.charges.group.text),
-                x: Axis::new("time / ps"),
-                y: Axis::new("dielectric constant"),
-                layers: vec![Layer::line("", &passed.times, &running)],
-            }],
+            plots: vec![Plot::over_time(
+                format!("Dielectric constant of the frames so far: {}", self.charges.group.text),
+                Axis::new("dielectric constant"),
+                vec![Layer::line("", &passed.times, &running)],
+            )],
             arrays: vec![Array::new("dielectric_constant", [(TIME, count)], running, "")],
             settings: vec![
                 ("select", self.charges.group.text.clone()),

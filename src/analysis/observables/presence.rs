@@ -142,13 +142,11 @@ pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u
     let summary = Summary::of(&values);
     findings.numbers.push(summary.number("number", ""));
     findings.summary.extend(summary.lines("in a frame"));
-    findings.plots.push(Plot {
-        suffix: "",
-        title: title.to_owned(),
-        x: Axis::new("time / ps"),
-        y: Axis::new("number").of_whole_numbers(),
-        layers: summary.layers(&passed.times, &values),
-    });
+    findings.plots.push(Plot::over_time(
+        title,
+        Axis::new("number").of_whole_numbers(),
+        summary.layers(&passed.times, &values),
+    ));
     findings.arrays.push(Array::new("number", [(TIME, values.len())], numbers.to_vec(), ""));
 }
 
