@@ -1,6 +1,6 @@
 //! Words of the input file and their meanings, with one table for each key whose value is one of several words. The
-//! parser uses the words of a table, and the plan uses the meanings. Words that decide which other keys are read have no
-//! meaning of their own and are listed with their keys.
+//! parser uses the words of a table, and the plan uses the meanings. Words that decide which other keys are read have
+//! no meaning of their own and are listed with their keys.
 
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;

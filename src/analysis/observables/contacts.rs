@@ -1,7 +1,7 @@
 //! Native contacts of a reference structure, and the contact map of residues.
 
 use super::presence::residue_name;
-use super::{Input, Options, check_distance};
+use super::{Input, Options, check_distance, positive};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::reference::Reference;
@@ -40,10 +40,7 @@ pub(super) struct ContactsOptions {
 
 /// Parses an inverse length with its unit. Returns the value in 1/nm.
 fn softness(text: &str) -> std::result::Result<f64, String> {
-    match Dimension::InverseLength.parse(text).map_err(|problem| problem.to_string())? {
-        beta if beta > 0.0 => Ok(beta),
-        beta => Err(format!("{beta} 1/nm is not positive")),
-    }
+    positive(text, Dimension::InverseLength, "1/nm is not positive")
 }
 
 impl Options for ContactsOptions {
