@@ -130,6 +130,13 @@ pub struct Plot {
     pub layers: Vec<Layer>,
 }
 
+impl Plot {
+    /// Creates the main picture of an observable, whose horizontal axis is the time in ps.
+    pub fn over_time(title: impl Into<String>, y: Axis, layers: Vec<Layer>) -> Self {
+        Plot { suffix: "", title: title.into(), x: Axis::new("time / ps"), y, layers }
+    }
+}
+
 /// Axis of a picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {

@@ -84,6 +84,16 @@ pub struct Passed {
     pub times: Vec<f64>,
 }
 
+impl Passed {
+    /// Returns the interval between frames in ps; `None` unless there are at least three frames at equal intervals.
+    pub fn interval(&self) -> Option<f64> {
+        let mut intervals = self.times.windows(2).map(|pair| pair[1] - pair[0]);
+        let first = intervals.next().filter(|dt| *dt > 0.0 && self.times.len() > 2)?;
+        // times in files have about seven significant digits
+        intervals.all(|dt| (dt - first).abs() < 1e-3 * first).then_some(first)
+    }
+}
+
 /// Range of the frames of a trajectory that are analysed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameRange {

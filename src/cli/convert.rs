@@ -1,6 +1,6 @@
 //! `md convert`: converts trajectories, structures and topologies from one format to another.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -23,7 +23,7 @@ use crate::units::Dimension;
 pub(super) struct Convert {
     /// Input: trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb), structure (.rst7, .pdb, .cif, .gro, .g96, .crd), or
     /// topology (AMBER, GROMACS, CHARMM, OpenMM)
-    input: PathBuf,
+    pub(super) input: PathBuf,
     /// Output file; its ending decides the format. Trajectories: .h5md, .xtc, .dcd, .trr, .nc, .pdb. Single frames:
     /// .rst7, .gro, .cif. Topologies: .prmtop, .parm7, .top; the conversion fails if the format cannot express a term
     /// exactly
@@ -114,11 +114,6 @@ impl OfTopology {
 }
 
 impl Convert {
-    /// Returns the path of the input file.
-    pub(super) fn file(&self) -> &Path {
-        &self.input
-    }
-
     pub(super) fn execute(&self) -> Result<()> {
         super::outputs::check_new(&self.output, &self.input, self.force)?;
         if writable_topology(&self.output).is_some() {

@@ -1,7 +1,7 @@
 //! `md demux`: sorts trajectories and energies of a replica exchange by state.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -14,7 +14,7 @@ use crate::error::{Problem, Result};
 #[command(name = "demux")]
 pub(super) struct Sort {
     /// Output folder of the replica exchange (the folder with exchange.csv)
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// Folder in which state-1, state-2, ... are made; default: the output folder of the replica exchange
     #[arg(long, value_name = "D")]
     output_dir: Option<PathBuf>,
@@ -24,11 +24,6 @@ pub(super) struct Sort {
 }
 
 impl Sort {
-    /// Returns the folder whose files the command reads.
-    pub(super) fn file(&self) -> &Path {
-        &self.folder
-    }
-
     pub(super) fn execute(&self) -> Result<()> {
         let demux = Demux::open(&self.folder)?;
         let target = self.output_dir.as_deref().unwrap_or(&self.folder);

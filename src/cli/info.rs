@@ -23,15 +23,10 @@ pub(super) struct Info {
     /// Topology or coordinates, compressed or not: AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96,
     /// CHARMM psf or crd, OpenMM system (XML), PDB, PDBx/mmCIF. Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB.
     /// Output of a run: checkpoint, summary, status or energy table
-    file: PathBuf,
+    pub(super) file: PathBuf,
 }
 
 impl Info {
-    /// Returns the path of the file that the command reads.
-    pub(super) fn file(&self) -> &Path {
-        &self.file
-    }
-
     pub(super) fn execute(&self) -> Result<()> {
         super::describe(&describe(&self.file)?)
     }

@@ -124,13 +124,13 @@ impl Command {
     fn file(&self) -> Option<&Path> {
         match self {
             Command::Analyze(command) => Some(command.file()),
-            Command::Convert(command) => Some(command.file()),
-            Command::Select(command) => Some(command.file()),
-            Command::Demux(command) => Some(command.file()),
-            Command::Info(command) => Some(command.file()),
-            Command::Verify(command) => Some(command.file()),
-            Command::Report(command) => Some(command.file()),
-            Command::Repair(command) => Some(command.file()),
+            Command::Convert(command) => Some(&command.input),
+            Command::Select(command) => Some(&command.file),
+            Command::Demux(command) => Some(&command.folder),
+            Command::Info(command) => Some(&command.file),
+            Command::Verify(command) => Some(&command.file),
+            Command::Report(command) => Some(&command.folder),
+            Command::Repair(command) => Some(&command.file),
             _ => None,
         }
     }

@@ -20,15 +20,10 @@ use crate::run::{Checkpoint, ENERGIES};
 pub(super) struct Repair {
     /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) that no run is writing. An undamaged file is not changed.
     /// A damaged file is kept under a name with the ending .bak
-    file: PathBuf,
+    pub(super) file: PathBuf,
 }
 
 impl Repair {
-    /// Returns the path of the trajectory that the command repairs.
-    pub(super) fn file(&self) -> &Path {
-        &self.file
-    }
-
     pub(super) fn execute(&self) -> Result<()> {
         let Repaired { frames, lost, backup } = Format::of_file(&self.file)?.files.repair(&self.file)?;
         let mut text = String::new();

@@ -13,7 +13,7 @@ use crate::report::{Options, REPORT, write};
 #[derive(Debug, Args)]
 pub(super) struct Report {
     /// Output folder of a run or of an ensemble; the page is report.html in this folder
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// Renew the page until the run has ended
     #[arg(long)]
     watch: bool,
@@ -23,11 +23,6 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Returns the folder that the command reads.
-    pub(super) fn file(&self) -> &Path {
-        &self.folder
-    }
-
     pub(super) fn execute(&self) -> Result<()> {
         let options = Options { renew: self.watch.then_some(self.every) };
         loop {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -20,7 +20,7 @@ pub(super) struct Select {
     /// Distances are those in the first frame of FILE
     selection: String,
     /// Topology, structure or trajectory. Distances need a structure or trajectory
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// Topology for a FILE without names and bonds. A topology file (a PSF file needs no parameters), a structure, or
     /// an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
@@ -41,11 +41,6 @@ const ATOMS_SHOWN: usize = 10;
 const IN_LINE: usize = 15;
 
 impl Select {
-    /// Returns the path of the file that the command reads.
-    pub(super) fn file(&self) -> &Path {
-        &self.file
-    }
-
     pub(super) fn execute(&self) -> Result<()> {
         let (topology, atoms) = self.atoms()?;
         let text = match &self.index {

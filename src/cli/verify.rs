@@ -1,6 +1,6 @@
 //! `md verify`: checks a file against its checksums.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -14,15 +14,10 @@ use crate::run::Checkpoint;
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) or checkpoint (checkpoint.md)
-    file: PathBuf,
+    pub(super) file: PathBuf,
 }
 
 impl Verify {
-    /// Returns the path of the file that the command reads.
-    pub(super) fn file(&self) -> &Path {
-        &self.file
-    }
-
     pub(super) fn execute(&self) -> Result<()> {
         if is_checkpoint(&self.file) {
             return match Checkpoint::read(&self.file)?.and_then(|found| found.warning) {

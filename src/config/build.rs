@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::dynamics;
 use super::multiple_time_steps;
 use super::value::{Table, report};
-use super::words::{self, ElectrostaticsWord, LjModifierWord};
+use super::words;
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::{
@@ -101,23 +101,22 @@ fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
 }
 
 fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjModifier>> {
-    let word = table.meaning("lj_modifier", &words::LJ_MODIFIERS)?;
-    let switch = match word {
-        LjModifierWord::ForceSwitch => |from| LjModifier::ForceSwitch { from },
-        LjModifierWord::PotentialSwitch => |from| LjModifier::PotentialSwitch { from },
-        LjModifierWord::ForceField | LjModifierWord::PotentialShift | LjModifierWord::None => {
+    let name = table.word("lj_modifier")?;
+    let switch = match name {
+        "force-switch" => |from| LjModifier::ForceSwitch { from },
+        "potential-switch" => |from| LjModifier::PotentialSwitch { from },
+        _ => {
             if table.is_given("lj_switch") {
                 let message = "lj_switch has no effect unless lj_modifier is \"force-switch\" or \"potential-switch\"";
                 report(problems, table, "lj_switch", message, "set lj_modifier, or remove lj_switch");
             }
-            return Some(match word {
-                LjModifierWord::ForceField => Setting::ForceField,
-                LjModifierWord::PotentialShift => Setting::Given(LjModifier::PotentialShift),
+            return Some(match name {
+                words::FORCE_FIELD => Setting::ForceField,
+                "potential-shift" => Setting::Given(LjModifier::PotentialShift),
                 _ => Setting::Given(LjModifier::None),
             });
         }
     };
-    let name = table.word("lj_modifier").unwrap_or_default();
     if table.word("cutoff_lj") == Some("none") {
         let message = format!("lj_modifier = \"{name}\" needs a cutoff, but cutoff_lj = \"none\"");
         report(problems, table, "lj_modifier", message, "set a cutoff, or remove lj_modifier");
@@ -139,14 +138,14 @@ fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjM
 }
 
 fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<ElectrostaticsSpec> {
-    Some(match table.meaning("electrostatics", &words::ELECTROSTATICS)? {
-        ElectrostaticsWord::Off => ElectrostaticsSpec::Off,
-        ElectrostaticsWord::Plain => ElectrostaticsSpec::Plain,
-        ElectrostaticsWord::ReactionField => {
+    Some(match table.word("electrostatics")? {
+        "off" => ElectrostaticsSpec::Off,
+        "plain" => ElectrostaticsSpec::Plain,
+        "reaction-field" => {
             let infinite = table.word("permittivity").map(|_| f64::INFINITY);
             ElectrostaticsSpec::ReactionField { permittivity: infinite.or_else(|| table.number("permittivity"))? }
         }
-        ElectrostaticsWord::Pme => ElectrostaticsSpec::Pme(pme("pme", table.table("pme")?, problems)?),
+        _ => ElectrostaticsSpec::Pme(pme("pme", table.table("pme")?, problems)?),
     })
 }
 
@@ -179,23 +178,14 @@ fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec
     if given("alpha") != given("grid") {
         let (there, missing) = if given("alpha") { ("alpha", "grid") } else { ("grid", "alpha") };
         let message = format!("{name}: {there} is given without {missing}");
-        report(
-            problems,
-            table,
-            there,
-            message,
-            "set both alpha and grid, for example alpha = \"3.1 1/nm\", grid = [64, 64, 64]",
-        );
+        let help = "set both alpha and grid, for example alpha = \"3.1 1/nm\", grid = [64, 64, 64]";
+        report(problems, table, there, message, help);
     }
     if let Some(order) = table.integer("order") {
         if !ORDERS.contains(&order) {
-            report(
-                problems,
-                table,
-                "order",
-                format!("{name}.order must be 4, 5, 6 or 8, not {order}"),
-                "order = 5 suits most runs",
-            );
+            let message = format!("{name}.order must be 4, 5, 6 or 8, not {order}");
+            let help = "order = 5 suits most runs";
+            report(problems, table, "order", message, help);
         }
         if given("force_error") && given("order") {
             let message = "pme: order follows from force_error and cannot be given with it";
@@ -223,14 +213,9 @@ fn list(table: &Table, problems: &mut Vec<Problem>) -> Option<ListPolicy> {
     };
     for name in ["tolerance", "pressure_tolerance", "interval"].into_iter().filter(|name| table.is_given(name)) {
         let message = format!("list: {name} and buffer exclude each other");
-        report(
-            problems,
-            table,
-            name,
-            message,
-            "keep either buffer (lists are rebuilt by displacement) or tolerances and interval (lists have a fixed \
-             lifetime)",
-        );
+        let help = "keep either buffer (lists are rebuilt by displacement) or tolerances and interval (lists have a fixed \
+             lifetime)";
+        report(problems, table, name, message, help);
     }
     Some(ListPolicy::Exact { buffer })
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::restraints::restraint;
 use super::stage_output::stage_output;
 use super::value::{Table, report};
-use super::words::{self, StageWord, VelocitiesWord};
+use super::words;
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::{Thermostat, ThermostatGroup};
@@ -28,13 +28,8 @@ pub(super) fn stages(
         }
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
             let message = format!("stage.name: \"{name}\" is not a valid name");
-            report(
-                problems,
-                table,
-                "name",
-                message,
-                "use only letters, digits, - and _, because files are named after the stage",
-            );
+            let help = "use only letters, digits, - and _, because files are named after the stage";
+            report(problems, table, "name", message, help);
         }
     }
     // every stage is checked before an invalid stage ends the function, so that all problems are reported
@@ -43,13 +38,13 @@ pub(super) fn stages(
 }
 
 fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Problem>) -> Option<Stage> {
-    let kind = match table.meaning("kind", &words::STAGES)? {
-        StageWord::Minimize => StageKind::Minimize(Minimize {
+    let kind = match table.word("kind")? {
+        "minimize" => StageKind::Minimize(Minimize {
             steps: u64::try_from(table.integer("steps")?).ok()?,
             force_tolerance: table.number("force_tolerance")?,
             initial_step: table.number("initial_step")?,
         }),
-        StageWord::Dynamics => StageKind::Dynamics(dynamics(table, problems)?),
+        _ => StageKind::Dynamics(dynamics(table, problems)?),
     };
     let frozen = frozen(table, problems);
     let output = stage_output(table, output, problems);
@@ -73,24 +68,14 @@ fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> 
     let Some(text) = table.text("frozen") else { return (!table.is_set("frozen")).then_some(None) };
     if table.table("barostat").is_some() {
         let message = "frozen atoms and a barostat exclude each other: the barostat would move the atoms with the cell";
-        report(
-            problems,
-            table,
-            "frozen",
-            message,
-            "remove frozen or barostat, or hold the atoms with position_restraints instead",
-        );
+        let help = "remove frozen or barostat, or hold the atoms with position_restraints instead";
+        report(problems, table, "frozen", message, help);
         return None;
     }
     if table.integer("com_removal").is_some() {
         let message = "com_removal would move the frozen atoms";
-        report(
-            problems,
-            table,
-            "com_removal",
-            message,
-            "remove com_removal: frozen atoms hold the rest of the system in place",
-        );
+        let help = "remove com_removal: frozen atoms hold the rest of the system in place";
+        report(problems, table, "com_removal", message, help);
         return None;
     }
     Some(Some(text.to_owned()))
@@ -195,13 +180,8 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
                     format!("duration {} is not a whole number of steps of {}", text("duration"), text("timestep"));
                 // times in the message are rounded to 1e-9 ps, to hide rounding errors in the last digits
                 let [below, above] = [steps.floor(), steps.ceil()].map(|n| (n * timestep * 1e9).round() / 1e9);
-                report(
-                    problems,
-                    table,
-                    "duration",
-                    message,
-                    &format!("use \"{below} ps\" or \"{above} ps\", or give steps"),
-                );
+                let help = format!("use \"{below} ps\" or \"{above} ps\", or give steps");
+                report(problems, table, "duration", message, &help);
                 return None;
             }
             Some(steps.round() as u64)
@@ -210,9 +190,8 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
 }
 
 fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> {
-    match table.meaning("velocities", &words::VELOCITIES)? {
-        VelocitiesWord::File => return Some(Velocities::File),
-        VelocitiesWord::Generate => {}
+    if table.word("velocities")? == "file" {
+        return Some(Velocities::File);
     }
     let thermostat = table.table("thermostat");
     if [Some(table), thermostat].into_iter().flatten().any(|table| table.failed.contains(&"temperature")) {

@@ -18,14 +18,16 @@ pub struct Key {
     /// value if the file does not set the key. The default may depend only on keys that precede this key in the same
     /// table
     pub default: Default,
-    /// name and words of an earlier key in the same table. The key is allowed only if the earlier key has one of
-    /// these words
-    pub only: Option<(&'static str, &'static [&'static str])>,
+    /// condition under which the key is allowed
+    pub only: Option<Condition>,
     /// example of a value, in the syntax of the input file
     pub example: &'static str,
     /// description for the user
     pub doc: &'static str,
 }
+
+/// Name and words of an earlier key in the same table. The condition is met if the earlier key has one of these words.
+pub type Condition = (&'static str, &'static [&'static str]);
 
 /// Kind of the value of a key.
 #[derive(Debug)]
@@ -61,9 +63,8 @@ pub enum Kind {
     /// a schedule as in [`Kind::Schedule`], or a list with one schedule or quantity for each separately coupled
     /// direction
     Schedules(Dimension, Range),
-    /// a quantity of the first dimension, or of the second dimension if the named earlier key of the same table has
-    /// one of the listed words
-    QuantityBy([Dimension; 2], (&'static str, &'static [&'static str]), Range),
+    /// a quantity of the first dimension, or of the second dimension if the condition is met
+    QuantityBy([Dimension; 2], Condition, Range),
     /// a time interval, or a number of steps
     Interval,
     /// three integers: grid points along a, b, c
@@ -134,9 +135,43 @@ impl Default {
     }
 }
 
+/// Returns a key whose other fields have their usual values: no words, no default, no condition and no description.
+pub(super) const fn key(name: &'static str, kind: Kind, example: &'static str) -> Key {
+    Key { name, kind, words: &[], default: Default::Unset, only: None, example, doc: "" }
+}
+
+/// Returns a key whose value is one of `words`.
+pub(super) const fn word(name: &'static str, words: &'static [&'static str], example: &'static str) -> Key {
+    key(name, Kind::Word, example).words(words)
+}
+
 impl Key {
+    /// Sets the words that are accepted in addition to values of the kind.
+    pub(super) const fn words(self, words: &'static [&'static str]) -> Self {
+        Self { words, ..self }
+    }
+
+    /// Sets the default.
+    pub(super) const fn default(self, default: Default) -> Self {
+        Self { default, ..self }
+    }
+
+    /// Allows the key only under a condition.
+    pub(super) const fn only(self, condition: Condition) -> Self {
+        Self { only: Some(condition), ..self }
+    }
+
+    /// Sets the description for the user.
+    pub(super) const fn doc(self, doc: &'static str) -> Self {
+        Self { doc, ..self }
+    }
+
     /// Describes the accepted values: `text with a length, for example "0.9 nm", or "none"`.
     pub fn expected(&self) -> String {
+        let quantity = |dimension: &Dimension| format!("{}, for example \"{}\"", dimension.name(), dimension.example());
+        let times = |dimension: &Dimension| {
+            format!("a list of times and values, [[\"0 ps\", \"{}\"], ...]", dimension.example())
+        };
         let kind = match &self.kind {
             Kind::Word => String::new(),
             Kind::Text | Kind::File | Kind::Folder => "text in quotes".to_owned(),
@@ -148,38 +183,16 @@ impl Key {
             Kind::Integer(low, i64::MAX) => format!("a whole number, at least {low}"),
             Kind::Integer(low, high) => format!("a whole number from {low} to {high}"),
             Kind::Number(_) => "a number".to_owned(),
-            Kind::Quantity(dimension, _) => {
-                format!("text with {}, for example \"{}\"", dimension.name(), dimension.example())
-            }
-            Kind::Schedule(dimension, _) => {
-                let (name, value) = (dimension.name(), dimension.example());
-                format!(
-                    "text with {name}, for example \"{value}\", or a list of times and values, [[\"0 ps\", \
-                     \"{value}\"], ...]"
-                )
-            }
+            Kind::Quantity(dimension, _) => format!("text with {}", quantity(dimension)),
+            Kind::Schedule(dimension, _) => format!("text with {}, or {}", quantity(dimension), times(dimension)),
             Kind::Schedules(dimension, _) => {
-                let (name, value) = (dimension.name(), dimension.example());
-                format!(
-                    "text with {name}, for example \"{value}\", a list of such texts, or a list of times and values, \
-                     [[\"0 ps\", \"{value}\"], ...]"
-                )
+                format!("text with {}, a list of such texts, or {}", quantity(dimension), times(dimension))
             }
-            Kind::Quantities(dimension, _) => {
-                format!(
-                    "text with {0}, for example \"{1}\", or a list of such texts",
-                    dimension.name(),
-                    dimension.example()
-                )
+            Kind::Quantities(dimension, _) => format!("text with {}, or a list of such texts", quantity(dimension)),
+            Kind::QuantityBy([usual, other], (name, words), _) => {
+                let words = quoted(words, " or ");
+                format!("text with {}; with {name} = {words} {}", quantity(usual), quantity(other))
             }
-            Kind::QuantityBy([usual, other], (name, words), _) => format!(
-                "text with {}, for example \"{}\"; with {name} = {} {}, for example \"{}\"",
-                usual.name(),
-                usual.example(),
-                quoted(words, " or "),
-                other.name(),
-                other.example()
-            ),
             Kind::Interval => {
                 "text with a time or a number of steps, for example \"10 ps\" or \"5000 steps\"".to_owned()
             }

@@ -118,13 +118,9 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
         }
         [first, second, ..] => {
             let message = format!("ensemble: {first} and {second} exclude each other");
-            report(
-                problems,
-                table,
-                second,
-                message,
-                "keep one of these keys; replica = [{ set = { ... } }, ...] can be combined with lists of states",
-            );
+            let help =
+                "keep one of these keys; replica = [{ set = { ... } }, ...] can be combined with lists of states";
+            report(problems, table, second, message, help);
             return None;
         }
     };
@@ -201,13 +197,8 @@ fn with_settings(states: Vec<Variant>, table: &Table, problems: &mut Vec<Problem
     if settings.len() != states.len() {
         let message =
             format!("ensemble.replica has {} replicas, the lists of states have {}", settings.len(), states.len());
-        report(
-            problems,
-            table,
-            "replica",
-            message,
-            "write one replica for each state; {} is a replica without settings",
-        );
+        let help = "write one replica for each state; {} is a replica without settings";
+        report(problems, table, "replica", message, help);
         return None;
     }
     let before = problems.len();
@@ -240,13 +231,8 @@ fn check_names(table: &Table, problems: &mut Vec<Problem>) {
         }
         if !names.insert(name.clone()) {
             let message = format!("there are two replicas named \"{name}\"");
-            report(
-                problems,
-                inner,
-                "name",
-                message,
-                "give each replica its own name; the default is replica-1, replica-2, ...",
-            );
+            let help = "give each replica its own name; the default is replica-1, replica-2, ...";
+            report(problems, inner, "name", message, help);
         }
     }
 }

@@ -28,13 +28,8 @@ pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Pro
     if !gather_around.is_empty() && gather_around.len() != groups.len() {
         let message =
             format!("restraints.gather_around: {} atoms are given for {} groups", gather_around.len(), groups.len());
-        report(
-            problems,
-            table,
-            "gather_around",
-            message,
-            "give a selection for each group, and \"none\" for a group whose molecules are gathered by distance",
-        );
+        let help = "give a selection for each group, and \"none\" for a group whose molecules are gathered by distance";
+        report(problems, table, "gather_around", message, help);
     }
     if table.is_given("rate") && matches!(stage, StageKind::Minimize(_)) {
         let message = "restraints.rate has no effect in a minimisation, because a minimisation has no time";

@@ -97,10 +97,8 @@ impl Table {
 
     /// Returns the word that is the value of a key; `None` if the value is not a word.
     pub fn word(&self, name: &str) -> Option<&'static str> {
-        match self.get(name)?.value {
-            Value::Word(word) => Some(word),
-            _ => None,
-        }
+        let Value::Word(word) = self.get(name)?.value else { return None };
+        Some(word)
     }
 
     /// Returns the meaning of the word that is the value of a key. `table` has the words of the key and their meanings.
@@ -111,106 +109,80 @@ impl Table {
 
     /// Returns the text or path that is the value of a key.
     pub fn text(&self, name: &str) -> Option<&str> {
-        match &self.get(name)?.value {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
+        let Value::Text(text) = &self.get(name)?.value else { return None };
+        Some(text)
     }
 
     /// Returns the list of texts that is the value of a key.
     pub fn texts(&self, name: &str) -> Option<&[String]> {
-        match &self.get(name)?.value {
-            Value::Texts(value) => Some(value),
-            _ => None,
-        }
+        let Value::Texts(value) = &self.get(name)?.value else { return None };
+        Some(value)
     }
 
     /// Returns the periodic cell that is the value of a key.
     pub fn cell(&self, name: &str) -> Option<PeriodicCell> {
-        match self.get(name)?.value {
-            Value::Cell(cell) => Some(cell),
-            _ => None,
-        }
+        let Value::Cell(cell) = self.get(name)?.value else { return None };
+        Some(cell)
     }
 
     /// Returns the boolean that is the value of a key.
     pub fn boolean(&self, name: &str) -> Option<bool> {
-        match self.get(name)?.value {
-            Value::Boolean(value) => Some(value),
-            _ => None,
-        }
+        let Value::Boolean(value) = self.get(name)?.value else { return None };
+        Some(value)
     }
 
     /// Returns the integer that is the value of a key.
     pub fn integer(&self, name: &str) -> Option<i64> {
-        match self.get(name)?.value {
-            Value::Integer(value) => Some(value),
-            _ => None,
-        }
+        let Value::Integer(value) = self.get(name)?.value else { return None };
+        Some(value)
     }
 
     /// Returns the number that is the value of a key, in internal units.
     pub fn number(&self, name: &str) -> Option<f64> {
-        match self.get(name)?.value {
-            Value::Number(value) => Some(value),
-            _ => None,
-        }
+        let Value::Number(value) = self.get(name)?.value else { return None };
+        Some(value)
     }
 
     /// Returns the list of numbers that is the value of a key, in internal units.
     pub fn numbers(&self, name: &str) -> Option<&[f64]> {
-        match &self.get(name)?.value {
-            Value::Numbers(values) => Some(values),
-            _ => None,
-        }
+        let Value::Numbers(values) = &self.get(name)?.value else { return None };
+        Some(values)
     }
 
     /// Returns the interval that is the value of a key.
     pub fn interval(&self, name: &str) -> Option<Interval> {
-        match self.get(name)?.value {
-            Value::Interval(value) => Some(value),
-            _ => None,
-        }
+        let Value::Interval(value) = self.get(name)?.value else { return None };
+        Some(value)
     }
 
     /// Returns the schedule that is the value of a key.
     pub fn schedule(&self, name: &str) -> Option<&Schedule> {
-        match &self.get(name)?.value {
-            Value::Schedule(value) => Some(value),
-            _ => None,
-        }
+        let Value::Schedule(value) = &self.get(name)?.value else { return None };
+        Some(value)
     }
 
     /// Returns the list of schedules that is the value of a key.
     pub fn schedules(&self, name: &str) -> Option<&[Schedule]> {
-        match &self.get(name)?.value {
-            Value::Schedules(values) => Some(values),
-            _ => None,
-        }
+        let Value::Schedules(values) = &self.get(name)?.value else { return None };
+        Some(values)
     }
 
     /// Returns the numbers of grid points along a, b, c that are the value of a key.
     pub fn grid(&self, name: &str) -> Option<[usize; 3]> {
-        match self.get(name)?.value {
-            Value::Grid(value) => Some(value),
-            _ => None,
-        }
+        let Value::Grid(value) = self.get(name)?.value else { return None };
+        Some(value)
     }
 
     /// Returns the settings of other keys that are the value of a key.
     pub fn settings(&self, name: &str) -> Option<&[Override]> {
-        match &self.get(name)?.value {
-            Value::Settings(value) => Some(value),
-            _ => None,
-        }
+        let Value::Settings(value) = &self.get(name)?.value else { return None };
+        Some(value)
     }
 
     /// Returns the nested table that is the value of a key.
     pub fn table(&self, name: &str) -> Option<&Table> {
-        match &self.get(name)?.value {
-            Value::Table(table) => Some(table),
-            _ => None,
-        }
+        let Value::Table(table) = &self.get(name)?.value else { return None };
+        Some(table)
     }
 
     /// Returns the tables of the sections `[[name]]`; empty if there are none.

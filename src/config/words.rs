@@ -1,5 +1,6 @@
 //! Words of the input file and their meanings, with one table for each key whose value is one of several words. The
-//! parser uses the words of a table, and the plan uses the meanings.
+//! parser uses the words of a table, and the plan uses the meanings. Words that decide which other keys are read have
+//! no meaning of their own and are listed with their keys.
 
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
@@ -16,51 +17,6 @@ pub(super) const fn of<T: Copy, const N: usize>(table: &[(&'static str, T); N]) 
     }
     words
 }
-
-/// Method of `forces.electrostatics`. The settings of each method have their own keys.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ElectrostaticsWord {
-    /// particle-mesh Ewald
-    Pme,
-    /// truncated Coulomb interaction
-    Plain,
-    /// reaction field
-    ReactionField,
-    /// no electrostatics
-    Off,
-}
-
-/// Words that the key `forces.electrostatics` accepts, with their meanings.
-pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
-    ("pme", ElectrostaticsWord::Pme),
-    ("plain", ElectrostaticsWord::Plain),
-    ("reaction-field", ElectrostaticsWord::ReactionField),
-    ("off", ElectrostaticsWord::Off),
-];
-
-/// Modifier of `forces.lj_modifier`. The distance at which a switch begins is a separate key.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum LjModifierWord {
-    /// modifier by the convention of the force field
-    ForceField,
-    /// shifted potential
-    PotentialShift,
-    /// switched force
-    ForceSwitch,
-    /// switched potential
-    PotentialSwitch,
-    /// truncated potential
-    None,
-}
-
-/// Words that the key `forces.lj_modifier` accepts, with their meanings.
-pub(super) const LJ_MODIFIERS: [(&str, LjModifierWord); 5] = [
-    (FORCE_FIELD, LjModifierWord::ForceField),
-    ("potential-shift", LjModifierWord::PotentialShift),
-    ("force-switch", LjModifierWord::ForceSwitch),
-    ("potential-switch", LjModifierWord::PotentialSwitch),
-    ("none", LjModifierWord::None),
-];
 
 /// Word for a setting that follows the convention of the force field.
 pub(super) const FORCE_FIELD: &str = "force-field";
@@ -91,32 +47,6 @@ pub(super) const SIMD_LEVELS: [(&str, Option<SimdLevel>); 4] = [
     ("avx2", Some(SimdLevel::Avx2)),
     ("avx512", Some(SimdLevel::Avx512)),
 ];
-
-/// Kind of a stage.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum StageWord {
-    /// minimisation
-    Minimize,
-    /// dynamics
-    Dynamics,
-}
-
-/// Words that the key `kind` of a stage accepts, with their meanings.
-pub(super) const STAGES: [(&str, StageWord); 2] =
-    [("minimize", StageWord::Minimize), ("dynamics", StageWord::Dynamics)];
-
-/// Initial velocities of a stage, without the temperature at which they are generated.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum VelocitiesWord {
-    /// velocities of the present state
-    File,
-    /// velocities drawn at random
-    Generate,
-}
-
-/// Words that the key `velocities` of a stage accepts, with their meanings.
-pub(super) const VELOCITIES: [(&str, VelocitiesWord); 2] =
-    [("file", VelocitiesWord::File), ("generate", VelocitiesWord::Generate)];
 
 /// Words that the key `thermostat.kind` accepts, with their meanings.
 pub(super) const THERMOSTATS: [(&str, ThermostatKind); ThermostatKind::ALL.len()] = {

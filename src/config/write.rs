@@ -6,7 +6,7 @@ use std::path::Path;
 use super::key::Default;
 use super::keys;
 use super::raw::quote;
-use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, VelocitiesWord};
+use super::words;
 use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
@@ -130,24 +130,24 @@ fn system(files: &SystemFiles, base: &Path) -> Vec<Member> {
 fn forces(options: &ForceOptions) -> Vec<Member> {
     let mut members = vec![("cutoff", distance(options.cutoff)), ("cutoff_lj", distance(options.cutoff_lj))];
     let (method, detail) = match options.electrostatics {
-        ElectrostaticsSpec::Off => (ElectrostaticsWord::Off, None),
-        ElectrostaticsSpec::Plain => (ElectrostaticsWord::Plain, None),
+        ElectrostaticsSpec::Off => ("off", None),
+        ElectrostaticsSpec::Plain => ("plain", None),
         ElectrostaticsSpec::ReactionField { permittivity } => {
             let value = if permittivity.is_infinite() { quote("infinity") } else { float(permittivity) };
-            (ElectrostaticsWord::ReactionField, Some(("permittivity", value)))
+            ("reaction-field", Some(("permittivity", value)))
         }
-        ElectrostaticsSpec::Pme(spec) => (ElectrostaticsWord::Pme, Some(("pme", pme(spec)))),
+        ElectrostaticsSpec::Pme(spec) => ("pme", Some(("pme", pme(spec)))),
     };
-    members.push(("electrostatics", word(&words::ELECTROSTATICS, &method)));
+    members.push(("electrostatics", quote(method)));
     members.extend(detail);
     let (modifier, switch) = match options.lj_modifier {
-        Setting::ForceField => (LjModifierWord::ForceField, None),
-        Setting::Given(LjModifier::None) => (LjModifierWord::None, None),
-        Setting::Given(LjModifier::PotentialShift) => (LjModifierWord::PotentialShift, None),
-        Setting::Given(LjModifier::ForceSwitch { from }) => (LjModifierWord::ForceSwitch, Some(from)),
-        Setting::Given(LjModifier::PotentialSwitch { from }) => (LjModifierWord::PotentialSwitch, Some(from)),
+        Setting::ForceField => (words::FORCE_FIELD, None),
+        Setting::Given(LjModifier::None) => ("none", None),
+        Setting::Given(LjModifier::PotentialShift) => ("potential-shift", None),
+        Setting::Given(LjModifier::ForceSwitch { from }) => ("force-switch", Some(from)),
+        Setting::Given(LjModifier::PotentialSwitch { from }) => ("potential-switch", Some(from)),
     };
-    members.push(("lj_modifier", word(&words::LJ_MODIFIERS, &modifier)));
+    members.push(("lj_modifier", quote(modifier)));
     members.extend(switch.map(|from| ("lj_switch", quote(&Length.spell(from)))));
     let (correction, lj_pme) = match options.dispersion_correction {
         Setting::ForceField => (quote(words::FORCE_FIELD), None),
@@ -281,16 +281,16 @@ fn interval(every: Interval) -> String {
 fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
     let (kind, members) = match &stage.kind {
         StageKind::Minimize(options) => (
-            StageWord::Minimize,
+            "minimize",
             vec![
                 ("steps", options.steps.to_string()),
                 ("force_tolerance", quote(&Force.spell(options.force_tolerance))),
                 ("initial_step", quote(&Length.spell(options.initial_step))),
             ],
         ),
-        StageKind::Dynamics(options) => (StageWord::Dynamics, dynamics(options)),
+        StageKind::Dynamics(options) => ("dynamics", dynamics(options)),
     };
-    let names = [("name", quote(&stage.name)), ("kind", word(&words::STAGES, &kind))];
+    let names = [("name", quote(&stage.name)), ("kind", quote(kind))];
     let output = stage_output(&stage.output).map(|text| ("output", text));
     names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).chain(output).collect()
 }
@@ -316,13 +316,13 @@ fn checkpoint(options: CheckpointOptions) -> String {
 
 fn dynamics(options: &Dynamics) -> Vec<Member> {
     let (velocities, temperature) = match options.velocities {
-        Velocities::File => (VelocitiesWord::File, None),
-        Velocities::Generate { temperature } => (VelocitiesWord::Generate, Some(temperature)),
+        Velocities::File => ("file", None),
+        Velocities::Generate { temperature } => ("generate", Some(temperature)),
     };
     let mut members = vec![
         ("steps", options.steps.to_string()),
         ("timestep", quote(&Time.spell(options.timestep))),
-        ("velocities", word(&words::VELOCITIES, &velocities)),
+        ("velocities", quote(velocities)),
     ];
     members.extend(temperature.map(|temperature| ("temperature", quote(&Temperature.spell(temperature)))));
     let none = || quote("none");

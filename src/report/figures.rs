@@ -137,13 +137,7 @@ fn of_restraint(
     let title = format!("Restraint {index} of stage \"{name}\": {kind} of {}", restraint.groups.join(", "));
     let energy = rows().map(|row| row.sample.energy).sum::<f64>() / times.len() as f64;
     Some(RestraintFigure {
-        plot: Plot {
-            suffix: "",
-            title: title.clone(),
-            x: Axis::new("time / ps"),
-            y: Axis::new(format!("{kind} / {unit}")),
-            layers,
-        },
+        plot: Plot::over_time(title.clone(), Axis::new(format!("{kind} / {unit}")), layers),
         title,
         energy,
         work: last.sample.work,

@@ -171,13 +171,11 @@ impl Observable for Clusters {
             ],
             summary,
             settings,
-            plots: vec![Plot {
-                suffix: "",
-                title: format!("Clusters: {}", self.compared.group.text),
-                x: Axis::new("time / ps"),
-                y: Axis::between("cluster", [-0.5, count as f64 - 0.5]).of_whole_numbers(),
-                layers: vec![Layer::Points { label: String::new(), x: passed.times.clone(), y }],
-            }],
+            plots: vec![Plot::over_time(
+                format!("Clusters: {}", self.compared.group.text),
+                Axis::between("cluster", [-0.5, count as f64 - 0.5]).of_whole_numbers(),
+                vec![Layer::Points { label: String::new(), x: passed.times.clone(), y }],
+            )],
             arrays: vec![
                 Array::new("cluster", [(TIME, frames)], clusters, ""),
                 Array::new("size", [("cluster_index", count)], sizes, ""),

@@ -1,7 +1,7 @@
 //! Native contacts of a reference structure, and the contact map of residues.
 
 use super::presence::residue_name;
-use super::{Input, Options, check_distance};
+use super::{Input, Options, check_distance, positive};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::reference::Reference;
@@ -40,10 +40,7 @@ pub(super) struct ContactsOptions {
 
 /// Parses an inverse length with its unit. Returns the value in 1/nm.
 fn softness(text: &str) -> std::result::Result<f64, String> {
-    match Dimension::InverseLength.parse(text).map_err(|problem| problem.to_string())? {
-        beta if beta > 0.0 => Ok(beta),
-        beta => Err(format!("{beta} 1/nm is not positive")),
-    }
+    positive(text, Dimension::InverseLength, "1/nm is not positive")
 }
 
 impl Options for ContactsOptions {
@@ -261,16 +258,14 @@ impl Observable for Contacts {
         {
             summary.push(format!("{name:<13}mean {mean:.4}, range {least:.4} to {largest:.4}"));
         }
-        let over_time = Plot {
-            suffix: "",
-            title: format!("Native contacts of {}: {}", self.reference, self.group.text),
-            x: Axis::new("time / ps"),
-            y: Axis::between("fraction of native contacts", [0.0, 1.0]),
-            layers: vec![
+        let over_time = Plot::over_time(
+            format!("Native contacts of {}: {}", self.reference, self.group.text),
+            Axis::between("fraction of native contacts", [0.0, 1.0]),
+            vec![
                 Layer::line("soft Q", &passed.times, &self.soft),
                 Layer::line(format!("within {} nm", self.cutoff), &passed.times, &self.hard),
             ],
-        };
+        );
         let atoms = self.natives.iter().flat_map(|native| native.atoms);
         let atoms: Vec<u32> = atoms.map(|atom| self.group.atoms[atom as usize]).collect();
         let distances: Vec<f64> = self.natives.iter().map(|native| native.distance).collect();

@@ -1,12 +1,13 @@
 //! Density profile along an axis of the cell.
 
-use super::{Input, Options};
+use super::{Input, Options, cell_of};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::Group;
-use crate::error::{Problem, Result};
+use crate::error::Result;
 use crate::observe::statistics::Statistics;
 use crate::observe::trajectory::StoredFrame;
+use crate::system::Atom;
 use crate::units::DENSITY;
 
 /// Results: density by position (nm) along the axis, from 0 to the mean length of the cell, or around the center of
@@ -34,17 +35,12 @@ impl Options for DensityOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let group = input.system.group(&self.select)?;
         let atoms = &input.system.topology().atoms;
-        let (quantity, unit) = match self.of.as_str() {
-            "mass" => (Quantity::Mass, "kg m-3"),
-            "charge" => (Quantity::Charge, "e nm-3"),
-            _ => (Quantity::Number, "nm-3"),
+        let (weight, title, unit): (fn(&Atom) -> f64, _, _) = match self.of.as_str() {
+            "mass" => (|atom| atom.mass * 1000.0 * DENSITY, "Mass", "kg m-3"),
+            "charge" => (|atom| atom.charge, "Charge", "e nm-3"),
+            _ => (|_| 1.0, "Number", "nm-3"),
         };
-        let weight = |&atom: &u32| match quantity {
-            Quantity::Mass => atoms[atom as usize].mass * 1000.0 * DENSITY,
-            Quantity::Charge => atoms[atom as usize].charge,
-            Quantity::Number => 1.0,
-        };
-        let weights = group.atoms.iter().map(weight).collect();
+        let weights = group.atoms.iter().map(|&atom| weight(&atoms[atom as usize])).collect();
         let center = match &self.center {
             Some(text) => {
                 let group = input.system.group(text)?;
@@ -55,13 +51,13 @@ impl Options for DensityOptions {
         };
         let axis = ["x", "y", "z"].iter().position(|axis| self.axis == *axis).unwrap_or(2);
         let bins = self.bins as usize;
-        let name = ["mass", "charge", "number"][quantity as usize];
         Ok(Box::new(Profile {
             group,
             weights,
             center,
             axis,
-            name,
+            of: self.of.clone(),
+            title,
             unit,
             densities: Statistics::new(vec![("", ""); bins]),
             bins,
@@ -69,14 +65,6 @@ impl Options for DensityOptions {
             frames: 0,
         }))
     }
-}
-
-/// Quantity whose density is measured.
-#[derive(Clone, Copy)]
-enum Quantity {
-    Mass,
-    Charge,
-    Number,
 }
 
 /// Observable of a density profile: the sum of a quantity over the atoms in a slab, divided by the volume of the slab
@@ -88,7 +76,10 @@ struct Profile {
     /// group whose center of mass is moved to the middle of the profile, and the weights of its atoms
     center: Option<(Group, Vec<f64>)>,
     axis: usize,
-    name: &'static str,
+    /// quantity whose density is measured, as in the option `--of`
+    of: String,
+    /// name of the quantity as the first word of a title
+    title: &'static str,
     unit: &'static str,
     /// averages of the density of each slab
     densities: Statistics,
@@ -99,26 +90,12 @@ struct Profile {
     frames: usize,
 }
 
-impl Profile {
-    /// Returns the name of the quantity as the first word of a title.
-    fn title(&self) -> &'static str {
-        match self.name {
-            "mass" => "Mass",
-            "charge" => "Charge",
-            _ => "Number",
-        }
-    }
-}
-
 impl Observable for Profile {
     /// densities of the slabs, and the distance (nm) between the two faces of the cell at the ends of the profile
     type Sample = (Vec<f64>, f64);
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        let Some(cell) = &frame.cell else {
-            let problem = Problem::new(format!("the frame at {} ps has no cell", frame.time));
-            return Err(problem.help("a density profile divides the cell into slabs").into());
-        };
+        let cell = cell_of(frame, "a density profile divides the cell into slabs")?;
         let bins = self.bins;
         let fraction = |r| cell.to_fractional(r).to_array()[self.axis];
         let middle = self.center.as_ref().map(|(group, weights)| {
@@ -157,7 +134,7 @@ impl Observable for Profile {
             summary: vec![format!("mean         {mean:.4} {words} over {length:.4} nm")],
             plots: vec![Plot {
                 suffix: "",
-                title: format!("{} density: {}", self.title(), self.group.text),
+                title: format!("{} density: {}", self.title, self.group.text),
                 x: Axis::between(format!("{} / nm", ["x", "y", "z"][self.axis]), [start, start + length]),
                 y: Axis::new(format!("density / {words}")),
                 layers: vec![Layer::Line {
@@ -173,7 +150,7 @@ impl Observable for Profile {
                 Array::new("deviation", [("position", bins)], deviations, self.unit),
                 Array::new("position", [("position", bins)], positions, "nm"),
             ],
-            settings: vec![("select", self.group.text.clone()), ("of", self.name.to_owned())],
+            settings: vec![("select", self.group.text.clone()), ("of", self.of.clone())],
             ..Findings::default()
         })
     }
@@ -199,7 +176,8 @@ mod tests {
             weights: vec![1.0],
             center: None,
             axis: 2,
-            name: "number",
+            of: "number".to_owned(),
+            title: "Number",
             unit: "nm-3",
             densities: Statistics::new(vec![("", ""); 2]),
             bins: 2,

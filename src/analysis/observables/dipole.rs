@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::{Input, Options};
+use super::{Input, Options, cell_of, positive};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::statistics::{Summary, plus_minus};
@@ -33,10 +33,7 @@ pub(super) struct DielectricOptions {
 }
 
 fn temperature(text: &str) -> std::result::Result<f64, String> {
-    match Dimension::Temperature.parse(text).map_err(|problem| problem.to_string())? {
-        value if value > 0.0 => Ok(value),
-        value => Err(format!("{value} K is not a positive temperature")),
-    }
+    positive(text, Dimension::Temperature, "K is not a positive temperature")
 }
 
 /// 1 e nm in debye: 1/0.020819434, from 1 debye = 10⁻²¹ C m²/s divided by the speed of light, and the elementary charge
@@ -128,13 +125,11 @@ impl Observable for Dipole {
         Ok(Findings {
             numbers: vec![summary.number("dipole", "debye")],
             summary: summary.lines("debye"),
-            plots: vec![Plot {
-                suffix: "",
-                title: format!("Dipole moment: {}", self.charges.group.text),
-                x: Axis::new("time / ps"),
-                y: Axis::new("dipole moment / debye"),
-                layers: summary.layers(&passed.times, &magnitudes),
-            }],
+            plots: vec![Plot::over_time(
+                format!("Dipole moment: {}", self.charges.group.text),
+                Axis::new("dipole moment / debye"),
+                summary.layers(&passed.times, &magnitudes),
+            )],
             arrays: vec![
                 Array::new("magnitude", [(TIME, count)], magnitudes, "debye"),
                 Array::new("dipole", [(TIME, count), ("xyz", 3)], rows, "e nm"),
@@ -189,10 +184,7 @@ impl Observable for Dielectric {
     type Sample = (Vec3, f64);
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        let Some(cell) = &frame.cell else {
-            let problem = Problem::new(format!("the frame at {} ps has no cell", frame.time));
-            return Err(problem.help("a dielectric constant needs the volume").into());
-        };
+        let cell = cell_of(frame, "a dielectric constant needs the volume")?;
         let positions = self.charges.group.stored(frame);
         Ok((positions.iter().zip(&self.charges.charges).map(|(r, &charge)| *r * charge).sum(), cell.volume()))
     }
@@ -211,13 +203,11 @@ impl Observable for Dielectric {
         Ok(Findings {
             numbers: vec![Number { name: "dielectric_constant", value, error, unit: "" }],
             summary: vec![format!("constant     {value:.2}{uncertainty} at {} K", self.temperature)],
-            plots: vec![Plot {
-                suffix: "",
-                title: format!("Dielectric constant of the frames so far: {}", self.charges.group.text),
-                x: Axis::new("time / ps"),
-                y: Axis::new("dielectric constant"),
-                layers: vec![Layer::line("", &passed.times, &running)],
-            }],
+            plots: vec![Plot::over_time(
+                format!("Dielectric constant of the frames so far: {}", self.charges.group.text),
+                Axis::new("dielectric constant"),
+                vec![Layer::line("", &passed.times, &running)],
+            )],
             arrays: vec![Array::new("dielectric_constant", [(TIME, count)], running, "")],
             settings: vec![
                 ("select", self.charges.group.text.clone()),

@@ -228,13 +228,11 @@ impl Observable for Geometry {
         let has_torsions = self.values.iter().any(Value::is_torsion);
         let label = format!("{} / {}", self.name, self.unit);
         let mut findings = Findings {
-            plots: vec![Plot {
-                suffix: "",
-                title: if count > 1 { self.title.to_owned() } else { format!("{}: {}", self.title, names[0]) },
-                x: Axis::new("time / ps"),
-                y: if has_torsions { Axis::between(label, [-180.0, 180.0]) } else { Axis::new(label) },
-                layers: layers.collect(),
-            }],
+            plots: vec![Plot::over_time(
+                if count > 1 { self.title.to_owned() } else { format!("{}: {}", self.title, names[0]) },
+                if has_torsions { Axis::between(label, [-180.0, 180.0]) } else { Axis::new(label) },
+                layers.collect(),
+            )],
             ..Findings::default()
         };
         for (k, name) in names.iter().enumerate() {

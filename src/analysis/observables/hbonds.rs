@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::hydrogen_bonds::{Criterion, CriterionOptions, Sites, acceptors, donors};
+use super::hydrogen_bonds::{Criterion, CriterionOptions, Sites};
 use super::presence::{Correlation, Presence, add_correlation, add_numbers, add_occupancies};
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Findings};
@@ -63,13 +63,9 @@ impl HydrogenBonds {
     ) -> Result<Self> {
         let topology = system.topology();
         let [first, second] = &groups;
-        let sites = |from: &Group, to: &Group| Sites {
-            donors: donors(topology, from),
-            acceptors: acceptors(topology, to, fluorine),
-        };
-        let mut searches = vec![sites(first, second)];
+        let mut searches = vec![Sites::between(topology, [first, second], fluorine)];
         if both {
-            searches.push(sites(second, first));
+            searches.push(Sites::between(topology, [second, first], fluorine));
         }
         if searches.iter().all(Sites::is_empty) {
             let Sites { donors, acceptors } = &searches[0];

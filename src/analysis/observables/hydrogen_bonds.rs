@@ -91,7 +91,7 @@ pub(super) struct Sites {
 }
 
 /// Returns the pairs of a donor in a group and one of its hydrogens. The hydrogens need not be in the group.
-pub(super) fn donors(topology: &Topology, group: &Group) -> Vec<[u32; 2]> {
+fn donors(topology: &Topology, group: &Group) -> Vec<[u32; 2]> {
     let element = |atom: u32| topology.atoms[atom as usize].element;
     let both = topology.connectivity.iter().flat_map(|&[a, b]| [[a, b], [b, a]]);
     let donates = |&[donor, hydrogen]: &[u32; 2]| {
@@ -104,7 +104,7 @@ pub(super) fn donors(topology: &Topology, group: &Group) -> Vec<[u32; 2]> {
 }
 
 /// Returns the acceptors of a group: N, O and S, and F if `fluorine`.
-pub(super) fn acceptors(topology: &Topology, group: &Group, fluorine: bool) -> Vec<u32> {
+fn acceptors(topology: &Topology, group: &Group, fluorine: bool) -> Vec<u32> {
     let accepts = |atom: &u32| {
         let element = topology.atoms[*atom as usize].element;
         POLAR.contains(&element) || (fluorine && element == FLUORINE)
@@ -113,6 +113,11 @@ pub(super) fn acceptors(topology: &Topology, group: &Group, fluorine: bool) -> V
 }
 
 impl Sites {
+    /// Returns the donors of the group `from` and the acceptors of the group `to`, with F if `fluorine`.
+    pub(super) fn between(topology: &Topology, [from, to]: [&Group; 2], fluorine: bool) -> Self {
+        Sites { donors: donors(topology, from), acceptors: acceptors(topology, to, fluorine) }
+    }
+
     /// Returns the smallest N for which the first N atoms of a frame include all donors and acceptors.
     pub(super) fn end(&self) -> usize {
         end_of(self.donors.as_flattened()).max(end_of(&self.acceptors))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
-use super::{Input, Options};
+use super::{Input, Options, cell_of};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::statistics::{Summary, plus_minus};
@@ -184,10 +184,7 @@ impl Observable for Membrane {
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        let Some(cell) = &frame.cell else {
-            let problem = Problem::new(format!("the frame at {} ps has no cell", frame.time));
-            return Err(problem.help("the area of a bilayer is that of a periodic cell").into());
-        };
+        let cell = cell_of(frame, "the area of a bilayer is that of a periodic cell")?;
         let height = cell.rows()[2].z;
         let (counts, thickness) = self.leaflets(frame, height);
         if counts.contains(&0.0) {

@@ -43,6 +43,7 @@ use super::findings::Findings;
 use super::pass::FrameObserver;
 use super::system::AnalysedSystem;
 use super::table::EnergyTable;
+use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::units::Dimension;
@@ -195,17 +196,29 @@ pub trait TableOptions: std::fmt::Debug + Send + Sync {
     fn findings(&self, table: &EnergyTable) -> Result<Findings>;
 }
 
-/// Parses a length with its unit. Returns the value in nm.
-fn length(text: &str) -> std::result::Result<f64, String> {
-    match Dimension::Length.parse(text).map_err(|problem| problem.to_string())? {
-        length if length > 0.0 => Ok(length),
-        length => Err(format!("{length} nm is not a positive length")),
+/// Parses a quantity with its unit, and returns its value in internal units. `refusal` follows a value that is not
+/// positive in the error message.
+fn positive(text: &str, dimension: Dimension, refusal: &str) -> std::result::Result<f64, String> {
+    match dimension.parse(text).map_err(|problem| problem.to_string())? {
+        value if value > 0.0 => Ok(value),
+        value => Err(format!("{value} {refusal}")),
     }
 }
 
+/// Parses a length with its unit. Returns the value in nm.
+fn length(text: &str) -> std::result::Result<f64, String> {
+    positive(text, Dimension::Length, "nm is not a positive length")
+}
+
+/// Returns the cell of a frame. Fails with the advice `help` if the frame has no cell.
+fn cell_of<'a>(frame: &'a StoredFrame, help: &str) -> Result<&'a PeriodicCell> {
+    let problem = || Problem::new(format!("the frame at {} ps has no cell", frame.time)).help(help);
+    Ok(frame.cell.as_ref().ok_or_else(problem)?)
+}
+
 /// Fails if `distance` (nm) exceeds the largest cutoff of the cell of a frame
-/// ([`PeriodicCell::max_cutoff`](crate::cell::PeriodicCell::max_cutoff)): beyond this cutoff a pair of atoms may have
-/// several periodic images within the distance. `option` names the option in the error message.
+/// ([`PeriodicCell::max_cutoff`]): beyond this cutoff a pair of atoms may have several periodic images within the
+/// distance. `option` names the option in the error message.
 fn check_distance(frame: &StoredFrame, distance: f64, option: &str) -> Result<()> {
     match &frame.cell {
         Some(cell) if distance > cell.max_cutoff() * (1.0 + 1e-6) => {

@@ -189,12 +189,10 @@ impl Observable for SquaredDisplacement {
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
         let (frames, count) = (self.frames, self.particles.len());
-        let intervals: Vec<f64> = passed.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let interval = intervals.first().copied().unwrap_or(0.0);
-        if frames < 3 || !intervals.iter().all(|dt| (dt - interval).abs() < 1e-3 * interval && *dt > 0.0) {
+        let Some(interval) = passed.interval() else {
             let problem = Problem::new("a mean squared displacement needs at least three frames at equal intervals");
             return Err(problem.help("choose frames by --stride, or remove frames that were written twice").into());
-        }
+        };
         let lags: Vec<f64> = (0..frames).map(|lag| lag as f64 * interval).collect();
         let along = self.mean(0..count);
         let values: Vec<f64> = along.iter().map(|along| self.chosen(along)).collect();

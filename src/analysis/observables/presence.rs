@@ -142,13 +142,11 @@ pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u
     let summary = Summary::of(&values);
     findings.numbers.push(summary.number("number", ""));
     findings.summary.extend(summary.lines("in a frame"));
-    findings.plots.push(Plot {
-        suffix: "",
-        title: title.to_owned(),
-        x: Axis::new("time / ps"),
-        y: Axis::new("number").of_whole_numbers(),
-        layers: summary.layers(&passed.times, &values),
-    });
+    findings.plots.push(Plot::over_time(
+        title,
+        Axis::new("number").of_whole_numbers(),
+        summary.layers(&passed.times, &values),
+    ));
     findings.arrays.push(Array::new("number", [(TIME, values.len())], numbers.to_vec(), ""));
 }
 
@@ -210,7 +208,7 @@ const DECAYED: f64 = 0.1;
 pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlation: Correlation) {
     let Correlation { name, quantity, label, title, suffix, values } = correlation;
     let frames = values.len();
-    let Some(interval) = interval(passed).filter(|_| frames > 0) else {
+    let Some(interval) = passed.interval().filter(|_| frames > 0) else {
         let reason = if frames == 0 { "nothing is ever present" } else { "frames are not at equal intervals" };
         findings.summary.push(format!("lifetime     unknown, because {reason}"));
         return;
@@ -240,14 +238,6 @@ pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlat
     });
     findings.arrays.push(Array::new(name, [("lag", frames)], values, ""));
     findings.arrays.push(Array::new("lag", [("lag", frames)], lags, "ps"));
-}
-
-/// Returns the interval (ps) between frames; `None` if there are fewer than three frames or the intervals differ.
-fn interval(passed: &Passed) -> Option<f64> {
-    let mut intervals = passed.times.windows(2).map(|pair| pair[1] - pair[0]);
-    let first = intervals.next().filter(|dt| *dt > 0.0 && passed.times.len() > 2)?;
-    // times in files have about seven significant digits
-    intervals.all(|dt| (dt - first).abs() < 1e-3 * first).then_some(first)
 }
 
 /// Returns the integral of a function by the trapezoidal rule; `None` if the function has not decayed at its end.

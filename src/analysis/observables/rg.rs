@@ -93,13 +93,11 @@ impl Observable for RadiusOfGyration {
             numbers: vec![summary.number("rg", "nm")],
             settings: vec![("select", self.group.text.clone()), ("weights", "mass".to_owned())],
             summary: summary.lines("nm"),
-            plots: vec![Plot {
-                suffix: "",
-                title: format!("Radius of gyration: {}", self.group.text),
-                x: Axis::new("time / ps"),
-                y: Axis::new("radius of gyration / nm"),
-                layers: summary.layers(&passed.times, &self.radii),
-            }],
+            plots: vec![Plot::over_time(
+                format!("Radius of gyration: {}", self.group.text),
+                Axis::new("radius of gyration / nm"),
+                summary.layers(&passed.times, &self.radii),
+            )],
         })
     }
 }

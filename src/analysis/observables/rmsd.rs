@@ -214,13 +214,11 @@ impl Observable for RmsdToReference {
                 ("superposition", self.superposes.to_string()),
             ],
             summary: lines,
-            plots: vec![Plot {
-                suffix: "",
-                title: format!("RMSD from {}: {}", self.name, self.group.text),
-                x: Axis::new("time / ps"),
-                y: Axis::new("RMSD / nm"),
-                layers: summary.layers(&passed.times, &self.values),
-            }],
+            plots: vec![Plot::over_time(
+                format!("RMSD from {}: {}", self.name, self.group.text),
+                Axis::new("RMSD / nm"),
+                summary.layers(&passed.times, &self.values),
+            )],
         })
     }
 }

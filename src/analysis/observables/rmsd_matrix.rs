@@ -119,13 +119,11 @@ impl Observable for AllToAll {
         let ends = [passed.times[0], passed.times[count - 1]];
         let values = matrix.values.iter().map(|&value| f64::from(value)).collect();
         Ok(Findings {
-            plots: vec![Plot {
-                suffix: "",
-                title: format!("RMSD between frames: {}", group.text),
-                x: Axis::new("time / ps"),
-                y: Axis::new("time / ps"),
-                layers: vec![Layer::Map { label: "RMSD / nm".into(), x: ends, y: ends, columns: count, values }],
-            }],
+            plots: vec![Plot::over_time(
+                format!("RMSD between frames: {}", group.text),
+                Axis::new("time / ps"),
+                vec![Layer::Map { label: "RMSD / nm".into(), x: ends, y: ends, columns: count, values }],
+            )],
             arrays: vec![
                 Array::new("rmsd", [(TIME, count), ("frame", count)], Values::Single(matrix.values), "nm"),
                 group.array(),

@@ -176,13 +176,11 @@ impl Observable for SurfaceArea {
         }
         let numbers: Vec<f64> = self.residues.iter().map(|&residue| f64::from(residue)).collect();
         let plots = vec![
-            Plot {
-                suffix: "",
-                title: format!("Solvent-accessible surface area: {}", self.of),
-                x: Axis::new("time / ps"),
-                y: Axis::new("area / nm²"),
-                layers: summary.layers(&passed.times, &self.totals),
-            },
+            Plot::over_time(
+                format!("Solvent-accessible surface area: {}", self.of),
+                Axis::new("area / nm²"),
+                summary.layers(&passed.times, &self.totals),
+            ),
             Plot {
                 suffix: "residues",
                 title: format!("Mean accessible area of residues: {}", self.of),

@@ -51,13 +51,7 @@ impl TableOptions for SurfaceTensionOptions {
         Ok(Findings {
             numbers: vec![summary.number("surface_tension", "mN/m")],
             summary: summary.lines("mN/m"),
-            plots: vec![Plot {
-                suffix: "",
-                title: "Surface tension".to_owned(),
-                x: Axis::new("time / ps"),
-                y: Axis::new("γ / mN m⁻¹"),
-                layers: summary.layers(&times, &values),
-            }],
+            plots: vec![Plot::over_time("Surface tension", Axis::new("γ / mN m⁻¹"), summary.layers(&times, &values))],
             arrays: vec![
                 Array::new("surface_tension", [(TIME, rows)], values, "mN m-1"),
                 Array::new("mean", [(TIME, rows)], means, "mN m-1"),

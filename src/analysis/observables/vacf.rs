@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use rayon::prelude::*;
 
 use super::msd::DIFFUSION;
-use super::{Input, Options};
+use super::{Input, Options, positive};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::statistics::{plus_minus, standard_error};
@@ -35,10 +35,7 @@ pub(super) struct VacfOptions {
 }
 
 fn time(text: &str) -> std::result::Result<f64, String> {
-    match Dimension::Time.parse(text).map_err(|problem| problem.to_string())? {
-        time if time > 0.0 => Ok(time),
-        time => Err(format!("{time} ps is not a positive time")),
-    }
+    positive(text, Dimension::Time, "ps is not a positive time")
 }
 
 impl Options for VacfOptions {
@@ -185,13 +182,11 @@ impl VelocityCorrelation {
     }
 
     /// Returns the interval between frames (ps), and the number of lags including lag zero.
-    fn lags(&self, times: &[f64]) -> Result<(f64, usize)> {
-        let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let interval = intervals.first().copied().unwrap_or(0.0);
-        if self.frames < 3 || !intervals.iter().all(|dt| (dt - interval).abs() < 1e-3 * interval && *dt > 0.0) {
+    fn lags(&self, passed: &Passed) -> Result<(f64, usize)> {
+        let Some(interval) = passed.interval() else {
             let problem = Problem::new("a velocity autocorrelation needs at least three frames at equal intervals");
             return Err(problem.help("choose frames by --stride, or remove frames that were written twice").into());
-        }
+        };
         let lags = self.longest.map_or(self.frames / 2, |longest| (longest / interval).round() as usize) + 1;
         if !(2..=self.frames).contains(&lags) {
             let range = interval * (self.frames - 1) as f64;
@@ -254,7 +249,7 @@ impl Observable for VelocityCorrelation {
     }
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
-        let (interval, count) = self.lags(&passed.times)?;
+        let (interval, count) = self.lags(passed)?;
         let all = self.particles.len();
         let values = self.mean(0..all, count);
         let lags: Vec<f64> = (0..count).map(|lag| lag as f64 * interval).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::hydrogen_bonds::{Criterion, CriterionOptions, Sites, acceptors, donors};
+use super::hydrogen_bonds::{Criterion, CriterionOptions, Sites};
 use super::presence::{Presence, add_numbers, add_residue_pairs, residue_name};
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Findings, TIME};
@@ -56,11 +56,7 @@ impl WaterBridges {
             let message = format!("{} is in both groups", topology.atom_name(atom));
             return Err(Problem::new(message).help("leave waters out of --select").into());
         }
-        let sites = |from: &Group, to: &Group| Sites {
-            donors: donors(topology, from),
-            acceptors: acceptors(topology, to, fluorine),
-        };
-        let searches = [sites(bridged, water), sites(water, bridged)];
+        let searches = [[bridged, water], [water, bridged]].map(|groups| Sites::between(topology, groups, fluorine));
         if searches.iter().all(Sites::is_empty) {
             let message = format!("no hydrogen bond is possible between \"{}\" and \"{}\"", bridged.text, water.text);
             let help = "choose other atoms by --select and --water; hydrogens and bonds come from the topology";

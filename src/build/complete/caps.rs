@@ -9,11 +9,12 @@ use std::f64::consts::PI;
 
 use md_engine::vec3::Vec3;
 
+use super::completion;
 use super::edit::{Edit, NewAtom, NewResidue, no_longer_missing};
 use super::geometry::{opposite, placed};
 use super::heavy::CARBONYL;
 use super::surroundings::CLASH;
-use crate::entry::{Cleaned, Decision, GapPlace, ResidueKind, Subject};
+use crate::entry::{Cleaned, GapPlace, ResidueKind};
 use crate::structure::neighbours;
 
 /// Lengths of the bonds C–N, CA–C and N–CA, nm.
@@ -77,12 +78,8 @@ pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
         .map(|(at, new)| (at, "before", new))
         .chain(edit.after.iter().map(|(at, new)| (at, "after", new)));
     for (&residue, side, new) in all {
-        cleaned.decisions.push(Decision {
-            subject: Subject::Completion,
-            what: format!("added the cap {} {side} it", new.name),
-            place: cleaned.structure.residue_label(residue),
-            why: "caps were asked for".to_owned(),
-        });
+        let what = format!("added the cap {} {side} it", new.name);
+        cleaned.decisions.push(completion(&cleaned.structure, residue, what, "caps were asked for"));
     }
     let is_open = |place: GapPlace| match place {
         GapPlace::Inner { after, before } => {

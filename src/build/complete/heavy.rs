@@ -4,12 +4,13 @@ use std::f64::consts::PI;
 
 use md_engine::vec3::Vec3;
 
+use super::completion;
 use super::edit::{Edit, NewAtom, no_longer_missing};
 use super::geometry::{opposite, torsion, unit};
 use super::growth::{Axis, Growth, Places, cut, grow};
 use super::ideal::{Ideal, ideal};
 use super::surroundings::{CLASH, Room, Surroundings};
-use crate::entry::{Cleaned, Decision, MissingAtoms, Subject};
+use crate::entry::{Cleaned, Decision, MissingAtoms};
 
 /// Atoms without which a residue cannot be rebuilt: backbones of amino acids, and backbones and sugars of nucleotides.
 /// The conformation of the sugar differs between nucleotides, so that no single ideal sugar fits all of them.
@@ -262,12 +263,8 @@ impl Rebuilding<'_> {
         }
         why.extend(self.rotamer(found, &cleaned.structure.residues[residue].name));
         why.extend(found.room.nearest.map(|(distance, _)| format!("nearest other atom {distance:.2} nm")));
-        let decision = Decision {
-            subject: Subject::Completion,
-            what: format!("rebuilt {}", new.join(", ")),
-            place: cleaned.structure.residue_label(residue),
-            why: why.join("; "),
-        };
+        let what = format!("rebuilt {}", new.join(", "));
+        let decision = completion(&cleaned.structure, residue, what, why.join("; "));
         let added =
             self.grown.iter().filter(|&&atom| own[atom].is_none()).filter_map(|&atom| {
                 Some(NewAtom { name: self.ideal.names[atom].clone(), position: found.places[atom]? })
@@ -297,12 +294,8 @@ fn remove_waters(cleaned: &mut Cleaned, waters: &[Vec3]) {
             continue;
         }
         edit.removed.extend(atoms);
-        cleaned.decisions.push(Decision {
-            subject: Subject::Completion,
-            what: "removed this water".to_owned(),
-            place: cleaned.structure.residue_label(residue),
-            why: format!("it was within {CLASH} nm of atoms that were rebuilt"),
-        });
+        let why = format!("it was within {CLASH} nm of atoms that were rebuilt");
+        cleaned.decisions.push(completion(&cleaned.structure, residue, "removed this water", why));
     }
     if !edit.removed.is_empty() {
         edit.apply(cleaned);

@@ -20,7 +20,8 @@ mod tests;
 
 use md_engine::error::Problem;
 
-use crate::entry::{Cleaned, GapPlace};
+use crate::entry::{Cleaned, Decision, GapPlace, Subject};
+use crate::structure::Structure;
 
 pub use caps::Caps;
 
@@ -74,4 +75,9 @@ pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem>
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let message = format!("the structure is not complete: {}{more}", faults[..faults.len().min(LISTED)].join("; "));
     Err(Problem::new(message).help(help.join("; ")))
+}
+
+/// Returns the decision that completes a residue.
+fn completion(structure: &Structure, residue: usize, what: impl Into<String>, why: impl Into<String>) -> Decision {
+    Decision::new(Subject::Completion, structure.residue_label(residue), what, why)
 }

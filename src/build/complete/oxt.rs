@@ -1,8 +1,9 @@
 //! The atom OXT, with which a chain of amino acids ends.
 
+use super::completion;
 use super::edit::{Edit, NewAtom};
 use super::geometry::opposite;
-use crate::entry::{Cleaned, Decision, Subject};
+use crate::entry::Cleaned;
 
 /// Length of the bonds C–O of a carboxylate, nm (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
 /// doi:10.1021/ja00124a002).
@@ -19,12 +20,8 @@ pub(super) fn add_oxt(cleaned: &mut Cleaned) {
         let (Some(alpha), Some(carbon), Some(oxygen)) = (atom("CA"), atom("C"), atom("O")) else { continue };
         let position = opposite(carbon, [alpha, oxygen], LENGTH);
         edit.added.insert(residue, vec![NewAtom { name: OXT.to_owned(), position }]);
-        cleaned.decisions.push(Decision {
-            subject: Subject::Completion,
-            what: "added OXT".to_owned(),
-            place: cleaned.structure.residue_label(residue),
-            why: "a chain of amino acids ends with a carboxylate".to_owned(),
-        });
+        let why = "a chain of amino acids ends with a carboxylate";
+        cleaned.decisions.push(completion(&cleaned.structure, residue, "added OXT", why));
     }
     cleaned.missing_atoms.retain(|missing| !edit.added.contains_key(&(missing.residue as usize)));
     edit.apply(cleaned);

@@ -1,7 +1,8 @@
 //! Removal of the phosphate before the first nucleoside of a chain.
 
+use super::completion;
 use super::edit::{Edit, no_longer_missing};
-use crate::entry::{Cleaned, Decision, ResidueKind, Subject};
+use crate::entry::{Cleaned, ResidueKind};
 use crate::structure::neighbours;
 
 /// Atoms of a phosphate.
@@ -32,12 +33,9 @@ pub(super) fn remove_first(cleaned: &mut Cleaned) {
         edit.removed.extend(hydrogens.map(|&atom| atom as usize));
         edit.removed.extend(&atoms);
         changed.push(residue);
-        cleaned.decisions.push(Decision {
-            subject: Subject::Completion,
-            what: format!("removed {} of the 5' phosphate", names.join(", ")),
-            place: structure.residue_label(residue),
-            why: "md build begins nucleic acids with the hydroxyl group of O5', as force fields of AMBER do".to_owned(),
-        });
+        let what = format!("removed {} of the 5' phosphate", names.join(", "));
+        let why = "md build begins nucleic acids with the hydroxyl group of O5', as force fields of AMBER do";
+        cleaned.decisions.push(completion(structure, residue, what, why));
     }
     no_longer_missing(cleaned, |residue| changed.contains(&residue), |name| PHOSPHATE.contains(&name));
     if !edit.removed.is_empty() {

@@ -105,16 +105,9 @@ pub(super) fn build(
     })?;
     let copies = copies(entry, residues, assembly)?;
     let built = name_chains(entry, residues, copies);
-    decisions.push(Decision::new(
-        Subject::Assembly,
-        "the whole entry",
-        format!(
-            "built the assembly {wanted} of {} chains with {} operators",
-            built.chains.len(),
-            built.operators.len()
-        ),
-        "this assembly was asked for",
-    ));
+    let (chains, operators) = (built.chains.len(), built.operators.len());
+    let what = format!("built the assembly {wanted} of {chains} chains with {operators} operators");
+    decisions.push(Decision::new(Subject::Assembly, "the whole entry", what, "this assembly was asked for"));
     Ok(built)
 }
 

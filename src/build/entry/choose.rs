@@ -246,12 +246,8 @@ impl Choice {
         self.left_out += left_out;
         if repeated > 0 {
             let what = format!("left out {repeated} atoms whose names are repeated");
-            self.decisions.push(Decision::new(
-                Subject::Location,
-                place,
-                what,
-                "atoms of a residue have different names",
-            ));
+            let why = "atoms of a residue have different names";
+            self.decisions.push(Decision::new(Subject::Location, place, what, why));
         }
         if let [(best, occupancy), others @ ..] = &order[..] {
             let letters: Vec<String> = others.iter().map(|(letter, sum)| format!("{letter} ({sum:.2})")).collect();
@@ -276,12 +272,8 @@ impl Choice {
             (atom.name, atom.element) = ("SD".to_owned(), SULFUR);
         }
         let why = "selenium replaces sulfur for the solution of crystal structures; force fields have no MSE";
-        self.decisions.push(Decision::new(
-            Subject::Modified,
-            place,
-            "replaced MSE by MET, with SD in place of SE",
-            why,
-        ));
+        let what = "replaced MSE by MET, with SD in place of SE";
+        self.decisions.push(Decision::new(Subject::Modified, place, what, why));
         standard("MET", &[])
     }
 
@@ -301,11 +293,8 @@ impl Choice {
             say(Subject::Selection, format!("dropped {} {name}", counted(*count, "residue")), "this was asked for");
         }
         for ((old, new), count) in &self.renamed {
-            say(
-                Subject::Names,
-                format!("renamed {} {old} to {new}", counted(*count, "residue")),
-                "PDB files, version 3, use this name",
-            );
+            let what = format!("renamed {} {old} to {new}", counted(*count, "residue"));
+            say(Subject::Names, what, "PDB files, version 3, use this name");
         }
         if self.renamed_atoms > 0 {
             let what = format!("renamed {}", counted(self.renamed_atoms, "atom"));

@@ -51,7 +51,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub(super) fn new(
+    pub(crate) fn new(
         subject: Subject,
         place: impl Into<String>,
         what: impl Into<String>,

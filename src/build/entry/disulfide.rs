@@ -64,11 +64,8 @@ pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions:
         if pair.iter().all(|atom| !taken.contains(atom)) {
             taken.extend(pair);
             found.insert(pair);
-            say(
-                pair,
-                "made a disulfide bond",
-                format!("the sulfur atoms are {distance:.3} nm apart and have no hydrogen"),
-            );
+            let why = format!("the sulfur atoms are {distance:.3} nm apart and have no hydrogen");
+            say(pair, "made a disulfide bond", why);
         }
     }
     let mut found: Vec<[u32; 2]> = found.into_iter().collect();

@@ -7,106 +7,43 @@
 use super::model::{EntryAtom, EntryResidue};
 use super::table::{StandardResidue, standard_name, standard_residue};
 
-/// Aliases of amino acids, nucleotides and waters, each with the standard residue name.
-const RESIDUES: [(&str, &str); 63] = [
+/// Standard names of amino acids, nucleotides and waters, each with its aliases.
+const RESIDUES: [(&str, &[&str]); 16] = [
     // protonation states
-    ("ASPP", "ASP"),
-    ("ASPH", "ASP"),
-    ("GLUP", "GLU"),
-    ("GLUH", "GLU"),
-    ("CYM", "CYS"),
-    ("CYSH", "CYS"),
-    ("CYS1", "CYS"),
-    ("CYS2", "CYS"),
-    ("CYSD", "CYS"),
-    ("HSE", "HIS"),
-    ("HISA", "HIS"),
-    ("HISB", "HIS"),
-    ("HISD", "HIS"),
-    ("HISE", "HIS"),
-    ("HISH", "HIS"),
-    ("HIS1", "HIS"),
-    ("HIS2", "HIS"),
-    ("LYN", "LYS"),
-    ("LYP", "LYS"),
-    ("LSN", "LYS"),
-    ("LYSH", "LYS"),
-    ("ARGN", "ARG"),
-    ("ARN", "ARG"),
-    ("TYM", "TYR"),
-    // RNA in AMBER and GROMACS
-    ("RA", "A"),
-    ("RA3", "A"),
-    ("RA5", "A"),
-    ("RAN", "A"),
-    ("RC", "C"),
-    ("RC3", "C"),
-    ("RC5", "C"),
-    ("RCN", "C"),
-    ("RG", "G"),
-    ("RG3", "G"),
-    ("RG5", "G"),
-    ("RGN", "G"),
-    ("RU", "U"),
-    ("RU3", "U"),
-    ("RU5", "U"),
-    ("RUN", "U"),
-    ("AN", "A"),
-    ("CN", "C"),
-    ("GN", "G"),
-    ("UN", "U"),
+    ("ASP", &["ASPP", "ASPH"]),
+    ("GLU", &["GLUP", "GLUH"]),
+    ("CYS", &["CYM", "CYSH", "CYS1", "CYS2", "CYSD"]),
+    ("HIS", &["HSE", "HISA", "HISB", "HISD", "HISE", "HISH", "HIS1", "HIS2"]),
+    ("LYS", &["LYN", "LYP", "LSN", "LYSH"]),
+    ("ARG", &["ARGN", "ARN"]),
+    ("TYR", &["TYM"]),
+    // RNA in AMBER, GROMACS and older PDB files
+    ("A", &["RA", "RA3", "RA5", "RAN", "AN", "+A"]),
+    ("C", &["RC", "RC3", "RC5", "RCN", "CN", "+C"]),
+    ("G", &["RG", "RG3", "RG5", "RGN", "GN", "+G"]),
+    ("U", &["RU", "RU3", "RU5", "RUN", "UN", "+U"]),
     // DNA in AMBER, GROMACS and older PDB files
-    ("DAN", "DA"),
-    ("DCN", "DC"),
-    ("DGN", "DG"),
-    ("DTN", "DT"),
-    ("T", "DT"),
-    ("+A", "A"),
-    ("+C", "C"),
-    ("+G", "G"),
-    ("+U", "U"),
-    ("+T", "DT"),
+    ("DA", &["DAN"]),
+    ("DC", &["DCN"]),
+    ("DG", &["DGN"]),
+    ("DT", &["DTN", "T", "+T"]),
     // water
-    ("TIP4", "HOH"),
-    ("TP4", "HOH"),
-    ("TIP5", "HOH"),
-    ("SPCE", "HOH"),
-    ("OPC", "HOH"),
-    ("OPC3", "HOH"),
-    ("TP5", "HOH"),
-    ("HO4", "HOH"),
-    ("DOD", "HOH"),
+    ("HOH", &["TIP4", "TP4", "TIP5", "SPCE", "OPC", "OPC3", "TP5", "HO4", "DOD"]),
 ];
 
-/// Names of monatomic ions in other programs, each with the name in the PDB.
-const IONS: [(&str, &str); 27] = [
-    ("SOD", "NA"),
-    ("NA+", "NA"),
-    ("Na+", "NA"),
-    ("Na", "NA"),
-    ("NAT", "NA"),
-    ("CLA", "CL"),
-    ("CL-", "CL"),
-    ("Cl-", "CL"),
-    ("Cl", "CL"),
-    ("POT", "K"),
-    ("K+", "K"),
-    ("LIT", "LI"),
-    ("Li+", "LI"),
-    ("LI+", "LI"),
-    ("RUB", "RB"),
-    ("Rb+", "RB"),
-    ("CES", "CS"),
-    ("Cs+", "CS"),
-    ("CAL", "CA"),
-    ("Ca2+", "CA"),
-    ("CA2", "CA"),
-    ("Mg2+", "MG"),
-    ("MG2", "MG"),
-    ("ZN2", "ZN"),
-    ("Zn2+", "ZN"),
-    ("BAR", "BA"),
-    ("CAD", "CD"),
+/// Names of monatomic ions in the PDB, each with the names in other programs.
+const IONS: [(&str, &[&str]); 11] = [
+    ("NA", &["SOD", "NA+", "Na+", "Na", "NAT"]),
+    ("CL", &["CLA", "CL-", "Cl-", "Cl"]),
+    ("K", &["POT", "K+"]),
+    ("LI", &["LIT", "Li+", "LI+"]),
+    ("RB", &["RUB", "Rb+"]),
+    ("CS", &["CES", "Cs+"]),
+    ("CA", &["CAL", "Ca2+", "CA2"]),
+    ("MG", &["Mg2+", "MG2"]),
+    ("ZN", &["ZN2", "Zn2+"]),
+    ("BA", &["BAR"]),
+    ("CD", &["CAD"]),
 ];
 
 /// Aliases of atoms in the caps of peptides: residue, alias, standard name.
@@ -127,7 +64,7 @@ const RNA_AND_DNA: [(&str, &str); 3] = [("A", "DA"), ("C", "DC"), ("G", "DG")];
 /// Returns the standard residue for a residue name in any of the known conventions; `None` if the name is unknown. If a
 /// DNA and an RNA nucleotide have this name, the atoms decide.
 pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static StandardResidue> {
-    let added = || RESIDUES.iter().find(|(other, _)| *other == name).map(|(_, standard)| *standard);
+    let added = || with_alias(&RESIDUES, name);
     let found = if standard_residue(name).is_some() { name } else { standard_name(name).or_else(added)? };
     let Some((_, dna)) = RNA_AND_DNA.iter().find(|(rna, _)| *rna == found) else { return standard_residue(found) };
     let has = |names: [&str; 2]| atoms.iter().any(|atom| names.contains(&atom.name.as_str()));
@@ -142,7 +79,12 @@ pub(crate) fn is_standard(residue: &EntryResidue) -> bool {
 
 /// Returns the PDB name of a monatomic ion; `None` if the name is not in the table.
 pub(super) fn ion(name: &str) -> Option<&'static str> {
-    IONS.iter().find(|(other, _)| *other == name).map(|(_, standard)| *standard)
+    with_alias(&IONS, name)
+}
+
+/// Returns the name in a table of names and their aliases that has the alias `alias`.
+fn with_alias(table: &[(&'static str, &[&str])], alias: &str) -> Option<&'static str> {
+    table.iter().find(|(_, aliases)| aliases.contains(&alias)).map(|(name, _)| *name)
 }
 
 /// Renames the atoms of a standard residue to their standard names, and returns the number of names that changed. An
@@ -203,7 +145,7 @@ mod tests {
         }
         assert!(standard("XYZ", &[]).is_none());
         assert_eq!((ion("SOD"), ion("NA")), (Some("NA"), None));
-        assert!(RESIDUES.iter().all(|(_, name)| standard_residue(name).is_some()));
+        assert!(RESIDUES.iter().all(|(name, _)| standard_residue(name).is_some()));
     }
 
     #[test]

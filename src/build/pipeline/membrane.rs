@@ -78,12 +78,7 @@ pub(super) fn embed(
 }
 
 fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
-    let decision = |place: &str, what: String, why: String| Decision {
-        subject: Subject::Membrane,
-        what,
-        place: place.to_owned(),
-        why,
-    };
+    let decision = |place: &str, what: String, why: String| Decision::new(Subject::Membrane, place, what, why);
     let [a, b, _] = bilayer.cell.face_distances();
     let [nx, ny] = bilayer.copies;
     let whole = "the membrane";

@@ -134,12 +134,7 @@ pub(super) fn add_sites(structure: &mut Structure, positions: &mut Vec<Vec3>, si
 }
 
 fn decisions(cell: &PeriodicCell, added: &Added, reason: String) -> Vec<Decision> {
-    let decision = |what: String, why: String| Decision {
-        subject: Subject::Solvent,
-        what,
-        place: "the whole system".to_owned(),
-        why,
-    };
+    let decision = |what: String, why: String| Decision::new(Subject::Solvent, "the whole system", what, why);
     let Added { waters, cations, anions, ions: [cation, anion], .. } = added;
     let filled = format!("added {waters} waters to a cell of {:.3} nm3", cell.volume());
     let replaced = format!("replaced waters by {cations} {cation} and {anions} {anion} ions");

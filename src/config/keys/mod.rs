@@ -9,11 +9,9 @@ mod stage_output;
 
 pub use other_programs::of_other_program;
 
-use super::key::Default::{Is, Required, Rule, Unset};
-use super::key::Kind::{
-    Boolean, Cell, File, Files, Folder, Folders, Integer, Interval, Quantity, Tables, Text, Texts, Word,
-};
-use super::key::{Key, Kind, Range};
+use super::key::Default::{Is, Required, Rule};
+use super::key::Kind::{Boolean, Cell, File, Files, Folder, Folders, Integer, Interval, Quantity, Tables, Text, Texts};
+use super::key::{Key, Kind, Range, key, word};
 use super::value::Table;
 use super::words;
 use crate::observe::trajectory::{EXTENSIONS, Format};
@@ -22,343 +20,145 @@ use ensemble::ENSEMBLE;
 use forces::FORCES;
 use stage::STAGE;
 
-/// Key with the usual values of its fields. Each entry of the tables sets only the fields with other values.
-const KEY: Key = Key { name: "", kind: Word, words: &[], default: Unset, only: None, example: "", doc: "" };
-
 /// Allowed resolutions of rounded positions. The lower limit is the resolution of f32 in a large cell, and the upper
 /// limit is a bond length.
 const ROUNDING: Range = Range { above: 1e-7, at_most: 0.1, words: "greater than 1e-7 nm and at most 0.1 nm" };
 
 /// Sections of the input file.
 pub static ROOT: &[Key] = &[
-    Key {
-        name: "system",
-        kind: Kind::Table(SYSTEM),
-        default: Required,
-        example: "{ topology = \"dhfr.prmtop.gz\", coordinates = \"dhfr.rst7.gz\" }",
-        doc: "Topology, coordinates and periodic cell of the simulated system.",
-        ..KEY
-    },
-    Key {
-        name: "forces",
-        kind: Kind::Table(FORCES),
-        default: Is("{}"),
-        example: "{ cutoff = \"0.9 nm\" }",
-        doc: "Interactions, constraints and pair lists.",
-        ..KEY
-    },
-    Key {
-        name: "run",
-        kind: Kind::Table(RUN),
-        default: Is("{}"),
-        example: "{ seed = 1 }",
-        doc: "Seed, device and threads. These keys do not change the physics.",
-        ..KEY
-    },
-    Key {
-        name: "output",
-        kind: Kind::Table(OUTPUT),
-        default: Is("{}"),
-        example: "{ directory = \"out\" }",
-        doc: "Output files, their contents and intervals. These keys do not change the simulated motion.",
-        ..KEY
-    },
-    Key {
-        name: "stage",
-        kind: Tables(STAGE),
-        example: "[{ kind = \"minimize\" }]",
-        doc: "Stages of minimisation or dynamics, run in order. Only `md run` needs them.",
-        ..KEY
-    },
-    Key {
-        name: "ensemble",
-        kind: Kind::Table(ENSEMBLE),
-        example: "{ replicas = 4 }",
-        doc: "Replicas: several runs of this file by one command, which differ in their seeds and in the settings listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml is the input file of this replica alone; ensemble.json and ensemble.log next to these folders give the progress of all replicas. run.threads is the total number of threads. The same command continues replicas that have not finished; a replica that fails does not stop the others; `md run --replica 3` runs only replica 3. With a build for MPI, `mpirun -n 4 md run input.toml` and srun distribute the replicas over ranks. Commands other than run and check ignore this table.",
-        ..KEY
-    },
+    key("system", Kind::Table(SYSTEM), "{ topology = \"dhfr.prmtop.gz\", coordinates = \"dhfr.rst7.gz\" }")
+        .default(Required)
+        .doc("Topology, coordinates and periodic cell of the simulated system."),
+    key("forces", Kind::Table(FORCES), "{ cutoff = \"0.9 nm\" }")
+        .default(Is("{}"))
+        .doc("Interactions, constraints and pair lists."),
+    key("run", Kind::Table(RUN), "{ seed = 1 }")
+        .default(Is("{}"))
+        .doc("Seed, device and threads. These keys do not change the physics."),
+    key("output", Kind::Table(OUTPUT), "{ directory = \"out\" }")
+        .default(Is("{}"))
+        .doc("Output files, their contents and intervals. These keys do not change the simulated motion."),
+    key("stage", Tables(STAGE), "[{ kind = \"minimize\" }]")
+        .doc("Stages of minimisation or dynamics, run in order. Only `md run` needs them."),
+    key("ensemble", Kind::Table(ENSEMBLE), "{ replicas = 4 }")
+        .doc("Replicas: several runs of this file by one command, which differ in their seeds and in the settings listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml is the input file of this replica alone; ensemble.json and ensemble.log next to these folders give the progress of all replicas. run.threads is the total number of threads. The same command continues replicas that have not finished; a replica that fails does not stop the others; `md run --replica 3` runs only replica 3. With a build for MPI, `mpirun -n 4 md run input.toml` and srun distribute the replicas over ranks. Commands other than run and check ignore this table."),
 ];
 
 static SYSTEM: &[Key] = &[
-    Key {
-        name: "topology",
-        kind: File,
-        default: Required,
-        example: "\"dhfr.prmtop.gz\"",
-        doc: "Atoms and force field: AMBER prmtop/parm7, GROMACS top, CHARMM psf with system.parameters, or an OpenMM System as XmlSerializer writes it, whose cutoffs, thermostats and barostats are ignored. Files compressed with gzip, bzip2, xz or zstd are read directly. The path is relative to the folder of the input file.",
-        ..KEY
-    },
-    Key {
-        name: "coordinates",
-        kind: File,
-        default: Required,
-        example: "\"dhfr.rst7.gz\"",
-        doc: "Positions and, if the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, PDB or PDBx/mmCIF (the first model), or the checkpoint.md of another run.",
-        ..KEY
-    },
-    Key {
-        name: "include",
-        kind: Folders,
-        default: Is("[]"),
-        example: "[\"toppar\"]",
-        doc: "Folders in which md looks for files that a GROMACS topology includes, after the folder of the topology; the folders of the environment variable GMXLIB and of an installed GROMACS follow. Paths are relative to the folder of the input file.",
-        ..KEY
-    },
-    Key {
-        name: "define",
-        kind: Texts,
-        default: Is("[]"),
-        example: "[\"FLEXIBLE\"]",
-        doc: "Preprocessor macros of a GROMACS topology, like -D of grompp: \"NAME\" or \"NAME=text\". A macro that no file uses is an error.",
-        ..KEY
-    },
-    Key {
-        name: "parameters",
-        kind: Files,
-        default: Is("[]"),
-        example: "[\"par_all36m_prot.prm\", \"toppar_water_ions.str\"]",
-        doc: "Parameters of a CHARMM topology: prm, str and rtf files of its force field, in the order in which CHARMM reads them; a later file replaces parameters of an earlier one. Paths are relative to the folder of the input file.",
-        ..KEY
-    },
-    Key {
-        name: "cell",
-        kind: Cell,
-        example: "[\"6 nm\", \"6 nm\", \"9 nm\"]",
-        doc: "Periodic cell, instead of the cell of the coordinates: edges a, b, c, and then, unless all are 90 deg, angles alpha, beta, gamma, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM cards have no cell; PDB and PDBx/mmCIF files have one unless its edges are 1 or 0 angstrom.",
-        ..KEY
-    },
+    key("topology", File, "\"dhfr.prmtop.gz\"")
+        .default(Required)
+        .doc("Atoms and force field: AMBER prmtop/parm7, GROMACS top, CHARMM psf with system.parameters, or an OpenMM System as XmlSerializer writes it, whose cutoffs, thermostats and barostats are ignored. Files compressed with gzip, bzip2, xz or zstd are read directly. The path is relative to the folder of the input file."),
+    key("coordinates", File, "\"dhfr.rst7.gz\"")
+        .default(Required)
+        .doc("Positions and, if the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, PDB or PDBx/mmCIF (the first model), or the checkpoint.md of another run."),
+    key("include", Folders, "[\"toppar\"]")
+        .default(Is("[]"))
+        .doc("Folders in which md looks for files that a GROMACS topology includes, after the folder of the topology; the folders of the environment variable GMXLIB and of an installed GROMACS follow. Paths are relative to the folder of the input file."),
+    key("define", Texts, "[\"FLEXIBLE\"]")
+        .default(Is("[]"))
+        .doc("Preprocessor macros of a GROMACS topology, like -D of grompp: \"NAME\" or \"NAME=text\". A macro that no file uses is an error."),
+    key("parameters", Files, "[\"par_all36m_prot.prm\", \"toppar_water_ions.str\"]")
+        .default(Is("[]"))
+        .doc("Parameters of a CHARMM topology: prm, str and rtf files of its force field, in the order in which CHARMM reads them; a later file replaces parameters of an earlier one. Paths are relative to the folder of the input file."),
+    key("cell", Cell, "[\"6 nm\", \"6 nm\", \"9 nm\"]")
+        .doc("Periodic cell, instead of the cell of the coordinates: edges a, b, c, and then, unless all are 90 deg, angles alpha, beta, gamma, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM cards have no cell; PDB and PDBx/mmCIF files have one unless its edges are 1 or 0 angstrom."),
 ];
 
 static RUN: &[Key] = &[
-    Key {
-        name: "seed",
-        kind: Integer(0, i64::MAX),
-        words: &["random"],
-        default: Is("1"),
-        example: "1",
-        doc: "Seed of all random numbers. The same seed gives the same run, bit for bit on the same machine with the same settings; change the seed for an independent run. \"random\" draws a seed from the operating system for each new run; the log and effective.toml list it as a number, and a continued run keeps it.",
-        ..KEY
-    },
-    Key {
-        name: "device",
-        kind: Text,
-        default: Is("\"auto\""),
-        example: "\"cpu\"",
-        doc: "Device that computes forces: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" uses the GPU if there is one, it supports the system, and its initial forces and energies agree with the CPU; log and summary give the reason for the choice. If a requested GPU is missing, or its results do not agree, the run ends with exit code 6.",
-        ..KEY
-    },
-    Key {
-        name: "threads",
-        kind: Integer(1, 4096),
-        words: &["auto"],
-        default: Is("\"auto\""),
-        example: "8",
-        doc: "Number of worker threads; \"auto\" uses every core that is available to this process.",
-        ..KEY
-    },
-    Key {
-        name: "pin",
-        kind: Boolean,
-        default: Is("false"),
-        example: "true",
-        doc: "Bind each thread to its own core (CPU affinity), in the order of the cores available to this process. Pinning is faster on a dedicated machine and slower on a shared machine.",
-        ..KEY
-    },
-    Key {
-        name: "precision",
-        words: &words::of(&words::PRECISIONS),
-        default: Is("\"mixed\""),
-        example: "\"mixed\"",
-        doc: "Floating-point precision. \"mixed\" computes interactions in 32 bits and sums in 64 bits; \"double\" is the slow reference, which uses 64 bits throughout.",
-        ..KEY
-    },
-    Key {
-        name: "tuning",
-        words: &words::of(&words::TUNINGS),
-        default: Is("\"model\""),
-        example: "\"measure\"",
-        doc: "How pair lists and the PME grid are chosen at the requested accuracy. \"model\": by a cost model, with the same choice in every run. \"measure\": the best candidates of the model are timed before the first stage of dynamics, also with other Coulomb cutoffs of the same force error (unless alpha and grid are given); another run may choose differently, but a continued run keeps its choice; on a GPU nothing is timed, and the model chooses only pair lists. \"off\": pair lists for 20 steps and PME of order 4. Log and summary.json list the candidates, the choice and the gain.",
-        ..KEY
-    },
-    Key {
-        name: "reproducible",
-        kind: Boolean,
-        default: Is("false"),
-        example: "false",
-        doc: "Results are identical bit for bit on any number of threads up to 16, at a cost of about a tenth of the speed with 24,000 atoms. Without this option, results are identical bit for bit only in runs with the same number of threads. With either setting, the instruction set changes rounding; to compare different processors, set simd.",
-        ..KEY
-    },
-    Key {
-        name: "simd",
-        words: &words::of(&words::SIMD_LEVELS),
-        default: Is("\"auto\""),
-        example: "\"avx2\"",
-        doc: "Instruction set of the CPU kernels; the environment variable MD_SIMD has the same effect.",
-        ..KEY
-    },
-    Key {
-        name: "max_time",
-        kind: Quantity(WallTime, Range::POSITIVE),
-        example: "\"23.5 h\"",
-        doc: "Wall-clock time after which the run writes a checkpoint and stops with exit code 3; the same command continues. If this key is not set, the run ends with its last stage.",
-        ..KEY
-    },
-    Key {
-        name: "max_steps",
-        kind: Integer(0, i64::MAX),
-        example: "1000",
-        doc: "Maximum number of steps of each stage, including minimisation. A longer stage ends after this number. If this key is not set, stages have their full length.",
-        ..KEY
-    },
+    key("seed", Integer(0, i64::MAX), "1")
+        .words(&["random"])
+        .default(Is("1"))
+        .doc("Seed of all random numbers. The same seed gives the same run, bit for bit on the same machine with the same settings; change the seed for an independent run. \"random\" draws a seed from the operating system for each new run; the log and effective.toml list it as a number, and a continued run keeps it."),
+    key("device", Text, "\"cpu\"")
+        .default(Is("\"auto\""))
+        .doc("Device that computes forces: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" uses the GPU if there is one, it supports the system, and its initial forces and energies agree with the CPU; log and summary give the reason for the choice. If a requested GPU is missing, or its results do not agree, the run ends with exit code 6."),
+    key("threads", Integer(1, 4096), "8")
+        .words(&["auto"])
+        .default(Is("\"auto\""))
+        .doc("Number of worker threads; \"auto\" uses every core that is available to this process."),
+    key("pin", Boolean, "true")
+        .default(Is("false"))
+        .doc("Bind each thread to its own core (CPU affinity), in the order of the cores available to this process. Pinning is faster on a dedicated machine and slower on a shared machine."),
+    word("precision", &words::of(&words::PRECISIONS), "\"mixed\"")
+        .default(Is("\"mixed\""))
+        .doc("Floating-point precision. \"mixed\" computes interactions in 32 bits and sums in 64 bits; \"double\" is the slow reference, which uses 64 bits throughout."),
+    word("tuning", &words::of(&words::TUNINGS), "\"measure\"")
+        .default(Is("\"model\""))
+        .doc("How pair lists and the PME grid are chosen at the requested accuracy. \"model\": by a cost model, with the same choice in every run. \"measure\": the best candidates of the model are timed before the first stage of dynamics, also with other Coulomb cutoffs of the same force error (unless alpha and grid are given); another run may choose differently, but a continued run keeps its choice; on a GPU nothing is timed, and the model chooses only pair lists. \"off\": pair lists for 20 steps and PME of order 4. Log and summary.json list the candidates, the choice and the gain."),
+    key("reproducible", Boolean, "false")
+        .default(Is("false"))
+        .doc("Results are identical bit for bit on any number of threads up to 16, at a cost of about a tenth of the speed with 24,000 atoms. Without this option, results are identical bit for bit only in runs with the same number of threads. With either setting, the instruction set changes rounding; to compare different processors, set simd."),
+    word("simd", &words::of(&words::SIMD_LEVELS), "\"avx2\"")
+        .default(Is("\"auto\""))
+        .doc("Instruction set of the CPU kernels; the environment variable MD_SIMD has the same effect."),
+    key("max_time", Quantity(WallTime, Range::POSITIVE), "\"23.5 h\"")
+        .doc("Wall-clock time after which the run writes a checkpoint and stops with exit code 3; the same command continues. If this key is not set, the run ends with its last stage."),
+    key("max_steps", Integer(0, i64::MAX), "1000")
+        .doc("Maximum number of steps of each stage, including minimisation. A longer stage ends after this number. If this key is not set, stages have their full length."),
 ];
 
 static OUTPUT: &[Key] = &[
-    Key {
-        name: "directory",
-        kind: Folder,
-        default: Is("\"out\""),
-        example: "\"out\"",
-        doc: "Folder for every file of the run, relative to the folder of the input file. It is created when the run starts.",
-        ..KEY
-    },
-    Key {
-        name: "trajectory",
-        kind: Kind::OneOrMore(TRAJECTORY),
-        words: &["none"],
-        default: Is("{}"),
-        example: "{ every = \"10 ps\", file = \"trajectory.h5md\" }",
-        doc: "Trajectory of the dynamics stages. A list writes several files: [{ every = \"10 ps\" }, { file = \"coarse.xtc\", every = \"100 ps\" }].",
-        ..KEY
-    },
-    Key {
-        name: "energies",
-        kind: Kind::Table(ENERGIES),
-        words: &["none"],
-        default: Is("{}"),
-        example: "{ every = \"1 ps\" }",
-        doc: "Energy table, energies.csv.",
-        ..KEY
-    },
-    Key {
-        name: "restraints",
-        kind: Kind::Table(RESTRAINTS),
-        words: &["none"],
-        default: Is("{}"),
-        example: "{ every = \"0.1 ps\" }",
-        doc: "Table of restraints, restraints.csv: value, center, force, energy and work of each restraint. A run without restraints does not write this table.",
-        ..KEY
-    },
-    Key {
-        name: "checkpoint",
-        kind: Kind::Table(CHECKPOINT),
-        default: Is("{}"),
-        example: "{ every = \"5 min\" }",
-        doc: "Interval between checkpoints, from which a run continues.",
-        ..KEY
-    },
-    Key {
-        name: "final_gro",
-        kind: Boolean,
-        default: Is("false"),
-        example: "true",
-        doc: "Write the final structure and velocities also to final.gro, in addition to final.rst7 and final.pdb.",
-        ..KEY
-    },
-    Key {
-        name: "report",
-        kind: Boolean,
-        default: Is("true"),
-        example: "false",
-        doc: "Write report.html at the end of the run: a page with verdicts, pictures, averages and a description of the methods. `md report` writes it at any time.",
-        ..KEY
-    },
+    key("directory", Folder, "\"out\"")
+        .default(Is("\"out\""))
+        .doc("Folder for every file of the run, relative to the folder of the input file. It is created when the run starts."),
+    key("trajectory", Kind::OneOrMore(TRAJECTORY), "{ every = \"10 ps\", file = \"trajectory.h5md\" }")
+        .words(&["none"])
+        .default(Is("{}"))
+        .doc("Trajectory of the dynamics stages. A list writes several files: [{ every = \"10 ps\" }, { file = \"coarse.xtc\", every = \"100 ps\" }]."),
+    key("energies", Kind::Table(ENERGIES), "{ every = \"1 ps\" }")
+        .words(&["none"])
+        .default(Is("{}"))
+        .doc("Energy table, energies.csv."),
+    key("restraints", Kind::Table(RESTRAINTS), "{ every = \"0.1 ps\" }")
+        .words(&["none"])
+        .default(Is("{}"))
+        .doc("Table of restraints, restraints.csv: value, center, force, energy and work of each restraint. A run without restraints does not write this table."),
+    key("checkpoint", Kind::Table(CHECKPOINT), "{ every = \"5 min\" }")
+        .default(Is("{}"))
+        .doc("Interval between checkpoints, from which a run continues."),
+    key("final_gro", Boolean, "true")
+        .default(Is("false"))
+        .doc("Write the final structure and velocities also to final.gro, in addition to final.rst7 and final.pdb."),
+    key("report", Boolean, "false")
+        .default(Is("true"))
+        .doc("Write report.html at the end of the run: a page with verdicts, pictures, averages and a description of the methods. `md report` writes it at any time."),
 ];
 
 static TRAJECTORY: &[Key] = &[
-    Key {
-        name: "every",
-        kind: Interval,
-        default: Is("\"10 ps\""),
-        example: "\"10 ps\"",
-        doc: "Interval between frames; a time is rounded to whole steps.",
-        ..KEY
-    },
-    Key {
-        name: "format",
-        words: &EXTENSIONS,
-        example: "\"h5md\"",
-        doc: "Format of the file; must agree with its extension. If this key is not set, the extension of the file decides. H5MD is also readable as MDTraj HDF5, stores everything, and has a checksum of each frame; TRR and AMBER NetCDF (nc) store positions, velocities and forces; XTC, DCD and PDB store only positions and cells. DCD stores no times: readers assume evenly spaced frames.",
-        ..KEY
-    },
-    Key {
-        name: "file",
-        kind: Text,
-        default: Rule("\"trajectory.h5md\", or with the ending of the format", file_name),
-        example: "\"trajectory.xtc\"",
-        doc: "Name of the file in the output folder; its extension determines the format.",
-        ..KEY
-    },
-    Key {
-        name: "velocities",
-        kind: Boolean,
-        default: Is("false"),
-        example: "true",
-        doc: "Write velocities, at half a step before the positions.",
-        ..KEY
-    },
-    Key { name: "forces", kind: Boolean, default: Is("false"), example: "true", doc: "Write forces.", ..KEY },
-    Key {
-        name: "images",
-        kind: Boolean,
-        default: Is("false"),
-        example: "true",
-        doc: "Write image flags: the lattice vectors by which each atom was moved to put whole molecules into the cell. The sum of positions and lattice vectors gives unwrapped positions, for diffusion coefficients.",
-        ..KEY
-    },
-    Key {
-        name: "precision",
-        kind: Quantity(Length, ROUNDING),
-        words: &["lossless"],
-        default: Rule("\"lossless\"; \"0.001 nm\" for XTC and PDB, which always round", rounding),
-        example: "\"0.001 nm\"",
-        doc: "Largest rounding of positions, for smaller files: positions are rounded to 0.001 nm or 0.0001 nm, the coarser of those that do not exceed this value. With smaller values and with \"lossless\", positions are stored as 32-bit numbers.",
-        ..KEY
-    },
-    Key {
-        name: "select",
-        kind: Text,
-        example: "\"not water\"",
-        doc: "Selection of the written atoms (default: all). Classes: all protein backbone sidechain nucleic water ion lipid hydrogen heavy. Properties with values: name, resname, element, type, chain, segid, resid, index, molecule; with a comparison: mass, charge, resid, index, molecule. Operators: and, or, not, parentheses. Expansions: byres, same residue as, same molecule as, same chain as, bonded to, around 0.5 nm of, within 0.5 nm of; distances are evaluated once, with the starting positions. docs/selections.md has the details, and md select tries a selection. Molecules are made whole with all of their atoms before the selection.",
-        ..KEY
-    },
+    key("every", Interval, "\"10 ps\"")
+        .default(Is("\"10 ps\""))
+        .doc("Interval between frames; a time is rounded to whole steps."),
+    word("format", &EXTENSIONS, "\"h5md\"")
+        .doc("Format of the file; must agree with its extension. If this key is not set, the extension of the file decides. H5MD is also readable as MDTraj HDF5, stores everything, and has a checksum of each frame; TRR and AMBER NetCDF (nc) store positions, velocities and forces; XTC, DCD and PDB store only positions and cells. DCD stores no times: readers assume evenly spaced frames."),
+    key("file", Text, "\"trajectory.xtc\"")
+        .default(Rule("\"trajectory.h5md\", or with the ending of the format", file_name))
+        .doc("Name of the file in the output folder; its extension determines the format."),
+    key("velocities", Boolean, "true")
+        .default(Is("false"))
+        .doc("Write velocities, at half a step before the positions."),
+    key("forces", Boolean, "true").default(Is("false")).doc("Write forces."),
+    key("images", Boolean, "true")
+        .default(Is("false"))
+        .doc("Write image flags: the lattice vectors by which each atom was moved to put whole molecules into the cell. The sum of positions and lattice vectors gives unwrapped positions, for diffusion coefficients."),
+    key("precision", Quantity(Length, ROUNDING), "\"0.001 nm\"")
+        .words(&["lossless"])
+        .default(Rule("\"lossless\"; \"0.001 nm\" for XTC and PDB, which always round", rounding))
+        .doc("Largest rounding of positions, for smaller files: positions are rounded to 0.001 nm or 0.0001 nm, the coarser of those that do not exceed this value. With smaller values and with \"lossless\", positions are stored as 32-bit numbers."),
+    key("select", Text, "\"not water\"")
+        .doc("Selection of the written atoms (default: all). Classes: all protein backbone sidechain nucleic water ion lipid hydrogen heavy. Properties with values: name, resname, element, type, chain, segid, resid, index, molecule; with a comparison: mass, charge, resid, index, molecule. Operators: and, or, not, parentheses. Expansions: byres, same residue as, same molecule as, same chain as, bonded to, around 0.5 nm of, within 0.5 nm of; distances are evaluated once, with the starting positions. docs/selections.md has the details, and md select tries a selection. Molecules are made whole with all of their atoms before the selection."),
 ];
 
-static ENERGIES: &[Key] = &[Key {
-    name: "every",
-    kind: Interval,
-    default: Is("\"1 ps\""),
-    example: "\"1 ps\"",
-    doc: "Interval between rows; a time is rounded to whole steps.",
-    ..KEY
-}];
+static ENERGIES: &[Key] = &[key("every", Interval, "\"1 ps\"")
+    .default(Is("\"1 ps\""))
+    .doc("Interval between rows; a time is rounded to whole steps.")];
 
-static RESTRAINTS: &[Key] = &[Key {
-    name: "every",
-    kind: Interval,
-    default: Is("\"0.1 ps\""),
-    example: "\"0.1 ps\"",
-    doc: "Interval between rows; a time is rounded to whole steps.",
-    ..KEY
-}];
+static RESTRAINTS: &[Key] = &[key("every", Interval, "\"0.1 ps\"")
+    .default(Is("\"0.1 ps\""))
+    .doc("Interval between rows; a time is rounded to whole steps.")];
 
-static CHECKPOINT: &[Key] = &[Key {
-    name: "every",
-    kind: Quantity(WallTime, Range::POSITIVE),
-    default: Is("\"5 min\""),
-    example: "\"5 min\"",
-    doc: "Wall-clock time between checkpoints; the first two checkpoints of a process are written after at most five seconds each.",
-    ..KEY
-}];
+static CHECKPOINT: &[Key] = &[key("every", Quantity(WallTime, Range::POSITIVE), "\"5 min\"")
+    .default(Is("\"5 min\""))
+    .doc("Wall-clock time between checkpoints; the first two checkpoints of a process are written after at most five seconds each.")];
 
 /// Returns the default name of a trajectory file, whose extension is the value of the key `format`, or else the default
 /// format.

@@ -1,75 +1,55 @@
 //! Keys of other programs, for messages about unknown keys.
 
-/// Keys of GROMACS (mdp) and AMBER (mdin), each with the key of `md` that has the same purpose. Names with several
+/// Keys of `md`, each with the keys of GROMACS (mdp) and AMBER (mdin) that have the same purpose. Names with several
 /// meanings are left out.
-const SAME_PURPOSE: &[(&str, &str)] = &[
-    ("dt", "stage.timestep"),
-    ("nsteps", "stage.steps"),
-    ("nstlim", "stage.steps"),
-    ("maxcyc", "stage.steps"),
-    ("emtol", "stage.force_tolerance"),
-    ("emstep", "stage.initial_step"),
-    ("integrator", "stage.kind"),
-    ("imin", "stage.kind"),
-    ("gen_vel", "stage.velocities"),
-    ("gen_temp", "stage.temperature"),
-    ("tempi", "stage.temperature"),
-    ("gen_seed", "run.seed"),
-    ("ld_seed", "run.seed"),
-    ("ig", "run.seed"),
-    ("tcoupl", "stage.thermostat.kind"),
-    ("ntt", "stage.thermostat.kind"),
-    ("tc_grps", "stage.thermostat.groups"),
-    ("tau_t", "stage.thermostat.coupling_time"),
-    ("tautp", "stage.thermostat.coupling_time"),
-    ("gamma_ln", "stage.thermostat.friction"),
-    ("ref_t", "stage.thermostat.temperature"),
-    ("temp0", "stage.thermostat.temperature"),
-    ("pcoupl", "stage.barostat.kind"),
-    ("ntp", "stage.barostat.coupling"),
-    ("pcoupltype", "stage.barostat.coupling"),
-    ("tau_p", "stage.barostat.coupling_time"),
-    ("taup", "stage.barostat.coupling_time"),
-    ("ref_p", "stage.barostat.pressure"),
-    ("pres0", "stage.barostat.pressure"),
-    ("comp", "stage.barostat.compressibility"),
-    ("refcoord_scaling", "stage.position_restraints.reference_scaling"),
-    ("restraintmask", "stage.position_restraints.select"),
-    ("restraint_wt", "stage.position_restraints.force_constant"),
-    ("freezegrps", "stage.frozen"),
-    ("comm_mode", "stage.com_removal"),
-    ("nscm", "stage.com_removal"),
-    ("rcoulomb", "forces.cutoff"),
-    ("cut", "forces.cutoff"),
-    ("rvdw", "forces.cutoff_lj"),
-    ("vdw_modifier", "forces.lj_modifier"),
-    ("rvdw_switch", "forces.lj_switch"),
-    ("coulombtype", "forces.electrostatics"),
-    ("epsilon_rf", "forces.permittivity"),
-    ("dispcorr", "forces.dispersion_correction"),
-    ("vdwmeth", "forces.dispersion_correction"),
-    ("fourierspacing", "forces.pme.spacing"),
-    ("pme_order", "forces.pme.order"),
-    ("ntc", "forces.constraints"),
-    ("shake_tol", "forces.constraint_tolerance"),
-    ("mass_repartition_factor", "forces.hydrogen_mass"),
-    ("nstlist", "forces.list.interval"),
-    ("verlet_buffer_tolerance", "forces.list.tolerance"),
-    ("nstxout", "output.trajectory.every"),
-    ("nstxout_compressed", "output.trajectory.every"),
-    ("ntwx", "output.trajectory.every"),
-    ("compressed_x_grps", "output.trajectory.select"),
-    ("nstenergy", "output.energies.every"),
-    ("nstlog", "output.energies.every"),
-    ("ntpr", "output.energies.every"),
-    ("ntwe", "output.energies.every"),
-    ("ntwr", "output.checkpoint.every"),
+const SAME_PURPOSE: &[(&str, &[&str])] = &[
+    ("stage.timestep", &["dt"]),
+    ("stage.steps", &["nsteps", "nstlim", "maxcyc"]),
+    ("stage.force_tolerance", &["emtol"]),
+    ("stage.initial_step", &["emstep"]),
+    ("stage.kind", &["integrator", "imin"]),
+    ("stage.velocities", &["gen_vel"]),
+    ("stage.temperature", &["gen_temp", "tempi"]),
+    ("run.seed", &["gen_seed", "ld_seed", "ig"]),
+    ("stage.thermostat.kind", &["tcoupl", "ntt"]),
+    ("stage.thermostat.groups", &["tc_grps"]),
+    ("stage.thermostat.coupling_time", &["tau_t", "tautp"]),
+    ("stage.thermostat.friction", &["gamma_ln"]),
+    ("stage.thermostat.temperature", &["ref_t", "temp0"]),
+    ("stage.barostat.kind", &["pcoupl"]),
+    ("stage.barostat.coupling", &["ntp", "pcoupltype"]),
+    ("stage.barostat.coupling_time", &["tau_p", "taup"]),
+    ("stage.barostat.pressure", &["ref_p", "pres0"]),
+    ("stage.barostat.compressibility", &["comp"]),
+    ("stage.position_restraints.reference_scaling", &["refcoord_scaling"]),
+    ("stage.position_restraints.select", &["restraintmask"]),
+    ("stage.position_restraints.force_constant", &["restraint_wt"]),
+    ("stage.frozen", &["freezegrps"]),
+    ("stage.com_removal", &["comm_mode", "nscm"]),
+    ("forces.cutoff", &["rcoulomb", "cut"]),
+    ("forces.cutoff_lj", &["rvdw"]),
+    ("forces.lj_modifier", &["vdw_modifier"]),
+    ("forces.lj_switch", &["rvdw_switch"]),
+    ("forces.electrostatics", &["coulombtype"]),
+    ("forces.permittivity", &["epsilon_rf"]),
+    ("forces.dispersion_correction", &["dispcorr", "vdwmeth"]),
+    ("forces.pme.spacing", &["fourierspacing"]),
+    ("forces.pme.order", &["pme_order"]),
+    ("forces.constraints", &["ntc"]),
+    ("forces.constraint_tolerance", &["shake_tol"]),
+    ("forces.hydrogen_mass", &["mass_repartition_factor"]),
+    ("forces.list.interval", &["nstlist"]),
+    ("forces.list.tolerance", &["verlet_buffer_tolerance"]),
+    ("output.trajectory.every", &["nstxout", "nstxout_compressed", "ntwx"]),
+    ("output.trajectory.select", &["compressed_x_grps"]),
+    ("output.energies.every", &["nstenergy", "nstlog", "ntpr", "ntwe"]),
+    ("output.checkpoint.every", &["ntwr"]),
 ];
 
 /// Returns the dotted path of the key of `md` that has the same purpose as the key `name` of another program.
 pub fn of_other_program(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase().replace('-', "_");
-    SAME_PURPOSE.iter().find(|(other, _)| *other == name).map(|(_, path)| *path)
+    SAME_PURPOSE.iter().find(|(_, others)| others.contains(&name.as_str())).map(|(path, _)| *path)
 }
 
 #[cfg(test)]
@@ -82,9 +62,12 @@ mod tests {
         let all = super::super::all();
         let paths: BTreeSet<&str> = all.iter().map(|(path, _)| path.as_str()).collect();
         let names: BTreeSet<&str> = all.iter().map(|(_, key)| key.name).collect();
-        for (other, path) in SAME_PURPOSE {
-            assert!(paths.contains(path) && !names.contains(other), "{other}: {path}");
-            assert_eq!(of_other_program(other), Some(*path));
+        for (path, others) in SAME_PURPOSE {
+            assert!(paths.contains(path), "{path}");
+            for other in *others {
+                assert!(!names.contains(other), "{other}: {path}");
+                assert_eq!(of_other_program(other), Some(*path));
+            }
         }
         assert_eq!(of_other_program("Tau-T"), Some("stage.thermostat.coupling_time"));
     }
