@@ -12,15 +12,15 @@ const EVERY: u32 = 10;
 const ROUNDING: f64 = 1e-9;
 
 /// Temperature (K) of the velocities that are generated if the file requests zero velocities.
-const COLD: f64 = 1e-3;
+pub(super) const COLD: f64 = 1e-3;
 
-/// Returns the velocities that are generated at the temperature of the foreign setting `name`. `why` follows in the
-/// remark on zero velocities.
-pub(super) fn generated(draft: &mut Draft<'_>, name: &str, why: &str) -> Velocities {
+/// Returns the velocities that are generated at the temperature of the foreign setting `name`. `of_zero` is the remark
+/// on a temperature of zero, for which the velocities are those at [`COLD`].
+pub(super) fn generated(draft: &mut Draft<'_>, name: &str, of_zero: String) -> Velocities {
     let temperature = draft.real(name);
     draft.carried("stage.temperature", &[name]);
     if temperature == 0.0 {
-        draft.differs(name, format!("velocities are generated at {COLD} K{why}"));
+        draft.differs(name, of_zero);
         return Velocities::Generate { temperature: COLD };
     }
     draft.admitted("stage.temperature", name, temperature);

@@ -3,6 +3,7 @@
 
 mod bonded;
 mod chains;
+mod cmap_grid;
 mod description;
 mod molecules;
 mod neighbours;
@@ -15,9 +16,9 @@ mod topology;
 
 pub use bonded::bonded_terms;
 pub use bonded::{
-    Angle, Bond, BondedTerm, BondedTerms, Cmap, CmapGrid, G96Angle, G96Bond, HarmonicImproper, Pair14,
-    RyckaertBellemans, Torsion,
+    Angle, Bond, BondedTerm, BondedTerms, Cmap, G96Angle, G96Bond, HarmonicImproper, Pair14, RyckaertBellemans, Torsion,
 };
+pub use cmap_grid::CmapGrid;
 pub use description::{BoxKind, CellHint, Description, Methods};
 pub use molecules::Molecules;
 pub use neighbours::Neighbours;

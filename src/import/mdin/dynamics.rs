@@ -3,7 +3,7 @@
 use super::{Draft, unexpected};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
-use crate::import::coupling::{self, Pressure, generated};
+use crate::import::coupling::{self, COLD, Pressure, generated};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
@@ -56,7 +56,8 @@ fn velocities(draft: &mut Draft<'_>) -> Velocities {
         }
         return Velocities::File;
     }
-    generated(draft, "tempi", "; AMBER starts with velocities from the forces")
+    let of_zero = format!("velocities are generated at {COLD} K; AMBER starts with velocities from the forces");
+    generated(draft, "tempi", of_zero)
 }
 
 fn seed(draft: &mut Draft<'_>) {

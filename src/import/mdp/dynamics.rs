@@ -3,7 +3,7 @@
 use super::groups::Groups;
 use super::{Draft, steps, temperature};
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
-use crate::import::coupling::{self, Pressure, generated};
+use crate::import::coupling::{self, COLD, Pressure, generated};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
@@ -31,7 +31,8 @@ fn velocities(draft: &mut Draft<'_>) -> Velocities {
         return Velocities::File;
     }
     draft.carried("stage.velocities", &["gen-vel"]);
-    generated(draft, "gen-temp", ", because md has no zero velocities")
+    let of_zero = format!("velocities are generated at {COLD} K, because md has no zero velocities");
+    generated(draft, "gen-temp", of_zero)
 }
 
 fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {

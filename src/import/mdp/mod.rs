@@ -85,14 +85,15 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
 const RESTRAINTS: &str = "POSRES";
 
 fn preprocessor(draft: &mut Draft<'_>) {
-    let (restraints, macros): (Vec<&str>, Vec<&str>) =
-        options(draft, "define", "-D", "NAME").into_iter().partition(|name| name.starts_with(RESTRAINTS));
+    let (restraints, macros): (Vec<&str>, Vec<&str>) = options(draft, "define", "-D", "expected words -DNAME")
+        .into_iter()
+        .partition(|name| name.starts_with(RESTRAINTS));
     draft.plan.system.define.extend(macros.into_iter().map(ToOwned::to_owned));
     if !draft.plan.system.define.is_empty() {
         draft.carried("system.define", &["define"]);
     }
     // paths in `include` are relative to the working directory, as for grompp
-    let folders = options(draft, "include", "-I", "/folder").into_iter();
+    let folders = options(draft, "include", "-I", "expected words -I/folder").into_iter();
     let folders = folders.map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.into()));
     draft.plan.system.include.extend(folders);
     if draft.is_given("include") {
@@ -104,15 +105,15 @@ fn preprocessor(draft: &mut Draft<'_>) {
 }
 
 /// Returns the words of the value of a key without the option before each word. A word without the option is recorded
-/// as a problem; `example` is a word after the option.
-fn options<'a>(draft: &mut Draft<'a>, name: &str, option: &str, example: &str) -> Vec<&'a str> {
+/// as a problem with the advice `help`.
+fn options<'a>(draft: &mut Draft<'a>, name: &str, option: &str, help: &str) -> Vec<&'a str> {
     let mut found = vec![];
     for word in draft.words(name) {
         match word.strip_prefix(option).filter(|rest| !rest.is_empty()) {
             Some(rest) => found.push(rest),
             None => {
                 let message = format!("{name}: unexpected word \"{}\"", shortened(word));
-                draft.problem(name, message, &format!("expected words {option}{example}"));
+                draft.problem(name, message, help);
             }
         }
     }

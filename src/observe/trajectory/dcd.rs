@@ -313,7 +313,8 @@ impl Dcd {
         let size = layout.frame();
         let index = Index::equal(after, length, size);
         layout.first_step = (index.count() > 0).then(|| i64::from(integer(1)));
-        // other programs write these steps to the header if frames have no times
+        // programs that do not know the times of the frames write consecutive step numbers from 0 or 1 on, and an
+        // arbitrary time step
         let is_counting = layout.interval == 1 && layout.first_step.is_some_and(|step| (0..=1).contains(&step));
         let facts = Facts {
             has_times: layout.timestep > 0.0 && !is_counting,
@@ -326,8 +327,6 @@ impl Dcd {
 }
 
 impl Layout for Dcd {
-    /// Programs that do not know the times of the frames write consecutive step numbers from 0 or 1 on, and an
-    /// arbitrary time step.
     fn continues(&self, contents: &Contents<'_>) -> Checked<()> {
         let spacing = contents.spacing;
         // the relative tolerance is 10⁻⁶, because the header stores the time step in `f32`
