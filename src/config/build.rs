@@ -102,7 +102,7 @@ fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
 
 fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjModifier>> {
     let name = table.word("lj_modifier")?;
-    let switch = match name {
+    let switch: fn(f64) -> LjModifier = match name {
         "force-switch" => |from| LjModifier::ForceSwitch { from },
         "potential-switch" => |from| LjModifier::PotentialSwitch { from },
         _ => {
@@ -113,7 +113,8 @@ fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjM
             return Some(match name {
                 words::FORCE_FIELD => Setting::ForceField,
                 "potential-shift" => Setting::Given(LjModifier::PotentialShift),
-                _ => Setting::Given(LjModifier::None),
+                "none" => Setting::Given(LjModifier::None),
+                other => unreachable!("{other} is not among the words of lj_modifier"),
             });
         }
     };
@@ -145,7 +146,8 @@ fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<Electros
             let infinite = table.word("permittivity").map(|_| f64::INFINITY);
             ElectrostaticsSpec::ReactionField { permittivity: infinite.or_else(|| table.number("permittivity"))? }
         }
-        _ => ElectrostaticsSpec::Pme(pme("pme", table.table("pme")?, problems)?),
+        "pme" => ElectrostaticsSpec::Pme(pme("pme", table.table("pme")?, problems)?),
+        other => unreachable!("{other} is not among the words of electrostatics"),
     })
 }
 

@@ -44,7 +44,8 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
             force_tolerance: table.number("force_tolerance")?,
             initial_step: table.number("initial_step")?,
         }),
-        _ => StageKind::Dynamics(dynamics(table, problems)?),
+        "dynamics" => StageKind::Dynamics(dynamics(table, problems)?),
+        other => unreachable!("{other} is not among the kinds of stages"),
     };
     let frozen = frozen(table, problems);
     let output = stage_output(table, output, problems);
