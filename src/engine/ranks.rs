@@ -167,12 +167,21 @@ impl Ranks {
         self.gather_bytes(&encode(own)).iter().map(|bytes| decode(bytes)).collect()
     }
 
-    /// Returns `own` of all ranks, in rank order. `own` has the same length on all ranks.
+    /// Stores the bytes of all ranks, in rank order, in `all`. `own` has the same length on all ranks.
+    pub fn gather_equal(&self, own: &[u8], all: &mut [u8]) {
+        match &self.connection {
+            None => all.copy_from_slice(own),
+            Some(connection) => {
+                connection.count(self.count - 1, own.len());
+                connection.network.gather_equal(own, all);
+            }
+        }
+    }
+
+    /// Returns the numbers of all ranks, in rank order. `own` has the same length on all ranks.
     fn gather_numbers(&self, own: &[f64]) -> Vec<f64> {
-        let Some(connection) = &self.connection else { return own.to_vec() };
-        connection.count(self.count - 1, size_of_val(own));
         let mut all = vec![0.0; self.count * own.len()];
-        connection.network.gather_equal(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(&mut all));
+        self.gather_equal(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(&mut all));
         all
     }
 
@@ -239,14 +248,19 @@ impl Ranks {
     }
 
     /// Sends a message to the rank `to` and receives `received.len()` bytes from the rank `from`. All ranks must call
-    /// this function at the same time, such that each rank receives from the rank that sends to it.
+    /// this function at the same time, such that each rank receives from the rank that sends to it. An empty message is
+    /// not sent.
     pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
-        match &self.connection {
-            None => received.copy_from_slice(bytes),
-            Some(connection) => {
-                connection.count(1, bytes.len());
-                connection.network.exchange(to, bytes, from, received);
-            }
+        let Some(connection) = &self.connection else { return received.copy_from_slice(bytes) };
+        let network = &connection.network;
+        if !bytes.is_empty() {
+            connection.count(1, bytes.len());
+        }
+        match (bytes.is_empty(), received.is_empty()) {
+            (true, true) => {}
+            (false, true) => network.send(to, bytes),
+            (true, false) => received.copy_from_slice(&network.receive_from(from)),
+            (false, false) => network.exchange(to, bytes, from, received),
         }
     }
 

@@ -88,7 +88,7 @@ impl Forecast {
         Forecast {
             compute: step.work * share.work + step.search * sorted.min(1.0) + step.mesh * share.mesh + step.rest,
             halo: exchanges * network.seconds(messages, bytes),
-            mesh: network.seconds(share.mesh_messages as f64, share.mesh_bytes),
+            mesh: network.seconds(share.mesh_messages, share.mesh_bytes),
             other: network.seconds(small, 0.0),
         }
     }

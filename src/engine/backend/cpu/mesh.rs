@@ -103,7 +103,7 @@ impl Mesh {
         let (mut energy, mut virial) =
             self.spectral.solve(&self.team, &self.thread_buffers, cell, &mut self.values, sums);
         if let Some(planes) = &mut self.planes {
-            planes.send_potential(&self.spectral.slabs.ranks, &mut self.values);
+            planes.send_potential(&self.spectral.slabs, &mut self.values);
         }
         self.spectral.fill_last_planes(&self.team, &mut self.values);
         if sums {

@@ -48,7 +48,7 @@ use nonbonded::{Nonbonded, kernel_charge};
 pub(super) use pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT};
 pub(super) use pair_types::{lj_parameters, type_table};
 use rayon::prelude::*;
-pub(super) use slabs::{largest_mesh_part, mesh_bytes_of_rank};
+pub(super) use slabs::{borrowers_of_rank, largest_mesh_part, mesh_bytes_of_rank};
 use std::sync::Arc;
 use std::time::Instant;
 use threads::WorkPartition;

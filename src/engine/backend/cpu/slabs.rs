@@ -29,6 +29,25 @@ pub(in crate::backend) fn mesh_bytes_of_rank(mesh: &PmeParameters, touched: f64,
     planes + 2.0 * spectrum as f64 * (count - 1.0) / (count * count)
 }
 
+/// Returns the planes along x of rank `rank` of `ranks`, for a mesh of `planes` planes.
+fn slab(planes: usize, rank: usize, ranks: usize) -> Range<usize> {
+    let Range { start, end } = partition(planes.div_ceil(2), rank, ranks);
+    2 * start..(2 * end).min(planes)
+}
+
+/// Returns the number of other ranks to whose planes rank `rank` sends charges, if the rank has charges on the planes
+/// `touched`, which may be negative or beyond the last plane of the mesh.
+pub(in crate::backend) fn borrowers_of_rank(
+    mesh: &PmeParameters,
+    touched: Range<i64>,
+    rank: usize,
+    ranks: usize,
+) -> usize {
+    let planes = mesh.grid[0];
+    let is_touched = |x: usize| touched.clone().any(|plane| plane.rem_euclid(planes as i64) == x as i64);
+    (0..ranks).filter(|&other| other != rank && slab(planes, other, ranks).any(is_touched)).count()
+}
+
 /// Division of the mesh planes among ranks, and buffers for exchanges between the passes.
 pub(super) struct Slabs {
     pub(super) ranks: Ranks,
@@ -45,8 +64,7 @@ impl Slabs {
     /// Returns the range of planes along x of a rank. The range consists of pairs of planes, but the last plane of the
     /// mesh may be unpaired.
     pub(super) fn x(&self, rank: usize) -> Range<usize> {
-        let Range { start, end } = partition(self.planes[0].div_ceil(2), rank, self.ranks.count());
-        2 * start..(2 * end).min(self.planes[0])
+        slab(self.planes[0], rank, self.ranks.count())
     }
 
     /// Returns the range of planes of a rank along k_y.

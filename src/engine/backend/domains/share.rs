@@ -1,7 +1,7 @@
 //! Forecast of the work and the messages of each rank in a step, from the numbers of atoms along the lattice vectors.
 
 use super::division::{AtomsAlong, Divisible, Division, share, work_along};
-use crate::backend::cpu::{largest_mesh_part, mesh_bytes_of_rank};
+use crate::backend::cpu::{borrowers_of_rank, largest_mesh_part, mesh_bytes_of_rank};
 use crate::error::Problem;
 use crate::system::{PmeParameters, State, System};
 use std::fmt;
@@ -26,8 +26,8 @@ pub struct RankShare {
     pub mesh: f64,
     /// number of bytes that a rank sends in an evaluation of PME, as a mean over ranks
     pub mesh_bytes: f64,
-    /// number of messages that a rank sends in an evaluation of PME
-    pub mesh_messages: usize,
+    /// number of messages that a rank sends in an evaluation of PME, as a mean over ranks
+    pub mesh_messages: f64,
 }
 
 impl RankShare {
@@ -51,9 +51,7 @@ impl RankShare {
             atoms,
             mesh: meshes.iter().map(|mesh| largest_mesh_part(mesh, ranks)).fold(0.0, f64::max),
             mesh_bytes: meshes.iter().map(bytes).sum(),
-            // messages to each of the other ranks: marks of planes, charges of planes, two transposes, and planes of
-            // the potential
-            mesh_messages: meshes.len() * 5 * (ranks - 1),
+            mesh_messages: meshes.iter().map(|mesh| mesh_messages(mesh, &division, overhang, ranks)).sum(),
             division,
         })
     }
@@ -112,4 +110,18 @@ fn touched(mesh: &PmeParameters, division: &Division, overhang: f64) -> f64 {
     let (points, planes) = (mesh.grid[0] as f64, division.planes(0));
     let touched = |ends: &[f64]| ((ends[1] - ends[0] + overhang) * points + mesh.order as f64).min(points);
     planes.windows(2).map(touched).sum::<f64>() / (planes.len() - 1) as f64
+}
+
+/// Returns the mean number of messages that a rank sends in an evaluation of PME: the marks of planes and two
+/// transposes to each of the other ranks, charges to each rank to whose planes the rank contributes, and the potential
+/// back.
+fn mesh_messages(mesh: &PmeParameters, division: &Division, overhang: f64, ranks: usize) -> f64 {
+    let points = mesh.grid[0] as f64;
+    let borrowers = |rank: usize| {
+        let [low, high] = division.ends(rank).map(|end| end[0]);
+        let first = ((low - 0.5 * overhang) * points).floor() as i64;
+        let last = ((high + 0.5 * overhang) * points).floor() as i64 + mesh.order as i64;
+        borrowers_of_rank(mesh, first..last, rank, ranks)
+    };
+    (3 * (ranks - 1)) as f64 + 2.0 * (0..ranks).map(borrowers).sum::<usize>() as f64 / ranks as f64
 }

@@ -52,9 +52,10 @@ fn messages_of_a_force_evaluation_follow_from_the_halo() {
                 assert_eq!(forces.of(Purpose::HaloForces).bytes, VECTOR * *halo as u64, "{name} on {count} ranks");
                 let messages = |purpose| forces.of(purpose).messages;
                 assert_eq!([messages(Purpose::HaloPositions), messages(Purpose::HaloForces)], [*pulses; 2]);
-                // messages to each of the other ranks: marks of planes, charges of planes, two transposes, and planes
-                // of the potential
-                assert_eq!(messages(Purpose::Mesh), 5 * (count as u64 - 1));
+                // messages to each of the other ranks: marks of planes and two transposes, and, if both ranks have
+                // common planes, charges of planes and planes of the potential
+                let others = count as u64 - 1;
+                assert!((3 * others + 2..=5 * others).contains(&messages(Purpose::Mesh)), "{name} on {count} ranks");
                 for purpose in [Purpose::Migration, Purpose::Sums, Purpose::Commands, Purpose::Output] {
                     assert_eq!(messages(purpose), 0, "{purpose:?}");
                 }
@@ -85,7 +86,9 @@ fn the_forecast_is_near_to_what_is_sent() {
             assert!(near(halo.0, halo.1), "{name} on {count} ranks: halo {halo:?}");
             let mesh = (mean(Purpose::Mesh), forecast.mesh_bytes);
             assert!(mesh.0 < mesh.1 && mesh.1 < 1.15 * mesh.0, "{name} on {count} ranks: mesh {mesh:?}");
-            assert_eq!(forecast.mesh_messages, 5 * (count - 1));
+            let sent: u64 = found.iter().map(|rank| rank.forces.of(Purpose::Mesh).messages).sum();
+            let messages = (sent as f64 / count as f64, forecast.mesh_messages);
+            assert!(near(messages.0, messages.1), "{name} on {count} ranks: {messages:?} messages of the mesh");
             assert_eq!(forecast.halo_messages() as u64, found[0].pulses);
             let largest = found.iter().map(|rank| rank.home).max().unwrap() as f64 / forecast.atoms as f64;
             assert!(near(largest, forecast.work), "{name} on {count} ranks: {largest} of the atoms, {forecast:?}");
