@@ -63,7 +63,9 @@ fn communicates(case: &Case, directory: &str, ranks: u32) {
         // a message has 24 bytes for each of some hundred halo atoms
         assert!(of(name).bytes.mean > 2400.0, "{:?}", of(name));
     }
-    assert!(of("mesh").messages.mean >= 5.0 * others, "{:?}", of("mesh"));
+    // marks of planes and two transposes to each other rank; charges, and the potential back, where there are any
+    let mesh = of("mesh").messages;
+    assert!(mesh.mean > 3.0 * others && mesh.largest <= 5.0 * others, "{mesh:?}");
     // only rank 0 sends commands
     let commands = of("commands").messages;
     assert!((commands.mean * f64::from(ranks) - commands.largest).abs() < 1e-9 * commands.largest, "{commands:?}");
