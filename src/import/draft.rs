@@ -244,8 +244,8 @@ impl<'a> Draft<'a> {
         value
     }
 
-    /// Returns the number that is the value of the foreign setting `name`, which becomes the key `key` of the input
-    /// file without a conversion. Records a problem if the value is not allowed for this key.
+    /// Returns the numeric value of the foreign setting `name`. The value becomes the value of the key `key` of the
+    /// input file, without a conversion of units. Records a problem if the value is not allowed for this key.
     pub(super) fn quantity(&mut self, key: &'static str, name: &str) -> f64 {
         let value = self.real(name);
         self.admitted(key, name, value);

@@ -48,8 +48,8 @@ pub struct Tuning {
     pub tried: Vec<Trial>,
     /// setting that the run uses
     pub chosen: Setting,
-    /// gain that the cost model predicts for its best candidate relative to the setting of the method `off`: the saved
-    /// fraction of the clock cycles for pair interactions, pair lists and mesh
+    /// gain that the cost model predicts for its best candidate: the fraction of the clock cycles for pair
+    /// interactions, pair lists and mesh that is saved relative to a run with `tuning = "off"`
     pub predicted_gain: f64,
     /// measured gain of the chosen setting relative to the best candidate of the cost model: the saved fraction of the
     /// time for pair interactions, pair lists and mesh; `None` if the settings were not timed

@@ -23,8 +23,8 @@ const RATIOS: std::ops::RangeInclusive<i32> = -30..=30;
 pub(super) struct Slope {
     /// slope, in the unit of the column per ps
     pub(super) value: f64,
-    /// standard error of the slope: up to 2.4 times too large for noise alone, and up to 1.3 times too small for a
-    /// random walk
+    /// standard error of the slope; for uncorrelated noise the value is up to 2.4 times too large, and for a random
+    /// walk up to 1.3 times too small
     pub(super) error: f64,
 }
 

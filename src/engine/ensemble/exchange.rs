@@ -3,10 +3,10 @@
 //! A state k has a temperature, optionally a pressure, and a Hamiltonian. The probability density of state k is
 //! exp(−uₖ) with uₖ(x, V) = (Uₖ(x) + Pₖ V)/kTₖ. Replicas a and b in the states i and j swap their states with the
 //! probability min(1, exp(−Δ)), Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b), which leaves the product of all densities invariant.
-//! If all states have the same Hamiltonian and pressure, this swap probability is the rule of Y. Sugita, Y. Okamoto,
-//! Chem. Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9. If pressures differ, the swap probability is
-//! the rule of T. Okabe, M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001),
-//! doi:10.1016/S0009-2614(01)00055-0. Momenta cancel from Δ, because the velocities of a replica that goes from the
+//! If all states have the same Hamiltonian and pressure, this swap probability is that of Sugita and Okamoto (Chem.
+//! Phys. Lett. 314, 141, 1999, doi:10.1016/S0009-2614(99)01123-9). If pressures differ, the swap probability is that of
+//! Okabe, Kawata, Okamoto and Mikami (Chem. Phys. Lett. 335, 435, 2001,
+//! doi:10.1016/S0009-2614(01)00055-0). Momenta cancel from Δ, because the velocities of a replica that goes from the
 //! temperature T to T' are multiplied by √(T'/T).
 //!
 //! Neighbouring states in the list of states try to swap their replicas: states 1–2, 3–4, ... at odd exchange attempts

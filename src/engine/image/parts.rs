@@ -61,7 +61,7 @@ impl Parts {
         }
     }
 
-    /// Returns the images that minimise the shortest distance of each part to `center` (nm).
+    /// Returns an image for each part: the image in which an atom of the part is as near to `center` (nm) as possible.
     pub fn gather_around(&self, cell: &PeriodicCell, positions: &[Vec3], center: Vec3) -> Vec<Image> {
         let nearest = |part: &[u32]| {
             let displacements = part.iter().map(|&place| positions[place as usize] - center);

@@ -74,8 +74,9 @@ impl Eighths {
 }
 
 /// Returns the coefficients of the polynomial in y − `start` that approximates `function(y)` in the bin that begins at
-/// `start`, and the largest error times `weight(y)`. The nodes of interpolation are Chebyshev nodes that a power shifts
-/// towards the start of the bin, where weights are smaller than at the end. The best of several powers is taken.
+/// `start`, and the largest error times `weight(y)`. The nodes of interpolation are Chebyshev nodes of [0, 1], raised
+/// to a power: a power below 1 moves nodes to the end of the bin, where weights are larger. The best of several powers
+/// is taken.
 fn of_bin(function: impl Fn(f64) -> f64, weight: impl Fn(f64) -> f64, start: f64, terms: usize) -> (Vec<f64>, f64) {
     let width = 1.0 / BINS as f64;
     let samples = (0..=SAMPLES).map(|k| width * k as f64 / SAMPLES as f64);

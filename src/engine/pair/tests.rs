@@ -220,7 +220,7 @@ fn check_list(case: &Case, grid: &Grid, list: &PairList, reach: Reach) {
     });
 }
 
-/// Packs the offsets of all slots.
+/// Returns the offsets of all atoms from the centers of their blocks, in the layout of the pair kernel.
 fn pack(grid: &Grid, positions: &[Vec3]) -> Vec<[f32; 24]> {
     let mut packed = vec![[0.0; 24]; grid.blocks()];
     packed.iter_mut().enumerate().for_each(|(block, to)| grid.pack_block(block, positions, to));

@@ -144,9 +144,9 @@ pub trait Simd: Copy + 'static {
 pub trait Arithmetic: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
     /// Returns a vector with one value in all lanes.
     fn splat(value: f32) -> Self;
-    /// Computes self·b + c, rounded once on levels with a fused instruction.
+    /// Computes self·b + c, with one rounding on SIMD levels that have a fused multiply-add instruction.
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// Computes c − self·b, rounded once on levels with a fused instruction.
+    /// Computes c − self·b, with one rounding on SIMD levels that have a fused multiply-add instruction.
     fn neg_mul_add(self, b: Self, c: Self) -> Self;
 }
 

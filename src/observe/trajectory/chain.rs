@@ -30,7 +30,7 @@ pub struct Chain {
     keeps_crystals: bool,
 }
 
-/// A file of a chain.
+/// A file of a trajectory that consists of several files.
 struct Part {
     path: PathBuf,
     source: Box<dyn FrameSource>,

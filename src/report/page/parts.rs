@@ -55,8 +55,8 @@ pub(super) fn figure(plot: &Plot, name: &str, caption: &Markup) -> Result<Markup
     })
 }
 
-/// Returns a table of the numbers in a picture, with at most [`ROWS`] rows that are evenly spaced among the points of
-/// the picture.
+/// Returns a table of the data points of a plot. The table has at most [`ROWS`] rows, which are evenly spaced among the
+/// data points.
 fn numbers(plot: &Plot) -> Markup {
     let tables: Vec<Markup> = plot.layers.iter().map(|layer| of_layer(plot, layer)).collect();
     html! {

@@ -57,7 +57,7 @@ impl HostForces {
         if self.atoms.is_empty() { &[] } else { &self.exchanged }
     }
 
-    /// Adds the energies of the last evaluation to the energies of the device.
+    /// Adds the energies that the host computed in the last evaluation to `energies`, which the device computed.
     pub(super) fn add_energies(&self, energies: &mut Energies) {
         energies.external += self.external_energy;
         energies.restraint += self.restraint_energy;

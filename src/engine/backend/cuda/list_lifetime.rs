@@ -53,8 +53,8 @@ impl ListLifetime {
         self.next_check = self.next_check.max(self.steps + (self.lifetime / 4).max(1));
     }
 
-    /// Records that the lists expired after `done` steps. Returns the number of steps that were launched after the
-    /// expiry.
+    /// Records that the pair lists expired after `done` steps. Returns the number of later steps that were launched
+    /// already.
     pub(super) fn expired(&mut self, done: u64) -> u64 {
         let undone = self.steps.saturating_sub(done);
         (self.steps, self.lifetime) = (done, done.max(1));

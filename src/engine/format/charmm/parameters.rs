@@ -148,7 +148,7 @@ pub(super) fn two_quadruples([a, b, c, d, e, f, g, h]: [Type; 8]) -> [Type; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Names of the atom types, and the number of each type.
+/// Names of the atom types, and the index of each type.
 #[derive(Debug)]
 pub(super) struct Names {
     names: Vec<String>,

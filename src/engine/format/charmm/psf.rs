@@ -27,7 +27,7 @@ pub(super) struct PsfAtom {
     pub(super) residue_number: String,
     pub(super) residue: String,
     pub(super) name: String,
-    /// type name in capitals; in files of CHARMM format, the number of a `MASS` line
+    /// type name in capitals; in files of CHARMM format, the type index that a `MASS` line defines
     pub(super) type_name: String,
     /// charge in e
     pub(super) charge: f64,

@@ -243,8 +243,8 @@ fn the_pressure_of_rigid_water_is_that_of_its_centers() {
         };
         let kinetic = 0.5 * (of_centers(&before.velocities) + of_centers(&after.velocities));
         let expected = barostat::pressure(kinetic, centers, before.cell.unwrap().volume());
-        // SETTLE satisfies the constraints exactly. The positions respond linearly to an impulse; the nonlinear part of
-        // the response changes the pressure of 10⁴ bar = 600 kJ/mol/nm³ by the fraction (dt² F/m/r)² = 10⁻⁵
+        // SETTLE satisfies the constraints exactly. The response of the positions to an impulse is nearly linear: the
+        // nonlinear part changes the pressure, which is 10⁴ bar = 600 kJ/mol/nm³, by the fraction (dt² F/m/r)² = 10⁻⁵
         assert!((observed.pressure - expected).abs() < 1e-2, "{step}: {} against {expected}", observed.pressure);
     }
 }

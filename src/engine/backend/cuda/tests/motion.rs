@@ -353,7 +353,8 @@ fn coupling_on_the_device_is_that_of_the_host() {
 /// 2⁻²⁴ kJ/mol, and the work is about a tenth of these energies.
 const SUMMED: f64 = 5.0 * 0.1 * 50.0 * 6e-8;
 
-/// Returns the state after steps without output, with blocks and threads in the given order.
+/// Returns the state after steps without output. `order` is the order in which the emulator executes blocks and
+/// threads.
 fn quiet_steps(sample: &Sample, order: u32) -> State {
     let mut cuda = sample.emulated(order);
     for step in 0..2 * STEPS {
