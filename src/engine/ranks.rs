@@ -247,6 +247,13 @@ impl Ranks {
         Some(decode(&self.connection.as_ref()?.network.receive_from(from)))
     }
 
+    /// Returns the rank to send to and the rank to receive from, for each exchange with the other ranks. In each
+    /// exchange, a rank receives from the rank that sends to it. Not collective.
+    pub fn partners(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let Ranks { rank, count, .. } = *self;
+        (1..count).map(move |step| ((rank + step) % count, (rank + count - step) % count))
+    }
+
     /// Sends a message to the rank `to` and receives `received.len()` bytes from the rank `from`. All ranks must call
     /// this function at the same time, such that each rank receives from the rank that sends to it. An empty message is
     /// not sent.
@@ -279,8 +286,7 @@ impl Ranks {
     pub fn exchange_all<T: Serialize + DeserializeOwned + Default>(&self, mut to: Vec<T>) -> Vec<T> {
         let mut received: Vec<T> = (0..self.count).map(|_| T::default()).collect();
         received[self.rank] = std::mem::take(&mut to[self.rank]);
-        for step in 1..self.count {
-            let (to_rank, from) = ((self.rank + step) % self.count, (self.rank + self.count - step) % self.count);
+        for (to_rank, from) in self.partners() {
             received[from] = self.exchange_any(to_rank, &to[to_rank], from);
         }
         received

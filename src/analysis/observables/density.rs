@@ -38,7 +38,8 @@ impl Options for DensityOptions {
         let (weight, title, unit): (fn(&Atom) -> f64, _, _) = match self.of.as_str() {
             "mass" => (|atom| atom.mass * 1000.0 * DENSITY, "Mass", "kg m-3"),
             "charge" => (|atom| atom.charge, "Charge", "e nm-3"),
-            _ => (|_| 1.0, "Number", "nm-3"),
+            "number" => (|_| 1.0, "Number", "nm-3"),
+            other => unreachable!("{other} is not among the values of --of"),
         };
         let weights = group.atoms.iter().map(|&atom| weight(&atoms[atom as usize])).collect();
         let center = match &self.center {

@@ -40,7 +40,7 @@ impl PlaneExchange {
         }
         slabs.ranks.gather_equal(&self.own_marks, &mut self.marks);
         received.touched.fill(false);
-        for (to, from) in partners(slabs) {
+        for (to, from) in slabs.ranks.partners() {
             self.to_send.clear();
             for x in self.common(slabs, slabs.ranks.rank(), to) {
                 let (start, of) = (self.to_send.len(), self.of(x));
@@ -65,7 +65,7 @@ impl PlaneExchange {
     /// Sends the potential on the planes of this rank to the ranks that have charges on these planes. All ranks call
     /// this function together, after [`Self::send_charges`].
     pub(super) fn send_potential(&mut self, slabs: &Slabs, potential: &mut [Aligned16]) {
-        for (to, from) in partners(slabs) {
+        for (to, from) in slabs.ranks.partners() {
             self.to_send.clear();
             for x in self.common(slabs, to, slabs.ranks.rank()) {
                 self.to_send.extend_from_slice(&potential[self.of(x)]);
@@ -95,12 +95,6 @@ impl PlaneExchange {
         let received = bytemuck::cast_slice_mut(&mut self.received);
         slabs.ranks.exchange(to, bytemuck::cast_slice(&self.to_send), from, received);
     }
-}
-
-/// Returns the pairs of a rank to send to and a rank to receive from, in an order in which the ranks meet.
-fn partners(slabs: &Slabs) -> impl Iterator<Item = (usize, usize)> + use<> {
-    let (rank, count) = (slabs.ranks.rank(), slabs.ranks.count());
-    (1..count).map(move |step| ((rank + step) % count, (rank + count - step) % count))
 }
 
 fn add(to: &mut [Aligned16], from: &[Aligned16]) {

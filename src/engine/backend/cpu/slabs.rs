@@ -110,13 +110,11 @@ impl Slabs {
         send: impl Fn(&Self, usize) -> [Range<usize>; 2],
         receive: impl Fn(&Self, usize) -> [Range<usize>; 2],
     ) {
-        let (own, count) = (self.ranks.rank(), self.ranks.count());
         let part = |row: usize, range: &Range<usize>| {
             (row * columns + range.start) * vectors..(row * columns + range.end) * vectors
         };
         let [mut to_send, mut received] = std::mem::take(&mut self.buffers);
-        for step in 1..count {
-            let (to, from) = ((own + step) % count, (own + count - step) % count);
+        for (to, from) in self.ranks.partners() {
             let [rows, range] = send(self, to);
             to_send.clear();
             for row in rows {
