@@ -1,19 +1,18 @@
 //! Energy of a polar hydrogen in its surroundings: Coulomb terms of polar atoms, and a repulsion.
 //!
 //! The energy is used only to rank possible positions of polar hydrogens, before any force field is chosen. Charges are
-//! therefore approximate: a polar hydrogen has 0.4 e, and heavy atoms have the charges of [`charge_of`]. With these
-//! charges, N–H, C=O, water and hydroxyl groups are neutral, and ionic groups have their net charge.
+//! therefore approximate: the charge of a polar hydrogen is 0.4 e, and [`charge_of`] returns the charges of heavy
+//! atoms. With these charges, N–H, C=O, water and hydroxyl groups are neutral, and ionic groups have their net charge.
 
 use std::collections::HashMap;
 
 use md_engine::units::COULOMB;
 use md_engine::vec3::Vec3;
 
-use super::network::Site;
 use crate::structure::Structure;
 
 /// Charge of a hydrogen that is bonded to N, O or S, in e.
-pub(super) const POLAR_HYDROGEN: f64 = 0.4;
+const POLAR_HYDROGEN: f64 = 0.4;
 /// Charges (e) of halogens and of metal ions, by atomic number.
 const IONS: [(u8, f64); 16] = [
     (9, -0.2),
@@ -33,18 +32,6 @@ const IONS: [(u8, f64); 16] = [
     (48, 2.0),
     (80, 2.0),
 ];
-/// Radii of C, N, O, P and S (nm) by atomic number: half the distance at which two like atoms have a repulsion of 1
-/// kJ/mol with the Lennard-Jones parameters of ff14SB (types CT, N, O, P and S; Maier et al.,
-/// doi:10.1021/acs.jctc.5b00255).
-const RADII: [(u8, f64); 5] = [(6, 0.161), (7, 0.156), (8, 0.143), (15, 0.182), (16, 0.173)];
-/// Radii (nm) of hydrogens bonded to N, O or S (type H of ff14SB), and of other hydrogens (type HC), defined in the
-/// same way as [`RADII`].
-pub(super) const POLAR_RADIUS: f64 = 0.046;
-pub(super) const HYDROGEN_RADIUS: f64 = 0.114;
-/// Radii (nm) of cations and of halogens. The radius of cations is a metal–oxygen distance of 0.21 nm (M. M. Harding,
-/// Acta Cryst. D57, 401 (2001)) minus the radius of oxygen; the radius of halogens is that of chlorine (type Cl).
-const CATION_RADIUS: f64 = 0.067;
-const HALOGEN_RADIUS: f64 = 0.17;
 /// Relative permittivity within the structure.
 const PERMITTIVITY: f64 = 4.0;
 /// Largest distance (nm) at which atoms contribute to the energy.
@@ -54,8 +41,8 @@ const LONGEST_BOND: f64 = 0.14;
 /// Largest distance (nm) between an atom and the atoms that contribute to the energy of its hydrogens. The value is
 /// also the edge of the cubes of the neighbour search.
 const AROUND: f64 = REACH + LONGEST_BOND;
-/// Distances (nm) between a hydrogen and a heavy atom, and between two hydrogens, at which the repulsion is 1 kJ/mol.
-/// The distances are sums of the radii of a polar hydrogen and of other atoms in hydrogen bonds and contacts.
+/// Distances (nm) at which the repulsion is 1 kJ/mol: first between a hydrogen and a heavy atom, then between two
+/// hydrogens. A distance is the sum of the radius of a polar hydrogen and the radius of another atom.
 const CONTACT: f64 = 0.22;
 const CONTACT_OF_HYDROGENS: f64 = 0.18;
 
@@ -65,18 +52,9 @@ pub(super) struct Source {
     pub(super) position: Vec3,
     /// charge, e
     charge: f64,
-    /// radius, nm
-    radius: f64,
     pub(super) is_hydrogen: bool,
-    /// index in the structure of this atom, or of the atom to which this hydrogen is bonded
+    /// index of the atom in the structure; for a hydrogen, index of the atom to which the hydrogen is bonded
     pub(super) atom: usize,
-}
-
-impl Source {
-    /// Returns the position, charge and radius of the atom as a [`Site`].
-    pub(super) fn site(&self) -> Site {
-        Site { position: self.position, charge: self.charge, radius: self.radius }
-    }
 }
 
 /// All atoms that contribute to energies, sorted into cubes with an edge of [`AROUND`] for the neighbour search.
@@ -98,8 +76,8 @@ pub(super) struct Excluded<'a> {
 }
 
 impl Surroundings {
-    /// Collects the atoms of a structure. `wanted` lists, for each atom, the names of the hydrogens that are still to
-    /// be added.
+    /// Collects the atoms of a structure. `wanted` lists, for each atom, the names of the hydrogens that have not been
+    /// added yet.
     pub(super) fn new(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>], wanted: &[Vec<String>]) -> Self {
         let mut surroundings = Surroundings { sources: vec![], cubes: HashMap::new() };
         for (atom, &position) in positions.iter().enumerate() {
@@ -110,8 +88,7 @@ impl Surroundings {
                 continue;
             }
             let charge = charge_of(structure, bonded, atom, wanted);
-            let radius = radius_of(structure.atoms[atom].element, charge);
-            surroundings.add(Source { position, charge, radius, is_hydrogen: false, atom });
+            surroundings.add(Source { position, charge, is_hydrogen: false, atom });
         }
         surroundings
     }
@@ -124,9 +101,8 @@ impl Surroundings {
     /// Adds a hydrogen that is bonded to the atom `parent` with the atomic number `element`. Returns the index of the
     /// hydrogen.
     pub(super) fn add_hydrogen(&mut self, parent: usize, element: u8, position: Vec3) -> usize {
-        let is_polar = matches!(element, 7 | 8 | 16);
-        let (charge, radius) = if is_polar { (POLAR_HYDROGEN, POLAR_RADIUS) } else { (0.0, HYDROGEN_RADIUS) };
-        self.add(Source { position, charge, radius, is_hydrogen: true, atom: parent });
+        let charge = if matches!(element, 7 | 8 | 16) { POLAR_HYDROGEN } else { 0.0 };
+        self.add(Source { position, charge, is_hydrogen: true, atom: parent });
         self.sources.len() - 1
     }
 
@@ -149,8 +125,8 @@ impl Surroundings {
         Neighbourhood(self.near(position).filter(is_felt).copied().collect())
     }
 
-    /// Returns the positions of acceptors of hydrogen bonds within a distance (nm), the nearest first, without the atom
-    /// `except`.
+    /// Returns the positions of hydrogen-bond acceptors within a distance (nm), sorted by distance. The atom `except`
+    /// is left out.
     pub(super) fn acceptors(&self, position: Vec3, within: f64, except: usize) -> Vec<Vec3> {
         let accepts = |source: &&Source| source.charge < 0.0 && source.atom != except;
         let distance = |source: &Source| (source.position - position).norm();
@@ -199,18 +175,13 @@ impl Neighbourhood {
             let distance = squared.sqrt().max(0.01);
             let contact = if source.is_hydrogen { CONTACT_OF_HYDROGENS } else { CONTACT };
             let polar = COULOMB * POLAR_HYDROGEN * source.charge / (PERMITTIVITY * distance);
-            // in a hydrogen bond, hydrogen and acceptor are nearer to each other than in other contacts
+            // the distance between hydrogen and acceptor in a hydrogen bond is shorter than the distance in other
+            // contacts
             let contact = if source.charge < 0.0 { 0.8 * contact } else { contact };
             energy += polar + (contact / distance).powi(12);
         }
         energy
     }
-}
-
-/// Radius of a heavy atom in nm, by atomic number and charge.
-pub(super) fn radius_of(element: u8, charge: f64) -> f64 {
-    let other = if charge > 0.0 { CATION_RADIUS } else { HALOGEN_RADIUS };
-    RADII.iter().find(|(number, _)| *number == element).map_or(other, |(_, radius)| *radius)
 }
 
 /// Returns the charge of a heavy atom in e.

@@ -2,33 +2,37 @@
 //!
 //! X-ray diffraction hardly distinguishes N from O and C, so that in about a fifth of these side chains the atoms are
 //! exchanged in the file (Word et al., J. Mol. Biol. 285, 1735 (1999), doi:10.1006/jmbi.1998.2401). Both orientations
-//! of each group, and both tautomers of neutral His, are compared by their energy in their surroundings ([`Network`]).
-//! Hydrogens of hydroxyl groups, ammonium groups and waters next to the group rotate to their best positions for each
-//! orientation. For the comparison, pairs of atoms of the group exchange their positions, so that both orientations
-//! occupy the same space. If a group is then flipped, it rotates by 180° about the bond between its planar carbon and
-//! the preceding carbon, which keeps all bonds and angles.
+//! of each group, and both tautomers of neutral His, are compared by the score of their contacts ([`super::contact`]).
+//! Hydrogens of hydroxyl and ammonium groups next to the group rotate to their best positions for each orientation. A
+//! water donates a hydrogen bond to any acceptor, because its hydrogens are not known. For the comparison, pairs of
+//! atoms of the group exchange their positions, so that both orientations occupy the same space. To flip a group, md
+//! rotates the group by 180° about the bond between its planar carbon and the preceding carbon. The rotation keeps all
+//! bond lengths and angles.
 
 use md_engine::vec3::Vec3;
 
-use super::energy::{HYDROGEN_RADIUS, POLAR_HYDROGEN, POLAR_RADIUS, Source, Surroundings, radius_of};
+use super::contact::{Contacts, Site};
+use super::energy::{Source, Surroundings};
 use super::geometry::{Center, Place};
-use super::network::{Mover, Network, Site};
+use super::network::{Mover, Network};
 use super::rotors::Rotor;
 use super::{Choice, Heavy, Reason};
 
-/// Smallest energy difference (kJ/mol) at which a group is flipped: the energy of the opposite orientation must be
-/// lower by this amount. The value is about half the energy of a hydrogen bond of this model; smaller differences are
-/// within the errors of charges and positions.
-pub const MARGIN: f64 = 10.0;
+/// Smallest difference of scores (Å²) at which a group is flipped; the opposite orientation must have the higher score.
+/// The value is the penalty of a flip in the program reduce (Word et al.).
+pub const MARGIN: f64 = 0.5;
+/// Largest radius of an atom (nm), rounded up.
+const LARGEST_RADIUS: f64 = 0.22;
 /// Largest distance (nm) between an atom of a group and the parent atom of a rotatable hydrogen at which the hydrogen
-/// follows the state of the group. The value is the largest distance between the heavy atoms of a hydrogen bond,
-/// rounded up (Jeffrey, An Introduction to Hydrogen Bonding, 1997).
+/// is placed anew for each state of the group. The value is the largest distance between the heavy atoms of a hydrogen
+/// bond, rounded up (Jeffrey, An Introduction to Hydrogen Bonding, 1997).
 const FOLLOWS: f64 = 0.36;
 /// Largest distance (nm) between atoms of two groups at which all combinations of their states are enumerated.
 const LINKED: f64 = 0.4;
 
-/// A kind of side chain that can be flipped: name of the residue, atom before the group, atoms of the group with the
-/// planar carbon first, and for each atom of the group the index of the atom with which it exchanges its position.
+/// A kind of side chain that can be flipped: name of the residue, atom before the group, and atoms of the group. The
+/// planar carbon is the first atom of the group. `partners` holds, for each atom, the index of the atom with which the
+/// atom exchanges its position.
 struct Kind {
     residue: &'static str,
     before: &'static str,
@@ -42,14 +46,11 @@ const KINDS: [Kind; 3] = [
     Kind { residue: "HIS", before: "CB", atoms: &["CG", "ND1", "CD2", "CE1", "NE2"], partners: &[0, 2, 1, 4, 3] },
 ];
 
-/// Charges (e) of the planar carbon, O, N and each hydrogen of an amide in ff14SB (Asn).
-const AMIDE: [f64; 4] = [0.713, -0.5931, -0.9191, 0.4196];
-/// Charges (e) in ff14SB of the ring atoms of HID, HIE and HIP, in the order of [`KINDS`], each followed by the charge
-/// of its hydrogen, or 0 without a hydrogen.
-const RING: [(&str, [[f64; 2]; 5]); 3] = [
-    ("HID", [[-0.0266, 0.0], [-0.3811, 0.3649], [0.1292, 0.1147], [0.2057, 0.1392], [-0.5727, 0.0]]),
-    ("HIE", [[0.1868, 0.0], [-0.5432, 0.0], [-0.2207, 0.1862], [0.1635, 0.1435], [-0.2795, 0.3339]]),
-    ("HIP", [[-0.0012, 0.0], [-0.1513, 0.3866], [-0.1141, 0.2317], [-0.0170, 0.2681], [-0.1718, 0.3911]]),
+/// Variants of His, and for each atom of the ring in the order of [`KINDS`] whether the atom has a hydrogen.
+const RING: [(&str, [bool; 5]); 3] = [
+    ("HID", [false, true, true, true, false]),
+    ("HIE", [false, false, true, true, true]),
+    ("HIP", [false, true, true, true, true]),
 ];
 /// Neighbours of each ring atom within the ring.
 const RING_BONDS: [[usize; 2]; 5] = [[1, 2], [0, 3], [0, 4], [1, 4], [2, 3]];
@@ -57,9 +58,9 @@ const RING_BONDS: [[usize; 2]; 5] = [[1, 2], [0, 3], [0, 4], [1, 4], [2, 3]];
 /// Options that determine which side chains are flipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flips {
-    /// whether side chains are flipped if the energy of the opposite orientation is clearly lower
+    /// whether side chains are flipped if the score of the opposite orientation is clearly higher
     pub proposed: bool,
-    /// indices of residues that are flipped regardless of the energy
+    /// indices of residues that are flipped regardless of the score
     pub given: Vec<usize>,
 }
 
@@ -70,20 +71,21 @@ pub struct Orientation {
     pub residue: usize,
     /// whether the side chain was flipped
     pub is_turned: bool,
-    /// energy of the opposite orientation minus the energy of the returned orientation, kJ/mol; `None` if the user
-    /// requested the flip
+    /// score of the returned orientation minus the score of the opposite orientation, Å²; `None` if the user requested
+    /// the flip
     pub advantage: Option<f64>,
 }
 
 impl Orientation {
-    /// Whether the opposite orientation is lower in energy by more than [`MARGIN`], and the side chain was not flipped.
+    /// Whether the opposite orientation has a score higher by more than [`MARGIN`], and the side chain was not flipped.
     pub fn is_proposed(&self) -> bool {
-        !self.is_turned && self.advantage.is_some_and(|energy| energy < -MARGIN)
+        !self.is_turned && self.advantage.is_some_and(|score| score < -MARGIN)
     }
 
-    /// Returns the same comparison for the orientation of the entry, as if the side chain had not been flipped.
+    /// Returns the comparison for an unflipped side chain: the same scores, with the orientation of the entry as the
+    /// returned orientation.
     pub(super) fn kept(self) -> Self {
-        let advantage = self.advantage.map(|energy| if self.is_turned { -energy } else { energy });
+        let advantage = self.advantage.map(|score| if self.is_turned { -score } else { score });
         Orientation { is_turned: false, advantage, ..self }
     }
 }
@@ -107,7 +109,7 @@ fn side_chain(heavy: &Heavy<'_>, residue: usize) -> Option<(&'static Kind, Vec<u
     Some((kind, atoms?, named(&kind.before)?))
 }
 
-/// Whether the atoms of a side chain that exchange positions have no bonds to atoms outside of the group.
+/// Whether the atoms of a side chain that exchange their positions are bonded only to atoms of the group.
 fn is_free(heavy: &Heavy<'_>, atoms: &[usize]) -> bool {
     atoms[1..].iter().all(|&atom| heavy.bonded[atom].iter().all(|&other| atoms.contains(&(other as usize))))
 }
@@ -129,8 +131,8 @@ pub(super) fn turned(heavy: &Heavy<'_>, residue: usize) -> Option<Vec<(usize, Ve
     Some(atoms[1..].iter().map(|&atom| (atom, place(atom))).collect())
 }
 
-/// Returns the groups whose states the energy decides. If `may_turn` is false, only tautomers are compared. Side chains
-/// in `given`, and those with an atom for which `is_fixed` is true, are not flipped.
+/// Returns the groups whose states the score decides. If `may_turn` is false, only tautomers are compared. A side
+/// chain is not flipped if the side chain is in `given`, or if `is_fixed` is true for one of its atoms.
 pub(super) fn find(
     heavy: &Heavy<'_>,
     choices: &[Choice],
@@ -163,13 +165,10 @@ pub(super) fn find(
 }
 
 impl Group {
-    /// Returns the sites of a state: the atoms of the group, with exchanged positions if `turned`, and their hydrogens.
-    fn sites(&self, heavy: &Heavy<'_>, turned: bool, variant: &str) -> Vec<Site> {
+    /// Returns the sites of a state: the atoms of the group and their hydrogens. If `turned`, the atoms have exchanged
+    /// their positions.
+    fn sites(&self, heavy: &Heavy<'_>, contacts: &Contacts<'_>, turned: bool, variant: &str) -> Vec<Site> {
         let place = |k: usize| heavy.positions[self.atoms[if turned { self.kind.partners[k] } else { k }]];
-        let atom = |k: usize, charge: f64| {
-            let radius = radius_of(heavy.structure.atoms[self.atoms[k]].element, charge);
-            Site { position: place(k), charge, radius }
-        };
         let center = |k: usize, bonds: &[usize]| Center {
             position: place(k),
             element: heavy.structure.atoms[self.atoms[k]].element,
@@ -178,22 +177,27 @@ impl Group {
             beyond: (bonds.len() == 1).then(|| place(1)),
             neighbour_is_planar: true,
         };
-        let places = |center: &Center, count: usize| match center.place(count) {
-            Place::Fixed(places) => places,
-            Place::Turning(turn) => turn.positions(0.0),
-            Place::Water { .. } => vec![],
+        let hydrogens = |k: usize, bonds: &[usize], count: usize| -> Vec<Site> {
+            let places = match center(k, bonds).place(count) {
+                Place::Fixed(places) => places,
+                Place::Turning(turn) => turn.positions(0.0),
+                Place::Water { .. } => vec![],
+            };
+            places.into_iter().map(|position| contacts.hydrogen(self.atoms[k], position)).collect()
         };
-        let Some((_, charges)) = RING.iter().find(|(name, _)| *name == variant) else {
-            let hydrogens = places(&center(2, &[0]), 2);
-            let hydrogen = |position| Site { position, charge: AMIDE[3], radius: POLAR_RADIUS };
-            return (0..3).map(|k| atom(k, AMIDE[k])).chain(hydrogens.into_iter().map(hydrogen)).collect();
+        let mut sites: Vec<Site> = (0..self.atoms.len()).map(|k| contacts.atom(self.atoms[k], place(k))).collect();
+        let Some((_, protonated)) = RING.iter().find(|(name, _)| *name == variant) else {
+            sites.extend(hydrogens(2, &[0], 2));
+            return sites;
         };
-        let mut sites: Vec<Site> = charges.iter().enumerate().map(|(k, [charge, _])| atom(k, *charge)).collect();
-        for (k, &[_, charge]) in charges.iter().enumerate().filter(|(_, [_, charge])| *charge != 0.0) {
-            let center = center(k, &RING_BONDS[k]);
-            let radius = if center.element == 7 { POLAR_RADIUS } else { HYDROGEN_RADIUS };
-            sites.extend(places(&center, 1).into_iter().map(|position| Site { position, charge, radius }));
+        for k in 0..self.atoms.len() {
+            let is_nitrogen = heavy.structure.atoms[self.atoms[k]].element == 7;
+            sites[k].accepts = is_nitrogen && !protonated[k];
+            if protonated[k] {
+                sites.extend(hydrogens(k, &RING_BONDS[k], 1));
+            }
         }
+        sites.iter_mut().for_each(|site| site.charge = i8::from(variant == "HIP"));
         sites
     }
 
@@ -205,51 +209,53 @@ impl Group {
     }
 }
 
-/// Finds the states of groups with the lowest energy. Sets the variants of His in `choices`, and returns the
-/// orientations that were compared. `surroundings` holds all atoms, with hydrogens for the orientation of the entry,
-/// and `rotors` holds the rotatable hydrogens.
+/// Finds the states of groups with the highest score. Sets the variants of His in `choices`, and returns the
+/// orientations that were compared. `wanted` lists the names of the hydrogens of each atom, `surroundings` holds all
+/// atoms, with hydrogens for the orientation of the entry, and `rotors` holds the rotatable hydrogens.
 pub(super) fn decide(
     heavy: &Heavy<'_>,
+    wanted: &[Vec<String>],
     groups: &[Group],
     surroundings: &Surroundings,
     rotors: &[Rotor<'_>],
     choices: &mut [Choice],
 ) -> Vec<Orientation> {
+    let contacts = Contacts::new(heavy, wanted);
     let mut in_group = vec![false; heavy.positions.len()];
     groups.iter().flat_map(|group| &group.atoms).for_each(|&atom| in_group[atom] = true);
     let (turning, followers) = followers(heavy, groups, rotors, &in_group, surroundings);
     let mut turns = vec![false; heavy.positions.len()];
     turning.iter().for_each(|&rotor| turns[rotors[rotor].parent] = true);
     let is_water = |atom: usize| heavy.structure.atoms[atom].element == 8 && heavy.bonded[atom].is_empty();
-    let felt = |source: &Source, by_water: bool| {
-        let is_of_mover = in_group[source.atom] || source.is_hydrogen && turns[source.atom];
-        let acts = !is_water(source.atom) || turns[source.atom] && !by_water;
-        let site = source.site();
-        // if the charges of a water are ignored, the water is only a sphere with the radius of oxygen, which includes
-        // the hydrogens
-        let site = if acts { site } else { Site { charge: 0.0, ..site } };
-        (!is_of_mover && (acts || !source.is_hydrogen)).then_some(site)
+    let fixed = |center: Vec3, extent: f64| -> Vec<Site> {
+        let is_fixed = |source: &&Source| {
+            let moves = turns[source.atom] || is_water(source.atom);
+            !(in_group[source.atom] || source.is_hydrogen && moves)
+        };
+        surroundings
+            .within(center, extent + LARGEST_RADIUS)
+            .filter(is_fixed)
+            .map(|source| contacts.source(source))
+            .collect()
     };
     let of_group = |group: &Group| {
-        let before = heavy.bonded[group.atoms[0]].iter().map(|&atom| atom as usize).find(|atom| !in_group[*atom]);
-        // interactions with atoms three bonds away belong to the torsion about the bond before the group
-        let beyond = before.map_or(&[][..], |before| &heavy.bonded[before]);
-        let state =
-            |&(turned, name): &(bool, &str)| (group.sites(heavy, turned, name), if turned { MARGIN } else { 0.0 });
-        Mover::new(group.states.iter().map(state).collect(), surroundings, false, |source| {
-            let is_near = Some(source.atom) == before || !source.is_hydrogen && beyond.contains(&(source.atom as u32));
-            (!is_near).then(|| felt(source, false)).flatten()
+        let state = |&(turned, name): &(bool, &str)| {
+            (group.sites(heavy, &contacts, turned, name), if turned { MARGIN } else { 0.0 })
+        };
+        Mover::new(group.states.iter().map(state).collect(), &heavy.bonded, |center, extent| {
+            let mut sites = fixed(center, extent);
+            let waters: Vec<Site> = sites.iter().filter(|site| is_water(site.atom)).copied().collect();
+            let acceptors = group.atoms[1..].iter().map(|&atom| heavy.positions[atom]);
+            let pairs = acceptors.flat_map(|acceptor| waters.iter().map(move |water| (acceptor, water)));
+            sites.extend(pairs.filter_map(|(acceptor, water)| contacts.hydrogen_of_water(water, acceptor)));
+            sites
         })
     };
     let of_rotor = |&rotor: &usize| {
         let rotor = &rotors[rotor];
-        let site = |position| Site { position, charge: POLAR_HYDROGEN, radius: POLAR_RADIUS };
+        let site = |position| contacts.hydrogen(rotor.parent, position);
         let states = rotor.candidates(surroundings).into_iter().map(|all| (all.into_iter().map(site).collect(), 0.0));
-        let is_water = is_water(rotor.parent);
-        Mover::new(states.collect(), surroundings, is_water, |source| {
-            let is_bonded = !source.is_hydrogen && rotor.neighbours.contains(&(source.atom as u32));
-            (source.atom != rotor.parent && !is_bonded).then(|| felt(source, is_water)).flatten()
-        })
+        Mover::new(states.collect(), &heavy.bonded, fixed)
     };
     let movers = groups.iter().map(of_group).collect();
     let mut network = Network::new(movers, turning.iter().map(of_rotor).collect(), &followers);
@@ -258,15 +264,15 @@ pub(super) fn decide(
     chosen(groups, &network.compare(&links), choices)
 }
 
-/// Returns the orientations of groups. `compared` holds the state of each group, and the energies of all its states
-/// relative to this state. Sets the variants of His in `choices`.
+/// Returns the orientations of groups. `compared` holds, for each group, its state, and the score of this state
+/// minus the score of each state of the group. Sets the variants of His in `choices`.
 fn chosen(groups: &[Group], compared: &[(usize, Vec<f64>)], choices: &mut [Choice]) -> Vec<Orientation> {
     let mut orientations = vec![];
-    for (group, (state, energies)) in groups.iter().zip(compared) {
+    for (group, (state, advantages)) in groups.iter().zip(compared) {
         let (is_turned, variant) = group.states[*state];
         let lowest = |is_other: &dyn Fn(&(bool, &str)) -> bool| {
-            let others = group.states.iter().zip(energies).filter(|(state, _)| is_other(state));
-            others.map(|(_, energy)| *energy).min_by(f64::total_cmp)
+            let others = group.states.iter().zip(advantages).filter(|(state, _)| is_other(state));
+            others.map(|(_, advantage)| *advantage).min_by(f64::total_cmp)
         };
         if let Some(advantage) = lowest(&|other| other.0 != is_turned) {
             orientations.push(Orientation { residue: group.residue, is_turned, advantage: Some(advantage) });
@@ -280,8 +286,8 @@ fn chosen(groups: &[Group], compared: &[(usize, Vec<f64>)], choices: &mut [Choic
     orientations
 }
 
-/// Returns the rotatable hydrogens next to groups, as indices into `rotors`, and for each group a list of positions in
-/// the first list.
+/// Returns the rotatable hydrogens next to groups as indices into `rotors`, and, for each group, the positions of its
+/// rotatable hydrogens in this list.
 fn followers(
     heavy: &Heavy<'_>,
     groups: &[Group],
@@ -290,7 +296,10 @@ fn followers(
     surroundings: &Surroundings,
 ) -> (Vec<usize>, Vec<Vec<usize>>) {
     let mut rotor_of = vec![None; heavy.positions.len()];
-    let can_turn = |rotor: &Rotor<'_>| matches!(rotor.element, 7 | 8 | 16) && !in_group[rotor.parent] && rotor.turns();
+    let can_turn = |rotor: &Rotor<'_>| {
+        let is_bonded = !rotor.neighbours.is_empty();
+        matches!(rotor.element, 7 | 8 | 16) && is_bonded && !in_group[rotor.parent] && rotor.turns()
+    };
     rotors.iter().enumerate().filter(|(_, rotor)| can_turn(rotor)).for_each(|(k, rotor)| {
         rotor_of[rotor.parent] = Some(k);
     });
@@ -342,8 +351,8 @@ mod tests {
     const LOWER: [f64; 3] = [0.064, -0.111, 0.0];
     const ASN_BONDS: [[u32; 2]; 7] = [[0, 1], [1, 2], [2, 3], [1, 4], [4, 5], [5, 6], [5, 7]];
 
-    /// Returns Asn, with OD1 on the upper side unless `is_wrong`. With `partners`, an N–H group points to the upper
-    /// atom of the amide, and a C=O group is on the side of the lower atom.
+    /// Returns Asn, with OD1 on the upper side unless `is_wrong`. If `partners`, the structure also has an N–H group
+    /// that points to the upper atom of the amide, and a C=O group on the side of the lower atom.
     fn asn(is_wrong: bool, partners: bool) -> (Structure, Vec<Vec3>) {
         let mut atoms = ASN.to_vec();
         if is_wrong {
@@ -376,7 +385,7 @@ mod tests {
         (structure, atoms.iter().map(|(.., position)| Vec3::from(*position)).collect())
     }
 
-    /// Options with which a side chain is flipped whenever the energy of the opposite orientation is clearly lower.
+    /// Options for tests: a side chain is flipped whenever the score of the opposite orientation is clearly higher.
     const ALL: Flips = Flips { proposed: true, given: vec![] };
 
     fn hydrogenated((structure, positions): &(Structure, Vec<Vec3>), flips: Flips) -> Hydrogenated {

@@ -1,7 +1,7 @@
 //! Positions of hydrogens that follow from the heavy atoms.
 //!
-//! Tetrahedral atoms have ideal angles, acos(−1/3). Hydrogens of planar atoms lie in the plane of the neighbours of the
-//! atom, at equal angles. Bond lengths are those of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
+//! Tetrahedral atoms have ideal angles, acos(−1/3). Hydrogens of a planar atom lie in the plane of the neighbours of
+//! this atom, at equal angles. Bond lengths are those of AMBER (Cornell et al., J. Am. Chem. Soc. 117, 5179 (1995),
 //! doi:10.1021/ja00124a002).
 
 use std::f64::consts::PI;
@@ -32,10 +32,10 @@ pub(super) struct Center {
     pub(super) is_planar: bool,
     /// positions of the heavy atoms that are bonded to the atom
     pub(super) neighbours: Vec<Vec3>,
-    /// position of a second heavy atom that is bonded to the only neighbour; `None` if there is no such atom, or if the
-    /// center has several neighbours
+    /// position of a second heavy atom, bonded to the only neighbour of the center; `None` if no second heavy atom
+    /// exists or if the center has several neighbours
     pub(super) beyond: Option<Vec3>,
-    /// whether the bonds of the neighbour lie in a plane, for a center with only one neighbour
+    /// whether the bonds of the only neighbour lie in a plane; used only if the center has one neighbour
     pub(super) neighbour_is_planar: bool,
 }
 
@@ -44,13 +44,14 @@ pub(super) struct Center {
 pub(super) enum Place {
     /// fixed positions in nm
     Fixed(Vec<Vec3>),
-    /// hydrogens that rotate together about the bond between their atom and its only neighbour
+    /// hydrogens that rotate together about the bond between their parent atom and the only neighbour of the parent
+    /// atom
     Turning(Turn),
     /// hydrogens of a water molecule, which can have any orientation
     Water { length: f64, angle: f64 },
 }
 
-/// Hydrogens that rotate together about the bond between their atom and its neighbour.
+/// Hydrogens that rotate together about the bond between their parent atom and the only neighbour of the parent atom.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
     center: Vec3,
@@ -61,7 +62,7 @@ pub(super) struct Turn {
     length: f64,
     /// angle between the bond and the bonds of the hydrogens, rad
     angle: f64,
-    /// torsions of the hydrogens relative to the first hydrogen, rad
+    /// torsion of each hydrogen minus the torsion of the first hydrogen, rad
     pub(super) phases: Vec<f64>,
     /// torsions of the first hydrogen that are tried, rad
     pub(super) torsions: Vec<f64>,
@@ -87,8 +88,8 @@ fn unit(v: Vec3) -> Vec3 {
     if norm > 1e-9 { v * (1.0 / norm) } else { vec3(1.0, 0.0, 0.0) }
 }
 
-/// Returns two unit vectors that are perpendicular to a unit vector and to each other. The first is in the plane of
-/// `axis` and `toward`.
+/// Returns two unit vectors that are perpendicular to a unit vector and to each other. The first vector is in the plane
+/// of `axis` and `toward`.
 pub(super) fn perpendicular(axis: Vec3, toward: Vec3) -> [Vec3; 2] {
     let side = toward - axis * axis.dot(toward);
     let first = if side.norm() > 1e-6 {
@@ -101,7 +102,7 @@ pub(super) fn perpendicular(axis: Vec3, toward: Vec3) -> [Vec3; 2] {
 }
 
 impl Center {
-    /// Length (nm) of the bonds between the center and its hydrogens.
+    /// Returns the length (nm) of the bonds between the center and its hydrogens.
     pub(super) fn length(&self) -> f64 {
         LENGTHS.iter().find(|(element, _)| *element == self.element).map_or(OTHER_LENGTH, |(_, length)| *length)
     }
@@ -132,8 +133,8 @@ impl Center {
         }
     }
 
-    /// Returns the positions of `count` hydrogens with tetrahedral angles between their bonds; the first bond has the
-    /// given direction.
+    /// Returns the positions of `count` hydrogens. The first bond has the given direction, and all angles between bonds
+    /// are tetrahedral.
     fn around(&self, direction: Vec3, count: usize) -> Vec<Vec3> {
         let [across, other] = perpendicular(direction, vec3(0.0, 0.0, 1.0));
         let place = |k: usize| {
@@ -147,9 +148,10 @@ impl Center {
         (0..count).map(place).collect()
     }
 
-    /// Returns the hydrogens of an atom that rotate about the bond to its only neighbour. Hydrogens of planar atoms,
-    /// and of hydroxyl and thiol groups at planar atoms, lie in the plane of the bonds of the neighbour. Hydrogens of
-    /// all other hydroxyl and thiol groups and of ammonium groups rotate freely. All other hydrogens are staggered.
+    /// Returns the hydrogens of an atom that rotate about the bond between the atom and its only neighbour. Hydrogens
+    /// of a planar atom, and of a hydroxyl or thiol group at a planar atom, lie in the plane of the bonds of the
+    /// neighbour. Hydrogens of all other hydroxyl and thiol groups and of ammonium groups rotate freely. All other
+    /// hydrogens are staggered.
     fn turn(&self, neighbour: Vec3, count: usize) -> Turn {
         let axis = unit(self.position - neighbour);
         let beyond = self.beyond.unwrap_or(neighbour + vec3(0.0, 0.0, 1.0));
@@ -207,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Angle between two vectors in degrees.
+    /// Returns the angle between two vectors in degrees.
     fn angle(a: Vec3, b: Vec3) -> f64 {
         (a.dot(b) / (a.norm() * b.norm())).acos().to_degrees()
     }

@@ -1,8 +1,8 @@
 //! Protonation and orientation of residues that coordinate metals.
 //!
 //! A nitrogen of His that coordinates a metal has no hydrogen, and a cysteine whose sulfur coordinates a metal is a
-//! thiolate. Atoms coordinate a metal if they are within 0.28 nm, the same limit as in the report of the metals of an
-//! entry. No bonds are made.
+//! thiolate. Atoms within 0.28 nm of a metal count as coordinating; the report of the metals of an entry uses the same
+//! limit. No bonds are made.
 
 use md_engine::vec3::Vec3;
 
@@ -13,8 +13,8 @@ use super::{Choice, Heavy, Reason};
 const METALS: [u8; 9] = [12, 25, 26, 27, 28, 29, 30, 48, 80];
 /// Atomic numbers of further metals that oxygens of amides coordinate: Na, K and Ca.
 const LOOSE: [u8; 3] = [11, 19, 20];
-/// Largest distance (nm) of an atom that coordinates a metal. Distances in proteins are 0.20–0.24 nm (Harding); the
-/// limit allows for the coordinate errors of structures at low resolution.
+/// Largest distance (nm) between a metal and an atom that coordinates the metal. Distances in proteins are 0.20–0.24 nm
+/// (Harding); the limit allows for the coordinate errors of structures at low resolution.
 const COORDINATED: f64 = 0.28;
 
 /// The metals of a structure.
@@ -34,8 +34,8 @@ impl Metals {
         Metals { binding: of(&METALS), all: of(&[&METALS[..], &LOOSE].concat()) }
     }
 
-    /// Whether an atom is an oxygen that coordinates a metal. Nitrogens do not count, because the nitrogen of an amide
-    /// is near a metal only if the amide has the wrong orientation.
+    /// Whether an atom is an oxygen that coordinates a metal. Nitrogens do not count: if the nitrogen of an amide is
+    /// near a metal, the amide has the wrong orientation.
     pub(super) fn coordinate(&self, heavy: &Heavy<'_>, atom: usize) -> bool {
         heavy.structure.atoms[atom].element == 8 && distance(&self.all, heavy.positions[atom]) <= COORDINATED
     }
@@ -66,7 +66,7 @@ impl Metals {
     }
 }
 
-/// Distance (nm) from a position to the nearest of `others`.
+/// Returns the distance (nm) from a position to the nearest position in `others`.
 fn distance(others: &[Vec3], from: Vec3) -> f64 {
     others.iter().map(|&other| (other - from).norm()).fold(f64::INFINITY, f64::min)
 }
@@ -76,7 +76,8 @@ mod tests {
     use super::*;
     use crate::structure::{Atom, Residue, Structure, neighbours};
 
-    /// Returns the variant of a residue whose atoms `first` and `second` are 0.21 nm and `far` nm from a metal.
+    /// Returns the variant of a test residue with two atoms near a metal: the distance of the atom `first` is 0.21 nm,
+    /// and the distance of the atom `second` is `far` nm.
     fn variant(name: &str, first: &str, second: &str, metal: u8, far: f64, reason: Reason) -> (String, Reason) {
         let atom = |name: &str, element| Atom { name: name.into(), element };
         let residue =

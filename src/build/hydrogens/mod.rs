@@ -1,10 +1,12 @@
 //! Addition of hydrogens to a structure: protonation states at a pH, and positions of hydrogens.
 //!
 //! A table lists the hydrogens of each residue, and the variants of residues that differ in protonation. Hydrogens
-//! whose positions follow from the heavy atoms are placed first. Hydrogens that can rotate about a bond, and hydrogens
-//! of water, then take the possible positions with the lowest energy. Side chains of Asn, Gln and His whose opposite
-//! orientation has a clearly lower energy are reported, or rotated by 180° on request.
+//! whose positions follow from the heavy atoms are placed first. Afterwards, hydrogens that can rotate about a bond and
+//! hydrogens of water are placed at the positions with the lowest energy. A side chain of Asn, Gln or His is reported
+//! if the opposite orientation has clearly better hydrogen bonds and contacts; on request, the side chain is rotated by
+//! 180°.
 
+mod contact;
 mod energy;
 mod flips;
 mod geometry;
@@ -39,11 +41,11 @@ pub struct Protonation {
     pub ph: f64,
     /// model of the pKa values
     pub model: PkaModel,
-    /// variants that the user or the file gives: index of the residue, and name of the variant, e.g. `HID`
+    /// variants that the user or the file gives: index of the residue, and name of the variant, such as `HID`
     pub given: Vec<(usize, String)>,
     /// options that determine which side chains of Asn, Gln and His are flipped
     pub flips: Flips,
-    /// residues that are not standard, and whose hydrogens a force field or a topology file defines
+    /// nonstandard residues whose hydrogens are defined by a force field or a topology file
     pub components: Vec<Component>,
 }
 
@@ -125,12 +127,12 @@ pub fn add(structure: &Structure, positions: &[Vec3], settings: &Protonation) ->
     let (mut added, surroundings, rotors) = heavy.place(&wanted);
     if !groups.is_empty() {
         let entry = choices.clone();
-        let mut compared = flips::decide(&heavy, &groups, &surroundings, &rotors, &mut choices);
+        let mut compared = flips::decide(&heavy, &wanted, &groups, &surroundings, &rotors, &mut choices);
         if !settings.flips.proposed && compared.iter().any(|orientation| orientation.is_turned) {
             compared = compared.into_iter().map(Orientation::kept).collect();
             choices = entry;
             let kept = flips::find(&heavy, &choices, false, given, |_| false);
-            flips::decide(&heavy, &kept, &surroundings, &rotors, &mut choices);
+            flips::decide(&heavy, &wanted, &kept, &surroundings, &rotors, &mut choices);
         }
         let turned = compared.iter().filter(|orientation| orientation.is_turned);
         let turned: Vec<_> = turned.filter_map(|orientation| flips::turned(&heavy, orientation.residue)).collect();
@@ -153,8 +155,8 @@ struct Heavy<'a> {
 }
 
 impl Heavy<'_> {
-    /// Whether the bonds of an atom lie in a plane: carbon with three bonds, and nitrogen with three bonds beside such
-    /// a carbon. `wanted` lists the hydrogens of all atoms.
+    /// Whether the bonds of an atom lie in a plane. A carbon is planar if it has three bonds; a nitrogen is planar if
+    /// it has three bonds, of which at least one leads to a planar carbon. `wanted` lists the hydrogens of all atoms.
     fn is_planar(&self, atom: usize, wanted: &[Vec<String>]) -> bool {
         let three = |atom: usize| self.bonded[atom].len() + wanted[atom].len() == 3;
         let element = |atom: usize| self.structure.atoms[atom].element;
@@ -188,8 +190,8 @@ impl Heavy<'_> {
         places.into_iter().for_each(|(atom, position)| self.positions[atom] = position);
     }
 
-    /// Places hydrogens. `wanted` lists the names of the hydrogens of each atom. Returns the placed hydrogens, all
-    /// atoms with the hydrogens, and the groups of hydrogens that can rotate.
+    /// Places hydrogens. `wanted` lists, for each atom, the names of the hydrogens to be placed. Returns the placed
+    /// hydrogens, the surroundings that contain all atoms and hydrogens, and the groups of hydrogens that can rotate.
     fn place(&self, wanted: &[Vec<String>]) -> (Vec<Added>, Surroundings, Vec<Rotor<'_>>) {
         let (mut added, mut rotors) = (vec![], vec![]);
         let mut surroundings = Surroundings::new(self.structure, &self.positions, &self.bonded, wanted);
@@ -247,8 +249,9 @@ fn with_hydrogens(structure: &Structure, positions: &[Vec3], added: Vec<Added>) 
     assembled(structure, atoms, structure.bonds.iter().copied().chain(to_hydrogens), &old)
 }
 
-/// Returns a structure with the chains of `of` and the given atoms, each with its position and the index of its residue
-/// in `of`. `bonds` uses other atom numbers: `old` lists, for each of the given atoms, its number in `bonds`.
+/// Returns a structure with the chains of `of` and the given atoms. Each atom has a position and the index of its
+/// residue in `of`. The indices in `bonds` refer to an older list of atoms: `old` holds, for each of the given atoms,
+/// the index of this atom in the older list.
 fn assembled(
     of: &Structure,
     atoms: Vec<(Atom, Vec3, u32)>,

@@ -1,114 +1,87 @@
-//! Networks of hydrogen bonds. This module finds the combination of states of several groups with the lowest energy.
+//! Networks of hydrogen bonds. This module finds the combination of states of several groups with the highest score.
 //!
-//! The energy of two sites at the distance r is `k q₁ q₂ / (ε r) · (1 − r/R)² + min(((a₁ + a₂)/r)¹², most)` in kJ/mol,
-//! with Coulomb's constant k, charges q, the permittivity ε = 2, the cutoff R = 0.6 nm, radii a and the limit
-//! [`MOST_REPULSION`]. Groups that can be flipped have the charges of ff14SB, and all other atoms have the charges of
-//! [`Surroundings`]. The factor `(1 − r/R)²` keeps hydrogen bonds and contacts, and removes the field of distant
-//! charges, which water screens. Waters do not interact with each other, because their neighbouring waters can rotate
-//! as well: each water has the orientation with the lowest energy next to groups and solute, as a donor or as an
-//! acceptor. A radius is half the distance at which two like atoms have a repulsion of 1 kJ/mol in ff14SB (Maier et
-//! al., J. Chem. Theory Comput. 11, 3696 (2015), doi:10.1021/acs.jctc.5b00255), so that hydrogen bonds and overlaps
-//! have the same weights as in the force field. Published scores (Word et al., J. Mol. Biol. 285, 1735 (1999),
-//! doi:10.1006/jmbi.1998.2401) count dots on surfaces; such scores need the same hydrogens and more computing time.
+//! The score of a combination is the sum of the scores of all groups and rotatable hydrogens ([`super::contact`]). A
+//! contact between two of them counts in the scores of both.
 
-use md_engine::units::COULOMB;
 use md_engine::vec3::Vec3;
 
-use super::energy::{Source, Surroundings};
+use super::contact::{Dot, PROBE, Site, dots};
 
-/// Cutoff R of the interaction of sites, nm.
-const REACH: f64 = 0.6;
-/// Relative permittivity ε at short distances, due to electronic polarisation in organic matter: the square of the
-/// refractive index of about 1.4 (Gilson and Honig, Biopolymers 25, 2097 (1986), doi:10.1002/bip.360251106).
-const PERMITTIVITY: f64 = 2.0;
-/// Largest repulsion energy of two sites, kJ/mol: about the energy of two hydrogen bonds. Larger overlaps are errors of
-/// the structure, which no state of a group can correct.
-const MOST_REPULSION: f64 = 40.0;
 /// Largest number of combinations of states up to which all combinations in a cluster of groups are enumerated: the
 /// number for three His with four states each.
 const MOST_COMBINATIONS: usize = 64;
-/// Number of rounds in which each rotatable hydrogen moves to its state of lowest energy.
+/// Number of rounds in which each rotatable hydrogen moves to its state with the highest score.
 const ROUNDS: usize = 3;
 /// Largest number of sweeps over the pairs of groups of a cluster with more than [`MOST_COMBINATIONS`] combinations.
 const SWEEPS: usize = 6;
 
-/// A point charge with a radius.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Site {
-    /// position, nm
-    pub(super) position: Vec3,
-    /// charge, e
-    pub(super) charge: f64,
-    /// radius, nm
-    pub(super) radius: f64,
-}
-
-/// State of a mover: its sites, and its energy (kJ/mol) in the fixed surroundings, without interactions with other
-/// movers.
+/// State of a mover.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) sites: Vec<Site>,
-    pub(super) energy: f64,
-    /// energy (kJ/mol) that is added to the energy of the state when states are compared
-    pub(super) penalty: f64,
+    /// dots on the spheres of the sites that may touch other movers
+    dots: Vec<Dot>,
+    /// score of all other dots of the sites, Å²
+    score: f64,
+    /// score that is subtracted when states are compared, Å²
+    penalty: f64,
 }
 
 /// A group of atoms that can be in several states, such as a side chain that can be flipped or a rotatable hydrogen.
 #[derive(Clone, Debug)]
 pub(super) struct Mover {
     /// reference position near the sites of all states, nm
-    pub(super) center: Vec3,
-    /// largest distance (nm) of a site of any state from the center
-    pub(super) extent: f64,
+    center: Vec3,
+    /// largest distance (nm) from the center to a dot that touches a site of any state
+    extent: f64,
     pub(super) states: Vec<State>,
-    /// whether the mover is a water; waters do not interact with each other
-    pub(super) is_water: bool,
 }
 
 impl Mover {
-    /// Makes a mover from the sites and the penalty of each state. `felt` returns the site of an atom of the
-    /// surroundings; `None` if the atom does not interact with the mover, or belongs to a mover.
+    /// Makes a mover from the sites and the penalty of each state. `surroundings` returns the atoms within a distance
+    /// (nm) of a position that belong to no mover. `bonded` lists the atoms that are bonded to each atom.
     pub(super) fn new(
         states: Vec<(Vec<Site>, f64)>,
-        surroundings: &Surroundings,
-        is_water: bool,
-        felt: impl Fn(&Source) -> Option<Site>,
+        bonded: &[Vec<u32>],
+        surroundings: impl Fn(Vec3, f64) -> Vec<Site>,
     ) -> Self {
-        let places = || states.iter().flat_map(|(sites, _)| sites.iter().map(|site| site.position));
-        let center = places().sum::<Vec3>() * (1.0 / places().count().max(1) as f64);
-        let extent = places().map(|place| (place - center).norm()).fold(0.0, f64::max);
-        let fixed: Vec<Site> = surroundings.within(center, REACH + extent).filter_map(felt).collect();
-        let state = |(sites, penalty): (Vec<Site>, f64)| State { energy: energy(&sites, &fixed), sites, penalty };
-        Mover { center, extent, states: states.into_iter().map(state).collect(), is_water }
+        let sites = || states.iter().flat_map(|(sites, _)| sites);
+        let center = sites().map(|site| site.position).sum::<Vec3>() * (1.0 / sites().count().max(1) as f64);
+        let extent =
+            sites().map(|site| (site.position - center).norm() + site.radius + 2.0 * PROBE).fold(0.0, f64::max);
+        let fixed = surroundings(center, extent);
+        let state = |(sites, penalty): (Vec<Site>, f64)| State {
+            dots: dots(&sites, &fixed, bonded),
+            sites,
+            score: 0.0,
+            penalty,
+        };
+        Mover { center, extent, states: states.into_iter().map(state).collect() }
     }
-}
 
-/// Interaction of two sets of sites, kJ/mol.
-fn energy(first: &[Site], second: &[Site]) -> f64 {
-    let mut sum = 0.0;
-    for a in first {
-        for b in second {
-            let squared = (a.position - b.position).norm_squared();
-            if squared >= REACH * REACH {
-                continue;
-            }
-            let distance = squared.sqrt().max(0.01);
-            let shift = 1.0 - distance / REACH;
-            let repulsion = ((a.radius + b.radius) / distance).powi(12).min(MOST_REPULSION);
-            sum += COULOMB * a.charge * b.charge / (PERMITTIVITY * distance) * shift * shift + repulsion;
+    /// Adds the values of the dots that are outside of some spheres to the scores, and removes these dots. A sphere has
+    /// a center and a radius, nm.
+    fn condense(&mut self, spheres: &[(Vec3, f64)]) {
+        let is_near = |dot: &Dot| {
+            spheres.iter().any(|(center, radius)| (dot.position - *center).norm_squared() < radius * radius)
+        };
+        for state in &mut self.states {
+            let (near, far): (Vec<Dot>, Vec<Dot>) = state.dots.iter().partition(|dot| is_near(dot));
+            state.score += far.iter().map(|dot| dot.value(dot.touch)).sum::<f64>();
+            state.dots = near;
         }
     }
-    sum
 }
 
 /// Movers and their states. The first movers are groups whose states are to be found. The remaining movers are
-/// rotatable hydrogens, which take their states of lowest energy for every combination of the states of groups.
+/// rotatable hydrogens. For every combination of the states of groups, the rotatable hydrogens take their states of
+/// lowest energy.
 pub(super) struct Network {
     movers: Vec<Mover>,
     groups: usize,
-    /// list of the movers that interact with a mover, for each mover
+    /// list of the movers with which each mover interacts
     near: Vec<Vec<usize>>,
-    /// rotatable hydrogens that are placed anew for every state of a group, for each group
+    /// list of the rotatable hydrogens of each group that are placed anew for every state of the group
     followers: Vec<Vec<usize>>,
     /// state of each mover; `None` for a hydrogen that is not placed yet
     state: Vec<Option<usize>>,
@@ -119,13 +92,14 @@ impl Network {
     /// group, as indices into `turning`.
     pub(super) fn new(groups: Vec<Mover>, turning: Vec<Mover>, followers: &[Vec<usize>]) -> Self {
         let count = groups.len();
-        let movers: Vec<Mover> = groups.into_iter().chain(turning).collect();
-        let interact = |a: usize, b: usize| {
-            let (a, b) = (&movers[a], &movers[b]);
-            !(a.is_water && b.is_water) && (a.center - b.center).norm() < REACH + a.extent + b.extent
-        };
-        let others = |a: usize| (0..movers.len()).filter(|&b| b != a && interact(a, b)).collect();
-        let near = (0..movers.len()).map(others).collect();
+        let mut movers: Vec<Mover> = groups.into_iter().chain(turning).collect();
+        let touch = |a: &Mover, b: &Mover| (a.center - b.center).norm() < a.extent + b.extent;
+        let others = |a: usize| (0..movers.len()).filter(|&b| b != a && touch(&movers[a], &movers[b])).collect();
+        let near: Vec<Vec<usize>> = (0..movers.len()).map(others).collect();
+        let spheres: Vec<(Vec3, f64)> = movers.iter().map(|mover| (mover.center, mover.extent)).collect();
+        for (mover, near) in movers.iter_mut().zip(&near) {
+            mover.condense(&near.iter().map(|&other| spheres[other]).collect::<Vec<_>>());
+        }
         let followers = followers.iter().map(|list| list.iter().map(|k| k + count).collect()).collect();
         let state = (0..movers.len()).map(|mover| (mover < count).then_some(0)).collect();
         let mut network = Network { movers, groups: count, near, followers, state };
@@ -133,11 +107,16 @@ impl Network {
         network
     }
 
-    /// Energy (kJ/mol) of a mover in a state, with its interactions with all movers that are placed.
-    fn energy_of(&self, mover: usize, state: usize) -> f64 {
+    /// Score (Å²) of a mover in a state, among the movers that are already placed.
+    fn score(&self, mover: usize, state: usize) -> f64 {
         let own = &self.movers[mover].states[state];
         let placed = self.near[mover].iter().filter_map(|&other| Some(&self.movers[other].states[self.state[other]?]));
-        own.energy + placed.map(|other| energy(&own.sites, &other.sites)).sum::<f64>()
+        let others: Vec<&Site> = placed.flat_map(|state| &state.sites).collect();
+        let value = |dot: &Dot| {
+            let site = &own.sites[dot.site];
+            dot.value(others.iter().fold(dot.touch, |touch, other| site.touch(dot.position, other, touch)))
+        };
+        own.score + own.dots.iter().map(value).sum::<f64>()
     }
 
     /// Places rotatable hydrogens one by one, and then optimises each hydrogen in further rounds. The result does not
@@ -146,28 +125,15 @@ impl Network {
         turning.iter().for_each(|&mover| self.state[mover] = None);
         for _ in 0..ROUNDS {
             for &mover in turning {
-                let states = (0..self.movers[mover].states.len()).map(|state| (self.energy_of(mover, state), state));
-                self.state[mover] = states.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, state)| state);
+                let states = 0..self.movers[mover].states.len();
+                self.state[mover] = first_best(states.map(|state| (self.score(mover, state), state)));
             }
         }
     }
 
-    /// Energy (kJ/mol) of a set of movers with each other and with all other movers. Every pair counts once.
-    fn energy_of_set(&self, set: &[usize]) -> f64 {
-        let of_mover = |&mover: &usize| {
-            let Some(state) = self.state[mover] else { return 0.0 };
-            let own = &self.movers[mover].states[state];
-            let counts = |other: &&usize| **other > mover || !set.contains(other);
-            let placed = self.near[mover].iter().filter(counts);
-            let placed = placed.filter_map(|&other| Some(&self.movers[other].states[self.state[other]?]));
-            own.energy + placed.map(|other| energy(&own.sites, &other.sites)).sum::<f64>()
-        };
-        set.iter().map(of_mover).sum()
-    }
-
-    /// Returns the energy (kJ/mol) of every combination of the states of some groups, after the rotatable hydrogens
-    /// next to them have taken their states of lowest energy. Leaves the groups in the combination whose energy plus
-    /// penalty is lowest; if several are equal, in the first of them.
+    /// Returns the score (Å²) of every combination of the states of some groups. For each combination, the rotatable
+    /// hydrogens next to the groups take their states with the highest score. Afterwards the groups are in the first
+    /// combination with the highest difference of score and penalty.
     fn enumerate(&mut self, groups: &[usize]) -> Vec<(Vec<usize>, f64)> {
         let mut turning: Vec<usize> = groups.iter().flat_map(|&group| self.followers[group].clone()).collect();
         turning.sort_unstable();
@@ -176,17 +142,17 @@ impl Network {
         let mut found: Vec<(Vec<usize>, f64)> = vec![];
         for combination in combinations(groups.iter().map(|&group| self.movers[group].states.len())) {
             self.take(groups, &combination, &turning);
-            found.push((combination, self.energy_of_set(&set)));
+            let placed = set.iter().filter_map(|&mover| Some((mover, self.state[mover]?)));
+            found.push((combination, placed.map(|(mover, state)| self.score(mover, state)).sum()));
         }
-        let total = |(combination, energy): &(Vec<usize>, f64)| energy + self.penalty(groups, combination, None);
-        let best = found.iter().min_by(|a, b| total(a).total_cmp(&total(b)));
-        if let Some(best) = best.map(|(combination, _)| combination.clone()) {
+        let total = |(combination, score): &(Vec<usize>, f64)| score - self.penalty(groups, combination, None);
+        if let Some(best) = first_best(found.iter().map(|found| (total(found), found.0.clone()))) {
             self.take(groups, &best, &turning);
         }
         found
     }
 
-    /// Sum of the penalties (kJ/mol) of the states of groups; the penalty of the group `except` is left out.
+    /// Sum of the penalties (Å²) of the states of groups; the penalty of the group `except` is left out.
     fn penalty(&self, groups: &[usize], combination: &[usize], except: Option<usize>) -> f64 {
         let counted = groups.iter().zip(combination).filter(|(group, _)| Some(**group) != except);
         counted.map(|(&group, &state)| self.movers[group].states[state].penalty).sum()
@@ -198,8 +164,8 @@ impl Network {
     }
 
     /// Finds the states of all groups. `links` are pairs of groups that interact. All combinations of states of a
-    /// cluster of linked groups are enumerated. In a cluster with more than [`MOST_COMBINATIONS`] combinations, each
-    /// pair of linked groups is enumerated in turn, until no state changes.
+    /// cluster of linked groups are enumerated. If a cluster has more than [`MOST_COMBINATIONS`] combinations, only the
+    /// combinations of each pair of linked groups are enumerated; the sweeps over the pairs end when no state changes.
     pub(super) fn solve(&mut self, links: &[[usize; 2]]) {
         for cluster in clusters(self.groups, links) {
             let sets = self.sets(&cluster, links);
@@ -224,31 +190,38 @@ impl Network {
         links.iter().filter(|pair| cluster.contains(&pair[0])).map(|pair| pair.to_vec()).collect()
     }
 
-    /// Returns the state of each group, and for every possible state of the group the energy difference (kJ/mol) from
-    /// the returned state. For each state of a group, the groups that are enumerated together with this group take
-    /// their best states.
+    /// Returns the state of each group, and for all states of the group the score of this state minus the score of the
+    /// other, Å². When the state of a group is varied, the groups that are enumerated together with this group take
+    /// their states with the highest score.
     pub(super) fn compare(&mut self, links: &[[usize; 2]]) -> Vec<(usize, Vec<f64>)> {
         let found = |group: usize| self.state[group].unwrap_or(0);
         let unknown = |group: usize| (found(group), vec![f64::INFINITY; self.movers[group].states.len()]);
         let mut compared: Vec<(usize, Vec<f64>)> = (0..self.groups).map(unknown).collect();
         for set in clusters(self.groups, links).iter().flat_map(|cluster| self.sets(cluster, links)).collect::<Vec<_>>()
         {
-            let energies = self.enumerate(&set);
+            let scores = self.enumerate(&set);
             for (k, &group) in set.iter().enumerate() {
-                let (state, lowest) = &mut compared[group];
-                let total = |(combination, energy): &(Vec<usize>, f64)| {
-                    (combination[k], energy + self.penalty(&set, combination, Some(group)))
+                let (state, advantages) = &mut compared[group];
+                let total = |(combination, score): &(Vec<usize>, f64)| {
+                    (combination[k], score - self.penalty(&set, combination, Some(group)))
                 };
                 let of_state = |wanted: usize| {
-                    let all = energies.iter().map(total).filter(|(state, _)| *state == wanted);
-                    all.map(|(_, energy)| energy).fold(f64::INFINITY, f64::min)
+                    let all = scores.iter().map(total).filter(|(state, _)| *state == wanted);
+                    all.map(|(_, score)| score).fold(f64::NEG_INFINITY, f64::max)
                 };
                 let reference = of_state(*state);
-                lowest.iter_mut().enumerate().for_each(|(k, energy)| *energy = energy.min(of_state(k) - reference));
+                for (k, advantage) in advantages.iter_mut().enumerate() {
+                    *advantage = advantage.min(reference - of_state(k));
+                }
             }
         }
         compared
     }
+}
+
+/// Returns the first of the values with the highest score; `None` without values.
+fn first_best<T>(values: impl Iterator<Item = (f64, T)>) -> Option<T> {
+    values.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, value)| value)
 }
 
 /// Returns all combinations of states of movers with the given numbers of states. In the first combination all movers
@@ -275,41 +248,44 @@ fn clusters(groups: usize, links: &[[usize; 2]]) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// Returns a mover of which each state is a single site on the x axis.
-    fn mover(places: &[(f64, f64)]) -> Mover {
-        let site = |&(x, charge): &(f64, f64)| Site { position: Vec3::from([x, 0.0, 0.0]), charge, radius: 0.0 };
-        let state = |place| State { sites: vec![site(place)], energy: 0.0, penalty: 0.0 };
-        let states = places.iter().map(state).collect();
-        Mover { center: Vec3::from([places[0].0, 0.0, 0.0]), extent: 0.5, states, is_water: false }
+    /// Returns a mover for tests: each state is a single donor or acceptor with a radius of 0.1 nm on the x axis. No
+    /// bonds join atoms of different movers.
+    fn mover(atom: usize, places: &[(f64, bool)]) -> Mover {
+        let site = |&(x, donates): &(f64, bool)| Site {
+            position: Vec3::from([x, 0.0, 0.0]),
+            radius: 0.1,
+            donates,
+            accepts: !donates,
+            charge: 0,
+            overlaps: true,
+            atom,
+            is_hydrogen: false,
+        };
+        let states = places.iter().map(|place| (vec![site(place)], 0.0)).collect();
+        Mover::new(states, &[vec![], vec![]], |_, _| vec![])
     }
 
-    #[test]
-    fn two_charges_have_the_energy_of_the_formula() {
-        let site = |x: f64, charge| Site { position: Vec3::from([x, 0.0, 0.0]), charge, radius: 0.15 };
-        // 138.935458 · 0.5 · (−0.4) / (2 · 0.3) · 0.5² + 1
-        let found = energy(&[site(0.0, 0.5)], &[site(0.3, -0.4)]);
-        assert!((found - (-10.577_954_8)).abs() < 1e-5, "{found}");
-        assert_eq!(energy(&[site(0.0, 0.5)], &[site(0.6, -0.4)]), 0.0);
-        assert!((energy(&[site(0.0, 0.0)], &[site(0.1, 0.0)]) - MOST_REPULSION).abs() < 1e-12);
-    }
-
-    /// Tests two groups whose energy decreases only if both change their states. A search that changes one group at a
+    /// Tests two groups whose score increases only if both change their states. A search that changes one group at a
     /// time would not find this combination.
     #[test]
     fn linked_groups_change_together() {
-        let weak = [(0.0, 0.1), (0.1, 1.0)];
-        let groups = vec![mover(&weak), mover(&[(0.3, -0.1), (0.3, -1.0)])];
-        let field = |k: usize| groups[k].states[1].energy;
-        assert_eq!((field(0), field(1)), (0.0, 0.0));
+        // a donor and an acceptor overlap by 0.05 nm if both groups are in their second states, and two donors or two
+        // acceptors if only one of them is
+        let groups = vec![mover(0, &[(-0.5, true), (0.0, true)]), mover(1, &[(0.15, true), (0.15, false)])];
         let mut costly = groups.clone();
-        costly[0].states[1].energy = 50.0;
-        costly[1].states[1].energy = 50.0;
+        costly[1].states[1].score = -0.01;
         let mut network = Network::new(costly.clone(), vec![], &[vec![], vec![]]);
         network.solve(&[]);
         assert_eq!(network.state, [Some(0), Some(0)]);
         let mut network = Network::new(costly, vec![], &[vec![], vec![]]);
         network.solve(&[[0, 1]]);
         assert_eq!(network.state, [Some(1), Some(1)]);
+        // the volume is 2π a/d ∫ s (b − s) ds / 2 from s = d − a to b, with a = b = 1 Å and d = 1.5 Å, 4 for both
+        let antiderivative = |s: f64| 0.5 * s * s - s * s * s / 3.0;
+        let volume = std::f64::consts::PI / 1.5 * (antiderivative(1.0) - antiderivative(0.5));
+        let compared = network.compare(&[[0, 1]]);
+        let expected = 2.0 * 4.0 * volume - 0.01;
+        assert!((compared[0].1[0] - expected).abs() < 0.02 * expected, "{compared:?} {expected}");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Protonation of residues at a pH.
 //!
-//! Asp, Glu, His and Lys are protonated below their pKa, which is the value in water or the value in the environment
-//! ([`super::pka`]). Cys is protonated unless it is part of a disulfide or coordinates a metal. If one ring nitrogen of
-//! neutral His coordinates a metal, the hydrogen is on the second nitrogen; otherwise the hydrogen is on the nitrogen
-//! for which the energy is lower.
+//! Asp, Glu, His and Lys are protonated at a pH below their pKa. The pKa is the value in water or the value in the
+//! environment ([`super::pka`]). Cys is protonated unless it is part of a disulfide or coordinates a metal. If one ring
+//! nitrogen of neutral His coordinates a metal, the hydrogen is on the second nitrogen. Otherwise the tautomer with the
+//! higher score of contacts is chosen ([`super::contact`]).
 
 use md_engine::error::Problem;
 
@@ -12,8 +12,9 @@ use super::pka::{Ionizable, Pka};
 use super::table::{Entry, Table};
 use crate::structure::Structure;
 
-/// Residues whose variant depends on the pH: name of the residue, variant below the pKa, variant above the pKa,
-/// ionisable group. Neutral His has two variants (HID and HIE), and the variant with the lower energy is chosen.
+/// Residues whose variant depends on the pH: residue name, variant at a pH below the pKa, variant at a pH above the
+/// pKa, and ionisable group. Neutral His has two variants (HID and HIE), and the variant with the higher score of
+/// contacts is chosen.
 const TITRATABLE: [(&str, &str, &str, Ionizable); 4] = [
     ("ASP", "ASH", "ASP", Ionizable::Asp),
     ("GLU", "GLH", "GLU", Ionizable::Glu),
@@ -35,7 +36,7 @@ pub enum PkaModel {
 pub struct Choice {
     /// index of the residue
     pub residue: usize,
-    /// name of the variant, e.g. `HID`
+    /// name of the variant, such as `HID`
     pub variant: String,
     /// reason for the choice
     pub reason: Reason,
@@ -48,20 +49,21 @@ pub enum Reason {
     Given,
     /// the sulfur is bonded to another sulfur
     Disulfide,
-    /// no other variant depends on the pH
+    /// the residue has its usual variant, because no variant of the residue depends on the pH
     Usual,
     /// the pH is below or above the given pKa
     Pka(f64),
-    /// the energy is lower by this difference (kJ/mol) than with the hydrogen on the second ring nitrogen
+    /// the chosen tautomer has the higher score of contacts; the value is the difference of the scores, Å²
     Tautomer(f64),
     /// an atom of the residue coordinates a metal
     Metal,
-    /// the given pKa would lead to another variant, which force fields do not have at the end of a chain
+    /// the residue is at the end of a chain, where force fields have no template for the variant that the given pKa
+    /// requires
     End(f64),
 }
 
 /// Chooses the variant of every residue that has several variants. Residues without a value in `pkas` have the pKa in
-/// water. Neutral His provisionally becomes HIE, until the energies of HID and HIE are compared.
+/// water. Neutral His becomes HIE at first; later the scores of HID and HIE are compared.
 pub(super) fn choose(
     structure: &Structure,
     bonded: &[Vec<u32>],
@@ -165,7 +167,7 @@ pub(super) fn hydrogens(
     Ok(names)
 }
 
-/// Whether a chain ends at an atom: the atom is not bonded to another residue, and, if it is an oxygen, it has only one
+/// Whether a chain ends at an atom. The atom must not be bonded to another residue, and an oxygen must have only one
 /// bond.
 fn is_end(structure: &Structure, bonded: &[Vec<u32>], residue_of: &[u32], atom: usize) -> bool {
     let to_others = bonded[atom].iter().any(|&other| residue_of[other as usize] != residue_of[atom]);

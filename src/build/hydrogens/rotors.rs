@@ -9,19 +9,19 @@ use super::Added;
 use super::energy::{Excluded, Surroundings};
 use super::geometry::{Place, perpendicular};
 
-/// Number of rounds. In each round, every group is rotated once to its lowest energy in the current surroundings.
+/// Number of rounds; each round rotates every group once to its lowest energy in the current surroundings.
 const ROUNDS: usize = 3;
-/// Maximum number of hydrogen-bond acceptors at which the first hydrogen of a water is pointed in turn.
+/// Maximum number of hydrogen-bond acceptors that are tried as targets of the first hydrogen of a water.
 const ACCEPTORS: usize = 4;
 /// Maximum distance (nm) from the oxygen of a water to an acceptor.
 const REACH: f64 = 0.35;
-/// Number of rotations of a water about the bond of its first hydrogen that are tried.
+/// Number of rotations of a water that are tried about the bond between the oxygen and the first hydrogen.
 const TURNS: usize = 12;
-/// Directions of the first hydrogen of a water that are tried in addition to the directions of acceptors.
+/// Directions that are tried for the first hydrogen of a water, in addition to the directions to acceptors.
 const DIRECTIONS: [[f64; 3]; 6] =
     [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]];
 
-/// Hydrogens of one atom whose positions do not follow from the heavy atoms alone.
+/// Hydrogens that are bonded to one atom, and whose positions do not follow from the heavy atoms alone.
 pub(super) struct Rotor<'a> {
     /// index, atomic number and position (nm) of the atom to which the hydrogens are bonded
     pub(super) parent: usize,
@@ -69,7 +69,8 @@ impl Rotor<'_> {
         (0..TURNS).map(|k| [first, second(k)].map(|to| self.position + to * length).to_vec()).collect()
     }
 
-    /// Returns the positions with the lowest energy; if several candidates have the same energy, the first.
+    /// Returns the candidate positions with the lowest energy. If several candidates have the same lowest energy, the
+    /// function returns the first of these candidates.
     fn best(&self, surroundings: &Surroundings) -> Vec<Vec3> {
         let excluded = Excluded { parent: self.parent, neighbours: self.neighbours };
         let around = surroundings.around(self.position, &excluded);
@@ -80,8 +81,8 @@ impl Rotor<'_> {
     }
 }
 
-/// Rotates all groups to their lowest energies, one after the other, in several rounds. In the first round the energy
-/// of a group includes only the groups that are already placed.
+/// Rotates all groups to their lowest energies, one after the other, in several rounds. In the first round, the energy
+/// of a group includes only interactions with groups that are already placed.
 pub(super) fn place(rotors: &[Rotor<'_>], surroundings: &mut Surroundings) -> Vec<Added> {
     let mut places: Vec<Vec<Vec3>> = vec![];
     let mut numbers: Vec<Vec<usize>> = vec![];

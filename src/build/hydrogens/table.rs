@@ -20,14 +20,14 @@ pub(super) struct Hydrogen {
     pub(super) parent: String,
     /// whether only residues at an end of a chain have the hydrogen
     pub(super) is_terminal: bool,
-    /// variants that have the hydrogen; empty if all variants have it
+    /// variants that have the hydrogen; empty if every variant has the hydrogen
     pub(super) variants: Vec<String>,
 }
 
 /// Hydrogens and variants of a residue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
-    /// names of the variants, e.g. `HID`; empty if the residue has only one variant
+    /// names of the variants, such as `HID`; empty if the residue has only one variant
     pub(super) variants: Vec<String>,
     pub(super) hydrogens: Vec<Hydrogen>,
 }
@@ -80,7 +80,8 @@ impl Table {
         self.0.insert(component.name.clone(), Entry { variants: vec![], hydrogens });
     }
 
-    /// Returns the entry of a residue. The name may be that of a variant; the variant is then the second value.
+    /// Returns the entry of a residue. The name may be the name of a residue or of a variant. If the name is that of a
+    /// variant, the second value is this variant.
     pub(super) fn find(&self, name: &str) -> Option<(&Entry, Option<&str>)> {
         if let Some(entry) = self.0.get(name) {
             return Some((entry, None));

@@ -4,7 +4,8 @@ use crate::entry::{Decision, Subject};
 use crate::hydrogens::{Hydrogenated, MARGIN, Orientation};
 use crate::structure::Structure;
 
-/// Decisions about side chains that were flipped, that the user may flip, or whose orientation is uncertain.
+/// Decisions about the orientation of side chains: flipped side chains, side chains that the user may flip, and side
+/// chains whose orientation is uncertain.
 pub(super) fn decisions(found: &Hydrogenated) -> Vec<Decision> {
     let mut decisions = turned(&found.structure, &found.orientations);
     decisions.extend(uncertain(&found.structure, &found.orientations));
@@ -17,16 +18,16 @@ fn turned(structure: &Structure, orientations: &[Orientation]) -> Vec<Decision> 
     let decision = |orientation: &Orientation| {
         let residue = &structure.residues[orientation.residue];
         let part = if residue.name == "HIS" { "ring" } else { "amide" };
-        let gain = |energy: f64| format!("hydrogen bonds and contacts gain {energy:.0} kJ/mol in a rough model");
+        let gain = |score: f64| format!("the score of hydrogen bonds and contacts increases by {score:.1}");
         let (what, why) = match orientation.advantage {
             None => (format!("turned the {part} by 180 degrees"), "this was asked for".to_owned()),
-            Some(energy) if orientation.is_turned => (format!("turned the {part} by 180 degrees"), gain(energy)),
-            Some(energy) => {
+            Some(score) if orientation.is_turned => (format!("turned the {part} by 180 degrees"), gain(score)),
+            Some(score) => {
                 let chain = &structure.chains[residue.chain as usize];
                 let code = residue.insertion_code.map(String::from).unwrap_or_default();
                 let option = format!("--flip {chain}:{}{code}", residue.number);
                 let what = format!("kept the {part} as the entry has it, although it may be turned by 180 degrees");
-                (what, format!("turned, {}; {option} turns it", gain(-energy)))
+                (what, format!("turned, {}; {option} turns it", gain(-score)))
             }
         };
         Decision { subject: Subject::Orientation, what, place: structure.residue_label(orientation.residue), why }
@@ -34,10 +35,11 @@ fn turned(structure: &Structure, orientations: &[Orientation]) -> Vec<Decision> 
     turned.map(decision).collect()
 }
 
-/// The decision that lists side chains that were not flipped and whose two orientations have similar energies.
+/// Returns the decision that lists uncertain side chains. An uncertain side chain was not flipped, and its two
+/// orientations have similar scores.
 fn uncertain(structure: &Structure, orientations: &[Orientation]) -> Option<Decision> {
     let is_uncertain = |orientation: &&Orientation| {
-        !orientation.is_turned && orientation.advantage.is_some_and(|energy| energy.abs() <= MARGIN)
+        !orientation.is_turned && orientation.advantage.is_some_and(|score| score.abs() <= MARGIN)
     };
     let labels = orientations.iter().filter(is_uncertain).map(|other| structure.residue_label(other.residue));
     let labels: Vec<String> = labels.collect();
@@ -45,8 +47,6 @@ fn uncertain(structure: &Structure, orientations: &[Orientation]) -> Option<Deci
         subject: Subject::Orientation,
         what: format!("kept the side chains of {} as the entry has them", labels.join(", ")),
         place: "the whole structure".to_owned(),
-        why: format!(
-            "turned by 180 degrees, their energies in a rough model are less than {MARGIN} kJ/mol higher or lower"
-        ),
+        why: format!("a turn by 180 degrees changes the score of hydrogen bonds and contacts by at most {MARGIN}"),
     })
 }

@@ -1,8 +1,8 @@
-//! Decisions about the protonation of residues, with the pKa values that led to them.
+//! Decisions about the protonation of residues, with the pKa values that are the reasons for the decisions.
 //!
-//! A single decision reports all groups of a kind whose protonation state at the pH is the same as in water. Every
-//! group whose state differs from that in water has its own decision. Another decision lists the groups whose pKa is
-//! near the pH, because their state is uncertain.
+//! Groups whose protonation state at the pH is the same as in water share one decision for each kind of group. Every
+//! group whose protonation state differs from the state in water has a separate decision. Another decision lists the
+//! groups whose pKa is near the pH, because their state is uncertain.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn labelled(hydrogenated: &Hydrogenated) -> Vec<(String, Pka)> {
     hydrogenated.pkas.iter().map(|pka| (label(&hydrogenated.structure, pka), *pka)).collect()
 }
 
-/// Name of a group in messages, e.g. `ASP 26 of chain A`.
+/// Returns the name of a group for messages, such as `ASP 26 of chain A`.
 fn label(structure: &Structure, pka: &Pka) -> String {
     let residue = structure.residue_label(pka.residue);
     match pka.group {
@@ -94,7 +94,7 @@ fn differs(pka: &Pka, ph: f64) -> bool {
     (ph < pka.value()) != (ph < pka.group.in_water())
 }
 
-/// Returns the text of a pKa and its contributions, the largest first.
+/// Returns a text with a pKa and its contributions. The largest contribution comes first.
 fn explanation(pka: &Pka) -> String {
     let shifts = &pka.shifts;
     let mut parts = [
@@ -118,8 +118,8 @@ fn state(choice: &Choice) -> &str {
     }
 }
 
-/// Returns the reason for a protonation state as text. `pka` is the pKa in the protein, and whether this pKa makes the
-/// state differ from that in water.
+/// Returns the reason for a protonation state as text. `pka` is the pKa in the protein. The flag in `pka` is true if
+/// this pKa leads to a protonation state that differs from the state in water.
 fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
     match (reason, pka) {
         (Reason::Given, _) => "it was asked for, or the file has this name".to_owned(),
@@ -132,22 +132,24 @@ fn why(reason: Reason, pka: Option<(&Pka, bool)>) -> String {
         (Reason::Usual, _) => "no other form is likely".to_owned(),
         (Reason::Pka(_), Some((pka, _))) => explanation(pka),
         (Reason::Pka(value), None) => format!("the pKa in water is {value}"),
-        (Reason::Tautomer(energy), pka) => {
+        (Reason::Tautomer(score), pka) => {
             let value = match pka {
                 Some((pka, true)) => format!(", since its {}", explanation(pka)),
                 Some((pka, false)) => format!(", with a pKa of {:.1}", pka.value()),
                 None => String::new(),
             };
-            format!(
-                "it is neutral at this pH{value}, and its hydrogen has the lower energy on this nitrogen, by {energy:.0} \
-                 kJ/mol in a rough model"
-            )
+            let place = if score < 0.05 {
+                "no hydrogen bond favours one of its nitrogens".to_owned()
+            } else {
+                format!("hydrogen bonds and contacts favour this nitrogen for its hydrogen, by a score of {score:.1}")
+            };
+            format!("it is neutral at this pH{value}, and {place}")
         }
     }
 }
 
-/// Decision that lists the groups whose pKa is near the pH, if there are any. Variants that the user or the file gives
-/// are not listed.
+/// Decision that lists the groups whose pKa is near the pH; `None` if there are no such groups. Variants that the user
+/// or the file gives are not listed.
 fn uncertain(hydrogenated: &Hydrogenated, ph: f64) -> Option<Decision> {
     let Hydrogenated { structure, choices, pkas, .. } = hydrogenated;
     let is_given = |pka: &Pka| choices.iter().any(|choice| is_of(pka, choice) && choice.reason == Reason::Given);
@@ -164,9 +166,9 @@ fn uncertain(hydrogenated: &Hydrogenated, ph: f64) -> Option<Decision> {
 /// Groups whose protonation state at the pH is the same as in water.
 #[derive(Default)]
 struct Summary {
-    /// number of residues and reason for their state, by residue name
+    /// number of residues with each residue name, and the reason for their protonation state
     residues: BTreeMap<String, (usize, String)>,
-    /// number of groups, and lowest and highest pKa, by kind of group
+    /// number of groups of each kind, the lowest pKa and the highest pKa
     groups: BTreeMap<Ionizable, (usize, f64, f64)>,
 }
 

@@ -1,9 +1,9 @@
 //! Shift of the pKa of a group by hydrogen bonds to the backbone.
 //!
 //! Amide N–H groups stabilise the negative charge of acids, and carbonyl groups stabilise the positive charge of
-//! histidine. The shift is at most 0.85 pKa units, decreases linearly between two distances, and is proportional to the
-//! cosine of the angle at the hydrogen, which is 1 for a linear hydrogen bond (Olsson et al. 2011,
-//! doi:10.1021/ct100578z).
+//! histidine. The shift is at most 0.85 pKa units, and decreases linearly to zero between two lengths of the hydrogen
+//! bond. The shift is also proportional to the cosine of the angle at the hydrogen. This cosine is 1 for a linear
+//! hydrogen bond (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use md_engine::vec3::Vec3;
 
@@ -17,12 +17,12 @@ use crate::structure::Structure;
 /// zero, for each kind of acid.
 const TO_AMIDES: [(Kind, [f64; 2]); 3] =
     [(Kind::Carboxyl, [0.20, 0.30]), (Kind::Thiol, [0.30, 0.40]), (Kind::Phenol, [0.22, 0.32])];
-/// Distances (nm) between which the pKa shift by a hydrogen bond of histidine to a backbone C=O decreases from its
+/// Distances (nm) between which the pKa shift of histidine by a hydrogen bond to a backbone C=O decreases from its
 /// maximum to zero.
 const TO_CARBONYLS: [f64; 2] = [0.20, 0.30];
-/// Largest distance (nm) between the centre of a group and a nitrogen or oxygen of the backbone at which a hydrogen
-/// bond can exist: the largest distance in [`TO_AMIDES`] and [`TO_CARBONYLS`], plus the length of the N–H bond or the
-/// distance of a hydrogen from the centre of histidine.
+/// Largest distance (nm) between the centre of a group and a backbone nitrogen or oxygen that can form a hydrogen bond.
+/// The value is the largest distance in [`TO_AMIDES`] and [`TO_CARBONYLS`], plus the N–H bond length or the distance
+/// between a hydrogen and the centre of histidine.
 const REACH: f64 = 0.6;
 
 /// Polar atoms of a peptide bond.
@@ -60,7 +60,7 @@ pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>
     structure.bonds.iter().filter_map(ordered).map(link).collect()
 }
 
-/// Adds the pKa shifts of all groups by hydrogen bonds to the backbone.
+/// Computes the pKa shifts by hydrogen bonds to the backbone, and adds them to the shifts of all groups.
 pub(super) fn add(found: &[Group], links: &[Link], shifts: &mut [Shifts]) {
     let amides: Vec<&[Contact; 2]> = links.iter().filter_map(|link| link.amide.as_ref()).collect();
     let carbonyls: Vec<&Contact> = links.iter().filter_map(|link| link.carbonyl.as_ref()).collect();
@@ -82,7 +82,7 @@ pub(super) fn add(found: &[Group], links: &[Link], shifts: &mut [Shifts]) {
     }
 }
 
-/// Magnitude of the pKa shift by a hydrogen bond from `donors` to `acceptors`.
+/// Returns the magnitude of the pKa shift by a hydrogen bond from `donors` to `acceptors`.
 fn bond(donors: &[Contact], acceptors: &[Contact], range: [f64; 2]) -> f64 {
     let Some((distance, donor, acceptor)) = closest(donors, acceptors) else { return 0.0 };
     let cosine = cosine(acceptors[acceptor].position, &donors[donor]);

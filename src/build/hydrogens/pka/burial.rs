@@ -1,9 +1,10 @@
 //! Burial of a group, and the shift of its pKa by desolvation.
 //!
-//! The shift by desolvation is ±c s(w) Σ V r⁻⁴ over heavy atoms within 2 nm, where V is the volume of an atom relative
-//! to that of oxygen, and r is the distance of the atom, but at least 0.275 nm. The weight w increases with the number
-//! of heavy atoms within 1.5 nm, from 0 for a group on the surface to 1 for a buried group, and s(w) = 1 − 0.75 (1 − w)
-//! (Olsson et al. 2011, doi:10.1021/ct100578z; parameters of PROPKA 3.5.1).
+//! Desolvation shifts the pKa by ±c s(w) Σ V r⁻⁴, with a prefactor c, a factor s(w) that depends on the burial weight
+//! w, and a sum over the heavy atoms within 2 nm. V is the volume of an atom relative to the volume of oxygen, and r is
+//! the distance of the atom, at least 0.275 nm. The weight w increases with the number of heavy atoms within 1.5 nm,
+//! from 0 for a group on the surface to 1 for a buried group. The factor s(w) = 1 − 0.75 (1 − w) reduces the shift of
+//! groups near the surface (Olsson et al. 2011, doi:10.1021/ct100578z; parameters of PROPKA 3.5.1).
 
 use md_engine::vec3::Vec3;
 
@@ -12,7 +13,7 @@ use crate::structure::Structure;
 
 /// Prefactor c of the desolvation in nm⁴ (13.0 Å⁴).
 const PREFACTOR: f64 = 13.0e-4;
-/// Fraction s(0) of the desolvation that a group on the surface has.
+/// Factor s(0): desolvation of a group on the surface, relative to the desolvation of a buried group.
 const ON_SURFACE: f64 = 0.25;
 /// Largest distance at which atoms contribute to the desolvation of a group, nm.
 const REACH: f64 = 2.0;
@@ -20,12 +21,12 @@ const REACH: f64 = 2.0;
 const LEAST_DISTANCE: f64 = 0.275;
 /// Largest distance (nm) at which heavy atoms are counted for the weight w of the burial.
 const COUNTED: f64 = 1.5;
-/// Numbers of heavy atoms within [`COUNTED`]: up to the first number the weight w is 0, and from the second number on w
-/// is 1.
+/// Limits for the number of heavy atoms within [`COUNTED`]. The weight w is 0 up to `FEWEST` atoms, and 1 from `MOST`
+/// atoms on.
 pub(super) const FEWEST: f64 = 280.0;
 const MOST: f64 = 560.0;
-/// Volumes of atoms relative to that of oxygen by atomic number (Bondi, J. Phys. Chem. 68, 441 (1964)). The value for
-/// carbon is that of carbons in the backbone; elements that are not listed have a relative volume of 1.
+/// Volumes of atoms by atomic number, relative to the volume of oxygen (Bondi, J. Phys. Chem. 68, 441 (1964)). The
+/// listed volume of carbon applies to backbone carbons. Elements that are not listed have a relative volume of 1.
 const VOLUMES: [(u8, f64); 6] = [(6, 1.40), (7, 1.06), (9, 0.90), (15, 1.66), (16, 1.66), (17, 1.53)];
 /// Relative volume of a side-chain carbon together with its hydrogens.
 const ALIPHATIC: f64 = 2.64;
@@ -44,7 +45,7 @@ pub(super) struct HeavyAtoms<'a> {
 pub(super) struct Burial {
     /// number of heavy atoms within 1.5 nm
     pub(super) count: f64,
-    /// sum of V r⁻⁴ in nm⁻⁴
+    /// sum of V r⁻⁴ over atoms with the relative volume V and the distance r, nm⁻⁴
     pub(super) volume: f64,
 }
 
@@ -82,12 +83,12 @@ impl<'a> HeavyAtoms<'a> {
 }
 
 impl Burial {
-    /// Weight w of the burial of a group: 0 on the surface, 1 for a buried group.
+    /// Returns the weight w of the burial of a group: 0 on the surface, 1 for a buried group.
     pub(super) fn weight(&self) -> f64 {
         ((self.count - FEWEST) / (MOST - FEWEST)).clamp(0.0, 1.0)
     }
 
-    /// Weight of the burial of a pair of groups: 0 on the surface, 1 for a buried pair.
+    /// Returns the weight of the burial of a pair of groups: 0 on the surface, 1 for a buried pair.
     pub(super) fn pair_weight(pair: [&Burial; 2]) -> f64 {
         let [a, b] = pair;
         Burial { count: 0.5 * (a.count + b.count), volume: 0.0 }.weight()

@@ -1,22 +1,23 @@
-//! Shifts of pKa values by pairs of ionisable groups. Shifts whose sign or presence depends on the pKa values are
-//! iterated.
+//! Shifts of pKa values by pairs of ionisable groups. If the sign or presence of a shift depends on the pKa values, the
+//! shift is iterated.
 //!
-//! The charge of group A shifts the pKa of group B only if A is ionised at the pH at which B titrates. Of two acids,
-//! the acid with the higher pKa (without their interaction) titrates while the acid with the lower pKa is charged; the
-//! higher pKa is therefore raised. Of two bases, the lower pKa is lowered. A hydrogen bond between two acids or two
-//! bases raises the higher pKa and lowers the lower pKa. An acid and a base shift each other only if the pKa of the
-//! acid is lower than that of the base. For kinds of groups whose order of pKa values never changes, the pKa values in
-//! water determine the order; all other pairs are iterated (Olsson et al. 2011, doi:10.1021/ct100578z).
+//! The charge of group A shifts the pKa of group B only if A is ionised at the pH at which B titrates. If both groups
+//! are acids, the acid with the lower pKa (without the interaction) is already charged when the acid with the higher
+//! pKa titrates. The charge of the acid with the lower pKa therefore raises the higher pKa. If both groups are bases,
+//! the charge of the base with the higher pKa lowers the lower pKa. A hydrogen bond between two acids or two bases
+//! raises the higher pKa and lowers the lower pKa. An acid and a base shift the pKa values of each other only if the
+//! pKa of the acid is lower than the pKa of the base. For some kinds of groups, the pKa values of a pair always have
+//! the same order as in water. The shifts of all other pairs are iterated (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use super::Shifts;
 use super::groups::{Group, Kind};
 
-/// Two ionisable groups do not interact if at most this number of bonds lies between their atoms.
+/// Ionisable groups that are connected by at most `BONDS` bonds do not interact.
 pub(super) const BONDS: usize = 3;
 /// Maximum number of iterations.
 const ITERATIONS: usize = 10;
-/// Largest change of a pKa at which the iteration counts as converged. The value exceeds the rounding errors of sums of
-/// some ten terms.
+/// Largest change of a pKa at which the iteration counts as converged. The tolerance exceeds the rounding errors of
+/// sums of about ten terms.
 const CONVERGED: f64 = 1e-9;
 
 /// Two ionisable groups that interact.
@@ -44,7 +45,8 @@ impl Exchange {
     }
 }
 
-/// Whether the interaction between groups of the kinds `a` and `b` is iterated; `None` if such groups do not interact.
+/// Whether the interaction between groups of the kinds `a` and `b` is iterated; `None` if groups of these kinds do not
+/// interact.
 pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
     use Kind::{Amide, Amine, Ammonium, Carboxyl, Imidazole, Phenol, Thiol};
     if a.charge() == 0.0 || b.charge() == 0.0 {
@@ -64,8 +66,8 @@ pub(super) fn interaction(a: Kind, b: Kind) -> Option<bool> {
     Some((a == b && a != Kind::Phosphate) || of_different_kinds.iter().any(is_pair))
 }
 
-/// Returns the shifts of two groups with the given charges (±1 e; one charge may be 0). `pkas` holds the pKa values
-/// without the interaction of the pair.
+/// Returns the shifts of two groups. `charges` are the charges of the ionised groups: ±1 e, or 0 for one of the two
+/// groups. `pkas` holds the pKa values of the two groups without the interaction of the pair.
 pub(super) fn exchange(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
     let (bond, coulomb) = (pair.hydrogen_bond, pair.coulomb);
     if charges[0] != charges[1] {
@@ -83,8 +85,8 @@ pub(super) fn exchange(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchan
     Exchange { hydrogen_bonds, charges }
 }
 
-/// Returns the shifts of an iterated pair. An acid and a base do not interact if the pKa of the acid is not lower than
-/// that of the base.
+/// Returns the shifts of an iterated pair. An acid and a base do not interact if the pKa of the acid is equal to or
+/// higher than the pKa of the base.
 fn iterated(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
     let exchange = exchange(charges, pkas, pair);
     let shifted = [0, 1].map(|k| pkas[k] + exchange.sum(k));
@@ -92,7 +94,7 @@ fn iterated(charges: [f64; 2], pkas: [f64; 2], pair: &Pair) -> Exchange {
     if charges[0] != charges[1] && acid >= base { Exchange::default() } else { exchange }
 }
 
-/// Adds the pKa shifts of all groups by interactions within pairs.
+/// Computes the pKa shifts by interactions within pairs, and adds them to the shifts of all groups.
 pub(super) fn add(groups: &[Group], pairs: &[Pair], shifts: &mut [Shifts]) {
     let in_water = |group: usize| groups[group].ionizable.map_or(0.0, |ionizable| ionizable.in_water());
     let charges = |pair: &Pair| pair.groups.map(|group| groups[group].kind.charge());

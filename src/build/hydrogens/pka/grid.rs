@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use md_engine::vec3::Vec3;
 
-/// Edge of the cubes in nm. The edge equals the range of most interactions, so that a search visits few cubes.
+/// Edge of the cubes in nm. The edge is equal to the cutoff of most interactions, so that a search visits few cubes.
 const EDGE: f64 = 1.0;
 
 /// Points, sorted into cubes.
@@ -23,8 +23,8 @@ impl<'a> Grid<'a> {
         Self { positions, cubes }
     }
 
-    /// Calls `visit` with each point nearer than `radius` (nm) to a position, and its squared distance in nm². The
-    /// order of visits depends only on the points.
+    /// Calls `visit` with the index and the squared distance (nm²) of each point nearer than `radius` (nm) to a
+    /// position. The order of the calls depends only on the points and the position.
     pub(super) fn within(&self, position: Vec3, radius: f64, mut visit: impl FnMut(u32, f64)) {
         let reach = (radius / EDGE).ceil() as i32;
         let [x, y, z] = cube(position);

@@ -31,7 +31,8 @@ pub enum Ionizable {
 }
 
 impl Ionizable {
-    /// pKa in water (Olsson et al. 2011, doi:10.1021/ct100578z; for phosphates the parameter of PROPKA 3.5).
+    /// Returns the pKa in water (Olsson et al. 2011, doi:10.1021/ct100578z). The value for phosphates is that of PROPKA
+    /// 3.5.
     pub fn in_water(self) -> f64 {
         match self {
             Ionizable::Asp => 3.80,
@@ -113,7 +114,7 @@ impl Kind {
 pub(super) struct Contact {
     /// position, nm
     pub(super) position: Vec3,
-    /// position (nm) of the atom to which this hydrogen is bonded; `None` for heavy atoms
+    /// position (nm) of the parent atom of a hydrogen; `None` for heavy atoms
     pub(super) parent: Option<Vec3>,
 }
 
@@ -124,7 +125,7 @@ pub(super) struct Group {
     /// ionisable group, which determines the pKa in water; `None` for a group that only forms hydrogen bonds
     pub(super) ionizable: Option<Ionizable>,
     pub(super) residue: usize,
-    /// atom of the group from which the number of bonds to other groups is counted
+    /// atom from which the bonds to other groups are counted
     pub(super) atom: usize,
     /// center of the charge, nm
     pub(super) center: Vec3,
@@ -148,8 +149,8 @@ struct Search<'a> {
     bonded: &'a [Vec<u32>],
 }
 
-/// Finds all groups, in the order of the residues; a terminal amine precedes the side chain of its residue, and a
-/// terminal carboxyl group follows it.
+/// Finds all groups, in the order of the residues. A terminal amine is listed before the side chain of its residue, and
+/// a terminal carboxyl group after the side chain.
 pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>]) -> Vec<Group> {
     let search = Search { structure, positions, bonded };
     let residues = 0..structure.residues.len();
@@ -159,7 +160,7 @@ pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>
     residues.flat_map(of_residue).flatten().collect()
 }
 
-/// Returns the number of bonds on the shortest path between two atoms; `None` if it is greater than `most`.
+/// Returns the number of bonds on the shortest path between two atoms; `None` if the path has more than `most` bonds.
 pub(super) fn bonds_between(bonded: &[Vec<u32>], from: usize, to: usize, most: usize) -> Option<usize> {
     let mut reached = vec![from];
     let mut start = 0;
@@ -241,8 +242,8 @@ impl Search<'_> {
         }
     }
 
-    /// Makes an ionisable group, whose center is the mean position of `atoms`. The same atoms form the hydrogen bonds
-    /// of the group.
+    /// Makes an ionisable group, whose center is the mean position of `atoms`. The hydrogen bonds of the group are
+    /// formed by `atoms`.
     fn group(&self, kind: Kind, ionizable: Ionizable, residue: usize, atom: usize, atoms: &[usize]) -> Group {
         let contacts: Vec<Contact> = atoms.iter().map(|&atom| self.heavy(atom)).collect();
         let polar = self.polar(kind, residue, atom, self.mean(atoms), [contacts.clone(), contacts]);

@@ -1,9 +1,9 @@
 //! Shifts of pKa values by hydrogen bonds between side chains.
 //!
-//! The shift is at most 0.85 pKa units and decreases linearly between two distances that depend on the kinds of both
-//! groups. For groups whose hydrogens have fixed positions, the distance is measured from the hydrogen, and the shift
-//! is proportional to the cosine of the angle at the hydrogen, which is 1 for a linear hydrogen bond (Olsson et al.
-//! 2011, doi:10.1021/ct100578z).
+//! The shift is at most 0.85 pKa units and decreases linearly between two distances that depend on the kinds of the two
+//! groups. If the hydrogens of a group have fixed positions, the distance is measured from the hydrogen. In this case,
+//! the shift is also proportional to the cosine of the angle at the hydrogen. The cosine is 1 for a linear hydrogen
+//! bond (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use md_engine::vec3::Vec3;
 
@@ -14,7 +14,7 @@ use super::groups::{Contact, Group, Kind};
 pub(super) const STRENGTH: f64 = 0.85;
 /// Cosine of the angle at the hydrogen below which there is no hydrogen bond.
 pub(super) const LEAST_COSINE: f64 = 0.001;
-/// Two groups form no hydrogen bond if at most this number of bonds lies between their atoms.
+/// Groups that are connected by at most `BONDS` bonds form no hydrogen bond.
 pub(super) const BONDS: usize = 4;
 /// Distances (nm) between which the pKa shift decreases from its maximum to zero, for pairs of kinds of groups. For
 /// pairs that are not listed, [`USUAL`] applies.
@@ -46,27 +46,28 @@ const RANGES: [(Kind, Kind, [f64; 2]); 25] = [
     (Kind::Hydroxyl, Kind::Hydroxyl, [0.35, 0.45]),
 ];
 const USUAL: [f64; 2] = [0.30, 0.40];
-/// pKa shifts of buried pairs of certain kinds of groups, for which the shift does not depend on the geometry (Olsson
-/// et al. 2011).
+/// pKa shifts of buried pairs, for pairs of kinds whose shift does not depend on the geometry (Olsson et al. 2011).
 const BURIED: [(Kind, Kind, f64); 3] =
     [(Kind::Carboxyl, Kind::Imidazole, 1.60), (Kind::Thiol, Kind::Imidazole, 1.60), (Kind::Thiol, Kind::Thiol, 3.60)];
-/// Numbers of heavy atoms above which a pair of groups counts as buried: the sum for both groups (`BURIED_TOGETHER`),
-/// and the number around each group (`BURIED_EACH`).
+/// A pair of groups counts as buried if the numbers of heavy atoms around the two groups add up to more than
+/// `BURIED_TOGETHER`, or if each number exceeds `BURIED_EACH`.
 const BURIED_TOGETHER: f64 = 900.0;
 const BURIED_EACH: f64 = 400.0;
 
-/// Returns the value for a pair of kinds of groups from a table, in either order.
+/// Returns the value in a table for a pair of kinds of groups; the order of the two kinds does not matter.
 fn value<T: Copy>(table: &[(Kind, Kind, T)], a: Kind, b: Kind) -> Option<T> {
     let is_pair = |&&(first, second, _): &&(Kind, Kind, T)| (first, second) == (a, b) || (first, second) == (b, a);
     table.iter().find(is_pair).map(|(.., value)| *value)
 }
 
-/// Shift at a distance (nm) as a fraction of the largest shift: 1 up to `near`, decreasing linearly to 0 at `far`.
+/// Ratio of the shift at a distance (nm) to the largest shift. The ratio is 1 up to `near`, and decreases linearly to 0
+/// at `far`.
 pub(super) fn ramp(distance: f64, [near, far]: [f64; 2]) -> f64 {
     ((far - distance) / (far - near)).clamp(0.0, 1.0)
 }
 
-/// Returns the smallest distance (nm) between atoms of two lists, and the indices of the two atoms.
+/// Returns the smallest distance (nm) between an atom of `a` and an atom of `b`, and the index of each of these two
+/// atoms.
 pub(super) fn closest(a: &[Contact], b: &[Contact]) -> Option<(f64, usize, usize)> {
     let pairs =
         a.iter().enumerate().flat_map(|(i, first)| b.iter().enumerate().map(move |(j, second)| (i, first, j, second)));
@@ -74,8 +75,8 @@ pub(super) fn closest(a: &[Contact], b: &[Contact]) -> Option<(f64, usize, usize
     distances.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Cosine of the angle between the bond from the parent to the donor, and the line from the donor to `acceptor`: 1 if
-/// the three lie on a line. The result is zero for donors without a parent.
+/// Cosine of the angle between two directions: from the parent to the donor, and from the donor to `acceptor`. The
+/// cosine is 1 if the three positions lie on a line in this order. The result is zero for donors without a parent.
 pub(super) fn cosine(acceptor: Vec3, donor: &Contact) -> f64 {
     let Some(parent) = donor.parent else { return 0.0 };
     let (bond, line) = (donor.position - parent, acceptor - donor.position);
@@ -103,8 +104,8 @@ pub(super) fn between(first: &Group, second: &Group, burials: [&Burial; 2]) -> f
     let shift = STRENGTH * ramp(distance, range) * angle(&a[i], &b[j]);
     match kinds {
         [Kind::Carboxyl, Kind::Guanidinium] | [Kind::Guanidinium, Kind::Carboxyl] => {
-            // two oxygens and two hydrogens can form two bonds, so the second bond is searched without the atoms of the
-            // first
+            // two oxygens and two hydrogens can form two hydrogen bonds; the search for the second bond leaves out the
+            // atoms of the first bond
             a.remove(i);
             b.remove(j);
             let other = closest(&a, &b).map(|(distance, i, j)| STRENGTH * ramp(distance, range) * angle(&a[i], &b[j]));

@@ -6,11 +6,12 @@
 //!
 //! pKa = pKa in water + desolvation + reorganisation + hydrogen bonds + Coulomb terms
 //!
-//! Module [`burial`] computes the desolvation, [`reorganisation`] and [`backbone`] the terms of the backbone,
-//! [`hydrogen_bond`] the hydrogen bonds of side chains, and [`coulomb`] the terms of charges. The sign and size of the
-//! terms between two groups depend on the pKa values, so that [`coupling`] iterates these terms. Phosphates of nucleic
-//! acids are fixed charges. Nucleobases and groups of ligands are not ionisable in this model; only their heavy atoms
-//! contribute to the burial. Waters, and molecules of buffers and cryoprotectants, do not contribute to the burial.
+//! Module [`burial`] computes the desolvation. Modules [`reorganisation`] and [`backbone`] compute the terms of the
+//! backbone. Module [`hydrogen_bond`] computes the hydrogen bonds of side chains, and module [`coulomb`] computes the
+//! Coulomb terms. The sign and size of the terms between two groups depend on the pKa values. Module [`coupling`]
+//! therefore iterates these terms. Phosphates of nucleic acids are fixed charges. Nucleobases and groups of ligands are
+//! not ionisable in this model; only their heavy atoms contribute to the burial. Waters, and molecules of buffers and
+//! cryoprotectants, do not contribute to the burial.
 
 mod backbone;
 mod burial;
@@ -97,7 +98,7 @@ pub(super) fn estimate(structure: &Structure, positions: &[Vec3], bonded: &[Vec<
     of_group.collect()
 }
 
-/// Returns the shifts of a group that depend only on its burial.
+/// Returns the desolvation shift of a group, the only shift that depends on the burial alone.
 fn shift(group: &Group, burial: &Burial) -> Shifts {
     Shifts { desolvation: burial.desolvation(group.kind.charge()), ..Shifts::default() }
 }

@@ -1,8 +1,8 @@
-//! Shift of the pKa of buried carboxyl groups by carbonyl groups of the backbone that point to them.
+//! Shift of the pKa of the side chains of buried Asp and Glu by carbonyl groups of the backbone.
 //!
-//! Each carbonyl oxygen at a distance r < 0.6 nm whose bond points to the center of the group raises the pKa by 0.8 w
-//! min(1, (0.6 nm − r)/0.3 nm), where w is the weight of the burial of the group (Olsson et al. 2011,
-//! doi:10.1021/ct100578z).
+//! A carbonyl group raises the pKa by 0.8 w min(1, (0.6 nm − r)/0.3 nm), with the burial weight w of the carboxyl
+//! group, and the distance r between the carbonyl oxygen and the center of the carboxyl group. The distance must be
+//! below 0.6 nm, and the C=O bond must point to the center (Olsson et al. 2011, doi:10.1021/ct100578z).
 
 use super::Shifts;
 use super::backbone::Link;
@@ -13,11 +13,11 @@ use super::hydrogen_bond::{LEAST_COSINE, cosine, ramp};
 
 /// Largest shift of the pKa by one carbonyl group.
 const STRENGTH: f64 = 0.8;
-/// Distances (nm) between a carbonyl oxygen and the center of a group between which the shift decreases from its
-/// maximum to zero.
+/// Limits (nm) of the distance between a carbonyl oxygen and the center of a group; the shift decreases from its
+/// maximum to zero between the limits.
 const RANGE: [f64; 2] = [0.3, 0.6];
 
-/// Adds the pKa shifts of all groups by carbonyl groups of the backbone.
+/// Computes the pKa shifts by carbonyl groups of the backbone, and adds them to the shifts of Asp and Glu.
 pub(super) fn add(groups: &[Group], burials: &[Burial], links: &[Link], shifts: &mut [Shifts]) {
     let carbonyls: Vec<&Contact> = links.iter().filter_map(|link| link.carbonyl.as_ref()).collect();
     let positions: Vec<_> = carbonyls.iter().map(|carbonyl| carbonyl.position).collect();
