@@ -35,6 +35,8 @@ DONATE = {("LYS", "NZ"), ("ARG", "NE"), ("ARG", "NH1"), ("ARG", "NH2"), ("TRP", 
 def prepared(path):
     """The heavy atoms of chains, waters and ions of the first model."""
     structure = gemmi.read_structure(str(path))
+    if not len(structure):
+        raise ValueError("no atoms")
     structure.setup_entities()
     while len(structure) > 1:
         del structure[-1]
@@ -89,7 +91,7 @@ def is_bonded(structure, residue):
 
 
 def turned_by_md(md, structure, folder):
-    """Side chains that md turns, with the energies, or None and the message if md refuses the structure."""
+    """Side chains that md turns, with the gain in score, or None and the message if md refuses the structure."""
     path = pathlib.Path(folder) / "entry.pdb"
     structure.write_pdb(str(path))
     target = pathlib.Path(folder) / "built"
@@ -101,8 +103,8 @@ def turned_by_md(md, structure, folder):
     for decision in json.loads((target / "build.json").read_text())["decisions"]:
         if decision["what"].startswith("turned the"):
             name, number, *rest = decision["where"].split()
-            energy = re.search(r"gain (-?\d+)", decision["why"])
-            found[(rest[-1] if rest else "", number, name)] = float(energy[1])
+            score = re.search(r"increases by (-?[\d.]+)", decision["why"])
+            found[(rest[-1] if rest else "", number, name)] = float(score[1])
     return found, ""
 
 
@@ -145,7 +147,10 @@ def restore(md, files, seed, by_reduce):
     """Exchanges half of the side chains with a hydrogen bond, and counts those that md restores."""
     total = restored = spoilt = kept = 0
     for path in files:
-        structure = prepared(path)
+        try:
+            structure = prepared(path)
+        except (RuntimeError, ValueError, IndexError):
+            continue
         with tempfile.TemporaryDirectory() as folder:
             truth = verdicts(structure, folder) if by_reduce else {}
             chains = list(side_chains(structure))
