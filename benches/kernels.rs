@@ -5,13 +5,14 @@
 //!     cargo bench -- avx512            one instruction set
 //!     cargo bench -- 'pairs|spread'    some phases
 //!
-//! A reported time is the time of a thousand units, so 7.1 µs means 7.1 ns per unit. Depending on the phase, a unit is
-//! sixteen slots of the pair kernel, an atom, a bonded term, or a water molecule. Phases are timed within whole steps
-//! that start from the same state, so that the CPU caches are in the state in which the preceding phase leaves the
-//! caches. The Fourier transform is timed separately, and the reported time is the time of one transform.
+//! A reported time is the time of a thousand units of work, so a reported time of 7.1 µs means 7.1 ns per unit.
+//! Depending on the phase, a unit is sixteen slots of the pair kernel, an atom, a bonded term, or a water molecule.
+//! Phases are timed within whole steps that start from the same state. The CPU caches therefore hold the data that the
+//! preceding phase leaves. The Fourier transform is timed separately, and the reported time is the time of one
+//! transform.
 
-#![allow(missing_docs, reason = "criterion's macros make public functions without words")]
-#![allow(clippy::expect_used, reason = "a benchmark without its system has nothing to say")]
+#![allow(missing_docs, reason = "the macros of criterion create public functions without doc comments")]
+#![allow(clippy::expect_used, reason = "a benchmark cannot run without the system that it measures")]
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,8 +30,8 @@ const UNITS: f64 = 1000.0;
 
 fn system(name: &str) -> Prepared {
     let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs");
-    let case = Case::find(name).expect("a name of the suite");
-    case.prepare(&[inputs], &[]).expect("its files are part of the project")
+    let case = Case::find(name).expect("the benchmark suite has a system with this name");
+    case.prepare(&[inputs], &[]).expect("the project contains the input files of the benchmark suite")
 }
 
 /// A backend on one thread that can repeat the same step.
@@ -43,15 +44,15 @@ impl<'a> Steps<'a> {
     fn new(prepared: &'a Prepared, level: Level) -> Self {
         let Prepared { plan, system, state, .. } = prepared;
         let options = CpuOptions { parts: 1, level, schedule: schedule(plan, system, state) };
-        let field = Cpu::new(system, options, Team::single()).expect("a system of the suite");
-        let mut backend = Host::new(system, field, level, Team::single()).expect("a system of the suite");
-        backend.upload(state).expect("a state of that system");
+        let field = Cpu::new(system, options, Team::single()).expect("a supported system");
+        let mut backend = Host::new(system, field, level, Team::single()).expect("a supported system");
+        backend.upload(state).expect("the state belongs to the same system as the backend");
         backend.build_lists().expect("lists");
         backend.prune_lists(0.0).expect("lists");
         Steps { prepared, backend }
     }
 
-    /// Returns the seconds that a phase takes in `runs` runs of `work`.
+    /// Returns the time (s) that a phase takes in `runs` calls of `work`.
     fn seconds(&mut self, runs: u64, phase: fn(&Phases) -> f64, work: fn(&mut Self)) -> f64 {
         let before = phase(&self.backend.phases().expect("times"));
         (0..runs).for_each(|_| work(self));
@@ -62,7 +63,7 @@ impl<'a> Steps<'a> {
         self.backend.forces(Workload::default()).expect("finite forces");
     }
 
-    /// Resets the state, so that the pair lists stay valid, computes forces and integrates one step.
+    /// Returns to the initial state, for which the pair lists are valid, then computes forces and integrates one step.
     fn step(&mut self) {
         self.backend.upload(&self.prepared.state).expect("a state of that system");
         self.forces();
@@ -71,7 +72,8 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Benchmarks one phase of one system at every instruction set. `units` counts the units of the phase.
+/// Benchmarks one phase of one system at every instruction set. `units` returns the number of units that the phase
+/// processes in a step.
 fn phase(
     criterion: &mut Criterion,
     name: &str,

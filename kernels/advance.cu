@@ -1,5 +1,5 @@
-// Integration: leapfrog and constraints, one thread per update group. The file also contains the barostat's scaling of
-// the centers of mass of update groups.
+// Integration by the leapfrog algorithm with constraints; one thread integrates one update group. The file also
+// contains the barostat's scaling of the centers of mass of update groups.
 
 // Leapfrog step v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, after which the constraints are satisfied.
 // If RENEWS is true, a thermostat refreshes velocities in the middle of the step.

@@ -1,11 +1,11 @@
-// Bonded terms, 1-4 pairs, the correction of excluded pairs, and position restraints: one thread per term, and all
-// threads of a warp compute terms of the same kind. `BONDED_LISTS_TABLE` holds the term lists of the table in
-// `src/engine/system/bonded.rs`.
+// Bonded terms, 1-4 pairs, the correction of excluded pairs, and position restraints. Each thread computes one term,
+// and all threads of a warp compute terms of the same kind. The macro `BONDED_LISTS_TABLE` has one row for each kind of
+// term in the table of `src/engine/system/bonded.rs`.
 //
 // Displacements are computed in double precision. Bonds, whose stiff force constants amplify rounding errors, and the
 // few correction maps (CMAP) are also computed in double precision, as in `src/engine/backend/cpu/bonded.rs`.
 
-// Displacement r_i − r_j to the nearest image.
+// Returns the displacement r_i − r_j to the nearest periodic image.
 __device__ inline Vec3<double> between(const Arguments& a, const Lattice& cell, u32 i, u32 j) {
     return minimum_image(cell, a.positions[i] - a.positions[j]);
 }
@@ -17,7 +17,7 @@ struct BondedSums {
     Vec3<double> torque;  // Σ r×F of position restraints
 };
 
-// Adds `force` to atom i and −`force` to atom j, and adds the virial with d = r_i − r_j.
+// Adds `force` to atom i and −`force` to atom j, and adds the virial of the pair; `d` is the vector r_i − r_j.
 __device__ inline void add_pair(const Arguments& a, const u32* atoms, Vec3<double> d, Vec3<double> force,
                                 BondedSums& sums) {
     add_force(a, a.atom_slot[atoms[0]], force);
@@ -33,7 +33,7 @@ __device__ inline void displacements(const Arguments& a, const Lattice& cell, co
     if constexpr (N > 3) d[2] = between(a, cell, atoms[3], atoms[2]);
 }
 
-// Adds the forces of a term, and its virial, computed with positions relative to the second atom.
+// Adds the forces and the virial of a term. The virial is computed with positions relative to the second atom.
 template <class T, int N>
 __device__ inline void add_forces(const Arguments& a, const u32* atoms, const Vec3<double> (&d)[N - 1],
                                   const Term<T, N>& term, BondedSums& sums) {
@@ -114,11 +114,12 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
     sums.energy += set.force_constant * at.half_square;
     add_outer(sums.virial, at.arm, at.force);
     sums.torque = sums.torque + cross(at.arm, at.force);
-    // the slope is needed only if the force constant depends on time, and its schedule then has several points
+    // the slope dE/dk is needed only if the force constant k depends on time, which requires a schedule of several
+    // points
     if (set.points > 1) add_fixed(&a.restraint_slopes[t.set], at.half_square, FORCE_SCALE);
 }
 
-// Formulas of the table of bonded terms, as types.
+// Defines a type for the formula of each kind of bonded terms.
 #define DEFINE(KIND, LIST, FORMULA) \
     struct Formula##KIND { \
         template <class D, class P> \
@@ -129,15 +130,15 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
 BONDED_LISTS_TABLE(DEFINE)
 #undef DEFINE
 
-// Returns the kind of terms that a warp computes. The index of the first thread of each kind is a multiple of the warp
-// size.
+// Returns the kind of terms that a warp computes. The index of the first thread of each kind of terms is a multiple of
+// the warp size.
 __device__ inline u32 kind_of(const Arguments& a, u32 thread) {
     u32 kind = 0;
     while (kind + 1 < BONDED_KINDS && thread >= a.bonded_starts[kind + 1]) ++kind;
     return kind;
 }
 
-// Returns the number of blocks of threads for all terms.
+// Returns the number of blocks of threads for all bonded terms.
 __device__ inline u32 bonded_blocks(const Arguments& a) {
     return (a.bonded_starts[BONDED_KINDS] + blockDim.x - 1) / blockDim.x;
 }

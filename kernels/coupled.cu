@@ -1,37 +1,39 @@
-// Coupled constraints, the counterpart of `src/engine/constraint/coupled.rs`: one block of threads per cluster of
-// constraints connected by shared atoms. All arithmetic is in double precision.
+// Coupled constraints, the counterpart of `src/engine/constraint/coupled.rs`. One block of threads handles each cluster
+// of constraints that are connected by shared atoms. All arithmetic is in double precision.
 //
 // The iteration is the same as on the CPU: Newton's method, in which all iterations use the matrix A = D M⁻¹ Dᵀ of the
-// old bond vectors (D: derivatives of the constraints with respect to the positions, M: masses). The CPU factors A,
-// which is a serial computation along a chain. The GPU instead uses conjugate gradients with diagonal preconditioning
-// to solve for the change of the multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur. Stand. 49, 409 (1952),
-// doi:10.6028/jres.049.044). Conjugate gradients converge because A is positive definite. The condition number of A
-// depends on the angles between neighbouring bonds and not on the number of bonds (6.2 for the 73 bonds of a peptide,
-// 6.4 for the 2523 bonds of DHFR), so long chains need no more iterations than short chains. A is never formed: the
-// product of A with a vector λ of multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
+// old bond vectors (D: derivatives of the constraints with respect to the positions, M: masses). The CPU factors the
+// matrix A in a computation that is serial along a chain of bonds. The GPU instead uses conjugate gradients with
+// diagonal preconditioning to solve for the change of the multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur.
+// Stand. 49, 409 (1952), doi:10.6028/jres.049.044). Conjugate gradients converge because the matrix A is positive
+// definite. The condition number of the matrix A depends on the angles between neighbouring bonds and not on the number
+// of bonds (6.2 for the 73 bonds of a peptide, 6.4 for the 2523 bonds of DHFR), so long chains need no more iterations
+// than short chains. The matrix A is never formed: to multiply A by a vector λ of multipliers, the solver first
+// computes the displacements M⁻¹ Dᵀ λ of the atoms, and then multiplies these displacements by D.
 
-// Solver for a cluster of coupled constraints, run by one block of threads. The indices of constraints and atoms count
-// those of all clusters. `old` holds the positions at the start of the step.
+// Solver for a cluster of coupled constraints, run by one block of threads. Constraints and atoms are numbered
+// consecutively over all clusters. `old` holds the positions at the start of the step.
 struct CoupledSolver {
     const Arguments& a;
     const Vec3<double>* old;
     CoupledCluster cluster;
 
-    // Calls `work` with the constraints of this thread, then waits for all threads.
+    // Calls `work` with the index of each constraint that this thread handles, then waits for all threads.
     template <class Work>
     __device__ void for_constraints(Work work) const {
         for (u32 k = threadIdx.x; k < cluster.constraints; k += blockDim.x) work(cluster.first_constraint + k);
         __syncthreads();
     }
 
-    // Calls `work` with the atoms of this thread, then waits for all threads.
+    // Calls `work` with the index of each atom that this thread handles, then waits for all threads.
     template <class Work>
     __device__ void for_atoms(Work work) const {
         for (u32 k = threadIdx.x; k < cluster.atoms; k += blockDim.x) work(cluster.first_atom + k);
         __syncthreads();
     }
 
-    // Computes the displacements M⁻¹ Dᵀ λ (nm) that the multipliers λ give to the atoms.
+    // Computes the displacements M⁻¹ Dᵀ λ (nm) of the atoms from the multipliers λ, the masses M, and the derivatives D
+    // of the constraints.
     __device__ void displace(const double* multipliers) const {
         for_atoms([&](u32 i) {
             Vec3<double> sum = vec3(0.0, 0.0, 0.0);
@@ -53,8 +55,8 @@ struct CoupledSolver {
         return old[a.coupled_atoms[i].atom];
     }
 
-    // Computes the bond vectors at the positions `at` of the atoms and the diagonal of A, and sets the multipliers to
-    // zero.
+    // Computes the bond vectors for the atom positions `at`, computes the diagonal of the matrix A = D M⁻¹ Dᵀ, and sets
+    // the multipliers to zero.
     template <class Positions>
     __device__ void begin(Positions at) const {
         for_constraints([&](u32 k) {
@@ -68,7 +70,8 @@ struct CoupledSolver {
         });
     }
 
-    // Conjugate gradients: reduces the linear part of the residuals by a factor of COUPLED_REDUCTION.
+    // Runs conjugate gradients until the residuals of the linear equations have decreased by a factor of
+    // COUPLED_REDUCTION, for at most COUPLED_STEPS iterations.
     __device__ void solve() const {
         double of_thread = 0.0;
         for_constraints([&](u32 k) {
@@ -108,7 +111,8 @@ struct CoupledSolver {
         return satisfy_lengths();
     }
 
-    // Iterates until all lengths between the displaced `coupled_positions` are within the tolerance.
+    // Iterates until all constrained distances are within the tolerance after the displacements are added to
+    // `coupled_positions`.
     __device__ bool satisfy_lengths() const {
         return iterate([&](u32, const CoupledConstraint& constraint) {
             const Vec3<double> moved = a.coupled_positions[constraint.ends[1]] - a.coupled_positions[constraint.ends[0]];
@@ -116,8 +120,8 @@ struct CoupledSolver {
         });
     }
 
-    // Satisfies the constraints at the end of a drift in whose middle velocities were changed, as `finish_drift` does
-    // for the other update groups. Positions are in `coupled_positions`.
+    // Satisfies the constraints at the end of a drift whose velocities were changed halfway, as `finish_drift` does for
+    // the other update groups. `coupled_positions` holds the unconstrained positions at the end of the drift.
     __device__ bool finish_drift(double half) const {
         const auto velocity = [&](u32 i) -> Vec3<double>& { return a.velocities[a.coupled_atoms[i].atom]; };
         begin([&](u32 i) { return a.coupled_positions[i] - velocity(i) * half; });
@@ -134,8 +138,8 @@ struct CoupledSolver {
         return satisfy_lengths();
     }
 
-    // Newton's method for the multipliers. `residual_of` returns the residual of a constraint, in nm², with the
-    // displacements of the present multipliers.
+    // Newton's method for the multipliers. `residual_of` returns the residual (nm²) of a constraint for the
+    // displacements that follow from the present multipliers.
     template <class Residual>
     __device__ bool iterate(Residual residual_of) const {
         double worst = 0.0;
@@ -147,7 +151,7 @@ struct CoupledSolver {
                 const CoupledConstraint constraint = a.coupled_constraints[k];
                 const double square = constraint.length * constraint.length;
                 const double residual = residual_of(k, constraint);
-                // an error that is NaN counts as the largest
+                // NaN counts as the largest error
                 const double error = fabs(residual) <= 1e300 ? fabs(residual) / square : 1e300;
                 a.coupled_residuals[k] = residual;
                 if (!(error <= a.constraint_tolerance)) wrong += 1.0;
@@ -163,8 +167,8 @@ struct CoupledSolver {
         return false;
     }
 
-    // Reports the atoms of the constraint with the largest error of all threads. The result does not depend on the
-    // order of threads. Atoms keep their old positions.
+    // Reports the atoms of the constraint with the largest error, among the constraints of all threads. The result does
+    // not depend on the order of threads. The function stores the old positions of the atoms in `a.old`.
     __device__ void note_worst(double worst, u32 worst_constraint) const {
         __shared__ double errors[COUPLED_THREADS];
         __shared__ u32 constraints[COUPLED_THREADS];
@@ -181,7 +185,8 @@ struct CoupledSolver {
     }
 };
 
-// Adds the sums of a step, including the virial of the constraint forces, to the sums of the device.
+// Adds the sums of a step over the atoms of a cluster, including the virial of the constraint forces, to the totals in
+// device memory.
 __device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, const CenterSums& center, double timestep) {
     const Arguments& a = solver.a;
     solver.for_constraints([&](u32 k) {

@@ -1,5 +1,5 @@
-// Thermostat, barostat, and removal of center-of-mass motion; the counterpart of `src/engine/ensemble`. The host
-// draws the random numbers for these kernels and does not read their results.
+// Thermostat, barostat, and removal of center-of-mass motion; the counterpart of `src/engine/ensemble`. The host draws
+// the random numbers for these kernels and does not read the results of the kernels.
 
 // Returns the velocity scaling factor of a thermostat at a kinetic energy in kJ/mol; the counterpart of
 // `Rescaling::factor`.
@@ -9,8 +9,8 @@ __device__ inline double rescaling_factor(const Rescaling& rescaling, double kin
     return copysign(sqrt(root * root + rescaling.across / kinetic), root);
 }
 
-// Returns the factor by which a barostat scales the lengths along the directions of one extent of the cell, from a
-// pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of `Relaxation::length_factor`.
+// Returns the length scaling factor of a barostat for one extent of the cell (volume, xy area, or a single length),
+// given a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of `Relaxation::length_factor`.
 __device__ inline double length_factor(const Relaxation& relaxation, double measured, double volume) {
     const double x = 1.0 - relaxation.rate * (relaxation.pressure - measured - relaxation.thermal / volume) +
                      relaxation.noise / sqrt(volume);
@@ -18,15 +18,16 @@ __device__ inline double length_factor(const Relaxation& relaxation, double meas
     return relaxation.directions == 3 ? cbrt(extent) : relaxation.directions == 2 ? sqrt(extent) : extent;
 }
 
-// Returns half of the work (kJ/mol) of the logarithmic length changes along x, y, z against forces whose virial has
-// the diagonal `virial`; the counterpart of `ScaleFactors::half_potential_work`.
+// Returns half of the work (kJ/mol) that a barostat does against the potential when it scales lengths. `changes` holds
+// the logarithms of the length factors along x, y and z, and `virial` is the diagonal of the virial; the counterpart of
+// `ScaleFactors::half_potential_work`.
 __device__ inline double half_potential_work(Vec3<double> changes, Vec3<double> virial) {
     return -0.5 * dot(virial, changes);
 }
 
-// Rescales all velocities by the factor of the thermostat at the present kinetic energy, which is the kinetic energy
-// after the last step plus its change by a barostat since that step. Halts the run if the kinetic energies of the two
-// half steps add up to a negative number, NaN, or more than `limit` (kJ/mol).
+// Rescales all velocities by the factor of the thermostat at the present kinetic energy. The present kinetic energy is
+// the kinetic energy after the last step plus the change that a barostat has made since that step. Halts the run if the
+// kinetic energies of the two half steps add up to a negative number, NaN, or more than `limit` (kJ/mol).
 extern "C" __global__ void rescale_velocities(const Arguments a, const double limit) {
     if (halted(a)) return;
     const u32 atom = thread_number();
@@ -44,8 +45,8 @@ extern "C" __global__ void rescale_velocities(const Arguments a, const double li
     if (atom < a.atoms) a.velocities[atom] = a.velocities[atom] * factor;
 }
 
-// Returns the diagonal of the virial of the group centers for the last forces, kJ/mol, including the terms that
-// depend only on the volume.
+// Returns the diagonal (kJ/mol) of the virial of the centers of mass of update groups for the last forces. Terms that
+// depend only on the volume are included.
 __device__ inline Vec3<double> center_virial(const Arguments& a, double volume) {
     const Vec3<double> atoms = vec3(sum_of(a, SUM_VIRIAL), sum_of(a, SUM_VIRIAL + 3), sum_of(a, SUM_VIRIAL + 5));
     const double rest = a.virial_times_volume / volume;
@@ -57,8 +58,8 @@ __device__ inline double volume_of(const Lattice& cell) {
 }
 
 // Computes the scale factors of a barostat step from the measured pressure (kJ/mol/nm³) along x, y, z; the counterpart
-// of `BoxScaling::factors`. Returns false if a length would change by more than LARGEST_CHANGE, which would tear the
-// system apart.
+// of `BoxScaling::factors`. Returns false if a length would change by more than LARGEST_CHANGE, because such a change
+// would make the simulation unstable.
 __device__ inline bool choose_factors(const Arguments& a, Vec3<double> measured) {
     Status& status = *a.status;
     const Lattice& cell = *a.cell;
@@ -111,8 +112,8 @@ __device__ inline void scale_box(const Arguments& a) {
     if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
 }
 
-// Adds the second part of the work of the couplings after the previous step. The second part depends on the forces and
-// on the step that followed the couplings.
+// Adds the second part of the work that thermostat and barostat did after the previous step. The second part depends on
+// the forces and the kinetic energies of the step that followed the thermostat and the barostat.
 extern "C" __global__ void finish_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     Status& status = *a.status;
@@ -141,7 +142,7 @@ __device__ inline void derive(Lattice& cell) {
     cell.coulomb_over_pi_volume = float(COULOMB / (3.141592653589793 * volume_of(cell)));
 }
 
-// Splits a component of a lattice shift into a multiple of ORIGIN_QUANTUM, `high`, and a remainder, `low`.
+// Splits a component of a lattice shift into `high`, a multiple of ORIGIN_QUANTUM, and `low`, the remainder.
 __device__ inline void split(double shift, float& high, float& low) {
     const double multiple = rint(shift / ORIGIN_QUANTUM) * ORIGIN_QUANTUM;
     high = float(multiple);
@@ -181,7 +182,7 @@ extern "C" __global__ void momentum(const Arguments a, const double) {
     add_vector(a, SUM_MOMENTUM, p);
 }
 
-// Removes the motion of the center of mass; `inverse_mass` is one over the mass of the whole system, 1/amu.
+// Removes the motion of the center of mass; `inverse_mass` (1/amu) is the inverse of the total mass of the system.
 extern "C" __global__ void remove_momentum(const Arguments a, const double inverse_mass) {
     const u32 atom = thread_number();
     // virtual sites (mass zero) have no velocity of their own
@@ -191,9 +192,9 @@ extern "C" __global__ void remove_momentum(const Arguments a, const double inver
 }
 
 // Returns the angular velocity ω (rad/ps) for an angular momentum L (amu nm²/ps) and an inertia tensor I (amu nm²),
-// from I ω = L by cofactors. If all atoms are on a line, I has no inverse. For atoms on a line ω is perpendicular to
-// the line, and each of the two nonzero moments of inertia is half of the trace. The counterpart of `angular_velocity`
-// in `src/engine/ensemble/motion.rs`.
+// from I ω = L by cofactors. If all atoms are on a line, the inertia tensor has no inverse. The angular velocity is
+// then perpendicular to the line, and each of the two nonzero moments of inertia is half of the trace. The function is
+// the counterpart of `angular_velocity` in `src/engine/ensemble/motion.rs`.
 __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<double> momentum) {
     const Tensor& i = inertia;
     const double moment = 0.5 * (i.xx + i.yy + i.zz);

@@ -1,8 +1,8 @@
 // Discrete Fourier transforms X_k = Σ x_n e^{−2πi nk/N} of N numbers, with N small enough for the registers of one
-// thread. The transform of a line of F·G numbers consists of two stages of such transforms, of F numbers and then of G
-// numbers. The transform of a line works in place: the element n = G n₁ + n₂ of the input and the element k = k₁ + F k₂
-// of the output share memory. For the inverse transform, real and imaginary parts are swapped before and after the
-// forward transform.
+// thread. The transform of a line of F·G numbers has two stages: transforms of F numbers, then transforms of G numbers.
+// The transform of a line of F·G numbers works in place: the input number with the index n = G n₁ + n₂ and the output
+// number with the index k = k₁ + F k₂ share memory. For the inverse transform, real and imaginary parts are swapped
+// before and after the forward transform.
 
 // Power series of the cosine (first = 0) or the sine (first = 1), for |x| ≤ π.
 __device__ constexpr double circular_series(double x, int first) {
@@ -38,7 +38,7 @@ __device__ inline float2 operator-(float2 a, float2 b) {
 __device__ inline float2 swapped(float2 a) {
     return make_float2(a.y, a.x);
 }
-// Product of complex numbers.
+// Returns the product of two complex numbers.
 __device__ inline float2 operator*(float2 a, float2 b) {
     return make_float2(fused(a.x, b.x, -(a.y * b.y)), fused(a.x, b.y, a.y * b.x));
 }
@@ -188,9 +188,9 @@ struct Radix {
     }
 };
 
-// Calls `work` with a type that stands for the radix. `with_even` accepts even first radices, `with_first` accepts all
-// first radices, and `with_second` accepts all second radices. The lists on the host are `FIRST_RADICES` and
-// `SECOND_RADICES`.
+// Calls `work` with an object of the type `Radix<R>` for the radix R. `with_even` accepts even first radices,
+// `with_first` accepts all first radices, and `with_second` accepts all second radices. The lists on the host are
+// `FIRST_RADICES` and `SECOND_RADICES`.
 template <class Work>
 __device__ inline void with_even(u32 radix, Work work) {
     switch (radix) {

@@ -1,8 +1,8 @@
 // Forces that the host computes: restraints of collective variables, and external forces. The counterpart on the host
 // is `src/engine/backend/cuda/host_forces.rs`.
 
-// Copies the positions of the atoms that the host needs. The element after the positions is a flag that tells the host
-// not to compute forces, because of a fault or because the lists have expired.
+// Copies the positions of the atoms that the host needs. The array element after the positions is a flag. The flag
+// tells the host not to compute forces after a fault, or after the pair lists have expired.
 extern "C" __global__ void gather_positions(const Arguments a, const double) {
     const u32 number = thread_number();
     if (number < a.host.count) a.host.positions[number] = a.positions[a.host.atoms[number]];

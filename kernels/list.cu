@@ -1,16 +1,17 @@
 // Pair search: one warp finds the atoms within the list radius of a block of 32 atoms.
 //
 // A list entry is an atom j in a lattice image, and a mask of the i-atoms of the block with which atom j interacts.
-// Entries form groups of 32. Groups form chunks of CHUNK_GROUPS. A chunk is the work of one warp in the force kernel.
-// The position of a chunk in memory depends on timing, but the contents of chunks do not. The pairs between two
-// different blocks are listed by exactly one of the two blocks: see `lists`.
+// Entries form groups of 32. A chunk consists of up to CHUNK_GROUPS groups. The force kernel uses two warps for each
+// chunk, one for each half of the block. The position of a chunk in memory depends on timing, but the contents of
+// chunks do not. The pairs between two different blocks are listed by exactly one of the two blocks: see `lists`.
 
 // Entries that a warp has found but not written yet, in shared memory.
 struct EntryBuffer {
     u32 entry[2 * WARP], mask[2 * WARP];
 };
 
-// State of a searching warp: the i-block, and the chunk that the warp fills. All lanes hold the same values.
+// State of a searching warp: the i-block, and the chunk that the warp fills. All lanes of the warp hold the same
+// values.
 struct Searcher {
     u32 block, chunk, groups, found;
 };
@@ -31,7 +32,7 @@ __device__ inline float gap_squared(Vec3<float> low, Vec3<float> high, Vec3<floa
     return x * x + y * y + z * z;
 }
 
-// Returns true if an atom is within the radius of at least one of N atoms, whose offsets are in `atoms`.
+// Returns true if the position `at` is closer than √`radius2` to at least one of N atoms, whose offsets are in `atoms`.
 template <u32 N>
 __device__ inline bool near_any(const float4* atoms, Vec3<float> at, float radius2) {
     for (u32 i = 0; i < N; ++i)
@@ -51,7 +52,7 @@ __device__ inline u32 interacting(const Arguments& a, u32 block, u32 slot_j, boo
     return mask;
 }
 
-// Writes one group of entries. Lanes beyond `count` write an empty entry, which has no pairs.
+// Writes one group of entries. Lanes with an index of `count` or more write an empty entry, which has no pairs.
 __device__ inline void write_group(const Arguments& a, Searcher& searcher, const EntryBuffer& buffer, u32 count) {
     const u32 lane = lane_number();
     if (searcher.groups % CHUNK_GROUPS == 0) {
@@ -112,7 +113,7 @@ __device__ inline bool reaches(const Image& image, const float4* boxes, u32 numb
     return gap_squared(image.low, image.high, xyz(boxes[2 * number]), xyz(boxes[2 * number + 1])) < image.reach2;
 }
 
-// Finds all atoms within the list radius in the 32 blocks that begin at `base`.
+// Finds all atoms within the list radius in one region, which consists of the 32 blocks that begin with block `base`.
 __device__ inline void search_region(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
                                      const Image& image, u32 base) {
     const u32 lane = lane_number(), block = searcher.block, candidate = base + lane;
@@ -129,8 +130,8 @@ __device__ inline void search_region(const Arguments& a, Searcher& searcher, Ent
     }
 }
 
-// Finds all atoms within the list radius in one lattice image. The search tests whole regions of 32 blocks first,
-// because nearly all of thousands of blocks are beyond the list radius.
+// Finds all atoms within the list radius of one lattice image of the block. The search tests whole regions of 32 blocks
+// first, because nearly all blocks of a large system are beyond the list radius.
 __device__ inline void search_image(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
                                     int na, int nb, int nc) {
     const u32 block = searcher.block, shift = shift_number(na, nb, nc), regions = (a.blocks + WARP - 1) / WARP;

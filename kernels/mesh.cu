@@ -36,8 +36,8 @@ __device__ inline u32 wrapped(u32 point, u32 points) {
     return point < points ? point : point - points;
 }
 
-// Work of a lane. The N lanes that share an atom handle N different grid points along z. A warp handles as many atoms
-// as its lanes can hold. `active` is false in lanes without work.
+// Part of the spline of one atom, which one lane handles. The N lanes that share an atom handle N different grid points
+// along z. A warp handles 32/N atoms, rounded down. `active` is false in lanes without work.
 struct SplineLane {
     u32 slot, z;
     bool active;
@@ -71,8 +71,9 @@ __device__ inline int warp_lowest(int value) {
     return value;
 }
 
-// Calls `add` with each grid point of the spline in every SPREAD_PLANES-th plane from `first_plane` on, and the charge
-// that the atom spreads to this grid point.
+// Calls `add` for each grid point of the spline in every SPREAD_PLANES-th plane, starting with plane `first_plane`. The
+// arguments of `add` are the indices of the grid point in the spline, and the charge that the atom spreads to the grid
+// point.
 template <int N, class Add>
 __device__ inline void add_charges(const Support<N>& at, float charge, u32 first_plane, Add add) {
 #pragma unroll
@@ -122,8 +123,8 @@ __device__ inline SpreadBox spread_box(const int (&at)[3], bool active) {
     return box;
 }
 
-// Wraps a grid point that may be up to half a mesh below the first point, or up to one and a half meshes beyond the
-// last point (because a spline may be as wide as the mesh).
+// Wraps the index of a grid point into the mesh. The index may be up to half a mesh below zero, or up to one and a half
+// meshes beyond the last point, because a spline may be as wide as the mesh.
 __device__ inline u32 absolute(int point, u32 points) {
     return point < 0 ? u32(point + int(points)) : wrapped(wrapped(u32(point), points), points);
 }
@@ -131,7 +132,7 @@ __device__ inline u32 absolute(int point, u32 points) {
 template <int N>
 __device__ inline void spread(const Arguments& a) {
     __shared__ int tile[SPREAD_POINTS];
-    // spreading also runs after a halt, because the next kernels take the charges from the mesh even after a halt
+    // charges are spread even after a halt, because the following kernels also run after a halt and read the charges
     const u32 first_slot = blockIdx.x * SPREAD_ATOMS, slot = first_slot + threadIdx.x % SPREAD_ATOMS;
     const bool active = slot < a.slots && a.slot_atom[slot] != NO_ATOM;
     const int points[3] = {int(a.grid_x), int(a.grid_y), int(a.grid_z)};
@@ -143,12 +144,12 @@ __device__ inline void spread(const Arguments& a) {
 #pragma unroll
     for (u32 d = 0; d < 3; ++d) near[d] = nearest(int(at.first[d]), first[d], points[d]);
     const SpreadBox box = spread_box<N>(near, active);
-    // packed charges include the square root of Coulomb's constant, which is removed here
+    // packed charges include the square root of Coulomb's constant; `inverse_root_coulomb` removes this factor
     const float charge = active ? a.packed[slot].w * a.inverse_root_coulomb * GRID_SCALE : 0.0f;
     const u32 plane = threadIdx.x / SPREAD_ATOMS, all = box.size[0] * box.size[1] * box.size[2];
     if (all > SPREAD_POINTS) {
-        // the box is too large for shared memory if atoms are far apart, at the end of the traversal or in a sparse
-        // system; charges are then added directly to global memory
+        // if the atoms of the block of threads are far apart (in a sparse system, or at the end of the spatial order),
+        // the box is too large for shared memory, and charges are added directly to global memory
         if (active)
             add_charges<N>(at, charge, plane, [&](u32 i, u32 j, u32 k, int part) {
                 const u32 x = wrapped(at.first[0] + i, a.grid_x), y = wrapped(at.first[1] + j, a.grid_y);
@@ -188,7 +189,8 @@ extern "C" __global__ void convert_grid(const Arguments a, const double) {
 struct Influence {
     Vec3<float> wave;  // 1/nm
     float green;       // influence function, kJ/mol/e²
-    float virial;      // nm²: the virial of wave vector m is the energy of m times (δ − virial · m⊗m)
+    // nm²; factor f in the virial E (δ − f m⊗m) of a wave vector m with the energy E; δ is the unit matrix
+    float virial;
 };
 
 __device__ inline float signed_index(u32 k, u32 points) {
@@ -204,7 +206,8 @@ __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u
     const Vec3<float> wave = row_a * signed_index(x, a.grid_x) + row_b * signed_index(y, a.grid_y) +
                              row_c * signed_index(z, a.grid_z);
     const float squared = norm_squared(wave);
-    // the reciprocal root avoids a division, which would branch
+    // the inverse of `squared` is computed as the square of a reciprocal root, because the code of a division contains
+    // a branch
     const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
     const float exponent = a.transforms.gaussian * squared;
     return {wave, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
@@ -217,8 +220,9 @@ struct MeshSums {
 
     // Adds the energy and the virial of one wave vector; `value` is the transform of the charges at this wave vector.
     __device__ void add(const Arguments& a, const Influence& factor, u32 z, float2 value) {
-        // the half of the spectrum that is not stored mirrors the stored half, so each element counts twice, except in
-        // planes that are their own mirror image
+        // half of the spectrum is stored, because the other half is the complex conjugate of the stored half; each
+        // stored element counts twice, except in the planes z = 0 and z = grid_z/2, which contain the conjugates of
+        // their own elements
         const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
                             (double(value.x) * value.x + double(value.y) * value.y);
         const Vec3<double> wave = widened(factor.wave);
@@ -229,7 +233,7 @@ struct MeshSums {
         add_outer(virial, wave, wave * (-part * factor.virial));
     }
 
-    // Adds energy and virial to the sums of the device. All lanes of a warp must call this function.
+    // Adds energy and virial to the totals in device memory. All lanes of a warp must call this function.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_RECIPROCAL, energy);
         add_tensor(a, SUM_VIRIAL, virial);

@@ -1,18 +1,20 @@
-// Reciprocal sum in three kernels that include the Fourier transforms, for meshes within the limits of these kernels;
-// with cuFFT the reciprocal sum takes eight kernels. `transform_planes` transforms the planes of constant x along z and
-// y. `solve_lines` transforms lines along x, multiplies by the influence function and transforms back. `restore_planes`
-// transforms the planes back. Latency limits the speed, so there are as few kernels, barriers and dependent loads as
-// possible.
+// Reciprocal sum in three kernels, which include the Fourier transforms. The kernels are used for meshes within their
+// limits; with cuFFT the reciprocal sum takes eight kernels. `transform_planes` transforms the planes of constant x
+// along z and y. `solve_lines` transforms the lines along x, multiplies them by the influence function, and transforms
+// them back. `restore_planes` transforms the planes back. Latency limits the speed, so there are as few kernels,
+// barriers and dependent loads as possible.
 //
-// A line of F·G numbers is transformed in place, in two stages with a barrier between them. A thread has the F or G
-// numbers of a stage in registers. The twiddle factors are applied when the numbers of the second stage are read. The
-// rows y and y + grid_y/2 of a plane are the real and imaginary parts of one complex row. The stage after the transform
-// along z separates the transforms of both rows by symmetry when it reads them. The radix F of the y axis is even, so
-// that one thread reads both rows.
+// A line of F·G numbers is transformed in place, in two stages with a barrier between them. A thread holds the F
+// numbers of a transform of the first stage, or the G numbers of a transform of the second stage, in registers. The
+// twiddle factors are applied when the numbers of the second stage are read. The rows y and y + grid_y/2 of a plane are
+// the real and imaginary parts of one complex row. The stage after the transform along z reads the complex rows, and
+// separates the transforms of the two real rows by symmetry. The first radix F of the y axis is even. The rows y and y
+// + grid_y/2 therefore belong to the same transform of the first stage, and one thread reads both rows.
 
-// A plane during the transforms: grid_y/2 rows of grid_z complex numbers in shared memory. The elements k and −k first
-// hold the joint transform of two real rows. After the separation the elements k and −k hold the transforms of the two
-// real rows at k. If k equals −k, the second transform is stored at the end of the row.
+// A plane during the transforms: grid_y/2 rows of grid_z complex numbers in shared memory. The elements k and −k of a
+// row first hold the transform of the complex row that combines two real rows. After the separation, the element k
+// holds the value at k of the transform of one real row, and the element −k holds the value at k of the transform of
+// the other real row. If k equals −k, the value of the second transform is stored at the end of the complex row.
 struct Plane {
     const Arguments& a;
     const Transforms& t;
@@ -25,15 +27,15 @@ struct Plane {
         : a(a), t(a.transforms), pitch((first * (second | 1) + 2) | 1), stride(second | 1), x(blockIdx.x),
           rows(launched_memory()), roots_y(rows + t.half_y.value * pitch), roots_z(roots_y + a.grid_y) {}
 
-    // Positions of k and −k in a row.
+    // Positions of the elements k and −k in a row.
     struct Places {
         u32 at, mirror;
-        // whether k equals −k
+        // whether k and −k are the same element
         bool same;
     };
 
-    // Calls `work` for each index below `count` · `divisor` that this thread handles, with the quotient and the
-    // remainder of the index by `divisor`.
+    // Calls `work` for each index below `count` · `divisor` that this thread handles. The arguments of `work` are the
+    // quotient and the remainder of the index divided by `divisor`.
     template <class Work>
     __device__ void each(u32 count, const Divisor& divisor, Work work) const {
         for (u32 item = threadIdx.x; item < count * divisor.value; item += blockDim.x) {
@@ -47,9 +49,10 @@ struct Plane {
     }
 };
 
-// One element per thread of a table that is copied from global to shared memory. A thread loads its element before the
-// first stage and stores the element after the first stage, so that the thread waits only once for the element and the
-// numbers of the first stage. A block has at least as many threads as an axis has points.
+// Table element that this thread copies from global to shared memory. A thread loads its element before the first stage
+// and stores the element after the first stage. The thread therefore waits only once for the element and for the
+// numbers of the first stage. A block has at least as many threads as an axis has points, so each thread copies at most
+// one element.
 template <class T>
 struct TableEntry {
     T value;
@@ -63,8 +66,8 @@ struct TableEntry {
     }
 };
 
-// Reads the numbers of a second stage, which are `step` apart, and multiplies them by the twiddle factors; `part` is
-// the index of the result of the first stage to which the numbers belong.
+// Reads the numbers of a second stage, which are `step` apart, and multiplies them by the twiddle factors. Each number
+// has the index `part` in the result of one transform of the first stage.
 template <class R>
 __device__ inline void read_twiddled(R, float2* values, const float2* from, u32 step, const float2* roots, u32 part) {
     values[0] = from[0];
@@ -85,7 +88,8 @@ struct ForwardPlane : Plane {
         return {place(k), same ? stride * t.z.first + (k != 0) : place(a.grid_z - k), same};
     }
 
-    // Sets the fixed-point charges to zero for the next step, four at once if planes are aligned.
+    // Sets the fixed-point charges of the plane to zero for the next step. If the number of points of a plane is a
+    // multiple of four, each write clears four charges.
     __device__ void clear_charges() const {
         const u32 points = a.grid_y * a.grid_z;
         int* charges = a.charge_grid + x * points;
@@ -245,8 +249,8 @@ struct InverseYSecond : InversePlane {
             radix.transform(v);
 #pragma unroll
             for (u32 n = 0; n < HALF; ++n) {
-                // transforms of two real rows, with real and imaginary parts swapped; at k = −k the transforms are real
-                // except for rounding errors
+                // elements of the transforms of two real rows, with real and imaginary parts swapped; where k equals
+                // −k, the transforms are real except for rounding errors
                 const float2 one = v[n], other = v[n + HALF];
                 float2* both = row(t.y.second * n + k);
                 both[places.at] = places.same ? make_float2(other.y, one.y) : make_float2(one.x + other.y, one.y - other.x);
@@ -375,8 +379,7 @@ struct InverseLines : Lines {
 template <bool SUMS>
 __device__ inline void solve_on_lines(const Arguments& a) {
     const Lines lines(a);
-    // the element of each table is loaded here, so that the thread waits only once, for the tables and the numbers of
-    // the lines together
+    // table elements are loaded before the numbers of the lines, so that the thread waits only once for all loads
     const TableEntry<float2> root(lines.t.x.roots, a.grid_x);
     const TableEntry<float> modulus(a.moduli, a.grid_x);
     const Lattice cell = *a.cell;

@@ -1,19 +1,19 @@
 // Preparation of a force evaluation: packs positions as offsets, computes the grid point of each atom, and clears
-// forces. If `packs_ahead` is set, the integration kernel also packs. The kernel `pack` runs if another kernel has
-// changed positions, if sums must be cleared, or if displacements must be checked against the list buffer.
+// forces. The integration kernel also packs positions if `packs_ahead` is set. The kernel `pack` runs if another kernel
+// has changed positions, if sums must be cleared, or if displacements must be checked against the list buffer.
 
-// Returns the grid point below an atom along one axis, from the fractional coordinate s of the atom. `fraction`
-// becomes the distance from that point in grid spacings.
+// Returns the grid point below an atom along one axis, from the fractional coordinate s of the atom. The function sets
+// `fraction` to the distance from the grid point to the atom, in grid spacings.
 __device__ inline u32 grid_point(double s, u32 points, float& fraction) {
     const double place = (s - floor(s)) * points;
     const double point = floor(place);
     fraction = float(place - point);
-    // rounding can give the index `points`, one too many
+    // rounding can give the index `points`, which is beyond the last grid point
     return u32(point) % points;
 }
 
-// Returns whether a pair may be missing from the lists after the displacement of an atom (`squared`, nm²) and a
-// scaling of all positions; the counterpart of `ListSchedule::may_miss`.
+// Returns whether a pair may be missing from the lists after all positions are scaled by `scale` and an atom is
+// displaced by the square root of `squared` (nm²); the counterpart of `ListSchedule::may_miss`.
 __device__ inline bool may_miss(double radius, double cutoff, double scale, double squared) {
     const double slack = scale * radius - cutoff;
     return slack < 0.0 || 4.0 * squared > slack * slack;
@@ -57,7 +57,7 @@ extern "C" __global__ void pack(const Arguments a, const double) {
     const u32 atom = a.slot_atom[slot];
     if (atom == NO_ATOM) {
         a.packed[slot] = make_float4(NOWHERE, NOWHERE, NOWHERE, 0.0f);
-        // no kernel adds to an empty slot, but the host reads the whole array
+        // the force of an empty slot is set to zero, because the host reads the forces of all slots
         clear_force(a, slot);
         return;
     }

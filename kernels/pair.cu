@@ -1,9 +1,9 @@
-// Forces between the atoms of the inner list: one warp per half block of a chunk, in tiles of 16 × 32 pairs. The same
-// kernels also compute bonded terms.
+// Forces between the atoms of the inner list. One warp handles one half of the block of a chunk, in tiles of 16 × 32
+// pairs. The same kernels also compute bonded terms.
 
-// Tile of 32 j-atoms in shared memory: positions and charges, Lennard-Jones parameters, and for each j-atom the mask
-// of the i-atoms with which it interacts. The tile is stored twice in a row, so that 32 atoms from any start are
-// contiguous.
+// Tile of 32 j-atoms in shared memory: positions and charges, Lennard-Jones parameters, and for each j-atom the mask of
+// the i-atoms with which it interacts. The tile is stored twice, one copy after the other, so that any 32 cyclically
+// consecutive atoms are contiguous in memory.
 struct JTile {
     float4 sites[2 * WARP];
     float2 lj[2 * WARP];
@@ -64,7 +64,7 @@ __device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 ha
         const Vec3<float> home = seen_from(a, entry.x, origin);
         // wait until all lanes have read the previous tile
         __syncwarp();
-        // an entry without pairs gets a position beyond the cutoff, so that no mask is needed
+        // an entry without pairs gets a position beyond the cutoff, so that the tile needs no mask for this entry
         const bool nowhere = entry.y == 0 && a.largest_cutoff2 < NOWHERE * NOWHERE;
         const float x = nowhere ? NOWHERE : home.x;
         tile.sites[lane] = tile.sites[lane + WARP] = make_float4(x, home.y, home.z, a.packed[slot_j].w);
@@ -117,8 +117,8 @@ __device__ inline void pair_forces(const Arguments& a) {
     pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 
-// Kernels of a Lennard-Jones rule: the first kernel computes only forces, and the second kernel computes forces,
-// energies and virial.
+// Defines two kernels for a Lennard-Jones rule (combination rule or switching function): the first kernel computes only
+// forces, and the second kernel computes forces, energies and virial.
 #define PAIR_KERNELS(NAME, RULE) \
     extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_##NAME(const Arguments a, const double) { \
         pair_forces<RULE, false>(a); \

@@ -1,14 +1,14 @@
 // Nonbonded interaction of one pair of atoms. Coulomb functions are 1/r or 1/r³ plus a polynomial in r², as in
 // `src/engine/pair/polynomial.rs`. Lennard-Jones parameters follow a combination rule, as in
-// `src/engine/backend/cpu/pair_lj.rs`. Switches are those of `src/engine/term/lj_switch.rs`.
+// `src/engine/backend/cpu/pair_lj.rs`. Switching functions are those of `src/engine/term/lj_switch.rs`.
 
 // Force over distance f/r in kJ/mol/nm², and energies in kJ/mol.
 struct PairTerm {
     float force, coulomb, lj;
 };
 
-// Returns Σ c_k u^k with u = center − r². The template parameter MORE means that there are more coefficients than those
-// in `first`.
+// Returns the polynomial Σ c_k u^k with the coefficients c_k of `p` and u = center − r². The template parameter MORE
+// means that there are more coefficients than those in `first`.
 template <bool MORE>
 __device__ inline float polynomial(const Smooth& p, float r2) {
     const float u = p.center - r2;
@@ -23,8 +23,8 @@ __device__ inline float polynomial(const Smooth& p, float r2) {
     return sum;
 }
 
-// Returns f r and the energy of a pair with parameters 6 c6 and 12 c12 and a force switch, given r, r⁻⁶, and the
-// unswitched f r.
+// Returns f r (force times distance) and the energy of a pair with a force switch. The arguments are the parameters
+// 6·c6 and 12·c12, the distance r, the power r⁻⁶, and the product f r without the switch.
 template <bool SUMS>
 __device__ inline PairTerm force_switched(const LjSwitch& s, float r, float six_c6, float twelve_c12, float power6,
                                           float force) {
@@ -41,20 +41,21 @@ __device__ inline PairTerm force_switched(const LjSwitch& s, float r, float six_
     return term;
 }
 
-// Returns f r and the energy of a pair with parameters 6 c6 and 12 c12 and a potential switch, given r, r⁻⁶, and the
-// unswitched f r.
+// Returns f r (force times distance) and the energy of a pair with a potential switch. The arguments are the parameters
+// 6·c6 and 12·c12, the distance r, the power r⁻⁶, and the product f r without the switch.
 __device__ inline PairTerm potential_switched(const LjSwitch& s, float r, float six_c6, float twelve_c12, float power6,
                                               float force) {
     const float x = fmaxf((r - s.from) * s.inverse_width, 0.0f), y = 1.0f - x, y2 = y * y;
-    // powers of 1 − x avoid cancellation near the cutoff
+    // powers of y = 1 − x avoid the cancellation that powers of the reduced distance x cause near the cutoff, x = 1
     const float factor = y2 * y * fused(fused(6.0f, y, -15.0f), y, 10.0f);
     const float slope = s.slope * r * (x * x) * y2;
     const float energy = power6 * fused(twelve_c12 * (1.0f / 12.0f), power6, six_c6 * (-1.0f / 6.0f));
     return {fused(factor, force, slope * energy), 0.0f, factor * energy};
 }
 
-// Returns f r and the energy of the Lennard-Jones interaction, minus the energy at the cutoff with a potential shift.
-// `i` and `j` are the parameters of the two atoms for the rule.
+// Returns f r (force times distance) and the energy of the Lennard-Jones interaction. With a potential shift, the
+// energy at the cutoff is subtracted. `i` and `j` are the Lennard-Jones parameters of the two atoms, in the form that
+// the combination rule RULE needs.
 template <int RULE, bool SUMS>
 __device__ inline PairTerm lj_pair(const Arguments& a, float r, float inverse_r2, float2 i, float2 j) {
     if (RULE == RULE_LORENTZ_BERTHELOT) {
@@ -81,9 +82,9 @@ __device__ inline PairTerm lj_pair(const Arguments& a, float r, float inverse_r2
             twelve_c12 * (1.0f / 12.0f) * (power6 * power6 - end6 * end6) - six_c6 * (1.0f / 6.0f) * (power6 - end6)};
 }
 
-// Returns force and energies of two atoms at a squared distance r2 (nm²); zeros if the atoms do not interact.
-// `charge_product` is in kJ nm/mol. The code has no branches, because some of the 32 pairs of a warp are nearly
-// always within a cutoff.
+// Returns the force and the energies of two atoms at a squared distance r2 (nm²); all values are zero if the atoms do
+// not interact. `charge_product` is in kJ nm/mol. The code has no branches: some of the 32 pairs of a warp are nearly
+// always within a cutoff, so a branch would save no time.
 template <int RULE, bool SUMS, bool MORE>
 __device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_product, float2 lj_i, float2 lj_j,
                                      bool interact) {
@@ -93,8 +94,8 @@ __device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_
     const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
     const float field = fused(inverse_r2, inverse_r, polynomial<MORE>(a.coulomb_force, raised));
     const PairTerm lj = lj_pair<RULE, SUMS>(a, raised * inverse_r, inverse_r2, lj_i, lj_j);
-    // beyond a cutoff the products below may be NaN; a selection replaces these products by zero, since a
-    // multiplication by zero would give NaN
+    // beyond a cutoff the products may be NaN; the conditional selects zero, because a NaN multiplied by zero is still
+    // NaN
     const float coulomb_force = electric ? charge_product * field : 0.0f;
     PairTerm sum = {dispersive ? fused(lj.force, inverse_r2, coulomb_force) : coulomb_force, 0.0f, 0.0f};
     if (SUMS) {

@@ -4,9 +4,9 @@
 // `src/engine/backend/cuda/layout.rs`: number types, constants, and the structures that kernels share with the host.
 // The same source compiles as host C++ for the tests.
 
-// Fused multiply-add a b + c, rounded once. The compiler itself fuses no operations (`--fmad=false`): which operations
-// the compiler fuses would depend on the rest of the kernel, and steps with energies would differ in the last bits from
-// steps without energies.
+// Fused multiply-add a b + c, rounded once. The compiler fuses no operations itself (`--fmad=false`), because its
+// choice would depend on the rest of the kernel. Steps with energies would then differ in the last bits from steps
+// without energies.
 __device__ inline float fused(float a, float b, float c) {
     return fmaf(a, b, c);
 }
@@ -24,7 +24,7 @@ template <class T>
 __device__ inline Vec3<T> vec3(T x, T y, T z) {
     return Vec3<T>{x, y, z};
 }
-// Returns the vector that is stored as an array.
+// Returns the vector whose components x, y, z are the elements of an array.
 template <class T>
 __device__ inline Vec3<T> components(const T (&array)[3]) {
     return vec3(array[0], array[1], array[2]);
@@ -90,8 +90,8 @@ __device__ inline float2* launched_memory() {
 }
 #endif
 
-// Returns the index of this thread in its launch. The function `lane_number` returns the lane of the thread in its
-// warp, and `warp_number` returns the index of the warp.
+// Returns the index of this thread among all threads of the kernel launch. The function `lane_number` returns the lane
+// of the thread in its warp, and `warp_number` returns the index of the warp.
 __device__ inline u32 thread_number() {
     return blockIdx.x * blockDim.x + threadIdx.x;
 }
@@ -127,14 +127,15 @@ __device__ inline Vec3<double> block_sum(Vec3<double> of_thread) {
 }
 
 // Returns true after a fault or when the pair lists have expired. While `halted` returns true, kernels that change the
-// state return at once. The flags are set before a step is integrated or after its couplings, so a step is integrated
-// completely or not at all.
+// state return at once. The flags `stopped` and `lists_expired` are set only before a step is integrated, or after the
+// thermostat and the barostat have acted. A step is therefore integrated completely or not at all.
 __device__ inline bool halted(const Arguments& a) {
     return a.status->stopped != 0 || a.status->lists_expired != 0;
 }
 
-// Halts the run after a fault. Only one thread of a kernel that changes no state may call this function, because blocks
-// of the kernel that start before and after the call may get different results from `halted`.
+// Halts the run after a fault. Only one thread may call this function, and only in a kernel that does not change the
+// state. In other kernels, blocks that start before the call and blocks that start after the call could get different
+// results from `halted`.
 __device__ inline void stop_after_fault(const Arguments& a) {
     if (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM) a.status->stopped = STOPPED_BY_FAULT;
 }
@@ -145,32 +146,35 @@ __device__ inline bool forces_overflowed(const Arguments& a) {
     return a.status->overflow != NO_ATOM;
 }
 
-// Adds `value` to the fixed-point sum `sum`. Integer addition is associative, so the order does not matter. The scale
-// is a power of two, so only the conversion to an integer rounds, in single and in double precision.
+// Adds `value` to the fixed-point sum `sum`. Integer addition is associative, so the order of additions does not
+// matter. The scale is a power of two, so the product of `value` and `scale` is exact, and only the conversion to an
+// integer rounds.
 template <class T>
 __device__ inline void add_fixed(i64* sum, T value, T scale) {
     atomicAdd(reinterpret_cast<u64*>(sum), static_cast<u64>(static_cast<i64>(llrint(value * scale))));
 }
 
-// Adds the sum of `of_lane` over a warp to the sum with index `which`, kJ/mol. All lanes must call this function.
+// Adds the sum of `of_lane` over the lanes of a warp to the sum with index `which` (kJ/mol). All lanes must call this
+// function.
 __device__ inline void add_sum(const Arguments& a, u32 which, double of_lane) {
     const double sum = warp_sum(of_lane);
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.sums[which], sum, SUM_SCALE);
 }
 
-// Returns the sum with index `which`, kJ/mol.
+// Returns the sum with index `which` (kJ/mol).
 __device__ inline double sum_of(const Arguments& a, u32 which) {
     return a.sums[which] * (1.0 / SUM_SCALE);
 }
 
-// Adds the components of a vector to three sums, the first of which is `first`. All lanes must call this function.
+// Adds the components x, y, z of a vector to the sums with the indices `first`, `first` + 1 and `first` + 2. All lanes
+// must call this function.
 __device__ inline void add_vector(const Arguments& a, u32 first, Vec3<double> of_lane) {
     add_sum(a, first + 0, of_lane.x);
     add_sum(a, first + 1, of_lane.y);
     add_sum(a, first + 2, of_lane.z);
 }
 
-// Returns the vector of three sums, the first of which is `first`.
+// Returns the vector whose components are the sums with the indices `first`, `first` + 1 and `first` + 2.
 __device__ inline Vec3<double> vector_of(const Arguments& a, u32 first) {
     return vec3(sum_of(a, first), sum_of(a, first + 1), sum_of(a, first + 2));
 }

@@ -1,6 +1,7 @@
 // Pruning: copies the entries of the outer list that are within the inner radius to the inner list, chunk by chunk,
-// without gaps. Each chunk becomes two inner lists, one for each half of its block of 32 atoms, with the entries near
-// that half. Lists for 16 instead of 32 i-atoms contain fewer pairs beyond the cutoff.
+// without gaps. Each chunk becomes two inner lists, one for each half of its block of 32 atoms. An inner list contains
+// only entries near its half of the block. An inner list for 16 i-atoms contains fewer pairs beyond the cutoff than a
+// list for 32 i-atoms.
 
 // Predicts the positions r + v t from the velocities v, where t is `time` (ps).
 extern "C" __global__ void predict_positions(const Arguments a, const double time) {
@@ -8,8 +9,8 @@ extern "C" __global__ void predict_positions(const Arguments a, const double tim
     if (atom < a.atoms) a.positions[atom] = a.positions[atom] + a.velocities[atom] * time;
 }
 
-// Writes the entries of a chunk that are within the radius of one half of its block. Entries with excluded pairs come
-// first, so that few groups need masks.
+// Writes the entries of a chunk that are within the inner radius of one half of the block of i-atoms. Entries with
+// excluded pairs come first, so that few groups need masks.
 __device__ inline void write_half(const Arguments& a, u32 chunk, u32 half, const uint2 (&entries)[CHUNK_GROUPS],
                                   const u32 (&near)[CHUNK_GROUPS]) {
     const u32 lane = lane_number(), list = 2 * chunk + half, first = list * CHUNK_GROUPS * WARP, below = (1u << lane) - 1;

@@ -1,6 +1,6 @@
-// Velocity refreshment as a separate kernel, after a step that was integrated without refreshment because a barostat or
-// the host acts between the step and the refreshment. `advance_refreshed` refreshes within the step, with identical
-// results.
+// Velocity refreshment as a separate kernel, which runs after a step that was integrated without refreshment. The
+// separate kernel is needed if a barostat or the host acts between the step and the refreshment. The kernel
+// `advance_refreshed` refreshes velocities within the step, with identical results.
 
 struct Refresh {
     const Arguments& a;

@@ -15,8 +15,8 @@ __device__ inline void philox(u32 (&counter)[4], u32 key_low, u32 key_high) {
     }
 }
 
-// Returns the natural logarithm of a normal number x = 2ᵉ m with √½ ≤ m < √2, from the series of 2
-// artanh((m−1)/(m+1)).
+// Returns the natural logarithm of a floating-point number x = 2ᵉ m with √½ ≤ m < √2, from the series of 2
+// artanh((m−1)/(m+1)). The number x must be positive and not subnormal.
 __device__ inline float noise_ln(float x) {
     const int shifted = int(__float_as_uint(x) - __float_as_uint(0.5f * 1.41421356237309504880f)), exponent = shifted >> 23;
     const float mantissa = __uint_as_float(__float_as_uint(x) - (u32(exponent) << 23));
@@ -56,7 +56,8 @@ __device__ inline Vec3<double> normals(const Refreshment& refreshment, u32 atom)
     return vec3(double(xy.x), double(xy.y), double(box_muller(words[2], words[3]).x));
 }
 
-// Returns the change of a velocity, −(1−α) v + √((1−α²) kT/m) R, with normal random numbers R.
+// Returns the change of a velocity v, −(1−α) v + √((1−α²) kT/m) R, where α is the fraction of v that is kept, and R
+// holds standard normal random numbers.
 __device__ inline Vec3<double> renewal(const Refreshment& refreshment, u32 atom, double mass, Vec3<double> velocity) {
     return velocity * refreshment.lost + normals(refreshment, atom) * sqrt(refreshment.variance * (1.0 / mass));
 }
@@ -67,9 +68,9 @@ __device__ inline void add_refreshment_work(const Arguments& a, double of_lane) 
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.status->refreshment_work, sum, SUM_SCALE);
 }
 
-// Prepares the next refreshment, between the integration of two steps. Only one thread may call this function. The
-// function may be called any number of times: kernels that renew velocities read `step` but set `next_step`, because
-// their blocks start at different times.
+// Prepares the next velocity refreshment, after one step is integrated and before the next step is integrated. Only one
+// thread may call this function. Repeated calls have no further effect. Kernels that refresh velocities read `step` but
+// set `next_step`, so that blocks that start late read the same step as blocks that start early.
 __device__ inline void begin_refreshment(const Arguments& a) {
     Status& status = *a.status;
     status.refreshment.step[0] = status.refreshment.next_step[0];
@@ -86,9 +87,9 @@ __device__ inline void end_refreshment(const Arguments& a) {
     refreshment.next_step[1] = refreshment.step[1] + (refreshment.step[0] + 1 == 0 ? 1 : 0);
 }
 
-// Refreshes the velocities of an update group in the middle of a drift, satisfies the constraints of the second half of
-// the drift, and adds the work. The `unconstrained` positions of the group are the positions after the whole drift.
-// Returns −1 on success, otherwise the leaf whose constraint failed.
+// Refreshes the velocities of an update group in the middle of a drift, and satisfies the constraints at the end of the
+// drift. The function adds the change of the kinetic energy to `work`. The `unconstrained` positions of the group are
+// the positions after the whole drift. Returns −1 on success, otherwise the index of the leaf whose constraint failed.
 template <class Kind>
 __device__ inline int renew(const Arguments& a, const Kind& kind, double timestep, UpdateGroup<Kind::SIZE>& group,
                             Vec3<double> (&velocity)[Kind::SIZE], double& work) {

@@ -8,8 +8,8 @@ __device__ inline Vec3<double> moved(const Lattice& then, const Lattice& now, Ve
     return lattice_shift(now, s.x, s.y, s.z);
 }
 
-// Force on a restrained atom (kJ/mol/nm), E/k (nm²) with the energy E and the force constant k, and the vector r (nm)
-// of the virial r⊗F.
+// Restraint of one atom: the force F (kJ/mol/nm), the ratio E/k (nm²) of the energy E and the force constant k, and the
+// vector r (nm) in the virial r⊗F.
 struct Held {
     Vec3<double> force, arm;
     double half_square;
@@ -40,8 +40,8 @@ __device__ inline double force_constant_at(const Arguments& a, const RestraintSe
     return before[1] + (before[3] - before[1]) * ((time - before[0]) / (before[2] - before[0]));
 }
 
-// Sets the force constants, before forces are computed, to their values at `time` (ps since the start of the stage).
-// One thread handles one set of position restraints.
+// Sets the force constants to their values at `time` (ps since the start of the stage), before forces are computed. One
+// thread handles one set of position restraints.
 extern "C" __global__ void set_force_constants(const Arguments a, const double time) {
     const u32 number = thread_number();
     if (number >= a.restraint_work->sets) return;
@@ -51,8 +51,8 @@ extern "C" __global__ void set_force_constants(const Arguments a, const double t
     a.restraint_slopes[number] = 0;
 }
 
-// Adds the work of time-dependent force constants after a step of `timestep` (ps), as `Restraining::book_work` does. A
-// single thread does all additions, so that their order is fixed.
+// Adds the work that the change of time-dependent force constants does in a step of `timestep` (ps), as
+// `Restraining::book_work` does. A single thread does all additions, so that their order is fixed.
 extern "C" __global__ void book_restraint_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     RestraintWork& work = *a.restraint_work;

@@ -17,12 +17,13 @@ __device__ inline SettleShape settle_shape(double oxygen_mass, double hydrogen_m
             oxygen_mass / total * height, 0.5 * hh};
 }
 
-// Computes position corrections (O, H, H; nm) that make the triangle `moved` rigid; `old` is the triangle at the
-// start of the step. The result is NaN if the water turned by 90° or more.
+// Computes position corrections (O, H, H; nm) that make the triangle `moved` rigid; `old` is the triangle at the start
+// of the step. The result is NaN if the water has turned by 90° or more during the step.
 __device__ inline void settle(const SettleShape& shape, const Vec3<double>* old, const Vec3<double>* moved,
                               Vec3<double>* change) {
     const Vec3<double> old_b = old[1] - old[0], old_c = old[2] - old[0];
-    // positions relative to the center of mass are computed from differences, so that large coordinates cancel first
+    // positions relative to the center of mass are computed from differences of positions, because large coordinates
+    // would cause rounding errors
     const Vec3<double> new_b = moved[1] - moved[0], new_c = moved[2] - moved[0];
     const Vec3<double> a1 = (new_b + new_c) * -shape.hydrogen_fraction;
     const Vec3<double> b1 = new_b + a1, c1 = new_c + a1;
@@ -37,14 +38,14 @@ __device__ inline void settle(const SettleShape& shape, const Vec3<double>* old,
     const double xb1 = dot(b1, ex), yb1 = dot(b1, ey), zb1 = dot(b1, ez);
     const double xc1 = dot(c1, ex), yc1 = dot(c1, ey), zc1 = dot(c1, ez);
 
-    // tilts by φ about x and by ψ about y give the atoms their new heights z
+    // rotations by φ about x and by ψ about y tilt the triangle, which gives the new heights z of the atoms
     const double sin_phi = dot(a1, ez) * shape.inverse_up, cos_phi = sqrt(1.0 - sin_phi * sin_phi);
     const double sin_psi = (zb1 - zc1) / (2.0 * shape.aside) / cos_phi, cos_psi = sqrt(1.0 - sin_psi * sin_psi);
     const double xb2 = -(shape.aside * cos_psi);
     const double level = -(shape.down * cos_phi), lift = shape.aside * sin_psi * sin_phi;
     const double yb2 = level - lift, yc2 = level + lift;
 
-    // rotation by θ within the plane, from α cos θ + β sin θ = γ: the angular momentum about z is conserved
+    // rotation by θ within the plane: the angular momentum γ about z is conserved, which requires α sin θ + β cos θ = γ
     const double alpha = xb2 * (xb0 - xc0) + yb0 * yb2 + yc0 * yc2;
     const double beta = xb2 * (yc0 - yb0) + xb0 * yb2 + xc0 * yc2;
     const double gamma = xb0 * yb1 - xb1 * yb0 + xc0 * yc1 - xc1 * yc0;

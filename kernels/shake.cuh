@@ -7,8 +7,8 @@ struct ShakeShape {
     double inverse_center, inverse_leaf[N], length_squared[N];
 };
 
-// Matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of bonds d and inverse masses w, factored as L D Lᵀ: the unit lower triangle
-// L and 1/D.
+// Matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of the bond vectors d_i, with the inverse masses w_c of the center and w_i of
+// leaf i. The matrix is factored as L D Lᵀ: `lower` holds the unit lower triangle L, and `inverse_diagonal` holds 1/D.
 template <int N>
 struct Factored {
     double lower[N][N], inverse_diagonal[N];
@@ -47,7 +47,7 @@ __device__ inline void solve(const Factored<N>& factored, double* b) {
     }
 }
 
-// Computes the displacements (nm) of the center, change[0], and of the leaves from the multipliers.
+// Computes the displacements (nm) of the center (`change[0]`) and of the leaves from the multipliers.
 template <int N>
 __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bonds, const double* multipliers,
                             Vec3<double>* change) {
@@ -60,8 +60,9 @@ __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bond
     }
 }
 
-// Computes corrections to the new positions. Returns −1 on success, otherwise the leaf with the largest initial
-// error. The position of the center comes first, then the positions of the leaves; `tolerance` is relative.
+// Computes the corrections of the new positions that satisfy the constraints. Returns −1 on success, otherwise the
+// index of the leaf with the largest initial error. The position of the center comes first, then the positions of the
+// leaves; `tolerance` is relative.
 template <int N>
 __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old, const Vec3<double>* moved,
                             double tolerance, Vec3<double>* change) {

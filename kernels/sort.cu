@@ -33,7 +33,8 @@ extern "C" __global__ void sort_count(const Arguments a, const double) {
     atomicAdd(&a.slice_starts[slice], 1u);
 }
 
-// Exclusive prefix sum of the counts, by one block of threads: over warps, then over the block, tile after tile.
+// Exclusive prefix sum of the counts, by one block of threads. The block processes one tile of counts after another.
+// The counts of a tile are summed first within each warp, then over the warps.
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS) sort_scan(const Arguments a, const double) {
     __shared__ u32 warp_totals[WARP];
     const u32 lane = lane_number(), warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
@@ -109,8 +110,8 @@ __device__ inline void store_box(float4* boxes, u32 number, const Box& box) {
     boxes[2 * number + 1] = make_float4(float(box.high.x), float(box.high.y), float(box.high.z), 0.0f);
 }
 
-// Computes the data of slots, and the bounding boxes of blocks and regions. One block of threads handles each region of
-// 32 blocks of atoms, with one warp per block of atoms.
+// Computes the lattice image and the Lennard-Jones parameters of each slot, and the bounding boxes of blocks and
+// regions. One block of threads handles each region of 32 blocks of atoms, with one warp per block of atoms.
 extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Arguments a, const double) {
     __shared__ float4 boxes[2 * WARP];
     const u32 slot = thread_number(), block = warp_number(), warp = threadIdx.x / WARP, lane = lane_number();

@@ -11,7 +11,7 @@ __device__ inline void raise(T* value, int n, T fraction) {
 }
 
 // Computes the N weights of the spline M_N and their derivatives for a particle with the grid coordinate g +
-// `fraction`, where g is an integer. Element j belongs to grid point g + j.
+// `fraction`, where g is an integer. Element j of both arrays belongs to grid point g + j.
 template <class T, int N>
 __device__ inline void spline(T fraction, T* value, T* derivative) {
     value[0] = T(1) - fraction;

@@ -11,7 +11,7 @@ struct Term {
     T energy;
 };
 
-// f/r and the energy. The force on atom i is f/r · (r_i − r_j).
+// Ratio f/r of force and distance, and the energy. The force on atom i is f/r · (r_i − r_j).
 template <class T>
 struct Radial {
     T force, energy;
@@ -59,7 +59,8 @@ struct Dihedral {
     Vec3<T> gradient[4];
 };
 
-// Lower limit of |u × g|² (nm⁴). Below this limit three of the atoms count as collinear, and φ is undefined.
+// Smallest squared norm (nm⁴) of the cross product of two consecutive bond vectors. Below this limit three of the atoms
+// count as collinear, and the dihedral angle φ is undefined.
 constexpr double COLLINEAR = 1e-18;
 
 // Computes φ and its gradient from ij = r_i − r_j, kj = r_k − r_j and lk = r_l − r_k (Blondel & Karplus 1996).
@@ -91,7 +92,8 @@ __device__ inline Term<T, 4> torsion(const Vec3<T> (&displacements)[3], const T 
     const Dihedral<T> d = dihedral(displacements);
     const T periodicity = parameters[0], cosine_phase = parameters[1], sine_phase = parameters[2];
     const T force_constant = parameters[3];
-    // (cos φ + i sin φ)ⁿ by squaring, and by multiplying if the next binary digit of n is set
+    // computes (cos φ + i sin φ)ⁿ from the binary digits of n: each digit squares the result, and a digit 1 then
+    // multiplies the result by cos φ + i sin φ
     T re = T(1), im = T(0);
     const int n = int(periodicity);
     for (int digit = 4; digit > 0; digit /= 2) {
@@ -185,8 +187,8 @@ __device__ inline Radial<T> ewald_excluded(T charge_product, T r2, T inverse_r, 
     const T x2 = alpha * alpha * r2;
     T potential, field;
     if (x2 < T(Series<T>::RANGE)) {
-        // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); the derivative of this series with respect to x², times 2α², is (1/r)
-        // d/dr
+        // `value` is erf(x)/x = 2/√π Σ (−x²)ⁿ/(n!·(2n+1)) with x = αr, and `slope` is the derivative of `value` with
+        // respect to x²; the factor 2α² converts this derivative to (1/r) d/dr
         T value = T(0), slope = T(0), factorial = T(720);
         for (int n = SERIES_TERMS - 1; n >= 0; --n) {
             slope = slope * x2 + value;

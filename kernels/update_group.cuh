@@ -34,10 +34,11 @@ struct Rigid {
     __device__ SettleShape shape(const Arguments& a) const {
         return settle_shape(a.masses[water.atoms[0]], a.masses[water.atoms[1]], water.oh, water.hh);
     }
-    // Computes the constraint corrections. Returns −1 on success, otherwise the leaf whose constraint failed.
+    // Computes the constraint corrections. Returns −1 on success, otherwise the index of the leaf whose constraint
+    // failed.
     __device__ int constrain(const Arguments& a, const UpdateGroup<3>& group, Vec3<double>* change) const {
         settle(shape(a), group.old, group.unconstrained, change);
-        // a NaN in any atom spreads to all components of the oxygen
+        // if the position of any atom is NaN, all components of the oxygen's correction are NaN
         return fabs(change[0].x) < 1e300 ? -1 : 0;
     }
     // Computes the corrections of velocities that make the time derivatives of the constrained distances zero.
@@ -74,10 +75,11 @@ struct Shake {
     }
 };
 
-// Satisfies the constraints of an update group at the end of a drift in whose middle velocities were changed, as
-// `Drift` in `src/engine/constraint` describes. The `unconstrained` positions and the `velocity` are those of the drift
-// with the changed velocity; `half` (ps) is half of the time of the drift. The function corrects both positions and
-// velocities. Returns −1 on success, otherwise the leaf whose constraint failed.
+// Satisfies the constraints of an update group at the end of a drift whose velocities were changed halfway, as `Drift`
+// in `src/engine/constraint` describes. `velocity` holds the changed velocities, and `unconstrained` holds the
+// positions that follow from the drift with the changed velocities. `half` (ps) is half of the duration of the drift.
+// The function corrects both positions and velocities. Returns −1 on success, otherwise the index of the leaf whose
+// constraint failed.
 template <class Kind>
 __device__ inline int finish_drift(const Arguments& a, const Kind& kind, double half, UpdateGroup<Kind::SIZE>& group,
                                    Vec3<double> (&velocity)[Kind::SIZE]) {
@@ -114,13 +116,13 @@ __device__ inline void visit_update_group(const Arguments& a, Work& work) {
 }
 
 // Reports a failed constraint. If several constraints fail, the constraint with the lowest atom indices is reported.
-// The group keeps its old positions.
+// The function stores the old positions of the group in `a.old`.
 template <int N>
 __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& group, int failed) {
     atomicMin(&a.status->failed[0], group.atoms[0]);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-        // the leaf is selected without branches, because indexing with a variable would move the whole group from
+        // every atom is tested in turn, because an access with a variable index would move the whole group from
         // registers to local memory
         atomicMin(&a.status->failed[1], group.atoms[k] | (k == 1 + failed ? 0u : NO_ATOM));
         a.old[group.atoms[k]] = group.old[k];
@@ -130,12 +132,12 @@ __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& gr
 // Contribution of one update group to the sums over centers of mass.
 struct CenterSums {
     double mass, power;                 // group mass in amu; Σ v·F before the step in kJ/mol/ps
-    // Σ r_α F_α along x, y, z, relative to a reference point of the group, kJ/mol
+    // Σ r_x F_x, Σ r_y F_y and Σ r_z F_z, with r relative to a reference point of the group, kJ/mol
     Vec3<double> moment;
     Vec3<double> lever, force;          // Σ m r relative to the reference point; Σ F
     Vec3<double> before, after;         // momentum of the group before and after the step
 
-    // Adds an atom before the step; `r` is the vector from the reference point.
+    // Adds an atom before the step; `r` is the vector from the reference point to the atom.
     __device__ void start(Vec3<double> r, Vec3<double> velocity, Vec3<double> on_atom, double m) {
         mass += m;
         power += dot(velocity, on_atom);
@@ -154,8 +156,8 @@ struct CenterSums {
 struct StepSums {
     double before, after, cross;                        // kinetic energy of both half steps; Σ ½ m v(t−½dt)·v(t+½dt)
     double power;                                       // Σ v(t−½dt)·F, kJ/mol/ps
-    // along x, y, z: mean kinetic energy of both half steps; ½ P²/M of groups at both half steps;
-    // ½ P(t−½dt) P(t+½dt)/M; Σ (r−R) F
+    // values along x, y, z: mean kinetic energy of the two half steps; kinetic energy ½ P²/M of the centers of mass at
+    // t−½dt and at t+½dt, and the mixed term ½ P(t−½dt) P(t+½dt)/M; internal virial Σ (r−R) F
     Vec3<double> along, center_before, center_after, center_cross, internal_virial;
     Tensor virial;                                      // virial of the constraint forces
 
@@ -173,7 +175,7 @@ struct StepSums {
         along = along + twice * (0.25 * m);
         cross += 0.5 * m * dot(earlier, later);
     }
-    // Adds these sums to the sums of the device. All lanes of a warp must call this function.
+    // Adds these sums to the totals in device memory. All lanes of a warp must call this function.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_KINETIC_BEFORE, before);
         add_sum(a, SUM_KINETIC_AFTER, after);
@@ -188,8 +190,8 @@ struct StepSums {
     }
 };
 
-// Center of mass of an update group before the last step, and its displacement since then, both multiplied by the
-// group's mass.
+// Center of mass of an update group before the last step, and the displacement of the center since then, both
+// multiplied by the group's mass.
 struct CenterMotion {
     double mass;
     Vec3<double> old, moved, momentum;
@@ -201,8 +203,8 @@ struct CenterMotion {
         moved = moved + (a.positions[atom] - a.old[atom]) * m;
         momentum = momentum + a.velocities[atom] * m;
     }
-    // Scales the position R(t) and the velocity V of the center by the factors of the last barostat step, and changes
-    // the position of an atom at t + dt accordingly.
+    // Scales the position R(t) and the velocity V of the center of mass by the factors of the last barostat step, and
+    // changes the position at t + dt and the velocity of an atom accordingly.
     __device__ void scale(const Arguments& a, u32 atom) const {
         const Vec3<double> one = vec3(1.0, 1.0, 1.0);
         const Vec3<double> further = (components(a.status->length_factors) - one) * (1.0 / mass);

@@ -72,7 +72,8 @@ struct Site {
         return jk - along * dot(along, jk);
     }
 
-    // Computes the two vectors a r_ik − r_ij and b r_il − r_ij, whose cross product is the normal of a plane.
+    // Computes the vectors a r_ik − r_ij and b r_il − r_ij with the parameters a and b of the site. The site is
+    // displaced from atom i along the cross product of the two vectors.
     __device__ void sides(Vec3<double>& ja, Vec3<double>& jb) const {
         ja = from(0, 2) * parameter(0) - from(0, 1);
         jb = from(0, 3) * parameter(1) - from(0, 1);
@@ -181,7 +182,8 @@ struct Site {
     }
 };
 
-// Places all sites. If `moved` is not zero, a step has moved the atoms, and the old positions of sites are kept.
+// Places all sites. If `moved` is not zero, a step has moved the atoms, and the function first stores the present
+// positions of the sites as the old positions.
 extern "C" __global__ void place_sites(const Arguments a, const double moved) {
     const u32 cluster = thread_number();
     if (cluster >= a.site_clusters || halted(a)) return;
@@ -193,8 +195,8 @@ extern "C" __global__ void place_sites(const Arguments a, const double moved) {
     }
 }
 
-// Returns the force (kJ/mol/nm) on the atom in a slot and clears this force. An atomic exchange acts on the same memory
-// as atomic additions, so the exchange comes after the earlier atomic additions of the same thread.
+// Returns the force (kJ/mol/nm) on the atom in a slot and clears this force. The function uses an atomic exchange, so
+// that the returned force includes all earlier atomic additions of the same thread.
 __device__ inline Vec3<double> take_force(const Arguments& a, u32 slot) {
     double components[3];
     for (u32 axis = 0; axis < 3; ++axis) {

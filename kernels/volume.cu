@@ -1,7 +1,7 @@
 // Monte Carlo volume moves; the counterpart of `src/engine/backend/host/volume.rs`.
 
-// Computes the positions after a volume move, which translates each molecule rigidly with its scaled center of mass.
-// One warp handles one molecule.
+// Computes the positions after a volume move. Each molecule is translated rigidly, so that its center of mass is scaled
+// with the cell. One warp handles one molecule.
 extern "C" __global__ void stretch_molecules(const Arguments a, const double) {
     const VolumeMove& move = a.volume_move;
     const u32 molecule = warp_number();
@@ -30,7 +30,7 @@ extern "C" __global__ void largest_deviation(const Arguments a, const double) {
     const u32 atom = thread_number();
     if (atom >= a.atoms) return;
     const Vec3<double> off = move.stretched[atom] - stretched(a.positions[atom], components(move.factors));
-    // the bits of non-negative floats, read as integers, have the same order as the floats
+    // non-negative floats have the same order as their bits read as integers
     atomicMax(move.deviation, __float_as_uint(float(sqrt(norm_squared(off)))));
 }
 
@@ -40,7 +40,8 @@ extern "C" __global__ void keep_forces(const Arguments a, const double) {
     if (atom < a.atoms) a.volume_move.kept_forces[atom] = force_on(a, a.atom_slot[atom]);
 }
 
-// Adds Σ v·ΔF in kJ/mol/ps, where ΔF is the difference between a force and the force that `keep_forces` stored.
+// Adds Σ v·ΔF (kJ/mol/ps) to a total in device memory, where v is the velocity of an atom, and ΔF is the difference
+// between the force on the atom and the force that `keep_forces` stored.
 extern "C" __global__ void power_of_change(const Arguments a, const double) {
     const u32 atom = thread_number();
     double power = 0.0;

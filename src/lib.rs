@@ -76,117 +76,122 @@
 //! decomposition over several ranks also implements `Backend`: [`backend::Domains`] on rank 0 tells the other ranks
 //! which operation to execute next; [`backend::Serving`] on the other ranks executes this operation. Each rank has a
 //! `Host` for the atoms of its domain. Code above the backend does not depend on domains. Atoms move to another rank
-//! only when lists are built, and then the planes between domains move as well, so that all ranks have equal work. Each
-//! force evaluation sends the positions of halo atoms to the ranks that need them, and sends the forces on these atoms
-//! back. Operations that return a sum add the contributions of all ranks. A handle of [`ranks::Ranks`] has a
-//! [`ranks::Purpose`], and each rank counts the messages and bytes that it sends for each purpose.
+//! only when pair lists are built. At the same time, the boundary planes of the domains are moved to balance the work
+//! of the ranks. Each force evaluation sends the positions of halo atoms to the ranks that need them, and sends the
+//! forces on these atoms back. Operations that return a sum add the contributions of all ranks. A handle of
+//! [`ranks::Ranks`] has a [`ranks::Purpose`], and each rank counts the messages and bytes that it sends for each
+//! purpose.
 //!
-//! A [`context::Context`] is a system on a device. The context tracks the age of the pair lists, in steps or as a
-//! displacement, and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point
-//! calculations get their forces from a context; [`context::Context::add_external_force`] adds a force that the calling
-//! program computes.
+//! A [`context::Context`] is a system on a device. The context tracks the age of the pair lists (in steps, or as the
+//! largest displacement of an atom), and renews expired lists before the next force evaluation. Dynamics, minimisation
+//! and single-point calculations get their forces from a context; [`context::Context::add_external_force`] adds a force
+//! that the calling program computes.
 //!
 //! Leapfrog computes v(t+½dt) = v(t−½dt) + a(t)·dt and x(t+dt) = x(t) + v(t+½dt)·dt; then constraints are applied. The
 //! kinetic energy K at time t is the mean of the kinetic energies at t−½dt and t+½dt. The pressure is P = (2K + tr
-//! W)/3V, where the virial W = Σ r⊗F includes constraint forces. Velocities that the state, files and checkpoints store
-//! with time t are v(t−½dt). The conserved quantity is the total energy minus the work of the thermostat, of the
-//! barostat, and of restraints whose centers move ([`restraint`]). A part of the work of thermostat and barostat
-//! depends on the forces of the next step and is added in that step.
+//! W)/3V, where the virial W = Σ r⊗F includes constraint forces. State, files and checkpoints store the velocities
+//! v(t−½dt) together with the time t. The conserved quantity is the total energy minus the work of the thermostat, of
+//! the barostat, and of restraints whose centers move ([`restraint`]). A part of the work of thermostat and barostat
+//! depends on the forces of the next step; this part is added to the work in the next step.
 //!
 //! Barostats act at the time t of the forces. A barostat scales the cell, and the positions and velocities of the
-//! centers of mass of constrained groups. The pressure that a barostat uses is that of these centers, not the atomic
-//! pressure. Scaling is isotropic, semi-isotropic or anisotropic ([`ensemble::barostat`]). A Monte Carlo barostat
-//! instead makes volume moves at the beginning of some steps, which scale the centers of molecules
-//! ([`ensemble::volume_trial`]). The scaling factor of a thermostat follows from the kinetic energy of the half step
-//! whose velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is implemented as a coupling, too:
-//! velocities are refreshed after leapfrog has updated the positions, with the same result as a refreshment in the
-//! middle of the update ([`ensemble::refreshment`]). Leapfrog and refreshment together are the middle scheme.
+//! centers of mass of constrained groups. A barostat uses the pressure of the centers of mass, not the atomic pressure.
+//! Scaling is isotropic, semi-isotropic or anisotropic ([`ensemble::barostat`]). A Monte Carlo barostat instead makes
+//! volume moves at the beginning of some steps, which scale the centers of molecules ([`ensemble::volume_trial`]). A
+//! thermostat scales the velocities of a half step, and computes the scaling factor from the kinetic energy of the same
+//! half step ([`ensemble::thermostat`]). Langevin dynamics is implemented like a thermostat: velocities are refreshed
+//! after leapfrog has updated the positions. The result is the same as with a refreshment in the middle of the position
+//! update ([`ensemble::refreshment`]). Leapfrog with this refreshment is the middle scheme of Langevin dynamics.
 //! Reciprocal-space forces may act as an impulse every few steps ([`ensemble::multiple_time_steps`]).
 //!
 //! # Numerics
 //!
 //! The reference ([`backend::Reference`], `precision = "double"`) uses `f64` throughout. The forces of all other
-//! backends are tested against those of the reference. The reference itself is tested against OpenMM's
+//! backends are tested against the forces of the reference. The reference itself is tested against OpenMM's
 //! double-precision platform.
 //!
 //! The fast path ([`backend::Cpu`], `precision = "mixed"`) computes interactions in `f32`. The fast path uses the
 //! following techniques:
 //!
-//! - **The state is `f64`.** Positions, velocities, constraints and leapfrog are never rounded to `f32`. Differences of
-//!   positions are computed before rounding: in bonded terms in `f64`, in pair kernels from block-relative offsets.
-//! - **Block-relative offsets.** Atoms are sorted into blocks of eight. A kernel reads the `f32` offset of an atom
-//!   from the center of its block. Centers are multiples of a length that `f32` holds exactly. The rounding error
-//!   therefore grows with the size of a block, not with that of the cell.
+//! - **The state is `f64`.** Positions and velocities are never rounded to `f32`, and leapfrog and constraints compute
+//!   in `f64`. Differences of positions are computed before rounding: bonded terms compute the differences in `f64`,
+//!   and pair kernels use block-relative offsets.
+//! - **Block-relative offsets.** Atoms are sorted into blocks of eight. A kernel reads the `f32` offset of an atom from
+//!   the center of its block. The centers of blocks are multiples of a length that `f32` represents exactly. The
+//!   rounding error therefore grows with the size of a block, not with the size of the cell.
 //! - **Cluster pairs.** A list entry has an i-cluster of four atoms, shifted by a lattice vector, and the j-blocks of
 //!   eight atoms with which the i-cluster interacts. The 4 × 8 pairs of an i-cluster and a j-block are computed in two
-//!   steps of sixteen lanes. A bit mask is used only for blocks in which a pair is excluded, is too close for the
-//!   tables, or has Lennard-Jones parameters that follow from no combination rule. No minimum image is computed inside
-//!   the loop. Pruning sorts j-blocks by the i-atoms with which they interact: the first two, all four, or the last
-//!   two. If the Coulomb cutoff differs from the Lennard-Jones cutoff, blocks that have only Lennard-Jones interactions
-//!   are a group of their own.
+//!   steps, with sixteen SIMD lanes each. A bit mask is used only for blocks with a special pair: an excluded pair, a
+//!   pair too close for the tables, or a pair whose Lennard-Jones parameters do not follow the combination rule. No
+//!   minimum image is computed inside the loop. Pruning sorts the j-blocks into three groups: blocks that interact with
+//!   the first two i-atoms, with all four, and with the last two. If the Coulomb cutoff differs from the Lennard-Jones
+//!   cutoff, blocks that have only Lennard-Jones interactions form an additional group.
 //! - **Software pipelining.** The pair loop computes the distances of the next block together with the forces of the
-//!   present block. Each computation is a long chain of dependent instructions, which the processor can overlap only if
-//!   the loop interleaves both computations. If a vector takes two registers (AVX2), up to 32 blocks are processed in
-//!   four short loops: distances, Coulomb forces, Lennard-Jones forces, sums.
+//!   present block. Each computation is a long chain of dependent instructions. The processor can execute both chains
+//!   at the same time only if the loop interleaves their instructions. If a vector needs two registers (AVX2), up to 32
+//!   blocks are processed in four short loops, which compute distances, Coulomb forces, Lennard-Jones forces and sums.
 //! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. The
-//!   coefficients fit into registers, and the bin follows from the exponent and two bits of the mantissa of r² (see
-//!   [`pair::RadialTable`], also for the error of the table). Instruction sets with fewer registers evaluate the force
-//!   from 1/r and eight quartics of the same accuracy ([`pair::Eighths`]), and GPUs from 1/r and one long polynomial
-//!   ([`pair::Polynomial`]). Lennard-Jones forces are computed from 1/r². Lennard-Jones parameters come from a
-//!   combination rule if the force field has one, otherwise from a type table, whose rows of up to 64 types are read by
-//!   register permutations. Blocks with type pairs to which the rule does not apply (NBFIX) are masked, and only these
-//!   blocks read the type table. The number of types decides whether the rule or the type table is used. Energies use
-//!   the same arithmetic with further tables, so that computing energies does not change forces.
+//!   coefficients of the quartics fit into registers. The exponent and two bits of the mantissa of r² give the bin;
+//!   [`pair::RadialTable`] also states the error of the table. Kernels for instruction sets with fewer registers
+//!   compute the force from 1/r and eight quartics, with the same accuracy ([`pair::Eighths`]). GPUs evaluate the force
+//!   from 1/r and one long polynomial ([`pair::Polynomial`]). Lennard-Jones forces are computed from 1/r².
+//!   Lennard-Jones parameters come from the combination rule of the force field if there is one, and otherwise from a
+//!   type table. A row of the type table holds up to 64 types and is read by register permutations. Blocks with type
+//!   pairs to which the combination rule does not apply (NBFIX) are masked, and only these blocks read the type table.
+//!   The number of atom types decides whether kernels use the combination rule or the type table. Energies are computed
+//!   by the same arithmetic from additional tables, so that computing energies does not change forces.
 //! - **Thread buffers.** Work is partitioned into as many chunks as there are threads, or with `reproducible = true`
 //!   into a fixed number of chunks. Each chunk adds forces to its own buffer and records the blocks of atoms whose
 //!   forces it has changed. The buffers are then summed in the order of the chunks. Energies and the virial are summed
-//!   in `f64`. The virial follows from the summed forces and the forces on lattice shifts, at no cost in the kernel.
+//!   in `f64`. The virial is computed from the summed forces and the forces on lattice shifts, at no cost in the
+//!   kernel.
 //! - **Excluded pairs.** The contribution of excluded pairs to the PME mesh is subtracted inside the pair kernel at
 //!   short distance, and in `f64` outside the kernel at larger distance.
-//! - **Locality.** Columns of blocks are ordered in tiles. Leapfrog and constraints process one section of
-//!   consecutive atoms at a time, while its data are in a cache. Large arrays use large pages ([`memory`]).
+//! - **Locality.** Columns of blocks are ordered by tiles (rectangles of neighbouring columns). Leapfrog and
+//!   constraints process one section of consecutive atoms at a time, while its data are in a cache. Large arrays use
+//!   large pages ([`memory`]).
 //! - **Threads.** A step has a dozen parallel regions of 20 to 3000 µs. Between two regions, the threads spin
-//!   ([`team`]). Rayon executes work that occurs once per list lifetime or less often.
+//!   ([`team`]). Tasks that occur at most once per list lifetime are executed by Rayon.
 //! - **PME.** Each chunk of work spreads charges on a padded grid of its own, and the grids are summed in a fixed
-//!   order. The FFT transforms sixteen lines at a time ([`compute::LineFft`]), and two real planes as one complex
-//!   plane. The forward transform, the product with the influence function and the backward transform need three passes
-//!   over memory in all. Spline order, grid and α follow from the requested force error ([`pme::ErrorModel`]), which
-//!   the tests compare with a plain Ewald sum.
+//!   order. The FFT transforms sixteen lines at a time ([`compute::LineFft`]), and combines two real planes into one
+//!   complex plane. The forward transform, the product with the influence function and the backward transform need
+//!   three passes over memory in all. Spline order, grid and α follow from the requested force error
+//!   ([`pme::ErrorModel`]), which the tests compare with a plain Ewald sum.
 //! - **Pair lists.** The outer list is built at a fixed interval of steps and pruned to the inner list at a shorter
-//!   interval. The buffer follows from a drift tolerance and a bound on the pressure error ([`pair::BufferEstimate`]).
-//!   The estimate uses the density of the occupied volume, and the highest temperature of all stages and of the initial
-//!   state. List lifetimes follow from a cost model and are the same in every run. Pruning uses positions predicted for
-//!   the middle of the inner list's lifetime, so that the errors in the first and the second half of the lifetime
-//!   cancel. The errors of the outer list do not cancel, so that only a small part of the tolerance is used for the
-//!   outer list. If the input sets `list.buffer`, lists expire by displacement instead.
-//! - **Tuning.** With `tuning = "measure"`, timings choose the fastest list schedule, and the fastest among the
-//!   combinations of Coulomb cutoff, grid and spline order that have the same force error ([`pme::Splitting`]). The
-//!   timings are measured once, before the first dynamics stage, by force evaluations that do not change the state. The
-//!   choice is stored in the checkpoint and reported by [`observe::tuning`].
+//!   interval. The list buffer is computed from a drift tolerance and a bound on the pressure error
+//!   ([`pair::BufferEstimate`]). The estimate of the buffer uses the density of the volume that the atoms fill, and the
+//!   highest temperature of all stages and of the initial state. List lifetimes follow from a cost model and are the
+//!   same in every run. Pruning uses positions predicted for the middle of the inner list's lifetime, so that the
+//!   errors in the first and the second half of the lifetime cancel. The errors of the outer list do not cancel, so
+//!   that only a small part of the tolerance is used for the outer list. If the input sets `list.buffer`, a list
+//!   instead expires when an atom has moved too far.
+//! - **Tuning.** With `tuning = "measure"`, timings choose the fastest list schedule. Timings also choose the fastest
+//!   combination of Coulomb cutoff, grid and spline order among combinations with the same force error
+//!   ([`pme::Splitting`]). The timings are measured once, before the first dynamics stage, by force evaluations that do
+//!   not change the state. The choice is stored in the checkpoint and reported by [`observe::tuning`].
 //!
 //! # CUDA
 //!
 //! The folder `kernels/` holds the device code, with one file for each CPU module that has a counterpart on the device;
-//! `backend::cuda` holds the host code. Declarations that are generated from Rust (including structures with assertions
-//! of size and offset) precede the sources. The kernels are compiled at start-up for the present GPU. The compiled
-//! kernels are cached in the user's cache folder, under a hash of all inputs of the compilation. CUDA libraries are
-//! loaded on first use, so that the program starts without them.
+//! `backend::cuda` holds the host code. Declarations that are generated from Rust code, such as structures with
+//! assertions of size and offset, are inserted before the kernel sources. The kernels are compiled at start-up for the
+//! present GPU. The compiled kernels are cached in the user's cache folder, under a hash of all inputs of the
+//! compilation. CUDA libraries are loaded on first use, so that the program starts without them.
 //!
 //! - The `f64` state stays on the device, where atoms are sorted into blocks of 32, one for each warp. A list entry
-//!   consists of a single j-atom, its lattice image, and a mask of the i-atoms in a block with which the j-atom
-//!   interacts. A block and 32 list entries form a tile of 32 × 32 pairs, in which the forces on the j-atoms rotate
+//!   consists of a single j-atom, its lattice image, and a mask of the i-atoms of a block that interact with the
+//!   j-atom. A block and 32 list entries form a tile of 32 × 32 pairs, in which the forces on the j-atoms rotate
 //!   through the warp.
 //! - Forces, energies and the charge grid are sums of integers, which do not depend on the order of threads or blocks.
-//!   A contribution beyond the range of the integers is not added but sets a flag, which stops the integration of the
-//!   state. Compilers may fuse a product and a sum only where kernels say so, because otherwise kernels with and
-//!   without energies would round differently.
+//!   A contribution that exceeds the range of the integers is not added. Instead, the contribution sets a flag, which
+//!   stops the integration of the state. Kernel sources request every fused multiply-add explicitly, and compilers must
+//!   not fuse other operations. Otherwise kernels with and without energies would round differently.
 //! - PME grids of up to 128 points along an edge are transformed and solved by three kernels. Larger grids are
-//!   transformed by cuFFT through [`compute`], which offers cuFFT and the matrix products of cuBLAS through the same
-//!   interface as on the CPU ([`compute::Core`]). Without cuFFT, larger grids are transformed on the CPU, and the log
-//!   reports this.
-//! - Masks leave out excluded pairs, which are corrected together with the bonded terms. Constraint arithmetic is
-//!   `f64`: each rigid water or SHAKE cluster has a thread, and each set of coupled constraints has a thread block that
-//!   uses conjugate gradients.
+//!   transformed by cuFFT through [`compute`]. [`compute::Core`] is the common interface of CPU code, cuFFT and the
+//!   matrix products of cuBLAS. Without cuFFT, larger grids are transformed on the CPU, and the log reports this.
+//! - The masks of list entries leave out excluded pairs. The correction for excluded pairs is computed together with
+//!   the bonded terms. Constraint arithmetic is `f64`: each rigid water or SHAKE cluster has a thread, and each set of
+//!   coupled constraints has a thread block that uses conjugate gradients.
 //! - Steps without output are captured as a CUDA graph and replayed. The host waits for the device only to read results
 //!   and, at the end of a list's lifetime, to read the length of the next list. Thermostats and barostats need no host:
 //!   their random numbers are drawn in advance ([`ensemble::rescaling::Rescaling`],
@@ -199,8 +204,8 @@
 //!   `backend::cuda::replay`).
 //! - One step per list lifetime is launched kernel by kernel and timed, because the phases inside a CUDA graph cannot
 //!   be timed.
-//! - Before a run relies on a GPU, forces, energies and one integration step on the GPU are compared with those on
-//!   the CPU ([`run::Engine::verify`]).
+//! - Before a run relies on a GPU, forces, energies and one integration step are computed on the GPU and on the CPU,
+//!   and compared ([`run::Engine::verify`]).
 //! - Without a GPU, the tests run all kernels and their host code on an emulated thread block, in several orders of
 //!   blocks and threads, and compare the results with the reference. Results observed on a GPU are in
 //!   `validation/gpu`.
@@ -209,7 +214,7 @@
 //!
 //! In each stage, the first step that a process computes is compared with the reference (`run::reference_check`). The
 //! comparison uses the forces of the run itself, with the present pair lists. Pairs that the lists may miss because of
-//! the list radii are ignored; all other pairs are compared. For systems with up to 8 million pairs, all forces and
+//! their finite radii are ignored; all other pairs are compared. For systems with up to 8 million pairs, all forces and
 //! energies are compared. For larger systems, the forces on a sample of some 2,000 atoms are compared, with all bonded
 //! terms and the whole mesh; the sample has atoms of every Lennard-Jones type. Leapfrog and constraints, which use
 //! `f64` in either precision, are not compared. If forces or energies differ, the run ends with an error.
@@ -229,26 +234,27 @@
 //! formats share the code for appending, damage detection and repair.
 //!
 //! An analysis reads frames once, in batches, and passes each frame to any number of [`analysis::Observable`]s, which
-//! measure it on all threads. A row of [`analysis::observables::OBSERVABLES`] makes an observable available as a word
-//! of the command line of `md analyze`. The results of all observables are written in the same formats
+//! process the frame on all threads. A row of [`analysis::observables::OBSERVABLES`] makes an observable available as a
+//! word of the command line of `md analyze`. The results of all observables are written in the same formats
 //! ([`analysis::write()`]).
 //!
-//! The HTML report of a run ([`report::write()`]) is written during or after the run, from nothing but the files in the
+//! The HTML report of a run ([`report::write()`]) is written during or after the run, and uses only the files in the
 //! output folder. The command line writes the report; no code of the module `run` depends on the report.
 //!
 //! Topologies are written from the [`system::Description`] that every reader returns, in the formats of
-//! [`format::known::WRITABLE_TOPOLOGIES`]. A description that a format cannot express, exactly or in an equivalent
-//! form, is refused.
+//! [`format::known::WRITABLE_TOPOLOGIES`]. If a format cannot express a description exactly or in an equivalent form,
+//! the description is refused.
 //!
 //! # Speed
 //!
 //! Every phase of a step is timed ([`backend::Phases`]); on a GPU only a sample of steps is timed. The operations and
 //! bytes of a phase are computed by a formula from counts of list slots, grid points, atoms and terms, and from the
-//! spline order ([`backend::StepCounts`]). `md bench` compares time and work with the roofline ([`bench::Roofline`]),
-//! that is, with the arithmetic rate and the memory bandwidths of the machine. Rate and bandwidths are measured with
-//! [`simd`] on a CPU, and follow from the clock rates on a GPU. `summary.json` of every run contains the times and
-//! counts of its phases. `md bench` times [`run::measure()`], which calls [`run::Simulation::step`] without output or
-//! checkpoints. The benchmarks in `benches/` time kernels one by one.
+//! spline order ([`backend::StepCounts`]). `md bench` compares the time, the operations and the bytes of each phase
+//! with the roofline ([`bench::Roofline`]), that is, with the arithmetic rate and the memory bandwidths of the machine.
+//! Arithmetic rate and memory bandwidths are measured with [`simd`] on a CPU, and computed from the clock rates on a
+//! GPU. `summary.json` of every run contains the times and counts of its phases. `md bench` times [`run::measure()`],
+//! which calls [`run::Simulation::step`] without output or checkpoints. The benchmarks in `benches/` time kernels one
+//! by one.
 //!
 //! # Determinism
 //!
@@ -256,8 +262,8 @@
 //!
 //! - work is divided into fixed chunks, whose results are summed in the order of the chunks, never in the order in
 //!   which threads finish;
-//! - timings do not influence computed values, except with `tuning = "measure"`: then different runs may choose
-//!   different settings, and each run keeps its choice;
+//! - timings do not influence computed values, unless `tuning` is `"measure"`. Different runs may then choose different
+//!   settings, and each run keeps its settings;
 //! - output settings, reporters and checkpoints do not change the state. A checkpoint holds all data on which results
 //!   depend, bit for bit, including the positions at the last pair search and at the last pruning. A run of 10 steps
 //!   that is continued for 10 more steps therefore gives the same result as a run of 20 steps;
@@ -270,13 +276,13 @@
 //! # Invariants
 //!
 //! - All data that cross a module boundary above `backend` are in topology order, in internal units: nm, ps, amu,
-//!   kJ/mol, e, K, rad. Only a backend has spatially sorted copies.
-//! - `System` never changes and computes nothing; `State` holds no derived quantities. Only `State` holds the cell.
+//!   kJ/mol, e, K, rad. Only a backend has copies of data in spatially sorted order.
+//! - `System` is immutable and holds only data; `State` holds no derived quantities. Only `State` holds the cell.
 //! - No input causes a panic: sizes are checked before allocation, readers are fuzzed, and an [`error::Problem`] names
-//!   the file, the line, what was expected and how to correct it. Commands that read HDF5 files of unknown origin do so
-//!   in a child process, because a forged file can crash the HDF5 library.
-//! - Files that are replaced are replaced atomically. After a kill at any moment, files that grow are readable up to
-//!   the last flush. The previous checkpoint is always kept ([`observe`]).
+//!   the file, the line, what was expected and how to correct it. HDF5 files of unknown origin are read in a child
+//!   process, because a forged file can crash the HDF5 library.
+//! - Checkpoint, status and summary files are replaced atomically. Trajectories, tables and the log remain readable up
+//!   to the last flush if the process is killed at any moment. The previous checkpoint is always kept ([`observe`]).
 //! - Every file can be identified as part of its run: all files of a run have the same run identity, and the checkpoint
 //!   has the number and a checksum of the records of each file ([`observe::extent::Extent`]). A run continues only with
 //!   its own files, with the same system ([`run::Fingerprint`]), and in a directory that it has locked
@@ -287,16 +293,17 @@
 //!
 //! # Absent on purpose
 //!
-//! No trait object exists per pair or bond, and no string chooses an interaction or kernel at run time. The engine is
-//! not generic over the number type; it has a fast path and a reference instead. There are no unit types in hot code,
-//! no global mutable state, and no printing in the library. Devices share no trait of small operations ("add",
-//! "multiply"), because the operations of a backend are whole phases of a step. No file has more than 500 lines, and no
-//! function more than 70 without a reason at its head.
+//! The program has no trait object for a single pair or bond, and does not choose an interaction or a kernel by a
+//! string at run time. The engine is not generic over the number type; instead, it has a fast path in `f32` and a
+//! reference in `f64`. There are no unit types in hot code, no global mutable state, and no printing in the library.
+//! There is no trait with small operations ("add", "multiply") for all devices, because the operations of a backend are
+//! whole phases of a step. No file has more than 500 lines, and no function has more than 70 lines unless a comment at
+//! its head gives the reason.
 //!
 //! # Limits
 //!
-//! The only integrator is leapfrog. A GPU does not support every method: [`backend::Feature`] lists the methods, and a
-//! run whose device lacks one of its methods is refused before it starts, or falls back to the CPU.
+//! The only integrator is leapfrog. A GPU does not support every method; [`backend::Feature`] lists the methods. If a
+//! GPU lacks a method that a run needs, the run is refused at the start, or uses the CPU.
 
 pub use md_engine::{
     backend, cell, compute, constraint, context, ensemble, error, format, image, memory, pair, pme, prepare, ranks,
@@ -315,7 +322,7 @@ pub mod run;
 
 #[cfg(test)]
 #[path = "engine/testing.rs"]
-#[allow(dead_code, reason = "the engine's own tests use more of it")]
+#[allow(dead_code, reason = "the tests of the engine use more of this module")]
 mod testing;
 
 /// Source revision of the build; empty if unknown.

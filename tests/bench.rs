@@ -202,7 +202,7 @@ fn a_system_without_cutoff_survives_its_json() {
     let arguments = ["vacuum.toml", "--steps", "2", "--repeats", "1", "--json", "a.json"];
     assert_eq!(md(folder.path(), &arguments).0, Some(0));
     let (code, out, err) = md(folder.path(), &[&arguments[..5], &["--compare", "a.json", "--phases"]].concat());
-    assert!(matches!(code, Some(0 | 1)) && out.contains("of 1 rows slower"), "{code:?} {out}{err}");
+    assert!(matches!(code, Some(0 | 1)) && out.contains("of 1 rows are slower"), "{code:?} {out}{err}");
 }
 
 /// Whether the NVIDIA driver is installed.

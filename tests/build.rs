@@ -91,7 +91,7 @@ fn wishes_that_cannot_be_met_are_refused() {
     assert!(build(&["--assembly", "7"]).contains('7'));
     assert!(build(&["--cation", "Fe3+"]).contains("choose one of Na+, K+, Li+, Rb+, Cs+, Mg2+, Ca2+, Zn2+"));
     let charmm = build(&["--forcefield", "charmm36", "--anion", "I-"]);
-    assert!(charmm.contains("have no ion I-") && charmm.contains("choose one of Cl-"), "{charmm}");
+    assert!(charmm.contains("no parameters of the ion I-") && charmm.contains("choose one of Cl-"), "{charmm}");
     assert!(build(&["--cation", "Ca2+", "--salt-method", "sltcap"]).contains("--salt-method volume"));
     let small = build(&["--size", "4 nm"]);
     assert!(small.contains("a cell of 4.000 nm is too small for a solute of"), "{small}");
@@ -126,7 +126,7 @@ fn missing_atoms_are_rebuilt_or_named() {
     };
     let printed = done(&mut build(&[]));
     assert!(printed.contains("LYS 11 of chain A: rebuilt CG, CD, CE, NZ (the entry lacks"), "{printed}");
-    assert!(printed.contains("rotamer") && printed.contains("nearest other atom 0."), "{printed}");
+    assert!(printed.contains("rotamer") && printed.contains("the nearest atom of another residue is 0."), "{printed}");
     cut(folder.path(), |line| !lacks(line, "LEU A   8", &["CA"]));
     let message = refused(&mut build(&[]));
     assert!(message.contains("LEU 8 of chain A lacks CA") && message.contains("cut.pdb"), "{message}");
@@ -147,8 +147,8 @@ fn gaps_are_refused_or_capped() {
     assert!(message.contains("4 residues are missing between SER 20 of chain A and ASN 25 of chain A"), "{message}");
     assert!(message.contains("--cap ACE,NME") && !folder.path().join("x").exists(), "{message}");
     let printed = done(build().args(["--cap", "ACE,NME"]));
-    assert!(printed.contains("ASN 25 of chain A: added the cap ACE before it"), "{printed}");
-    assert!(printed.contains("SER 20 of chain A: added the cap NME after it"), "{printed}");
+    assert!(printed.contains("ASN 25 of chain A: added the cap ACE before this residue"), "{printed}");
+    assert!(printed.contains("SER 20 of chain A: added the cap NME after this residue"), "{printed}");
     // the force check compares the first step of each stage with the reference
     done(md(folder.path()).args(["run", "x/input.toml", "--steps", "5", "--quiet"]));
 }
@@ -256,9 +256,9 @@ fn a_helix_is_built_into_a_membrane() {
     done(md(folder.path()).args(["run", "x/input.toml", "--steps", "50", "--quiet"]));
     for (more, reason) in [
         (&["--shape", "cube"][..], "a membrane needs a rectangular cell"),
-        (&["--orient"], "the orientation of the entry is that of the membrane"),
+        (&["--orient"], "a membrane needs the orientation of the entry"),
         (&["--vacuum"], "a membrane needs a periodic cell with water"),
-        (&["--padding", "0 nm"], "a padding of 0 nm with a membrane"),
+        (&["--padding", "0 nm"], "a padding of 0 nm is not possible with a membrane"),
     ] {
         let message = refused(build(&["-o", "y"]).args(more));
         assert!(message.contains(reason), "{message}");

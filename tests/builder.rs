@@ -354,31 +354,37 @@ fn virtual_sites_are_placed() {
     assert_eq!((system.constraints.settles.len(), system.constrained_groups().len()), (1, 1));
     assert_eq!(system.topology.connectivity, [[0, 1], [0, 2], [0, 3]]);
     for (wrong, expected) in [
-        (average([0.8, 0.1, 0.2]), "its weights add up to 1.1"),
-        (average([f64::NAN, 0.1, 0.2]), "its weights add up to NaN"),
-        (Construction::Average2 { atoms: [0, 0], weights: [0.5, 0.5] }, "atom 1 appears twice in its construction"),
-        (Construction::Average2 { atoms: [0, 3], weights: [0.5, 0.5] }, "its construction depends on the site itself"),
+        (average([0.8, 0.1, 0.2]), "the sum of the weights of the site is 1.1"),
+        (average([f64::NAN, 0.1, 0.2]), "the sum of the weights of the site is NaN"),
+        (
+            Construction::Average2 { atoms: [0, 0], weights: [0.5, 0.5] },
+            "atom 1 appears twice in the construction of the site",
+        ),
+        (Construction::Average2 { atoms: [0, 3], weights: [0.5, 0.5] }, "the construction depends on the site itself"),
         (
             Construction::Average2 { atoms: [0, 9], weights: [0.5, 0.5] },
-            "it is constructed from atom 10, but there are only 4",
+            "the site is constructed from atom 10, but there are only 4",
         ),
-        (Construction::Average { atoms: vec![0, 1], weights: vec![1.0] }, "it has 1 weights for 2 atoms"),
-        (Construction::FixedDistance2 { atoms: [0, 1], distance: 0.0 }, "its distance is 0 nm"),
-        (Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.5, distance: f64::NAN }, "its distance is NaN nm"),
+        (Construction::Average { atoms: vec![0, 1], weights: vec![1.0] }, "the site has 1 weights for 2 atoms"),
+        (Construction::FixedDistance2 { atoms: [0, 1], distance: 0.0 }, "the distance of the site is 0 nm"),
+        (
+            Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.5, distance: f64::NAN },
+            "the distance of the site is NaN nm",
+        ),
         (Construction::FixedAngle3 { atoms: [0, 1, 2], angle: f64::INFINITY, distance: 0.1 }, "are not finite"),
         (Construction::OutOfPlane { atoms: [0, 1, 2], weights: [0.1, 0.1], cross: f64::NAN }, "are not finite"),
         (
             Construction::OutOfPlane { atoms: [0, 1, 2], weights: [0.1, 0.1], cross: 1e300 },
-            "it has the coefficient of the cross product 1e300 1/nm, outside the physical range of -1000 to 1000 1/nm",
+            "has the coefficient of the cross product 1e300 1/nm, outside the physical range of -1000 to 1000 1/nm",
         ),
-        (average([1e300, -1e300, 1.0]), "it has the weight 1e300"),
+        (average([1e300, -1e300, 1.0]), "the site has the weight 1e300"),
         (
             Construction::LocalFrame {
                 atoms: vec![0, 1],
                 weights: vec![[1.0, -1.0, 0.0], [0.0, 0.5, 0.0]],
                 position: [0.0; 3],
             },
-            "weights of an axis add up to -0.5",
+            "the weights of an axis is -0.5",
         ),
     ] {
         let refusal = water(wrong).expect_err("a wrong site").to_string();
@@ -418,7 +424,7 @@ fn sites_of_sites_are_placed_in_order() {
     assert_eq!(order, [4, 3]);
     let refusal =
         build(Construction::Average2 { atoms: [1, 3], weights: [0.5, 0.5] }).expect_err("a circle").to_string();
-    assert!(refusal.contains("virtual site 4: its construction depends on the site itself"), "{refusal}");
+    assert!(refusal.contains("virtual site 4: the construction depends on the site itself"), "{refusal}");
 }
 
 #[test]

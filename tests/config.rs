@@ -367,17 +367,23 @@ fn quantities_outside_the_physical_range_are_refused_with_the_range() {
     for (setting, expected) in [
         (
             "stage.heat.thermostat.temperature=\"1e30 K\"",
-            "\"1e30 K\" is outside the physical range of a temperature: at most",
+            "\"1e30 K\" is outside the physical range of a temperature: the magnitude must be at most",
         ),
-        ("stage.heat.thermostat.coupling_time=\"1e300 ps\"", "the physical range of a time: at most"),
+        (
+            "stage.heat.thermostat.coupling_time=\"1e300 ps\"",
+            "the physical range of a time: the magnitude must be at most",
+        ),
         (
             "stage.heat.thermostat.temperature=[[\"0 ps\", \"300 K\"], [\"1e30 ps\", \"310 K\"]]",
             "the physical range of a time",
         ),
         ("stage.heat.duration=\"1e200 ns\"", "the physical range of a time"),
-        ("stage.heat.barostat.pressure=\"-1e30 bar\"", "the physical range of a pressure: at most"),
-        ("forces.cutoff=\"1e30 nm\"", "the physical range of a length: at most"),
-        ("stage.heat.timestep=\"1e-300 fs\"", "the physical range of a time: at least"),
+        (
+            "stage.heat.barostat.pressure=\"-1e30 bar\"",
+            "the physical range of a pressure: the magnitude must be at most",
+        ),
+        ("forces.cutoff=\"1e30 nm\"", "the physical range of a length: the magnitude must be at most"),
+        ("stage.heat.timestep=\"1e-300 fs\"", "the physical range of a time: the magnitude must be at least"),
         ("forces.cutoff=\"1e-9 nm\"", "forces.cutoff must be greater than zero, more than 0.01 nm"),
         ("run.max_time=\"1e300 h\"", "the physical range of a wall-clock time"),
     ] {

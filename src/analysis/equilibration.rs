@@ -1,4 +1,4 @@
-//! Detection of the end of equilibration in a correlated time series, and averages of the rows after it.
+//! Detection of the end of equilibration in a correlated time series, and averages of the rows after equilibration.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,8 @@ const ORIGINS: usize = 200;
 const LONG: usize = 20_000;
 /// Number of rows that each of the two passes over a long series tries as the end of equilibration.
 const LONG_ORIGINS: usize = 20;
-/// Lag (in rows) beyond which the sum of correlations ends at the first correlation of zero or less, as in pymbar.
+/// Number of lags (rows) that always enter the sum over lags, as in pymbar. The sum ends at the first later lag whose
+/// correlation is zero or less.
 const LEAST_LAGS: usize = 3;
 
 /// Number of lags whose correlations are computed one by one. Most series of energies decorrelate within this number of
@@ -25,7 +26,8 @@ const SUMS: usize = 8;
 /// Returns the statistical inefficiency g = 1 + 2 Σ (1 − t/N) C(t) of a series of N values with the normalised
 /// autocorrelation C(t): the number of correlated samples that count as one (Chodera, Swope, Pitera, Seok & Dill, J.
 /// Chem. Theory Comput. 3, 26 (2007), doi:10.1021/ct0502864). The sum over lags ends at the first lag t > 3 at which
-/// C(t) is zero or less. The statistical inefficiency is at least 1, and is 1 for a constant series.
+/// the autocorrelation C(t) is zero or less. The statistical inefficiency is at least 1, and is 1 for a constant
+/// series.
 pub fn inefficiency(values: &[f64]) -> f64 {
     inefficiency_by(values, || Autocorrelation::new(values.len()))
 }
@@ -43,7 +45,7 @@ fn inefficiency_by(values: &[f64], plan: impl FnOnce() -> Autocorrelation) -> f6
     }
     let variance = squares / count as f64;
     let mut sum = 1.0;
-    // adds the term of a lag to the sum over lags, or returns false if the sum ends at this lag
+    // adds the term of a lag to the sum over lags and returns true; returns false if the sum ends before this lag
     let mut add = |lag: usize, product: f64| {
         let correlation = product / ((count - lag) as f64 * variance);
         let ends = correlation <= 0.0 && lag > LEAST_LAGS;
@@ -104,8 +106,8 @@ impl Equilibrated {
         Equilibrated { start, inefficiency, mean, error, samples: count / inefficiency }
     }
 
-    /// Detects the end of equilibration: the row, among rows at equal intervals, from which on the number of
-    /// uncorrelated samples is largest (Chodera, J. Chem. Theory Comput. 12, 1799 (2016),
+    /// Detects the end of equilibration. The function tries rows at equal intervals, and chooses the row that maximises
+    /// the number of uncorrelated samples from the row to the end (Chodera, J. Chem. Theory Comput. 12, 1799 (2016),
     /// doi:10.1021/acs.jctc.5b00784).
     pub fn detect(values: &[f64]) -> Self {
         let last = values.len().saturating_sub(LEAST_LAGS);
@@ -118,8 +120,8 @@ impl Equilibrated {
         Self::among(values, (near.saturating_sub(stride)..(near + stride).min(last)).step_by(fine))
     }
 
-    /// Chooses, among rows at which equilibration may end, the row from which on the number of uncorrelated samples is
-    /// largest.
+    /// Chooses the end of equilibration among the rows `starts`: the row that maximises the number of uncorrelated
+    /// samples from the row to the end.
     fn among(values: &[f64], starts: impl Iterator<Item = usize>) -> Self {
         let count = values.len();
         let starts: Vec<usize> = starts.collect();
@@ -152,8 +154,8 @@ mod tests {
         assert_eq!(inefficiency(&[300.1; 20]), 1.0);
     }
 
-    /// The series is the straight line x(t) = t − 499.5 with 1000 values. Its correlations Σ x(t) x(t+k) stay positive
-    /// up to lag k = 290, beyond the lags that are computed one by one.
+    /// The series is the straight line x(t) = t − 499.5 with 1000 values. The correlations Σ x(t) x(t+k) of this series
+    /// stay positive up to lag k = 290, beyond the lags that are computed one by one.
     #[test]
     fn slow_series_are_transformed() {
         let line: Vec<f64> = (0..1000).map(f64::from).collect();

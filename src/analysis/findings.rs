@@ -7,7 +7,7 @@ pub struct Findings {
     pub arrays: Vec<Array>,
     /// single numbers
     pub numbers: Vec<Number>,
-    /// settings of the computation, by name, which become attributes of the result file
+    /// names and values of the settings of the computation, which become attributes of the result file
     pub settings: Vec<(&'static str, String)>,
     /// lines of a summary for the user
     pub summary: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Array {
     pub dimensions: Vec<&'static str>,
     /// extent along each dimension; in `values` the index of the last dimension varies fastest
     pub shape: Vec<usize>,
-    /// values; their number is the product of the extents
+    /// values; the number of values is the product of the extents
     pub values: Values,
     /// H5MD unit; empty for pure numbers
     pub unit: &'static str,
@@ -105,13 +105,13 @@ impl Values {
 /// Single number of a result, such as a diffusion coefficient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// name, as in JSON
+    /// name, as in the JSON output
     pub name: &'static str,
     /// value
     pub value: f64,
     /// standard error; `None` if unknown
     pub error: Option<f64>,
-    /// unit in words, as "nm"; empty for pure numbers
+    /// unit as plain text, such as "nm"; empty for pure numbers
     pub unit: &'static str,
 }
 
@@ -140,7 +140,7 @@ impl Plot {
 /// Axis of a picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// quantity with its unit, as "time / ps"
+    /// quantity with its unit, such as "time / ps"
     pub label: String,
     /// ends of the axis; `None` if the ends follow from the data
     pub range: Option<[f64; 2]>,

@@ -51,14 +51,15 @@ impl Frames {
         Self::new(group.atoms.clone(), masses.as_deref())
     }
 
-    /// Returns the kind of weights (by mass or equal) as name and value of a setting in the result file.
+    /// Returns the name and the value of the setting in the result file that states the kind of weights (mass or
+    /// equal).
     pub(super) fn weights_setting(&self) -> (&'static str, String) {
         ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())
     }
 
     /// Adds a frame, given by the positions (nm) of the selected atoms.
     pub fn push(&mut self, positions: &[Vec3]) {
-        assert_eq!(positions.len(), self.atoms.len(), "a frame has the selected atoms");
+        assert_eq!(positions.len(), self.atoms.len(), "a frame must have one position for each selected atom");
         let center = positions.iter().zip(&self.weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
         if self.scaled.is_empty() {
             self.first_center = center;

@@ -1,10 +1,10 @@
 //! Analysis of trajectories: structure, fluctuations, distributions, transport, interactions.
 //!
 //! [`pass()`] reads the frames of a trajectory once, in batches, and passes each frame to any number of
-//! [`Observable`]s. All threads process frames in parallel. An observable stores some data for each frame; apart from
-//! the data of observables, the memory does not grow with the number of frames. An observable works on one or several
-//! [`Group`]s of atoms of an [`AnalysedSystem`], and returns [`Findings`], which [`write()`] stores as HDF5, CSV and
-//! pictures. The module [`observables`] holds the observables of `md analyze`. The library prints nothing.
+//! [`Observable`]s. All threads process frames in parallel. Apart from the data that observables store for each frame,
+//! the memory does not grow with the number of frames. An observable works on one or several [`Group`]s of atoms of an
+//! [`AnalysedSystem`], and returns [`Findings`], which [`write()`] stores as HDF5, CSV and pictures. The module
+//! [`observables`] holds the observables of `md analyze`. The library prints nothing.
 //!
 //! ```
 //! use md::analysis::observables::RadiusOfGyration;

@@ -46,7 +46,8 @@ pub trait FrameObserver: Send {
     /// Returns the memory in bytes for `frames` frames, see [`Observable::memory`].
     fn bytes(&self, frames: usize) -> f64;
 
-    /// Returns the number of atoms from the beginning of a frame that are used, see [`Observable::atoms_used`].
+    /// Returns the smallest N for which the first N atoms of a frame include all atoms in use, see
+    /// [`Observable::atoms_used`].
     fn first_atoms(&self) -> usize;
 
     /// Measures frames and adds their samples (measurements) to the observable.
@@ -94,7 +95,7 @@ impl Passed {
     }
 }
 
-/// Range of the frames of a trajectory that are analysed.
+/// Range of the analysed frames of a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameRange {
     /// every `stride`-th frame of the file is read, from the first frame on; at least 1
@@ -109,8 +110,8 @@ impl Default for FrameRange {
     }
 }
 
-/// Largest memory (bytes) of a batch of frames. A batch has one frame for each thread even if these frames need more
-/// memory.
+/// Largest memory (bytes) of a batch of frames. A batch has at least one frame for each thread, and may therefore be
+/// larger than this limit.
 const BATCH_BYTES: usize = 1 << 27;
 /// Largest number of frames of a batch for each thread. With more frames, threads wait less for the slowest frame.
 const FRAMES_PER_THREAD: usize = 4;

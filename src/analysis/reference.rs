@@ -11,7 +11,7 @@ use crate::vec3::Vec3;
 /// Reference structure of an observable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// frame of the trajectory with this number, from 0
+    /// number of a frame of the trajectory, from 0
     Frame(usize),
     /// structure in a coordinate file
     File(PathBuf),
@@ -44,9 +44,8 @@ impl Reference {
                 let found = read_coordinates(path, Some(topology.atoms.len()), None)?;
                 check_order(topology, &found.labels).map_err(|problem| problem.in_file(path))?;
                 (frame.positions, frame.cell) = (found.positions, found.cell);
-                // if positions stay as stored, the cell is used only for minimum-image distances; the cell of a crystal
-                // with symmetry contains further copies of the atoms, so that minimum-image distances in this cell mean
-                // nothing
+                // if positions stay as stored, only minimum-image distances use the cell. The cell of a crystal with
+                // symmetry contains further copies of the atoms, so that its minimum-image distances are meaningless
                 if found.left_out.symmetry && !system.makes_whole() {
                     frame.cell = None;
                 }
@@ -56,10 +55,10 @@ impl Reference {
         Ok(frame)
     }
 
-    /// Returns the reference structure of all atoms, for distances in a group. In a structure from a file, the
-    /// molecules of the group are moved to periodic images near each other. The structure is then returned without its
-    /// cell, because distances between periodic images in a crystal are not distances of the simulation. A frame of the
-    /// trajectory keeps its cell.
+    /// Returns the reference structure of all atoms, for the measurement of distances within a group. In a structure
+    /// from a file, the molecules of the group are moved to periodic images near each other. A structure from a file is
+    /// returned without its cell, because distances between periodic images in a crystal are not distances of the
+    /// simulation. A frame of the trajectory keeps its cell.
     pub fn without_images(
         &self,
         trajectory: &mut dyn FrameSource,

@@ -228,7 +228,7 @@ impl Group {
         Array::new("atoms", [("atoms", self.atoms.len())], self.atoms.clone(), "")
     }
 
-    /// Returns the positions (nm) of the group as the frame has them, without a change of periodic images.
+    /// Returns the stored positions (nm) of the group in a frame, without moving atoms to other periodic images.
     pub fn stored(&self, frame: &StoredFrame) -> Vec<Vec3> {
         self.atoms.iter().map(|&atom| frame.positions[atom as usize]).collect()
     }

@@ -9,7 +9,7 @@ use crate::observe::energies::{EnergyRecord, read_energies};
 /// Smallest number of rows from which averages are computed.
 const LEAST_ROWS: usize = 10;
 
-/// Rows of an energy table that are analysed.
+/// Range of the analysed rows of an energy table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowRange {
     /// earliest and latest time (ps), both included
@@ -44,7 +44,8 @@ impl EnergyTable {
         Self::of(path, record)
     }
 
-    /// Creates the table from rows that were read from `path`. Fails as [`EnergyTable::open`] does.
+    /// Creates the table from rows that were read from `path`. Fails under the same conditions as
+    /// [`EnergyTable::open`].
     pub fn of(path: &Path, record: EnergyRecord) -> Result<Self> {
         let count = record.rows.len();
         if count < LEAST_ROWS {

@@ -124,7 +124,7 @@ fn phases(svg: &mut String, axes: &Axes, index: usize, row: &Row) {
         let _ = writeln!(
             svg,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{colour}\" fill-opacity=\"0.55\"><title>{}: {:.1} \
-             % of a step, {:.1} % of its roof</title></circle>",
+             % of a step, {:.1} % of its roofline speed</title></circle>",
             phase.name,
             100.0 * phase.share,
             100.0 * phase.roof_share
@@ -135,7 +135,7 @@ fn phases(svg: &mut String, axes: &Axes, index: usize, row: &Row) {
     }
 }
 
-/// Escapes a text for use between XML tags.
+/// Escapes a text so that it can stand between XML tags.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

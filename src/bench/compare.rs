@@ -29,7 +29,7 @@ pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     (found.collect(), pairs.len())
 }
 
-/// Returns the properties by which two rows are recognised as results of the same benchmark.
+/// Returns the properties that identify a benchmark: rows with equal properties are results of the same benchmark.
 fn key(row: &Row) -> (&str, usize, usize, &str, &str) {
     (&row.name, row.atoms, row.threads, &row.simd, &row.device)
 }

@@ -24,8 +24,8 @@ impl Ticks {
     fn parse(machine: &str, process: &str) -> Option<Self> {
         let line = machine.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<f64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        // the columns are user, nice, system, idle, waiting for disks, two kinds of interrupts, and time stolen by the
-        // host; the time of guests is already included in user, and is skipped
+        // the columns are the times for user, nice, system, idle, waiting for disks, two kinds of interrupts, and the
+        // time stolen by the host; the time of virtual machines is skipped, because the column user includes it
         let all = ticks.iter().take(8).sum();
         let idle = ticks.get(3)? + ticks.get(4)?;
         // the program name in parentheses may contain any character, so fields are counted from its closing

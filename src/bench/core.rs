@@ -35,14 +35,15 @@ pub(super) fn cpu() -> String {
     "cpu".into()
 }
 
-/// Returns the mean wall time per call in seconds, measured until all work is done. `call` is executed at least once,
-/// and repeated until the total time reaches `patience`. On a GPU, calls are queued while another call is running.
+/// Returns the mean wall time per call in seconds. The measurement ends when the work of all calls is done. `call` is
+/// executed at least once, and repeated until the total time reaches the duration `patience`. On a GPU, calls are
+/// queued while another call is running.
 pub(super) fn seconds_per_call(
     core: &impl Core,
     patience: Duration,
     mut call: impl FnMut() -> Result<()>,
 ) -> Result<f64> {
-    /// Largest number of calls in a measurement. The limit ends the measurement of a call that does no work.
+    /// Largest number of calls in a measurement. The limit matters only for calls that take almost no time.
     const MOST: f64 = 1e5;
     let mut timed = |calls: u32| -> Result<f64> {
         core.wait()?;

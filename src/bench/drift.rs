@@ -69,7 +69,7 @@ mod tests {
     fn correlated_noise_has_a_larger_error() {
         // samples are ±0.5 in blocks of five with the signs + − − +. Of the 19 pairs of consecutive samples, 17 have
         // equal signs and two have different signs, so that ρ = 15/20 about the mean. By symmetry the fitted line has
-        // slope zero, so that ρ is the same about the line.
+        // slope zero, so that ρ has the same value about the fitted line as about the mean.
         let samples: Vec<_> = (0..20u32).map(|i| (f64::from(i), [0.5, -0.5, -0.5, 0.5][i as usize / 5])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);

@@ -35,7 +35,7 @@ const ANALYSIS: [Shape; 4] = [
 /// Timing of a matrix product of one shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GemmRow {
-    /// name of the product, which says where it is used
+    /// name that describes the use of the matrix product
     pub name: String,
     /// type of the numbers: `f32` or `f64`
     pub real: String,

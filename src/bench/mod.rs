@@ -78,7 +78,7 @@ impl Report {
         }
     }
 
-    /// Returns name and version of the program, such as `md 0.2.0`, with the revision if known.
+    /// Returns the name and the version of the program, such as `md 0.2.0`, followed by the revision if it is known.
     pub fn program(&self) -> String {
         let commit = self.commit.as_ref().map_or(String::new(), |commit| format!(" ({commit})"));
         format!("md {}{commit}", self.version)

@@ -22,8 +22,8 @@ pub struct PhaseRow {
     pub intensity: f64,
     /// speed that the phase reaches, GFLOP/s
     pub gflops: f64,
-    /// speed of the phase as a fraction of the speed that the roofline allows at the intensity and the amount of data
-    /// of the phase
+    /// speed of the phase as a fraction of the largest speed that the roofline allows for the arithmetic intensity and
+    /// the amount of data of the phase
     pub roof_share: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct StepReport {
     pub phases: Vec<PhaseRow>,
     /// number of pairs within the cutoff divided by the number of pairs computed
     pub useful_pairs: Option<f64>,
-    /// fraction of the wall time that is spent in the phases of a step
+    /// fraction of the wall time that is spent in all phases of a step together
     pub compute_share: f64,
     /// diagnosis: the bottleneck, and how to improve it
     pub bottleneck: String,
@@ -64,7 +64,7 @@ impl StepReport {
         let useful_pairs = (slots > 0.0).then(|| useful_pairs(system, volume) / slots);
         let bottleneck = match useful_pairs {
             Some(_) => bottleneck(&phases, compute_share, useful_pairs),
-            None => "The double-precision reference does not count its operations.".to_owned(),
+            None => "The double-precision reference backend does not count its operations.".to_owned(),
         };
         StepReport { phases, useful_pairs, compute_share, bottleneck }
     }
@@ -87,10 +87,11 @@ fn phase(name: &str, seconds: f64, wall: f64, work: Work, roofline: &Roofline) -
 /// Limit for the fraction of the wall time that is spent in phases. Below this limit, the time outside the phases is
 /// reported as the main problem.
 const LOW_COMPUTE: f64 = 0.85;
-/// Limit for the speed of a phase as a fraction of its roof. Above this limit, the phase counts as near its roof.
+/// Limit for the speed of a phase as a fraction of the speed that the roofline allows. Above this limit, the speed of
+/// the phase counts as near the roofline.
 const NEAR_ROOF: f64 = 0.5;
 
-/// Describes the phase that takes most time: whether its speed is near the roof, and how to speed it up.
+/// Describes the phase that takes most time: whether its speed is near the roofline, and how to speed up the phase.
 fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>) -> String {
     let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
     if compute_share < LOW_COMPUTE {
@@ -101,7 +102,8 @@ fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>
         );
     }
     let PhaseRow { name, share, roof_share, .. } = largest;
-    let place = format!("{name} takes {:.0} % of a step at {:.0} % of its roof", 100.0 * share, 100.0 * roof_share);
+    let place =
+        format!("{name} takes {:.0} % of a step at {:.0} % of its roofline speed", 100.0 * share, 100.0 * roof_share);
     if largest.work.flops == 0.0 {
         return format!("{name} takes {:.0} % of a step.", 100.0 * share);
     }
@@ -109,11 +111,11 @@ fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>
         format!(", and {:.0} % of its pairs are beyond the cutoff", 100.0 * (1.0 - useful).max(0.0))
     });
     let help = match (name.as_str(), *roof_share > NEAR_ROOF) {
-        ("pairs", true) => "only fewer pairs would help: a shorter cutoff with a finer mesh, or tighter lists",
-        ("pairs", false) => "fewer operations per pair and tighter lists would help, but faster memory would not",
+        ("pairs", true) => "only fewer pairs would help: a shorter cutoff with a finer mesh, or tighter pair lists",
+        ("pairs", false) => "fewer operations per pair and tighter pair lists would help, but faster memory would not",
         ("pme_spread" | "pme_solve" | "pme_gather", _) => "a coarser mesh with a longer cutoff would help",
-        ("search", _) => "a longer list lifetime would help",
-        (_, true) => "it moves data as fast as the memory allows, so only moving less data would help",
+        ("search", _) => "a longer lifetime of the pair lists would help",
+        (_, true) => "the memory bandwidth limits the speed, so only moving less data would help",
         (_, false) => "more operations in parallel would help",
     };
     format!("{place}{waste}; {help}.")
@@ -132,7 +134,7 @@ mod tests {
     fn the_sentence_names_the_largest_phase_or_the_gaps() {
         let phases = [row("pairs", 0.5, 0.3), row("pme_solve", 0.4, 0.1)];
         let text = bottleneck(&phases, 0.95, Some(0.6));
-        assert!(text.starts_with("pairs takes 50 % of a step at 30 % of its roof, and 40 %"), "{text}");
+        assert!(text.starts_with("pairs takes 50 % of a step at 30 % of its roofline speed, and 40 %"), "{text}");
         assert!(bottleneck(&phases, 0.6, Some(0.6)).starts_with("40 % of the time is outside"));
         let mesh = bottleneck(&[row("pairs", 0.2, 0.3), row("pme_solve", 0.7, 0.6)], 0.95, None);
         assert!(mesh.contains("pme_solve takes 70 %") && mesh.contains("coarser mesh"), "{mesh}");

@@ -28,8 +28,8 @@ pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(
     Some((larger, state))
 }
 
-/// Iterates over `copies` copies of the list `one`. Each item of the iterator is an element of the list, with the
-/// number of atoms in the preceding copies. The atom indices of the element must be shifted by this number.
+/// Iterates over `copies` copies of the list `one`. Each item of the iterator is an element of the list, and the number
+/// of atoms in the preceding copies. The atom indices of the element must be shifted by this number.
 fn copied<T>(one: &[T], copies: usize, atoms: usize) -> impl Iterator<Item = (u32, &T)> {
     (0..copies).flat_map(move |copy| one.iter().map(move |element| ((copy * atoms) as u32, element)))
 }

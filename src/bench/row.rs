@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::{Engine, Measurement, Placement, measure};
 
-/// Number of atoms times number of steps of a timed segment, if the user does not set the number of steps. With this
-/// number, a timed segment takes a few seconds on two cores.
+/// Number of atoms times number of steps in a timed segment, if the user does not set the number of steps. A segment
+/// with this product takes a few seconds on two cores.
 const SEGMENT_WORK: f64 = 1.2e7;
 /// Assumed number of steps between builds of the pair list, for a list schedule without a fixed interval.
 const NO_INTERVAL: u64 = 100;
@@ -73,7 +73,7 @@ pub struct Row {
     pub others: Option<f64>,
     /// drift of the conserved energy; `None` if the timed segments are too short to measure it
     pub drift: Option<Drift>,
-    /// pair-list schedule in use; `None` if every pair is listed
+    /// pair-list schedule in use; `None` if the pair list has no cutoff and contains all pairs
     pub list: Option<ListSchedule>,
     /// times of the phases of a step
     pub step: StepReport,

@@ -20,8 +20,9 @@ pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
 /// Number of atoms of the water box that is replicated to larger boxes.
 const WATER_ATOMS: f64 = 3000.0;
-/// Largest relative difference between the number of atoms in the name of a water box and its actual number of atoms,
-/// which is n³ times that of the replicated small box. For example, the box "1.5m" has 1,536,000 atoms.
+/// Largest relative difference between the number of atoms in the name of a water box and its actual number of atoms.
+/// The actual number is n³ times the number of atoms of the small box that is replicated. For example, the box "1.5m"
+/// has 1,536,000 atoms.
 const SIZE_TOLERANCE: f64 = 0.05;
 /// Largest number of atoms of a water box. Larger systems have not been tested.
 const MOST_ATOMS: f64 = 5e7;
@@ -144,7 +145,7 @@ impl Case {
         });
         let dynamics = last.ok_or_else(|| {
             Problem::new(format!("{}: the input file has no stage of dynamics to time", self.name()))
-                .help("add [[stage]] with kind = \"dynamics\"")
+                .help("add `[[stage]]` with `kind = \"dynamics\"`")
         })?;
         Ok(Prepared { name: self.name(), plan, system, state, dynamics })
     }
@@ -166,7 +167,7 @@ fn water_copies(name: &str, size: f64) -> std::result::Result<usize, Problem> {
     if size > MOST_ATOMS || (atoms(edge) / size - 1.0).abs() > SIZE_TOLERANCE {
         let [below, above] =
             [(size / WATER_ATOMS).cbrt().floor().max(1.0), (size / WATER_ATOMS).cbrt().ceil()].map(atoms);
-        return Err(Problem::new(format!("{name}: a box of water has 3000 n³ atoms, and at most 50 million"))
+        return Err(Problem::new(format!("{name}: water boxes have 3000 n³ atoms (n = 1, 2, …), at most 50 million"))
             .help(format!("the nearest sizes are water-{}k and water-{}k", below / 1e3, above / 1e3)));
     }
     Ok(edge as usize)
@@ -188,7 +189,7 @@ fn find_files(name: &str, files: &str, folders: &[PathBuf]) -> std::result::Resu
 
 /// Replicates the box along each edge, and adapts the PME grid to the new cell.
 fn enlarge(plan: &Plan, system: &System, state: &State, copies: usize) -> Result<(System, State)> {
-    let missing = || Error::Internal("a box of water without a cell or a PME spacing".to_owned());
+    let missing = || Error::Internal("a box of water has no cell, no cutoff or no PME grid spacing".to_owned());
     let (mut system, state) = replicate(system, state, [copies; 3]).ok_or_else(missing)?;
     let cell: &PeriodicCell = state.cell.as_ref().ok_or_else(missing)?;
     if let Electrostatics::Pme(_) = system.settings.electrostatics {

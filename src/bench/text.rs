@@ -70,10 +70,13 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
     if let Some(list) = row.list {
         let ListSchedule { rebuild, prune, outer, inner, .. } = list;
         let _ = if list.is_exact() {
-            writeln!(text, "  lists searched to {outer:.3} nm, rebuilt by displacement before a pair can be missed")
+            writeln!(
+                text,
+                "  pair lists searched up to {outer:.3} nm, rebuilt by displacement before a pair can be missed"
+            )
         } else {
-            let searched = format!("lists searched every {rebuild} steps to {outer:.3} nm");
-            writeln!(text, "  {searched}, pruned every {prune} steps to {inner:.3} nm")
+            let searched = format!("pair lists searched every {rebuild} steps up to {outer:.3} nm");
+            writeln!(text, "  {searched}, pruned every {prune} steps up to {inner:.3} nm")
         };
     }
     let useful = step.useful_pairs.map_or(String::new(), |useful| {
@@ -91,7 +94,7 @@ fn roofs(roofline: &Roofline) -> String {
         .iter()
         .map(|measured| format!("{:.0} at {:.0}", measured.rate * 1e-9, measured.bytes / f64::from(1 << 20)))
         .collect();
-    format!("peak {:.0} GFLOP/s, memory {} (GB/s at MiB)", roofline.peak * 1e-9, bandwidths.join(", "))
+    format!("peak {:.0} GFLOP/s, bandwidth {} (GB/s at MiB of data)", roofline.peak * 1e-9, bandwidths.join(", "))
 }
 
 /// Returns a table of timings of Fourier transforms of the compute core.
@@ -131,8 +134,9 @@ pub fn markdown(report: &Report) -> String {
     let mut text =
         format!("{}, {date}, on {processors} processors of {processor}; `md bench --markdown`: ", report.program());
     text.push_str(
-        "cutoff 0.9 nm, PME of order 4 at 0.12 nm, 2 fs, bonds to hydrogen and water rigid, velocity rescaling, ",
+        "cutoff 0.9 nm, PME of order 4 with a grid spacing of 0.12 nm, time step 2 fs, bonds to hydrogen and water ",
     );
+    text.push_str("rigid, velocity rescaling, ");
     text.push_str("list tolerance 0.005 kJ/mol/ps (input files: their own settings).\n\n");
     text.push_str(
         "| system | atoms | threads | SIMD | ns/day, median (range) | µs/step | ns/atom/step | drift, kT/ns/dof |\n",

@@ -2,9 +2,10 @@
 //!
 //! [`structure`] holds chains, residues, atoms and bonds, independent of any force field. [`entry`] reads entries of
 //! the Protein Data Bank and makes structures from them. Missing atoms are rebuilt from templates, then [`hydrogens`]
-//! adds hydrogens. [`solvent`] makes a periodic cell around a solute, with a lipid bilayer on request, and fills it
-//! with water and ions. [`forcefield`] reads the force-field files of OpenMM, finds the template of each residue, and
-//! makes a [`Description`](md_engine::system::Description) with all energy terms. [`build`] performs all these steps.
+//! adds hydrogens. [`solvent`] makes a periodic cell around a solute, adds a lipid bilayer on request, and fills the
+//! cell with water and ions. [`forcefield`] reads the force-field files of OpenMM, finds the template of each residue,
+//! and makes a [`Description`](md_engine::system::Description) with all energy terms. [`build`] performs all these
+//! steps.
 
 mod complete;
 pub mod entry;

@@ -7,7 +7,7 @@ use md_engine::error::Problem;
 /// A molecular structure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Structure {
-    /// identifiers of the chains, e.g. `A`
+    /// identifiers of the chains, such as `A`
     pub chains: Vec<String>,
     /// all residues, in ascending order of their first atoms
     pub residues: Vec<Residue>,
@@ -20,7 +20,7 @@ pub struct Structure {
 /// A residue of a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Residue {
-    /// residue name, e.g. `ALA`
+    /// residue name, such as `ALA`
     pub name: String,
     /// residue number in the file
     pub number: i32,
@@ -35,7 +35,7 @@ pub struct Residue {
 /// An atom of a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Atom {
-    /// atom name, e.g. `CA`
+    /// atom name, such as `CA`
     pub name: String,
     /// atomic number; 0 for a virtual site
     pub element: u8,
@@ -44,7 +44,7 @@ pub struct Atom {
 /// A kind of residue that a force field or a topology file defines: its atoms, with hydrogens, and its bonds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
-    /// residue name, e.g. `LIG`
+    /// residue name, such as `LIG`
     pub name: String,
     /// atoms, each with a different name
     pub atoms: Vec<Atom>,
@@ -107,7 +107,7 @@ impl Structure {
     pub fn check(&self) -> Result<(), Problem> {
         let atoms = self.atoms.len();
         if u32::try_from(atoms).is_err() {
-            return Err(Problem::new(format!("{atoms} atoms, more than md can number")));
+            return Err(Problem::new(format!("the structure has {atoms} atoms, more than md can number")));
         }
         let firsts: Vec<usize> = self.residues.iter().map(|residue| residue.first as usize).collect();
         let ascending = firsts.windows(2).all(|pair| pair[0] < pair[1]);
@@ -118,7 +118,11 @@ impl Structure {
             return Err(Problem::new(format!("the residue {} {} has no chain", residue.name, residue.number)));
         }
         if let Some(bond) = self.bonds.iter().find(|[a, b]| a == b || *a.max(b) as usize >= atoms) {
-            return Err(Problem::new(format!("a bond of the atoms {} and {}, of {atoms} atoms", bond[0], bond[1])));
+            let message = format!(
+                "the bond of the atoms {} and {} is impossible in a structure of {atoms} atoms",
+                bond[0], bond[1]
+            );
+            return Err(Problem::new(message));
         }
         let mut sorted: Vec<[u32; 2]> = self.bonds.iter().map(|[a, b]| [*a.min(b), *a.max(b)]).collect();
         sorted.sort_unstable();

@@ -39,15 +39,15 @@ pub(super) struct Analyze {
 struct Request {
     entry: &'static ObservableEntry,
     choice: Choice,
-    /// stem of the result files
+    /// path of the result files without the extension
     output: PathBuf,
 }
 
 /// Options of the whole analysis.
 #[derive(Debug, Default, Args)]
 struct Common {
-    /// Trajectories: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB, in the order of time; and the energy table (CSV) of
-    /// observables that use it, which by default is energies.csv beside the first trajectory. If a run is still
+    /// Trajectories (H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB) in the order of time, and the energy table (CSV) for
+    /// observables that use it. The default energy table is energies.csv beside the first trajectory. If a run is still
     /// writing these files, only complete frames and rows are read
     #[arg(value_name = "TRAJECTORY")]
     files: Vec<PathBuf>,
@@ -70,7 +70,7 @@ struct Common {
     /// Leave out frames and rows after this time
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = WHOLE)]
     end: Option<f64>,
-    /// Use only the rows of this stage of an energy table, by number from 1
+    /// Use only this stage of an energy table; stages are numbered from 1
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = WHOLE)]
     stage: Option<u32>,
     /// Worker threads; default: all processors
@@ -79,7 +79,7 @@ struct Common {
     /// Folder of the result files, which is created if it is missing; default: the current folder
     #[arg(long, value_name = "FOLDER", help_heading = WHOLE)]
     output_dir: Option<PathBuf>,
-    /// Print the single numbers of the results as JSON, one line for each observable, instead of a summary
+    /// Print the scalar results as JSON, one line for each observable, instead of a summary
     #[arg(long, help_heading = WHOLE)]
     json: bool,
     /// Draw no pictures
@@ -158,8 +158,8 @@ fn command(entry: &ObservableEntry) -> Command {
     let own = (entry.arguments)(Command::new(entry.name).bin_name(format!("md analyze {}", entry.name)));
     let output = Arg::new("output").long("output").short('o').value_name("NAME").value_parser(value_parser!(PathBuf));
     let own = own.arg(output.help("Name of the result files without ending; default: the name of the observable"));
-    // the description is set after the arguments are added, because the types of the arguments would otherwise replace
-    // the description by their doc comments
+    // the description is set last, because adding the arguments of a type replaces the description by the doc comment
+    // of the type
     let results = own.get_about().or(own.get_long_about()).map(|text| format!("{text}"));
     let about = match results {
         Some(results) => format!("{}\n\n{results}", entry.about),
@@ -190,7 +190,7 @@ impl Analyze {
             let matches = command.try_get_matches_from(&words[start + 1..end])?;
             let output = matches.get_one::<PathBuf>("output").cloned();
             let output = output.unwrap_or_else(|| analyze.unused_name(entry.name));
-            // earlier versions accepted the name of the HDF5 file, whose ending is removed here
+            // earlier versions accepted the name of the HDF5 file, so an extension `.h5` is removed
             let output = if output.extension().is_some_and(|e| e == "h5") { output.with_extension("") } else { output };
             analyze.requests.push(Request { entry, choice: (entry.options)(&matches)?, output });
             analyze.common.merge(Common::from_arg_matches(&matches)?)?;
@@ -200,8 +200,8 @@ impl Analyze {
         Ok(analyze)
     }
 
-    /// Fails if an observable lacks the file that it needs (trajectory or energy table), or if no observable needs a
-    /// given file.
+    /// Fails if a trajectory or energy table that an observable needs is missing, if several energy tables are given,
+    /// or if no observable uses the energy table.
     fn check_files(&self) -> std::result::Result<(), clap::Error> {
         let of_frames = self.requests.iter().any(|request| matches!(request.choice, Choice::OfFrames(_)));
         let of_table = self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_)));
@@ -224,7 +224,7 @@ impl Analyze {
     fn unused_name(&self, name: &str) -> PathBuf {
         let is_free = |path: &PathBuf| self.requests.iter().all(|request| request.output != *path);
         let names = std::iter::once(name.into()).chain((2..).map(|number| format!("{name}-{number}").into()));
-        { names }.find(is_free).expect("there are more numbers than observables")
+        { names }.find(is_free).expect("the number of possible names is unlimited")
     }
 
     /// Returns the path of a file that the command reads, for the error message if the reader crashes.
@@ -263,11 +263,11 @@ impl Analyze {
         for (request, stem) in self.requests.iter().zip(stems) {
             let (mut findings, passed, origin) = match &request.choice {
                 Choice::OfFrames(_) => {
-                    let mut observer = observers.next().expect("each observable of frames has an observer");
+                    let mut observer = observers.next().expect("each observable of trajectory frames has an observer");
                     (observer.results(&passed)?, passed.clone(), origin.clone())
                 }
                 Choice::OfTable(options) => {
-                    let table = table.as_ref().expect("the table is read if an observable needs it");
+                    let table = table.as_ref().expect("an observable of the energy table needs the table");
                     let mut findings = options.findings(table).map_err(|error| error.of(request.entry.name))?;
                     findings.settings.push(("table", shown(&table.path)));
                     (findings, table.passed(), Origin { trajectories: vec![], ..origin.clone() })
@@ -308,8 +308,8 @@ impl Analyze {
         Ok(Some(table))
     }
 
-    /// Measures all observables of frames in one pass over the trajectories. Returns the steps and times of the frames,
-    /// and the observables in the order of the command line.
+    /// Computes all observables that need trajectory frames, in one pass over the trajectories. Returns the steps and
+    /// times of the frames, and the observables in the order of the command line.
     fn measure(&self) -> Result<(Passed, Vec<Box<dyn FrameObserver>>)> {
         let chosen: Vec<(&str, &dyn Options)> = self
             .requests
@@ -381,7 +381,8 @@ fn takes_value(command: &Command, word: &OsStr) -> bool {
     command.get_arguments().find(option).is_some_and(|arg| arg.get_action().takes_values())
 }
 
-/// Returns the message for a word that is no observable, with the most similar name of an observable.
+/// Returns the error message for a word that is not an observable; the message suggests the observable with the most
+/// similar name.
 fn unknown(word: &str) -> String {
     let nearest = crate::error::nearest(word, OBSERVABLES.iter().map(|entry| entry.name));
     let tip = nearest.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));

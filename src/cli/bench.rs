@@ -22,8 +22,8 @@ const CORE: &str = "core";
 #[derive(Debug, Args)]
 pub(super) struct Bench {
     /// Systems to measure. Names: water-3k, dhfr, water-24k, 47k, 89k, 156k, water-192k (default: these seven),
-    /// water-1.5m, or water-SIZE. An input file: measures its last dynamics stage. core: measures FFTs and matrix
-    /// products without a system
+    /// water-1.5m, or water-SIZE. For an input file, the last dynamics stage is measured. The name core measures FFTs
+    /// and matrix products without a system
     #[arg(value_name = "NAME|INPUT")]
     names: Vec<String>,
     /// Number of steps in each timed segment; default: enough steps for a few seconds
@@ -53,7 +53,8 @@ pub(super) struct Bench {
     /// Print the time of each phase of a step, compared with the roofline of the machine
     #[arg(long)]
     phases: bool,
-    /// Forecast the speed on several ranks like this one, such as the nodes of a cluster: 2,4,8
+    /// Forecast the speed on several ranks, each as fast as this machine, such as the nodes of a cluster; for example
+    /// 2,4,8
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(2..))]
     ranks: Vec<u16>,
     /// Network of the forecast: latency in us and bandwidth in GB/s
@@ -234,11 +235,12 @@ fn network(text: &str) -> std::result::Result<Network, String> {
     let parts: Option<Vec<f64>> = text.split(',').map(number).collect();
     match parts.as_deref() {
         Some([latency, bandwidth]) => Ok(Network { latency: 1e-6 * latency, bandwidth: 1e9 * bandwidth }),
-        _ => Err("write the latency in us and the bandwidth in GB/s, such as 2,12".to_owned()),
+        _ => Err("write the latency in us and the bandwidth in GB/s, for example \"2,12\"".to_owned()),
     }
 }
 
-/// Returns the values of an option on the command line, or else the value `own` of the input file.
+/// Returns the values of an option on the command line; if the option is not given, returns the value `own` of the
+/// input file.
 fn choices<T, U>(asked: &[T], own: Option<U>, convert: impl Fn(&T) -> Option<U>) -> Vec<Option<U>> {
     if asked.is_empty() { vec![own] } else { asked.iter().map(convert).collect() }
 }
@@ -274,7 +276,7 @@ fn read_report(path: &Path) -> Result<Report> {
     let text = crate::format::read(path)?;
     serde_json::from_slice(&text).map_err(|error| {
         let problem = Problem::new(format!("the file is not a report of md bench: {error}")).in_file(path);
-        problem.help("`md bench --json FILE` writes one").into()
+        problem.help("`md bench --json FILE` writes a report").into()
     })
 }
 
@@ -295,6 +297,6 @@ fn compare(baseline: &Report, report: &Report) -> Result<bool> {
             regression.what
         ));
     }
-    super::print(&format!("{} of {compared} rows slower than {}\n", slower.len(), baseline.program()))?;
+    super::print(&format!("{} of {compared} rows are slower than with {}\n", slower.len(), baseline.program()))?;
     Ok(slower.is_empty())
 }

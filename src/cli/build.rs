@@ -25,7 +25,7 @@ const LOG: &str = "build.log";
 const DECISIONS: &str = "build.json";
 /// Names of topology files in different formats: the first format that can express the system is written.
 const TOPOLOGIES: [&str; 2] = ["system.prmtop", "system.top"];
-/// Largest number of atoms of a PDB file, whose serial numbers have five digits; larger systems are written as
+/// Largest number of atoms in a PDB file, because atom serial numbers have five digits; larger systems are written as
 /// PDBx/mmCIF.
 const PDB_ATOMS: usize = 99_999;
 
@@ -42,12 +42,12 @@ enum CellShape {
     Dodecahedron,
 }
 
-/// Rule for the number of salt ions.
+/// Method that determines the number of salt ions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SaltMethod {
-    /// counterions, and salt of the concentration in the volume of the solvent
+    /// counterions, and salt at the given concentration in the volume of the solvent
     Volume,
-    /// equilibrium with salt of the concentration; for monovalent ions
+    /// equilibrium with a bulk salt solution of the given concentration; for monovalent ions
     Sltcap,
 }
 
@@ -63,9 +63,9 @@ enum IonPlaces {
 /// Model of the pKa values.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PkaValues {
-    /// values that the environment in the protein shifts, as PROPKA computes them
+    /// values shifted by the protein environment, computed by the method of PROPKA
     Propka,
-    /// model values: those in water
+    /// model values of the residues in water
     Model,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Build {
     cation: String,
     #[arg(long, value_name = "ION", default_value = "Cl-", help = format!("Anions: {}", list(anion_names())))]
     anion: String,
-    /// Rule for the number of salt ions
+    /// Method that determines the number of salt ions
     #[arg(long, value_enum, default_value = "volume")]
     salt_method: SaltMethod,
     /// Places of ions
@@ -134,10 +134,10 @@ pub(super) struct Build {
     /// Turn the amide of this ASN or GLN or the ring of this HIS by 180 degrees, for example A:71
     #[arg(long = "flip", value_name = "CHAIN:NUMBER")]
     flips: Vec<String>,
-    /// Turn all amides of ASN and GLN and rings of HIS for which hydrogen bonds and contacts propose it
+    /// Turn the amides of ASN and GLN and the rings of HIS wherever hydrogen bonds and contacts favour it
     #[arg(long)]
     flip_proposed: bool,
-    /// Cap both sides of residues that are missing within a chain; without caps they are refused
+    /// Cap both sides of each gap (missing residues) in a chain; without this option, gaps are refused
     #[arg(long, value_name = "ACE,NME", value_parser = ["ACE,NME"])]
     cap: Option<String>,
     /// Cap the ends of chains of amino acids as well
@@ -176,7 +176,7 @@ fn water_help() -> String {
 }
 
 fn membrane_help() -> String {
-    format!("Bilayer around the entry, whose z axis is its normal and z = 0 its middle: {}", list(lipid_names()))
+    format!("Lipid bilayer around the entry, perpendicular to z and centered at z = 0: {}", list(lipid_names()))
 }
 
 impl Build {
@@ -184,7 +184,7 @@ impl Build {
         let settings = self.settings()?;
         if !self.dry_run && self.output.exists() {
             let problem = Problem::new("the folder already exists").in_file(&self.output);
-            return Err(problem.help("choose another folder with -o, or remove this one").into());
+            return Err(problem.help("choose another folder with -o, or remove the existing folder").into());
         }
         let entry = md_build::entry::read(&self.entry, self.model)?;
         let built = build(entry, &settings).map_err(|error| in_file(error, &self.entry))?;
@@ -310,7 +310,8 @@ fn residue(text: &str) -> Option<ResidueName> {
 /// Parses the name of a residue and its protonation, as in `A:48=HID` or `A:48B=HID`.
 fn variant(text: &str) -> Result<(ResidueName, String)> {
     let parts = text.split_once('=').and_then(|(name, variant)| Some((residue(name)?, variant.to_owned())));
-    let problem = || Problem::new(format!("--variant {text:?}")).help("write CHAIN:NUMBER=NAME, for example A:48=HID");
+    let problem =
+        || Problem::new(format!("--variant {text:?}")).help("write \"CHAIN:NUMBER=NAME\", for example \"A:48=HID\"");
     Ok(parts.ok_or_else(problem)?)
 }
 
@@ -322,7 +323,7 @@ fn ligand(text: &str) -> MoleculeFiles {
 
 /// Parses the name of a residue whose side chain is turned by 180 degrees.
 fn flip(text: &str) -> Result<ResidueName> {
-    let problem = || Problem::new(format!("--flip {text:?}")).help("write CHAIN:NUMBER, for example A:71");
+    let problem = || Problem::new(format!("--flip {text:?}")).help("write \"CHAIN:NUMBER\", for example \"A:71\"");
     Ok(residue(text).ok_or_else(problem)?)
 }
 
@@ -339,14 +340,15 @@ fn concentration(text: &str) -> Result<f64> {
     Ok(factor.zip(value).map(|(factor, value)| factor * value).ok_or_else(problem)?)
 }
 
-/// Name of the topology file that was written, and the error by which an earlier format of [`TOPOLOGIES`] was refused.
+/// Name of the topology file that was written. If an earlier format of [`TOPOLOGIES`] could not be written, `refusal`
+/// is the error of that format.
 struct WrittenTopology {
     name: &'static str,
     refusal: Option<Error>,
 }
 
 impl WrittenTopology {
-    /// Writes the first format that can express the system.
+    /// Writes the topology in the first format of [`TOPOLOGIES`] that can express the system.
     fn write(built: &Built, folder: &Path) -> Result<Self> {
         let mut refusal = None;
         for name in TOPOLOGIES {
@@ -358,8 +360,8 @@ impl WrittenTopology {
         Err(refusal.unwrap_or_else(|| Error::Internal("no format of topologies".to_owned())))
     }
 
-    /// Returns the reason why an earlier format of topologies was refused, without the path of the file, so that equal
-    /// builds give equal texts.
+    /// Returns the reason why an earlier format of [`TOPOLOGIES`] could not be written. The text omits the path of the
+    /// file, so that equal builds give equal texts.
     fn reason(&self) -> Option<String> {
         self.refusal.as_ref().map(|refusal| match refusal {
             Error::Input(problems) => {
@@ -369,13 +371,14 @@ impl WrittenTopology {
         })
     }
 
-    /// Returns the line of the log on the format of the topology; empty if no earlier format was refused.
+    /// Returns the log line about the topology format; empty if the first format of [`TOPOLOGIES`] was written.
     fn line(&self) -> String {
         let Some(refusal) = self.reason() else { return String::new() };
         format!("topology     {}, because {} cannot be written: {refusal}\n", self.name, TOPOLOGIES[0])
     }
 
-    /// Returns the entry of `build.json` on the format of the topology; `None` if no earlier format was refused.
+    /// Returns the entry of `build.json` about the topology format; `None` if the first format of [`TOPOLOGIES`] was
+    /// written.
     fn decision(&self) -> Option<serde_json::Value> {
         let refusal = self.reason()?;
         Some(serde_json::json!({

@@ -35,8 +35,8 @@ pub(super) struct Check {
     replica: Option<String>,
 }
 
-/// Describes a run without replicas. Time and memory are estimated for the threads and ranks of `engine`, or, without
-/// an engine, for the threads that the plan chooses.
+/// Describes a run without replicas. Time and memory are estimated for the threads and ranks of `engine`. If there is
+/// no engine, the number of threads follows from the plan.
 fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let Prepared { system, state, left_out, .. } = load(plan, ConstrainedTerms::Drop)?;
     let (threads, level) = match engine {
@@ -49,7 +49,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     match &division {
         Some(share) => {
             let threads = counted(threads, "thread");
-            let domains = format!("{share}, one on each of {} ranks with {threads}", share.ranks);
+            let domains = format!("{share}, one domain on each of {} ranks with {threads}", share.ranks);
             let _ = writeln!(text, "domains      {domains}\nmemory       at most about {memory:.0} MB on each rank");
         }
         None => {
@@ -185,7 +185,7 @@ fn output(plan: &Plan, topology: &Topology) -> Result<String> {
         let frames: u64 = frames.sum();
         let atoms = trajectory.selected(topology)?.map_or(topology.atoms.len(), |atoms| atoms.len());
         let fields = u64::from(trajectory.velocities) + u64::from(trajectory.forces);
-        // estimate: three f32 per atom and field, uncompressed
+        // estimate without compression: positions take `atom_bytes`, and velocities and forces take three f32 each
         let bytes = frames as f64 * atoms as f64 * (Format::of_name(&trajectory.file)?.atom_bytes + 12 * fields) as f64;
         Ok(format!("{frames} frames in {}, at most {:.1} MB", trajectory.file, bytes / 1e6))
     };

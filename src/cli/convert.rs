@@ -32,8 +32,8 @@ pub(super) struct Convert {
     /// a structure (gro, PDB, mmCIF) without bonds, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Selection of the atoms to write, as in md analyze, for example "not water"; default: all. Distances are
-    /// those in the first frame
+    /// Selection of the atoms to write, as in md analyze, for example "not water"; default: all. Distances in the
+    /// selection are measured in the first frame
     #[arg(long, value_name = "TEXT")]
     select: Option<String>,
     /// Use every N-th frame
@@ -211,8 +211,8 @@ impl Convert {
         super::print(&format!("written      {}: {atoms} atoms\n", self.output.display()))
     }
 
-    /// Returns an error that names the first of `options` (name, whether given) that was given; `why` is the reason why
-    /// these options have no effect on the output.
+    /// Returns an error for the first of `options` that is set. Each option has a name, and a flag that is true if the
+    /// option is set. `why` is the reason why the options have no effect on the output.
     fn refuse(&self, options: &[(&str, bool)], why: &str) -> Result<()> {
         match options.iter().find(|(_, given)| *given) {
             Some((name, _)) => {

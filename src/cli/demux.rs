@@ -31,7 +31,7 @@ impl Sort {
         if let Some(there) = folders.into_iter().find(|folder| !self.force && folder.exists()) {
             let problem = Problem::new("the folder already exists").in_file(&there);
             return Err(problem
-                .help("replace its files with --force, or choose another folder with --output-dir")
+                .help("replace the files in the folder with --force, or choose another folder with --output-dir")
                 .into());
         }
         let mut text = String::new();

@@ -41,8 +41,8 @@ const SHOWN: usize = 20;
 /// Column at which messages are wrapped.
 const WIDTH: usize = 120;
 
-/// Maximum length (bytes) of the message of a problem; [`HELP`] is the maximum length of the advice. With frame and
-/// indentation, the printed message has at most [`LONGEST`] bytes.
+/// Maximum length (bytes) of the message of a problem; [`HELP`] is the maximum length of the advice. The printed
+/// message, with its frame and indentation, has at most [`LONGEST`] bytes.
 const MESSAGE: usize = 1200;
 const HELP: usize = 600;
 /// Maximum length in bytes of the lines that are quoted around an error.
@@ -56,7 +56,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn new(problem: &'a Problem) -> Self {
-        // the file is read again, because only error messages need its text
+        // the text of the file is not kept in memory, so the file is read again for the error message
         let source = problem.span.as_ref().and(problem.file.as_ref()).and_then(|path| {
             let text = crate::config::read_text(path).ok()?;
             quotable(&text, problem.span.as_ref()?)?;
@@ -66,7 +66,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Returns `Some` if the lines of `span` and the lines next to it are short enough to be quoted.
+/// Returns `Some` if the lines of `span` and the adjacent lines are short enough to be quoted.
 fn quotable(text: &str, span: &std::ops::Range<usize>) -> Option<()> {
     let (before, behind) = (text.get(..span.start)?, text.get(span.end..)?);
     let start = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at);

@@ -88,7 +88,7 @@ impl Energy {
         super::print(&table(&evaluation.energies))
     }
 
-    /// Returns the restraints of the stage that `--stage` names; no restraints without `--stage`.
+    /// Returns the restraints of the stage that `--stage` names. Without `--stage`, there are no restraints.
     fn restraints(&self, plan: &Plan, system: &System, state: &State) -> Result<Restraints> {
         let Some(name) = &self.stage else { return Ok(Restraints::default()) };
         let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();

@@ -35,8 +35,8 @@ impl Cost {
 const HAND_OVER: f64 = 10e-6;
 
 /// Fraction of the time of pairs that the pair search takes. [`PRUNINGS`] is the number of prunings of the pair list
-/// per step, and [`SEARCHES`] is the number of pair searches per step. All three constants were measured for DHFR on
-/// the machine that [`Cost::of`] describes.
+/// per step, and [`SEARCHES`] is the number of pair searches per step. The constants [`SEARCH`], [`PRUNINGS`] and
+/// [`SEARCHES`] were measured for DHFR on the machine that [`Cost::of`] describes.
 const SEARCH: f64 = 0.1;
 const PRUNINGS: f64 = 0.1;
 const SEARCHES: f64 = 0.015;
@@ -52,8 +52,8 @@ fn volume(state: &State) -> f64 {
     state.cell.map_or(around, |cell| cell.volume().min(around))
 }
 
-/// Returns the number of interacting pairs, each counted once: all pairs if there is no cutoff, and otherwise the pairs
-/// within `beyond` times the cutoff at the mean density.
+/// Estimates the number of interacting pairs; each pair counts once. Without a cutoff all pairs interact. With a cutoff
+/// the estimate is the number of pairs within `beyond` times the cutoff at the mean density.
 fn pairs(system: &System, state: &State, beyond: f64) -> f64 {
     let atoms = system.topology.atoms.len() as f64;
     let settings = &system.settings;
@@ -156,7 +156,11 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, processors: Proc
         (0.0, dynamics) => duration(dynamics * step),
         (minimisation, 0.0) => format!("at most {}", duration(minimisation * step)),
         (minimisation, dynamics) => {
-            format!("{}, and at most {} for minimisation", duration(dynamics * step), duration(minimisation * step))
+            format!(
+                "{} for dynamics, and at most {} for minimisation",
+                duration(dynamics * step),
+                duration(minimisation * step)
+            )
         }
     };
     format!(

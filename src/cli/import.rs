@@ -83,11 +83,11 @@ fn final_structure(folder: &Path) -> Result<PathBuf> {
         return Ok(path);
     }
     let problem = Problem::new("--after: the run has no final structure, because it has not finished").in_file(&path);
-    Err(problem.help("give the output.directory of a finished run").into())
+    Err(problem.help("give the output folder (output.directory) of a finished run").into())
 }
 
-/// Describes the settings that were not translated in two lists: settings that change results, and settings that `md`
-/// does not need.
+/// Returns two lists of the settings that were not translated: the settings that change results, and the settings that
+/// `md` does not need.
 fn report(remarks: &[Remark]) -> String {
     let list = |title: &str, differs: bool| {
         let lines = remarks.iter().filter(|remark| remark.differs == differs).map(Remark::describe);

@@ -62,7 +62,8 @@ fn describe(path: &Path) -> Result<String> {
     }
 }
 
-/// Adds the list of all formats that `md info` reads to the problem of the last reader that was tried.
+/// Adds the list of formats known to `md info` to the help text of a problem. The problem comes from the reader that
+/// was tried last.
 fn perhaps_unknown(problem: Problem) -> Error {
     fn names<R>(formats: &[Format<R>]) -> impl Iterator<Item = &'static str> {
         formats.iter().map(|format| format.name)
@@ -80,8 +81,8 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Returns the first 8 bytes of a file, because a whole trajectory may be larger than memory. The result is empty if
-/// the file cannot be read; a reader that is tried afterwards reports the reason.
+/// Returns only the first 8 bytes of a file, because a trajectory may be larger than memory. The result is empty if the
+/// file cannot be read; the reader that is tried next reports the reason.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = vec![];
     if let Ok(file) = format::file::open(path) {
@@ -109,7 +110,7 @@ fn topology(format: &str, description: &Description) -> String {
         let _ = writeln!(text, "12-6-4 ions  {dipoles} pairs of types with r^-4 terms");
     }
     let shape = match description.cell_hint.kind {
-        BoxKind::None => "not in this file; the coordinate file decides",
+        BoxKind::None => "no box in this file; the coordinate file decides whether there is a box",
         BoxKind::Rectangular => "rectangular; the coordinate file decides its size",
         BoxKind::TruncatedOctahedron => "truncated octahedron; the coordinate file decides its size",
         BoxKind::Triclinic => "triclinic; the coordinate file decides its size",

@@ -33,8 +33,8 @@ impl Input {
         config.map(complete).map_err(|error| of_another_kind(&self.input).map_or(error, Error::from))
     }
 
-    /// Reads the configuration of one replica. The settings of the replica override the settings that [`Input::read`]
-    /// uses, and `others` override the settings of the replica.
+    /// Reads the configuration of one replica. Settings have this precedence, from low to high: the settings that
+    /// [`Input::read`] uses, the settings of the replica, and the overrides in `others`.
     pub(super) fn read_replica(&self, options: &[Override], replica: &Replica, others: &[Override]) -> Result<Config> {
         let overrides = [&self.overrides(options.to_vec())?, &replica.overrides, others].concat();
         let config = Config::read_replica(&self.input, &overrides);
@@ -66,10 +66,11 @@ fn complete(mut config: Config) -> Config {
 fn of_another_kind(path: &Path) -> Option<Problem> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let (name, help) = match ending {
-        // no problem for a TOML file, because a damaged input file may resemble files of other programs
+        // the contents of a TOML file are not examined, because a damaged input file may resemble files of other
+        // programs
         "toml" => return None,
-        "mdp" => ("GROMACS mdp", format!("`md import {}` translates it", path.display())),
-        "mdin" => ("AMBER mdin", format!("`md import {}` translates it", path.display())),
+        "mdp" => ("GROMACS mdp", format!("`md import {}` translates the file", path.display())),
+        "mdin" => ("AMBER mdin", format!("`md import {}` translates the file", path.display())),
         _ => {
             let help = "`md new input.toml` writes an input file, whose table [system] names topology and coordinates";
             (known::recognised(&format::read(path).ok()?)?, help.to_owned())
@@ -79,7 +80,7 @@ fn of_another_kind(path: &Path) -> Option<Problem> {
     Some(problem.help(help))
 }
 
-/// Returns the settings that environment variables override: `MD_SIMD`.
+/// Returns the settings that come from environment variables: `run.simd` from `MD_SIMD`.
 pub(super) fn environment() -> Result<Vec<Override>> {
     match std::env::var("MD_SIMD") {
         Ok(level) => Ok(vec![Override::text_option("MD_SIMD", "run.simd", &level)]),
@@ -111,7 +112,7 @@ pub(super) fn cache_folder() -> Option<PathBuf> {
     Some(base.join("md"))
 }
 
-/// Parses the value of `--device`, for commands without an input file that names a device.
+/// Parses the value of `--device`, for commands that do not read the device from an input file.
 pub(super) fn device(option: Option<&str>) -> Result<Device> {
     let Some(text) = option else { return Ok(Device::Auto) };
     Device::from_text(text).ok_or_else(|| {

@@ -36,7 +36,7 @@ pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
         };
-        // SAFETY: the closure runs between fork and exec; it makes one system call and allocates no memory
+        // SAFETY: the closure runs between fork and exec; the closure makes one system call and allocates no memory
         unsafe { child.pre_exec(follow) };
     }
     let Ok(status) = child.status() else { return Ok(None) };
@@ -49,7 +49,7 @@ pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
         }
         (None, signal) => {
             let signal = signal.unwrap_or_default();
-            Err(Error::Internal(format!("reading {} was ended by signal {signal}", file.display())))
+            Err(Error::Internal(format!("the process that read {} was ended by signal {signal}", file.display())))
         }
     }
 }

@@ -9,16 +9,16 @@ use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::run::Start;
 
-/// Environment variables by which a launcher tells each process the number of processes and its rank. Only the first
-/// variable that is set is used, because `mpirun` passes on the variables of the job inside which it runs. Variables of
-/// a whole Slurm job (`SLURM_NTASKS`) are ignored, because this process may have been started without the other tasks
-/// of the job.
+/// Environment variables by which launchers state the number of processes (first name) and the rank of the process
+/// (second name). Only the first pair that is set is used. A process that `mpirun` starts inside a Slurm job, for
+/// example, also has the variables of the Slurm job. Variables of a whole Slurm job (`SLURM_NTASKS`) are ignored,
+/// because this process may have been started without the other tasks of the job.
 const LAUNCHERS: [(Option<&str>, &str); 5] = [
     (Some("OMPI_COMM_WORLD_SIZE"), "OMPI_COMM_WORLD_RANK"), // Open MPI
     (Some("PMI_SIZE"), "PMI_RANK"),                         // MPICH, Intel MPI; srun with PMI
     (Some("MV2_COMM_WORLD_SIZE"), "MV2_COMM_WORLD_RANK"),   // MVAPICH
     (Some("SLURM_STEP_NUM_TASKS"), "SLURM_PROCID"),         // srun
-    (None, "PMIX_RANK"),                                    // PMIx, if none of the other variables is set
+    (None, "PMIX_RANK"),                                    // PMIx, used only if no other variable of this list is set
 ];
 
 /// Rank and number of processes according to the launcher.
@@ -44,12 +44,12 @@ impl Launched {
         self.count.is_none_or(|count| count > 1)
     }
 
-    /// Returns the error that the ranks cannot communicate, with the reason `why`.
+    /// Returns the error that the ranks cannot communicate; `why` is the reason.
     fn refusal(&self, why: &str, help: &str) -> Error {
         let Launched { rank, variable, .. } = self;
         let all = self.count.map_or(String::new(), |count| format!(" of {count}"));
-        let apart = format!("for independent runs unset {variable} (env -u {variable} md ...)");
-        Problem::new(format!("{variable} says that this is process {rank}{all}, but {why}"))
+        let apart = format!("for independent runs, unset {variable}: `env -u {variable} md ...`");
+        Problem::new(format!("{variable} says that this process has the rank {rank}{all}, but {why}"))
             .help(format!("{help}; {apart}"))
             .into()
     }
@@ -65,7 +65,7 @@ impl Launched {
         Err(self.refusal("this md was built without MPI", help))
     }
 
-    /// Connects to all ranks that the launcher started, and returns the handle of this process among them.
+    /// Connects to all ranks that the launcher started, and returns the handle of this process.
     fn ranks(&self) -> Result<Ranks> {
         let ranks = self.start()?;
         if ranks.count() == 1 && self.count.is_some_and(|count| count > 1) {
@@ -77,7 +77,7 @@ impl Launched {
 }
 
 /// Calls `work` on each rank that the launcher started, or on this process alone if `alone` is set. All ranks end with
-/// the same exit code, and only rank 0 prints an error, so that `work` must return the same error on all ranks
+/// the same exit code, and only rank 0 prints an error. Therefore `work` must return the same error on all ranks
 /// (`Ranks::agree`).
 pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode>) -> ExitCode {
     let launched = Launched::here().filter(|launched| !alone && launched.has_others());
@@ -106,7 +106,7 @@ fn same_program(ranks: &Ranks) -> Result<()> {
     }
     let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
     let own = [crc32fast::hash(&program).to_le_bytes().as_slice(), crate::VERSION.as_bytes()].concat();
-    let help = "start the same program file on every rank; if each node has a copy, copy it again";
+    let help = "start the same program file on every rank; if each node has a copy, copy the file again";
     same(ranks, &own, "a different program file", help)
 }
 

@@ -146,8 +146,8 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable_lines(text));
 }
 
-/// Prints a warning on standard error, in the form of the warnings in descriptions of files. A failure to write is
-/// ignored.
+/// Prints a warning on standard error, with the same layout as the warnings in descriptions of files. A failure to
+/// write is ignored.
 fn warn(text: &str) {
     say(&format!("warning      {text}"));
 }

@@ -17,7 +17,7 @@ pub(super) fn start() -> Result<Ranks> {
     Ok(Ranks::over(library.rank(), library.count(), Arc::new(library)))
 }
 
-/// MPI communicator. A mutex allows only one thread at a time to call the MPI library, whatever the communicator.
+/// MPI communicator. All communicators share a mutex, which allows only one thread at a time to call the MPI library.
 struct Library {
     communicator: SimpleCommunicator,
     environment: Arc<Mutex<Universe>>,
@@ -71,7 +71,7 @@ impl Network for Library {
         }
         let mut all = vec![0u8; lengths.iter().map(|&length| number(length)).sum()];
         if all.is_empty() {
-            // an empty array has the address 1, which means MPI_IN_PLACE in Open MPI
+            // an empty array of Rust has the address 1, which Open MPI would interpret as MPI_IN_PLACE
             return vec![vec![]; lengths.len()];
         }
         communicator.all_gather_varcount_into(own, &mut PartitionMut::new(&mut all[..], &lengths[..], &starts[..]));
@@ -109,7 +109,7 @@ impl Network for Library {
     fn split(&self, group: usize) -> Arc<dyn Network> {
         let _turn = self.turn();
         let communicator = self.communicator.split_by_color(Color::with_value(count(group)));
-        let communicator = communicator.expect("every rank has a group");
+        let communicator = communicator.expect("every rank belongs to a group");
         Arc::new(Library { communicator, environment: Arc::clone(&self.environment) })
     }
 

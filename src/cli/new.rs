@@ -27,7 +27,7 @@ impl New {
         let mut file = std::fs::File::create_new(&self.file).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Problem::new("the file already exists")
                 .in_file(&self.file)
-                .help("choose another name: md new other.toml")
+                .help("choose another name, for example `md new other.toml`")
                 .into(),
             _ => Error::io(&self.file, error),
         })?;

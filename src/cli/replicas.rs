@@ -113,7 +113,7 @@ impl<'a> Replicas<'a> {
             let (threads, level) = processors(plan)?;
             let processors = Processors { threads, level, share: None };
             memory.push(estimate::memory(system, state, threads) - estimate::PROGRAM);
-            // each replica runs in the slot (share of the processors) that is free first
+            // each replica runs in the slot (share of the processors) that becomes free first
             if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {
                 *slot += estimate::seconds(plan, system, state, processors);
             }
@@ -133,7 +133,7 @@ impl<'a> Replicas<'a> {
         let seconds = slots.into_iter().fold(0.0, f64::max);
         if seconds > 0.0 {
             let speed = three_digits(picoseconds * 1e-3 * 86_400.0 / seconds);
-            let what = format!("about {} for all ({speed} ns/day in total)", duration(seconds));
+            let what = format!("about {} for all replicas ({speed} ns/day in total)", duration(seconds));
             let _ = writeln!(
                 text,
                 "time         {what} if no other program runs on the machine; accurate to a factor of two"
@@ -153,7 +153,7 @@ impl<'a> Replicas<'a> {
         let (every, time) = (exchange.every, exchange.every as f64 * stage.timestep);
         let attempts = plan.target(stage.steps) / every;
         let what =
-            format!("states are exchanged in stage \"{name}\" every {every} steps = {time} ps, {attempts} attempts");
+            format!("states are exchanged in stage \"{name}\" every {every} steps ({time} ps) in {attempts} attempts");
         let _ = writeln!(text, "exchange     {what}");
         let estimates = estimated_acceptances(plan, &start.system, &start.state);
         let estimates = estimates.iter().map(|(low, p)| format!("{}-{}: {p:.2}", low + 1, low + 2));
@@ -164,8 +164,8 @@ impl<'a> Replicas<'a> {
         }
     }
 
-    /// Returns the warnings of the other replicas that the first replica does not have. A warning of several replicas
-    /// is returned once.
+    /// Returns the warnings of all replicas after the first, except the warnings that the first replica has as well. If
+    /// several replicas have the same warning, the warning is returned once.
     pub(super) fn further_warnings(&self) -> Vec<String> {
         let of = |index: usize| {
             let Start { system, state, left_out, .. } = &*self.starts[index];
@@ -182,11 +182,11 @@ impl<'a> Replicas<'a> {
     }
 }
 
-/// Returns the configuration of the replica `which`, the value of `--replica`.
+/// Returns the configuration of the replica that `--replica` names; `which` is the number or name of the replica.
 pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &str) -> Result<Config> {
     let Some(ensemble) = &shared.ensemble else {
         let problem = Problem::new(format!("--replica {which}: the input file has no [ensemble]"));
-        return Err(problem.help("`md help ensemble` explains how to write one").into());
+        return Err(problem.help("`md help ensemble` explains the section [ensemble]").into());
     };
     if ensemble.is_exchange() {
         let problem = Problem::new(format!("--replica {which}: a replica of a replica exchange cannot run alone"));
@@ -195,13 +195,13 @@ pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &
     input.read_replica(options, ensemble.find(which)?, &[])
 }
 
-/// Maximum number of attempts to write `ensemble.json` while another process writes the file, which takes some
+/// Maximum number of attempts to write `ensemble.json` while another process writes the file. A write takes some
 /// milliseconds.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Writes `ensemble.json` from the contents of the replicas' folders, after a single replica has run. If a process that
-/// runs all replicas has locked the folder, that process writes the file instead.
+/// Writes `ensemble.json` from the contents of the replicas' folders. The function is called after a single replica has
+/// run. If a process that runs all replicas has locked the folder, that process writes the file instead.
 pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
     for _ in 0..ATTEMPTS {
         match OutputLock::acquire(directory) {

@@ -35,8 +35,8 @@ impl Report {
     }
 }
 
-/// Writes the HTML report at the end of a run, and prints its path unless `quiet` is set. A failure is only a warning,
-/// because the results of the run are complete.
+/// Writes the HTML report at the end of a run, and prints its path unless `quiet` is set. A failure only causes a
+/// warning, because the results of the run are complete.
 pub(super) fn at_end(folder: &Path, quiet: bool) {
     let written = catch_unwind(|| write(folder, Options::default()));
     match written {

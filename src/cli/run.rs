@@ -29,7 +29,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) struct Run {
     #[command(flatten)]
     input: Input,
-    /// End every stage after N steps in total; minimisation stages are limited as well
+    /// Limit every stage to N steps, including minimisation stages
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// Worker threads
@@ -236,7 +236,7 @@ impl Run {
             started,
             cache: cache.as_deref(),
         };
-        // lines of level `Detail` are shown as well, because the table of replicas has this level and is meant for
+        // lines of level `Detail` are printed as well, because the table of replicas has this level and must appear on
         // the terminal
         let end = run_replicas(&job, ranks, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress());
         if ranks.is_first() {

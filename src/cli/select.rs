@@ -17,9 +17,9 @@ use crate::system::{Name, Topology};
 #[derive(Debug, Args)]
 pub(super) struct Select {
     /// Selection, for example "protein and name CA", or "byres within 0.5 nm of resname LIG" (docs/selections.md).
-    /// Distances are those in the first frame of FILE
+    /// Distances in the selection are measured in the first frame of FILE
     selection: String,
-    /// Topology, structure or trajectory. Distances need a structure or trajectory
+    /// Topology, structure or trajectory. A selection by distance needs a structure or trajectory
     pub(super) file: PathBuf,
     /// Topology for a FILE without names and bonds. A topology file (a PSF file needs no parameters), a structure, or
     /// an H5MD trajectory of the same atoms
@@ -62,9 +62,9 @@ impl Select {
         let count = named.as_ref().map(|topology| topology.atoms.len());
         let mut source = match open(&self.file, count) {
             Ok(source) => source,
-            // the file is a topology, and the names were already read from it
+            // the file is a topology, and the names have already been read from the file
             Err(_) if self.topology.is_none() && !is_trajectory => {
-                let topology = named.expect("the names of a file that is not a trajectory were read");
+                let topology = named.expect("the names of the atoms are read first if the file is not a trajectory");
                 let atoms = select(&topology, &self.selection)?;
                 return Ok((topology, atoms));
             }

@@ -36,7 +36,7 @@ fn is_structure(path: &Path) -> bool {
 /// Number of bytes read to recognise a PDB file.
 const BEGINNING: u64 = 4096;
 
-/// Returns the error for an operation that needs bonds if the structure at `path` has no bonds.
+/// Returns the error that the operation `what` needs bonds, but the structure at `path` has no bonds.
 pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
     let problem = Problem::new(format!("{what} needs bonds, and this file contains none")).in_file(path);
     problem.help("give a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
@@ -61,7 +61,8 @@ pub(super) fn check_frames(trajectory: &dyn FrameSource, path: &Path) -> Result<
     Err(problem.in_file(path).into())
 }
 
-/// Returns the atoms that the text selects. Distances are those in the first frame of the trajectory.
+/// Returns the atoms that the selection `text` contains. Distances in the selection are measured in the first frame of
+/// the trajectory.
 pub(super) fn select_first(topology: &Topology, trajectory: &mut dyn FrameSource, text: &str) -> Result<Vec<u32>> {
     if trajectory.frames() == 0 || !needs_positions(text) {
         return Ok(select(topology, text)?);

@@ -1,7 +1,7 @@
 //! Assembly of the plan from checked values, and checks of combinations of keys.
 //!
-//! Every function of this module that returns `None` guarantees that a problem has been recorded: by the function
-//! itself, or earlier, when the values were read.
+//! If a function of this module returns `None`, a problem has been recorded, either by the function or earlier, when
+//! the values were read.
 
 use std::time::Duration;
 
@@ -91,7 +91,8 @@ fn scaled_solute(table: &Table) -> Option<Option<ScaledSolute>> {
 }
 
 /// Returns the distance that is the value of a key. `Setting::Given(None)` means that the value is a word instead of a
-/// distance, for example "none". `Setting::ForceField` means the convention of the force field.
+/// distance, for example "none". `Setting::ForceField` means that the distance follows the convention of the force
+/// field.
 fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
     match table.word(name) {
         Some(words::FORCE_FIELD) => Some(Setting::ForceField),
@@ -114,7 +115,7 @@ fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjM
                 words::FORCE_FIELD => Setting::ForceField,
                 "potential-shift" => Setting::Given(LjModifier::PotentialShift),
                 "none" => Setting::Given(LjModifier::None),
-                other => unreachable!("{other} is not among the words of lj_modifier"),
+                other => unreachable!("{other} is not an allowed value of lj_modifier"),
             });
         }
     };
@@ -125,7 +126,7 @@ fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjM
     }
     let Some(from) = table.number("lj_switch") else {
         if !table.is_given("lj_switch") {
-            let message = format!("lj_modifier = \"{name}\" needs the distance from which it switches");
+            let message = format!("lj_modifier = \"{name}\" needs lj_switch, the distance at which the switch begins");
             let help = "add for example lj_switch = \"1.0 nm\" with cutoff = \"1.2 nm\"";
             report(problems, table, "lj_modifier", message, help);
         }
@@ -147,7 +148,7 @@ fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<Electros
             ElectrostaticsSpec::ReactionField { permittivity: infinite.or_else(|| table.number("permittivity"))? }
         }
         "pme" => ElectrostaticsSpec::Pme(pme("pme", table.table("pme")?, problems)?),
-        other => unreachable!("{other} is not among the words of electrostatics"),
+        other => unreachable!("{other} is not an allowed value of electrostatics"),
     })
 }
 
@@ -172,8 +173,10 @@ fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec
         + usize::from(given("force_error"));
     if ways > 1 {
         let (others, help) = match name {
-            "pme" => ("spacing, and force_error", "keep one: pme = { force_error = 5e-4 } lets md choose the rest"),
-            _ => ("and spacing", "keep one: lj_pme = {} lets md choose the rest"),
+            "pme" => {
+                ("spacing, and force_error", "keep only one setting; pme = { force_error = 5e-4 } lets md set the rest")
+            }
+            _ => ("and spacing", "keep only one setting; lj_pme = {} lets md set the rest"),
         };
         report(problems, table, "", format!("{name}: alpha with grid, {others} exclude each other"), help);
     }
@@ -190,7 +193,7 @@ fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec
             report(problems, table, "order", message, help);
         }
         if given("force_error") && given("order") {
-            let message = "pme: order follows from force_error and cannot be given with it";
+            let message = "pme: order follows from force_error, so order and force_error exclude each other";
             report(problems, table, "order", message, "remove order");
         }
     }

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::run::Plan;
 
 /// Sections and keys that do not change the physics. (The output settings of stages do not change the physics either.)
-/// The list contains the paths of included files, because the fingerprint of the system changes with the contents of a
-/// topology.
+/// The paths of included files are in this list, because the fingerprint of the system already detects changed contents
+/// of these files.
 const FREE: [&str; 9] = [
     "output",
     "system.include",

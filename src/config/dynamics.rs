@@ -45,7 +45,7 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
             initial_step: table.number("initial_step")?,
         }),
         "dynamics" => StageKind::Dynamics(dynamics(table, problems)?),
-        other => unreachable!("{other} is not among the kinds of stages"),
+        other => unreachable!("{other} is not a kind of stage"),
     };
     let frozen = frozen(table, problems);
     let output = stage_output(table, output, problems);
@@ -153,8 +153,9 @@ fn coupling<'a>(table: &'a Table, name: &str) -> Option<Option<&'a Table>> {
     table.word(name).map(|_| None).or_else(|| table.table(name).map(Some))
 }
 
-/// Tolerated deviation of a number of steps from a whole number. Durations and time steps are decimal numbers, so
-/// their ratio is a whole number up to rounding errors in f64, which are far smaller than this tolerance.
+/// Tolerated deviation of a number of steps from a whole number. Durations and time steps are decimal numbers, so the
+/// number of steps in a duration is a whole number up to rounding errors in f64, which are far smaller than this
+/// tolerance.
 pub(super) const WHOLE_STEPS: f64 = 1e-3;
 
 /// Returns the number of steps of a dynamics stage, from `steps` or from `duration` and `timestep`.
@@ -272,7 +273,7 @@ fn along_directions<T: Clone>(
     let extents = coupling.extents();
     if values.len() > 1 && values.len() != extents.len() {
         let word = table.word("coupling").unwrap_or_default();
-        let message = format!("barostat.{name}: {} values with coupling = \"{word}\"", values.len());
+        let message = format!("barostat.{name}: {} values do not fit coupling = \"{word}\"", values.len());
         let help = match coupling {
             PressureCoupling::Isotropic => "give one value; or write coupling = \"semi-isotropic\" or \"anisotropic\"",
             PressureCoupling::SemiIsotropic => "give one value, or two: one for x and y, one for z",
@@ -317,7 +318,7 @@ fn long_enough(
     let rarest = (coupling_time / (couplings * timestep) * (1.0 + ROUNDING)).floor();
     let help = match rarest >= 1.0 {
         true => format!("set coupling_time = \"{least} ps\" or longer, or every = {rarest} or less"),
-        false => format!("set coupling_time = \"{least} ps\" or longer, or couple more often (every)"),
+        false => format!("set coupling_time = \"{least} ps\" or longer, or set every to a smaller value"),
     };
     report(problems, table, "coupling_time", message, &help);
 }

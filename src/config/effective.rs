@@ -100,7 +100,7 @@ mod tests {
         let found = given(&config.effective);
         let named: Vec<(&str, &str)> =
             found.iter().map(|setting| (setting.section.as_str(), setting.key.as_str())).collect();
-        // the file sets the seed to its default value, so that the seed is not listed
+        // the seed is not listed, because the file sets the seed to its default value
         assert!(named.contains(&("forces", "cutoff")) && !named.contains(&("run", "seed")), "{named:?}");
         assert!(named.contains(&("stage 2", "duration")) && named.contains(&("stage 1", "kind")), "{named:?}");
         let cutoff = found.iter().find(|setting| setting.key == "cutoff").expect("the cutoff");

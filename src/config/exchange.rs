@@ -54,7 +54,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
         && (time / dynamics.timestep - steps as f64).abs() > WHOLE_STEPS
     {
         let message = format!("ensemble.exchange.every is not a whole number of steps of stage \"{name}\"");
-        report(problems, inner, "every", message, "use a multiple of its timestep, or a number of steps");
+        report(problems, inner, "every", message, "use a multiple of the timestep of the stage, or a number of steps");
     }
     Some(steps)
 }
@@ -62,7 +62,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
 /// Records a problem for a thermostat or barostat that does not sample a known ensemble.
 fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
     match &dynamics.thermostat {
-        None => refuse("has no thermostat".to_owned(), "add a thermostat: a state has a temperature"),
+        None => refuse("has no thermostat".to_owned(), "add a thermostat, which sets the temperature of the state"),
         Some(thermostat) => {
             let facts = thermostat.kind.facts();
             let why = match (facts.is_canonical, facts.is_random) {

@@ -6,8 +6,8 @@ use super::key::{Key, quoted};
 use super::keys;
 use crate::error::typing_errors;
 
-/// Returns the help text of the key with the dotted path `path`. If there is no such key, the error lists the key of
-/// `md` that has the same purpose as a key of this name in another program, or else at most three similar paths.
+/// Returns the help text of the key with the dotted path `path`. If no key matches and `path` is a key of another
+/// program, the error is the key of `md` with the same purpose. Otherwise the error lists at most three similar paths.
 pub fn describe(path: &str) -> Result<String, Vec<String>> {
     // a path may consist of the last names only; the path then matches every key that ends with these names
     let wanted = path.trim_matches(['[', ']']);
@@ -40,7 +40,7 @@ pub struct KeyEntry {
     pub value: String,
     /// default in words
     pub default: String,
-    /// setting of another key without which this key is refused
+    /// setting of another key that this key requires
     pub only: Option<String>,
     /// example of a line of the input file
     pub example: String,

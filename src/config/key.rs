@@ -13,7 +13,7 @@ pub struct Key {
     pub name: &'static str,
     /// kind of value
     pub kind: Kind,
-    /// words that are accepted in addition to values of the kind
+    /// words that are accepted in addition to values of `kind`
     pub words: &'static [&'static str],
     /// value if the file does not set the key. The default may depend only on keys that precede this key in the same
     /// table
@@ -32,7 +32,7 @@ pub type Condition = (&'static str, &'static [&'static str]);
 /// Kind of the value of a key.
 #[derive(Debug)]
 pub enum Kind {
-    /// word from the list of the key
+    /// word from the list that the key allows
     Word,
     /// any text
     Text,
@@ -111,8 +111,8 @@ pub enum Default {
     Unset,
     /// fixed value, as written in TOML
     Is(&'static str),
-    /// description of a rule for the default, and the function that computes the default from earlier keys; the
-    /// function returns `None` to leave the key unset
+    /// description of the default in words, and the function that computes the default from earlier keys; the function
+    /// returns `None` to leave the key unset
     Rule(&'static str, fn(&Table) -> Option<String>),
 }
 
@@ -126,7 +126,7 @@ impl Default {
     /// Describes the default in words.
     pub fn describe(&self) -> String {
         match self {
-            Default::Required => "none, it must be given".to_owned(),
+            Default::Required => "none; the key must be set".to_owned(),
             Default::Unset => "not set".to_owned(),
             Default::Is("{}") => "see its keys".to_owned(),
             Default::Is(text) => (*text).to_owned(),
@@ -146,7 +146,7 @@ pub(super) const fn word(name: &'static str, words: &'static [&'static str], exa
 }
 
 impl Key {
-    /// Sets the words that are accepted in addition to values of the kind.
+    /// Sets the words that are accepted in addition to values of the kind of the key.
     pub(super) const fn words(self, words: &'static [&'static str]) -> Self {
         Self { words, ..self }
     }

@@ -2,8 +2,8 @@
 //!
 //! The text is parsed to raw values with their positions (`raw`). Presets are expanded to stages (`stages`).
 //! Command-line options and the settings of a replica (`replicas`) override raw values. Values are checked against the
-//! table of keys ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files that a
-//! plan names. A reader of the code begins with [`Config::parse`].
+//! table of keys ([`keys`], `resolve`) and assembled into a plan (`build`). [`crate::run::load`] reads the files that a
+//! plan names. Start reading the code at [`Config::parse`].
 
 mod build;
 mod check;
@@ -45,7 +45,7 @@ use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::run::Plan;
 
-/// Input file after all checks for which no other file is needed.
+/// Input file after all checks that need no other file.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// computations and outputs of the run

@@ -64,7 +64,7 @@ impl Raw {
             Node::Number { integer: Some(value), .. } => value.to_string(),
             Node::Number { text, .. } => text.clone(),
             Node::Boolean(value) => value.to_string(),
-            // no key accepts a date, so that an arbitrary date can be shown in the message
+            // no key accepts a date, so an arbitrary date stands for the value in the error message
             Node::Datetime => "1970-01-01".to_owned(),
             Node::Array(items) => format!("[{}]", items.iter().map(Raw::text).collect::<Vec<_>>().join(", ")),
             Node::Table(members) => {
@@ -173,7 +173,7 @@ impl Override {
         Self { key: key.to_owned(), value: value.into(), typed: format!("{name} {shown}"), span: None }
     }
 
-    /// Creates an override with a TOML value, whose origin is `place`.
+    /// Creates an override that sets a key to a TOML value; `place` is the origin of the override.
     pub(super) fn at(place: &Place, key: impl Into<String>, value: impl Into<String>) -> Self {
         let (typed, span) = match place {
             Place::File(span) => (String::new(), Some(span.clone())),
@@ -183,7 +183,7 @@ impl Override {
         Self { key: key.into(), value: value.into(), typed, span }
     }
 
-    /// Creates the override with which the command-line option `name` sets a key to a text.
+    /// Creates the override of the command-line option `name`, which sets a key to a text.
     pub fn text_option(name: &str, key: &str, text: &str) -> Self {
         Self::option(name, text, key, quote(text))
     }
@@ -226,8 +226,8 @@ impl Override {
     }
 }
 
-/// Returns the value of `name` in `table`. A missing value is created as an empty table. If `table` is not a table, an
-/// empty table replaces it first.
+/// Returns the value of `name` in `table`. A missing value is created as an empty table. If `table` is not a table, the
+/// value of `table` is first replaced by an empty table.
 fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     let empty = || Raw { node: Node::Table(vec![]), place: place.clone() };
     if !matches!(table.node, Node::Table(_)) {
@@ -256,8 +256,7 @@ fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
     }
 }
 
-/// Returns the name of a stage as written; for a stage without a name, the kind of the stage, which is its default
-/// name.
+/// Returns the name of a stage as written, or the kind of the stage if the stage has no name.
 pub(super) fn stage_name(stage: &Raw) -> String {
     let Node::Table(members) = &stage.node else { return String::new() };
     let text = |wanted: &str| {

@@ -32,7 +32,7 @@ pub struct Replica {
     pub name: String,
     /// folder inside the output folder of the ensemble, such as `replica-3`
     pub folder: String,
-    /// short description of what distinguishes the replica
+    /// short description of the settings that distinguish the replica from other replicas
     pub description: String,
     /// settings by which the replica differs from the input file
     pub overrides: Vec<Override>,
@@ -42,8 +42,8 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Returns the title of the replica in messages: the folder name, followed by the name of the replica if both
-    /// differ.
+    /// Returns the title of the replica in messages: the folder name, followed by the name of the replica if the two
+    /// names differ.
     pub fn title(&self) -> String {
         title(&self.folder, &self.name)
     }
@@ -190,14 +190,14 @@ fn by_settings(table: &Table) -> Variant {
 /// Settings in which replicas that exchange states may differ: they change the start of a replica, not its physics.
 const FREE_IN_EXCHANGE: [&str; 2] = ["system.coordinates", "run.seed"];
 
-/// Adds the settings of `ensemble.replica` to the replicas, each of which has one state; `None` if a problem has been
-/// recorded.
+/// Adds the settings of each table `ensemble.replica` to the replica of the state with the same index; `None` if a
+/// problem has been recorded.
 fn with_settings(states: Vec<Variant>, table: &Table, problems: &mut Vec<Problem>) -> Option<Vec<Variant>> {
     let settings = table.tables("replica");
     if settings.len() != states.len() {
         let message =
             format!("ensemble.replica has {} replicas, the lists of states have {}", settings.len(), states.len());
-        let help = "write one replica for each state; {} is a replica without settings";
+        let help = "write one replica for each state, with `{}` for a replica without settings";
         report(problems, table, "replica", message, help);
         return None;
     }
@@ -227,7 +227,8 @@ fn check_names(table: &Table, problems: &mut Vec<Problem>) {
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
         if !plain || name.chars().all(|c| c.is_ascii_digit()) {
             let message = format!("ensemble.replica.name: \"{name}\" is not a valid name");
-            report(problems, inner, "name", message, "use only letters, digits, - and _, and not a number");
+            let help = "use only letters, digits, - and _, and at least one character that is not a digit";
+            report(problems, inner, "name", message, help);
         }
         if !names.insert(name.clone()) {
             let message = format!("there are two replicas named \"{name}\"");
@@ -249,7 +250,7 @@ mod tests {
         velocities = \"generate\"\nthermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }\n\
         barostat = { pressure = \"1 bar\" }\n";
 
-    /// Returns the ensemble of an input file with these stages, and the configuration of each replica.
+    /// Returns the ensemble of an input file with the given stages, and the configuration of each replica.
     fn read(stages: &str, ensemble: &str, options: &[Override]) -> (Ensemble, Vec<Config>) {
         let (text, path) = (format!("{FILE}{stages}[ensemble]\n{ensemble}\n"), Path::new("/base/input.toml"));
         let shared = Config::parse(&text, path, options).unwrap_or_else(|problems| panic!("{problems:?}"));

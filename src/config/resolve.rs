@@ -53,7 +53,7 @@ impl Resolver<'_> {
             if !table.word(name).is_some_and(|actual| words.contains(&actual)) {
                 if let (Some(member), Some(actual)) = (member, table.get(name)) {
                     let message = format!("\"{}\" has no effect with {name} = {}", key.name, actual.text);
-                    let help = format!("remove it, or set {name} = {}", quoted(words, " or "));
+                    let help = format!("remove the key, or set {name} = {}", quoted(words, " or "));
                     self.problems.push(member.name_place.problem(Problem::new(message).help(help)));
                 }
                 return None;
@@ -83,7 +83,7 @@ impl Resolver<'_> {
             Default::Is(text) => text.to_owned(),
             Default::Rule(_, rule) => rule(table)?,
         };
-        let raw = raw::parse_default(&text).expect("defaults are valid TOML, a test reads them all");
+        let raw = raw::parse_default(&text).expect("every default is valid TOML: a test reads all defaults");
         self.value(path, key, dimension, &raw)
     }
 
@@ -187,7 +187,8 @@ fn scalar(
     }
 }
 
-/// Returns one or several values with a unit, or a value that changes with time, and the canonical text.
+/// Returns the checked value of a key with a dimension (one or several quantities, or a schedule), and its canonical
+/// text.
 fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Result<(Value, String), Problem> {
     let named = |problem: Problem| Problem { message: format!("{name}: {}", problem.message), ..problem };
     let (Kind::Quantity(_, admissible)
@@ -237,7 +238,7 @@ fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Resu
     }
 }
 
-/// Returns the values of a text with number and unit, or of a list of such texts, and the canonical text.
+/// Parses a text with number and unit, or a list of such texts. Returns the values and the canonical text.
 fn quantities(node: &Node, dimension: Dimension) -> Result<(Vec<f64>, String), Problem> {
     let one = |node: &Node| match node {
         Node::Text(text) => Ok((dimension.parse(text)?, quote(text.trim()))),
@@ -258,8 +259,8 @@ fn schedule(items: &[Raw], dimension: Dimension) -> Result<(Schedule, String), P
     Ok((schedule, text))
 }
 
-/// Returns one value or schedule, or a list of values or schedules, and the canonical text. A list of pairs of texts
-/// is a single schedule.
+/// Parses a value or schedule, or a list of values and schedules. Returns the schedules and the canonical text. A list
+/// of pairs of texts is a single schedule.
 fn schedules(node: &Node, dimension: Dimension) -> Result<(Vec<Schedule>, String), Problem> {
     let is_pair = |item: &Raw| match &item.node {
         Node::Array(pair) => pair.first().is_some_and(|first| matches!(first.node, Node::Text(_))),
@@ -323,10 +324,12 @@ fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, Strin
     Ok((points, format!("[{}]", written.join(", "))))
 }
 
-/// Keys that `[ensemble]` itself sets for each replica, so that settings of a replica may not contain them.
+/// Keys that the settings of a replica may not contain, because these keys apply to the whole ensemble or the whole
+/// process.
 const OF_THE_ENSEMBLE: [&str; 5] = ["ensemble", "run.threads", "run.pin", "run.max_time", "output.directory"];
 
-/// Returns the settings of other keys in a table, and their canonical text.
+/// Parses a table of settings: dotted keys of the input file with their values. Returns the settings and their
+/// canonical text.
 fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
     let (mut settings, mut written) = (vec![], vec![]);
     for Member { name, value, .. } in members {
@@ -349,7 +352,7 @@ fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
     Ok((Value::Settings(settings), format!("{{ {} }}", written.join(", "))))
 }
 
-const CELL_WORDS: &str = "three lengths, or three lengths and three angles, of a cell with a volume";
+const CELL_WORDS: &str = "three lengths, or three lengths and three angles, that enclose a volume";
 
 /// Returns a cell with edges a, b, c, and with angles α, β, γ if the angles are not 90°; `None` if no cell has these
 /// values.
@@ -392,8 +395,8 @@ fn interval(text: &str) -> Result<Interval, Problem> {
     }
 }
 
-/// Allowed numbers of grid points along an edge. The highest spline order needs at least the minimum; a grid with the
-/// maximum along each edge takes 128 GiB of complex f64.
+/// Allowed numbers of grid points along an edge. The highest spline order needs at least 8 grid points. A grid of 2048³
+/// points takes 128 GiB of complex f64.
 const GRID_POINTS: std::ops::RangeInclusive<i64> = 8..=2048;
 const GRID_WORDS: &str = "three whole numbers from 8 to 2048";
 
@@ -428,9 +431,9 @@ fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     }
 }
 
-/// Returns the problem of an unknown key. The advice names the first of the following that exists: the key of `md` that
-/// has the same purpose as a key of this name in another program; the most similar name in the same table; another
-/// table that has a key of this name; the list of all names in the same table.
+/// Returns the problem of an unknown key. The advice names the first of the following that exists: the key of `md` with
+/// the same purpose, for a key of another program; the most similar name in the same table; a key of this name in
+/// another table; all names in the same table.
 fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
     let problem = Problem::new(format!("unknown key \"{name}\"{place}"));

@@ -28,7 +28,7 @@ pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Pro
     if !gather_around.is_empty() && gather_around.len() != groups.len() {
         let message =
             format!("restraints.gather_around: {} atoms are given for {} groups", gather_around.len(), groups.len());
-        let help = "give a selection for each group, and \"none\" for a group whose molecules are gathered by distance";
+        let help = "give a selection for each group, and \"none\" for a group without such an atom";
         report(problems, table, "gather_around", message, help);
     }
     if table.is_given("rate") && matches!(stage, StageKind::Minimize(_)) {
@@ -64,7 +64,7 @@ fn force(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Opti
     }
     if kind == VariableKind::Torsion {
         let message = "restraints.force: the energy of a constant force on a torsion is not periodic";
-        report(problems, table, "force", message, "pull the torsion with at and rate");
+        report(problems, table, "force", message, "pull the torsion with the keys at and rate");
     }
     table.number("force").map(Potential::Force)
 }
@@ -80,7 +80,7 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
     let walls = ["lower", "upper"].map(|name| table.is_set(name));
     for name in ["at", "flat"].into_iter().filter(|name| table.is_given(name) && walls.contains(&true)) {
         let message = format!("restraints: {name} and walls exclude each other");
-        report(problems, table, name, message, "keep lower and upper, or at and flat");
+        report(problems, table, name, message, "keep the keys lower and upper, or the keys at and flat");
     }
     if kind == VariableKind::Torsion && walls[0] != walls[1] {
         let message = "restraints: a single wall does not limit a torsion, because a torsion is periodic";

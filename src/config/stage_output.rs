@@ -46,7 +46,7 @@ fn every(table: &Table) -> Option<Option<Interval>> {
 
 fn no_file(table: &Table, key: &str, problems: &mut Vec<Problem>) {
     let message = format!("stage.output.{key} has no effect with output.{key} = \"none\"");
-    let help = format!("set output.{key} in [output], and {key} = \"none\" in the output of other stages");
+    let help = format!("set output.{key} in [output], and set {key} = \"none\" in the output of other stages");
     report(problems, table, key, message, &help);
 }
 

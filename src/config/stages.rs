@@ -113,7 +113,7 @@ fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     substitute(&mut list, members)?;
     match list.node {
         Node::Array(stages) => Ok(stages),
-        _ => unreachable!("a preset is a list, a test reads them all"),
+        _ => unreachable!("every preset is a list of stages: a test reads all presets"),
     }
 }
 

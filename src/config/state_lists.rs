@@ -67,8 +67,8 @@ pub(super) fn by_lists(
 
 const SOLUTE_TEMPERATURE: &str = "solute_temperature";
 
-/// Returns the list that scales the interactions of a solute. Each scale factor is the temperature of the last stage
-/// divided by the temperature of the solute.
+/// Returns the list `solute_temperature`, which scales the interactions of a solute. Each scale factor is the
+/// temperature of the last stage divided by the temperature of the solute.
 fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<List> {
     let (entry, kelvin) = (table.get(SOLUTE_TEMPERATURE)?, table.numbers(SOLUTE_TEMPERATURE)?);
     let mut wrong = |what: &str, help: &str| {
@@ -81,7 +81,7 @@ fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) 
     if table.is_given("temperature") {
         wrong(
             "with scaled solutes all replicas have the same thermostat temperature",
-            "remove ensemble.temperature: scaling of the solute replaces it",
+            "remove ensemble.temperature, and keep ensemble.solute_temperature",
         );
         return None;
     }
@@ -95,7 +95,7 @@ fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) 
     };
     if let Some(cold) = kelvin.iter().find(|kelvin| **kelvin < bath) {
         wrong(
-            &format!("{cold} K is below the {bath} K of the thermostat"),
+            &format!("{cold} K is below the thermostat temperature of {bath} K"),
             "the effective temperature must be at least the temperature of the thermostat",
         );
         return None;
@@ -125,7 +125,7 @@ fn temperature_keys(table: &Table, plan: &Plan, notes: &mut Vec<String>) -> Resu
         if !thermostat.groups.is_empty() && table.is_given("exchange") {
             let message = "has temperature groups, but each exchanged state has one temperature";
             let problem = Problem::new(format!("ensemble.temperature: stage \"{stage}\" {message}"));
-            return Err(problem.help("remove the groups of its thermostat, or ensemble.exchange"));
+            return Err(problem.help("remove the groups of the thermostat, or remove ensemble.exchange"));
         }
         if !thermostat.groups.is_empty() {
             return Err(Problem::new(format!("ensemble.temperature: stage \"{stage}\" has temperature groups")).help(

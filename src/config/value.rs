@@ -50,7 +50,7 @@ pub struct Entry {
     pub value: Value,
     /// origin of the value
     pub place: Place,
-    /// value as TOML; empty for tables, which print their entries
+    /// value as TOML; empty for a table, whose entries are written one by one
     pub text: String,
 }
 
@@ -85,12 +85,12 @@ impl Table {
         self.failed.contains(&name) || self.get(name).is_some_and(|entry| entry.place != Place::Default)
     }
 
-    /// Whether the key has a value, which may be its default or invalid.
+    /// Whether the key has a value from the input file, an option or its default, even if the value is invalid.
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name).is_some() || self.failed.contains(&name)
     }
 
-    /// Returns the origin of a key, or that of the table if the key is not set.
+    /// Returns the origin of a key, or the origin of the table if the key is not set.
     pub fn place(&self, name: &str) -> &Place {
         self.get(name).map(|entry| &entry.place).filter(|place| **place != Place::Default).unwrap_or(&self.place)
     }

@@ -1,6 +1,6 @@
 //! Words of the input file and their meanings, with one table for each key whose value is one of several words. The
-//! parser uses the words of a table, and the plan uses the meanings. Words that decide which other keys are read have
-//! no meaning of their own and are listed with their keys.
+//! parser uses the words of a table, and the plan uses the meanings. Words that only decide which other keys are read
+//! are not in these tables, but are listed with their keys.
 
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
@@ -8,7 +8,7 @@ use crate::restraint::{Components, ReferenceScaling, VariableKind};
 use crate::run::{ConstraintKind, Precision, SimdLevel, TuningMethod};
 use crate::system::Modifier;
 
-/// Returns the words of a table, in its order.
+/// Returns the words of a table, in the order of the table.
 pub(super) const fn of<T: Copy, const N: usize>(table: &[(&'static str, T); N]) -> [&'static str; N] {
     let (mut words, mut index) = ([""; N], 0);
     while index < N {

@@ -1,4 +1,4 @@
-//! Writer of the input file of a plan, as TOML from which the same plan can be read. Words come from the tables of
+//! Writer of input files: writes a plan as TOML from which the same plan can be read. Words come from the tables of
 //! [`super::words`], and quantities are written with the unit of their dimension.
 
 use std::path::Path;
@@ -38,11 +38,12 @@ pub struct Line {
 /// A key and its value as TOML.
 type Member = (&'static str, String);
 
-/// Returns the text of an input file in the folder `base` from which `plan` can be read. Paths below `base` are
-/// written relative to `base`.
+/// Returns the lines of an input file from which `plan` can be read; `base` is the folder of the input file. Paths
+/// below `base` are written relative to `base`.
 ///
-/// Keys with default values are written only if `remark` returns a comment for the key. `remark` gets the index of
-/// the stage, or `None`, and the key. A comment follows its value on the same line.
+/// Keys with default values are written only if `remark` returns a comment for the key. The arguments of `remark` are
+/// the index of the stage (`None` for a key outside the stages) and the key. The comment on a value follows the value
+/// on the same line.
 pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(Option<usize>, &str) -> Option<String>) -> Vec<Line> {
     let mut lines = vec![];
     let mut section = |name: &'static str, stage: Option<usize>, members: Vec<Member>, defaults: &[Member]| {
@@ -295,7 +296,7 @@ fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
     names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).chain(output).collect()
 }
 
-/// Writes the output settings of a stage that differ from those of the run, if there are any.
+/// Writes the output settings of a stage that differ from the output settings of the run, if there are any.
 fn stage_output(options: &StageOutput) -> Option<String> {
     let every = |every: &Option<Interval>| ("every", quote(&every.map_or("none".to_owned(), interval)));
     let trajectories = options.every.iter().filter(|(file, _)| ![ENERGIES, RESTRAINTS].contains(&file.as_str()));

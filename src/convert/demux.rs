@@ -1,7 +1,7 @@
 //! Demultiplexing of replica exchange: sorting of the frames and rows of the replicas into files of the states.
 //!
 //! Each replica writes its own trajectory and energies while it moves between the states. `exchange.csv` records the
-//! states after each exchange attempt. The state of a replica at step n is its state after the last exchange attempt at
+//! states after each exchange attempt. The state of a replica at step n is the state after the last exchange attempt at
 //! or before step n. A frame or row of step n is written to the file of the state that the replica has at step n.
 //! Replicas are read in parallel, one frame of each replica at a time.
 
@@ -200,8 +200,8 @@ impl Demux {
         Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts, warnings: vec![] })
     }
 
-    /// Returns an error if the step of a record differs from the step of the records with the same index in the other
-    /// replicas.
+    /// Returns an error if a record has a negative step, or a step that differs from the step of the record with the
+    /// same index in replica-1.
     fn same_step(&self, name: &str, replica: usize, index: usize, first: &mut Option<i64>, step: i64) -> Result<()> {
         let expected = *first.get_or_insert(step);
         if step == expected && step >= 0 {

@@ -1,9 +1,9 @@
 //! Conversion of trajectories, structures and topologies between formats.
 //!
 //! [`convert`] reads the frames of a [`FrameSource`] one at a time, applies a list of [`Operation`]s to each frame, and
-//! writes the frame to a [`Target`]. Memory does not grow with the number of frames. [`open`] also accepts structures,
-//! each model of which is a frame. [`Demux`] sorts the files of a replica exchange by state. [`write_topology`] writes
-//! a topology in another format.
+//! writes the frame to a [`Target`]. Memory does not grow with the number of frames. [`open`] also accepts structures;
+//! each model of a structure is a frame. [`Demux`] sorts the files of a replica exchange by state. [`write_topology`]
+//! writes a topology in another format.
 
 mod demux;
 mod operations;

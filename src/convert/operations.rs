@@ -117,15 +117,15 @@ impl Operation for Center<'_> {
     }
 }
 
-/// Operation that superposes a selection on its positions in a reference (nm, equal weights). The rigid motion is
-/// applied to all positions, and its rotation to velocities and forces. The rotated frame has no cell, because cells
-/// are stored in a fixed orientation.
+/// Operation that superposes the selected atoms on their reference positions (nm), with equal weights. The translation
+/// and rotation are applied to all positions, and the rotation alone to velocities and forces. The rotated frame has no
+/// cell, because cells are stored in a fixed orientation.
 pub struct Align<'a> {
     /// system of the frames
     pub system: &'a AnalysedSystem<'a>,
     /// superposed group
     pub group: Group,
-    /// positions of the group, nm, on which it is superposed
+    /// reference positions of the group, nm
     pub reference: Vec<Vec3>,
 }
 

@@ -23,13 +23,13 @@ pub struct Target<'a> {
     written: Topology,
     /// written atoms (0-based, ascending); `None` for all atoms
     atoms: Option<&'a [u32]>,
-    /// first frame, which is held back until a second frame or the end shows whether the file has several frames
+    /// first frame, which is kept in memory until the number of frames (one or several) is known
     first: Option<StoredFrame>,
     sink: Option<Box<dyn FrameSink>>,
     /// optional fields (velocities, forces) that the file has
     fields: Fields,
-    /// optional fields (velocities, forces) that the caller requests; the file has only the fields that the first frame
-    /// has, too
+    /// optional fields (velocities, forces) that the caller requests; a requested field that the first frame lacks is
+    /// not written
     wanted: Fields,
     periodic: bool,
     last_step: Option<u64>,
@@ -198,7 +198,7 @@ impl<'a> Target<'a> {
                 "a cell",
                 self.periodic,
                 frame.cell.is_some(),
-                "choose frames that all have a cell, or all have none, with --begin and --end",
+                "with --begin and --end, choose only frames with a cell, or only frames without a cell",
             ),
             (
                 "velocities",
@@ -209,8 +209,9 @@ impl<'a> Target<'a> {
             ("forces", self.fields.forces, here.forces, "leave out the forces of all frames with --no-forces"),
         ] {
             if is_first != is_here {
-                let (has, lacks) = if is_first { ("the first frame", "this one") } else { ("this one", "the first") };
-                let message = format!("the frame at {} ps: {has} has {what} and {lacks} has none", frame.time);
+                let (has, lacks) =
+                    if is_first { ("the first frame", "this frame") } else { ("this frame", "the first frame") };
+                let message = format!("the frame at {} ps: {has} has {what}, but {lacks} has none", frame.time);
                 return Err(Problem::new(message).help(help).into());
             }
         }

@@ -21,8 +21,7 @@ pub fn write_topology(description: &Description, cell: Option<&PeriodicCell>, pa
     let format = writable_topology(path)
         .ok_or_else(|| Problem::new("the file name extension is not a topology format that md writes").in_file(path))?;
     if format.states_cell && cell.is_none() && description.cell_hint.kind != BoxKind::None {
-        let problem =
-            Problem::new(format!("an {} contains the cell, and the size of the cell is unknown", format.name));
+        let problem = Problem::new(format!("an {} file contains the size of the cell, which is unknown", format.name));
         return Err(problem.in_file(path).help("give the coordinates with --coordinates").into());
     }
     let text = (format.write)(description, cell).map_err(|problem| problem.in_file(path))?;

@@ -18,7 +18,7 @@ pub fn from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N] {
     unsafe { array.as_ptr().cast::<[T; N]>().read() }
 }
 
-/// Returns the array `[f(0), f(1), …, f(N − 1)]`, or the first error of f.
+/// Returns the array `[f(0), f(1), …, f(N − 1)]`, or the first error that `f` returns.
 #[inline]
 pub fn try_from_fn<T: Copy + Default, E, const N: usize>(
     mut f: impl FnMut(usize) -> Result<T, E>,
@@ -30,7 +30,7 @@ pub fn try_from_fn<T: Copy + Default, E, const N: usize>(
     Ok(array)
 }
 
-/// Returns the array of the results of f for each element, as the method `map` of arrays does.
+/// Returns the array of the results of `f` for each element of `array`, as the method `map` of arrays does.
 #[inline(always)]
 pub fn map<T: Copy, U, const N: usize>(array: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
     // `from_fn` is not called here, because the compiler might not inline a closure inside another closure

@@ -36,8 +36,9 @@ impl PeriodicCell {
         Self { rows: [vec3(edges[0], 0.0, 0.0), vec3(0.0, edges[1], 0.0), vec3(0.0, 0.0, edges[2])] }
     }
 
-    /// Creates a cell from three row vectors (nm) with a along x and b in the xy plane, and reduces the vectors. `None`
-    /// if a is not along x, if b is not in the xy plane, if a vector is not finite, or if the volume is not positive.
+    /// Creates a cell from three row vectors (nm) with a along x and b in the xy plane, and reduces the vectors.
+    /// Returns `None` if a is not along x, if b is not in the xy plane, if a vector is not finite, or if the volume is
+    /// not positive.
     pub fn from_rows(rows: [Vec3; 3]) -> Option<Self> {
         let [a, mut b, mut c] = rows;
         let lower_triangular = a.y == 0.0 && a.z == 0.0 && b.z == 0.0;
@@ -54,7 +55,7 @@ impl PeriodicCell {
 
     /// Creates a cell from three row vectors (nm) in any orientation. Also returns the Cartesian axes of the reduced
     /// cell: e₁ along a, e₂ in the plane of a and b, and e₃ perpendicular to both. A vector v has the components (v·e₁,
-    /// v·e₂, v·e₃) along these axes. `None` if the vectors are not finite or not right-handed.
+    /// v·e₂, v·e₃) along these axes. Returns `None` if the vectors are not finite or not right-handed.
     pub fn from_vectors(rows: [Vec3; 3]) -> Option<(Self, [Vec3; 3])> {
         let [a, b, c] = rows;
         let normal = a.cross(b);
@@ -70,7 +71,7 @@ impl PeriodicCell {
     }
 
     /// Creates a cell from edge lengths (nm) and angles (degrees): α between b and c, β between a and c, γ between a
-    /// and b. `None` if no cell has these lengths and angles. Angles of a truncated octahedron are replaced by
+    /// and b. Returns `None` if no cell has these lengths and angles. Angles of a truncated octahedron are replaced by
     /// acos(−1/3).
     pub fn from_lengths_angles(lengths: [f64; 3], angles_degrees: [f64; 3]) -> Option<Self> {
         let [a, b, c] = lengths;
@@ -203,20 +204,20 @@ impl PeriodicCell {
         if self.is_shortest(d) { d } else { d + self.shift(self.nearest_image(d)) }
     }
 
-    /// Whether a displacement is so short that none of its periodic images is shorter: every lattice vector is at least
-    /// twice as long as [`Self::max_cutoff`].
+    /// Returns whether a displacement is shorter than [`Self::max_cutoff`]. No periodic image of such a displacement is
+    /// shorter, because every lattice vector is at least twice as long as [`Self::max_cutoff`].
     #[inline]
     fn is_shortest(&self, d: Vec3) -> bool {
         d.norm_squared() < self.max_cutoff().powi(2)
     }
 
-    /// Returns the image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm). Zero
-    /// if `d` itself is the shortest image.
+    /// Returns the image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm).
+    /// Returns zero if `d` itself is the shortest image.
     ///
     /// The closest lattice point is found by enumeration (Schnorr and Euchner, Math. Program. 66, 181 (1994),
-    /// doi:10.1007/BF01581144). The multiples of c are enumerated first, then those of b. The enumeration along an axis
-    /// goes outward from the nearest multiple, and ends when the component along this axis alone is longer than the
-    /// shortest image already found. At most [`MOST_IMAGES`] multiples of a lattice vector are tried.
+    /// doi:10.1007/BF01581144). The multiples of c are enumerated first, then the multiples of b. The enumeration along
+    /// an axis goes outward from the nearest multiple, and ends when the component along this axis alone is longer than
+    /// the shortest image already found. At most [`MOST_IMAGES`] multiples of a lattice vector are tried.
     pub fn nearest_image(&self, d: Vec3) -> [i32; 3] {
         let square = d.norm_squared();
         if self.is_shortest(d) || !square.is_finite() {
@@ -275,9 +276,9 @@ fn excess(ratio: f64) -> f64 {
 /// Maximum number of multiples of one lattice vector that [`PeriodicCell::nearest_image`] tries. This number is enough
 /// for reduced cells whose edges differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
-/// Relative difference of squared lengths below which two images count as equally near: a few rounding errors. Of
-/// several equally near images the search returns the image without a shift if it is one of them, and otherwise the
-/// image found first.
+/// Two images count as equally near if the relative difference of their squared lengths is below this number, which
+/// allows a few rounding errors. Among equally near images, the search prefers the image without a shift; if all
+/// equally near images have shifts, the search returns the first image that was found.
 const EQUAL: f64 = 1e-13;
 
 /// Iterates over all integers, in the order of their distance from `value`.
@@ -323,8 +324,8 @@ mod tests {
         assert!((octahedron().volume() / expected - 1.0).abs() < 1e-12);
     }
 
-    /// The cells are the box lines of two gro files of a rhombic dodecahedron. After rounding, c of the second box is
-    /// no longer reduced: −a − b must be added to it.
+    /// The cells are the box lines of two gro files of a rhombic dodecahedron. After rounding, the vector c of the
+    /// second box is no longer reduced, and the reduction adds −a − b to c.
     #[test]
     fn a_dodecahedron_corresponds_to_another_in_spite_of_rounding() {
         let [first, second] = [[7.03058, 4.97137, 3.51529], [7.02449, 4.96707, 3.51225]].map(|[edge, height, half]| {

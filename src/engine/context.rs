@@ -48,7 +48,7 @@ pub struct ListOrigins {
 /// ```
 pub struct Context<B: Backend + ?Sized = dyn Backend> {
     schedule: ListSchedule,
-    /// steps since the outer list was built; `None` before the first build
+    /// steps since the outer pair list was built; `None` before the first build
     age: Option<u64>,
     backend: Box<B>,
 }
@@ -75,8 +75,8 @@ impl<B: Backend + ?Sized> Context<B> {
     }
 
     /// Adds a user-defined force, which acts from the next force evaluation on. With a GPU the force is computed on the
-    /// host, and the GPU waits for the force in every step. Returns an error on several ranks, which support no
-    /// user-defined forces.
+    /// host, and the GPU waits for the force in every step. Returns an error if the system is divided among several
+    /// ranks, which does not support user-defined forces.
     pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
         // the force must not act in earlier steps, which the device may still have to repeat
         self.flush()?;
@@ -101,8 +101,8 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.upload(&origins.rebuilt)?;
         self.backend.build_lists()?;
         self.backend.upload(&origins.pruned)?;
-        // `origins.pruned` holds the predicted positions of the original pruning, so that pruning must not predict
-        // again
+        // `origins.pruned` already holds the predicted positions of the original pruning, so that this pruning must not
+        // predict positions a second time
         self.backend.prune_lists(0.0)?;
         self.age = Some(if self.schedule.is_exact() { age } else { age % u64::from(self.schedule.rebuild) });
         Ok(())
@@ -122,8 +122,8 @@ impl<B: Backend + ?Sized> Context<B> {
 
     /// Builds the outer pair list if it has expired. Returns whether the inner list must be pruned next, which is
     /// always necessary after a build of the outer list. If displacements limit the lifetime of the lists, an
-    /// asynchronous device may delay the check of the displacements. With `must_know` the check is done before this
-    /// function returns.
+    /// asynchronous device may check the displacements later. With `must_know` the displacements are checked before
+    /// this function returns.
     fn update_outer_list(&mut self, must_know: bool) -> Result<bool> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();

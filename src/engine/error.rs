@@ -1,8 +1,8 @@
-//! Errors. There is one kind of error for each way in which the user must respond, and each kind has its own exit code.
+//! Errors. Each kind of error requires a different response of the user, and has its own exit code.
 //!
 //! Functions that read or check input return [`Problem`]s. A problem has a location, a message that says what was
-//! expected, and advice how to fix it. All problems of the configuration are reported together. Every other failure
-//! ends a run and is an [`Error`].
+//! expected, and advice how to fix it. All problems of the configuration are reported together. An [`Error`] ends a
+//! command, and contains problems of the input or describes another failure.
 
 use std::path::{Path, PathBuf};
 
@@ -55,15 +55,15 @@ impl Problem {
     }
 }
 
-/// Result of a reading step.
+/// Result of reading or parsing input, with a [`Problem`] as the error.
 pub type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Maximum length of a message in bytes.
 pub const LONGEST: usize = 2000;
 
-/// Returns the maximum number of typing errors in `name` for which it may still stand for a similar name: one error per
-/// three letters, and at least two. Transposed, doubled and forgotten letters are then recognised, but different words
-/// are not.
+/// Returns the maximum number of typing errors in `name`: one error per three letters, but at least two. With more
+/// errors, `name` is not taken for a known name. The maximum allows transposed, doubled and forgotten letters, but is
+/// too small to match different words.
 pub fn typing_errors(name: &str) -> usize {
     (name.chars().count() / 3).max(2)
 }

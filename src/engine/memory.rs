@@ -6,7 +6,7 @@
 //!
 //! The kernel allocates and clears memory at first touch, which takes longer than the write itself. The first write to
 //! an array over all atoms is therefore distributed over all threads. The functions [`resize`] and [`copy`] write with
-//! all threads, by rayon's `collect_into_vec`, which can also be called directly.
+//! all threads by calls of rayon's `collect_into_vec`. Other code may call `collect_into_vec` directly.
 
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -89,12 +89,12 @@ unsafe impl GlobalAlloc for LargePages {
     }
 }
 
-/// Returns the smallest number of items per task of a parallel write: as many as fill one huge page.
+/// Returns the minimum number of items that a task of a parallel write processes: the number that fills one huge page.
 fn share<T>() -> usize {
     PAGE / size_of::<T>().max(1)
 }
 
-/// Resizes a vector like [`Vec::resize`]. An empty vector is written by all threads.
+/// Resizes a vector like [`Vec::resize`]. If the vector is empty, all threads write its new items.
 pub fn resize<T: Clone + Send + Sync>(items: &mut Vec<T>, length: usize, value: T) {
     if items.is_empty() && length > share::<T>() {
         rayon::iter::repeat_n(value, length).with_min_len(share::<T>()).collect_into_vec(items);

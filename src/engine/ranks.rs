@@ -29,15 +29,15 @@ pub trait Network: Send + Sync {
     fn gather_equal(&self, own: &[u8], all: &mut [u8]);
     /// Sends a message, to be received with [`Network::receive`] or [`Network::receive_from`].
     fn send(&self, to: usize, bytes: &[u8]);
-    /// Returns a message that has arrived, and the rank that sent it. Does not wait. `None` if no message has
+    /// Returns a message that has arrived, and the rank that sent it. Does not wait. Returns `None` if no message has
     /// arrived.
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
     /// Waits for the next message of the rank `from`, and returns it.
     fn receive_from(&self, from: usize) -> Vec<u8>;
     /// Sends a message to one rank and at the same time receives `received.len()` bytes from another rank.
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
-    /// Returns the network of the ranks that call this function with the same `group`, in the order of the ranks.
-    /// Messages of the group's network and messages of the whole network do not mix.
+    /// Returns the network of the ranks that call this function with the same `group`. The order of the ranks does not
+    /// change. Messages of the group's network and messages of the whole network do not mix.
     fn split(&self, group: usize) -> Arc<dyn Network>;
     /// Ends the processes of all ranks, because this rank can no longer take part.
     fn abort(&self) -> !;
@@ -111,8 +111,8 @@ impl Ranks {
         self.rank == 0
     }
 
-    /// Returns the handle of this process among the ranks that call this function with the same `group`, in the order
-    /// of the ranks. The group has its own counters.
+    /// Returns the handle of this process among the ranks that call this function with the same `group`. The order of
+    /// the ranks does not change. The group has its own counters.
     pub fn split(&self, group: usize) -> Self {
         let groups = self.gather(&group);
         let members: Vec<usize> = (0..self.count).filter(|&rank| groups[rank] == group).collect();
@@ -149,7 +149,7 @@ impl Ranks {
         }
     }
 
-    /// Returns the bytes of all ranks, in rank order, on rank 0, and `None` on the other ranks.
+    /// Returns the bytes of all ranks, in rank order, on rank 0. Returns `None` on all other ranks.
     pub fn collect_bytes(&self, own: &[u8]) -> Option<Vec<Vec<u8>>> {
         let Some(connection) = &self.connection else { return Some(vec![own.to_vec()]) };
         if !self.is_first() {
@@ -242,20 +242,21 @@ impl Ranks {
         Some((from, decode(&bytes)))
     }
 
-    /// Waits for the next message of another rank, and returns it. `None` if there is only one rank. Not collective.
+    /// Waits for the next message of another rank, and returns it. Returns `None` if there is only one rank. Not
+    /// collective.
     pub fn receive_from<T: DeserializeOwned>(&self, from: usize) -> Option<T> {
         Some(decode(&self.connection.as_ref()?.network.receive_from(from)))
     }
 
-    /// Returns the rank to send to and the rank to receive from, for each exchange with the other ranks. In each
-    /// exchange, a rank receives from the rank that sends to it. Not collective.
+    /// Returns, for each exchange, the rank to which this rank sends and the rank from which this rank receives. If
+    /// rank a sends to rank b in an exchange, rank b receives from rank a in the same exchange. Not collective.
     pub fn partners(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let Ranks { rank, count, .. } = *self;
         (1..count).map(move |step| ((rank + step) % count, (rank + count - step) % count))
     }
 
     /// Sends a message to the rank `to` and receives `received.len()` bytes from the rank `from`. All ranks must call
-    /// this function at the same time, such that each rank receives from the rank that sends to it. An empty message is
+    /// this function at the same time; if rank a sends to rank b, rank b must receive from rank a. An empty message is
     /// not sent.
     pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
         let Some(connection) = &self.connection else { return received.copy_from_slice(bytes) };
@@ -272,7 +273,7 @@ impl Ranks {
     }
 
     /// Sends a value to the rank `to` and returns the value received from the rank `from`. All ranks must call this
-    /// function at the same time, such that each rank receives from the rank that sends to it.
+    /// function at the same time; if rank a sends to rank b, rank b must receive from rank a.
     pub fn exchange_any<T: Serialize + DeserializeOwned>(&self, to: usize, value: &T, from: usize) -> T {
         let bytes = encode(value);
         let mut length = [0; size_of::<u64>()];
@@ -294,11 +295,11 @@ impl Ranks {
 }
 
 fn encode<T: Serialize>(value: &T) -> Vec<u8> {
-    postcard::to_stdvec(value).expect("plain data can be written")
+    postcard::to_stdvec(value).expect("plain data can be serialised")
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> T {
-    postcard::from_bytes(bytes).expect("ranks are the same program")
+    postcard::from_bytes(bytes).expect("all ranks run the same program")
 }
 
 #[cfg(test)]
@@ -323,7 +324,7 @@ mod tests {
             }
             ranks.barrier();
             assert!(leaders.receive::<usize>().is_none());
-            // all ranks have checked for messages before the first rank sends to the other leaders
+            // the barrier ensures that all ranks have checked for messages before a rank sends a message to the leaders
             ranks.barrier();
             let first = if group.is_first() { None } else { group.receive_from::<usize>(0) };
             (group.rank(), group.count(), first, group.gather(&ranks.rank()), leaders.gather(&ranks.rank()))

@@ -1,9 +1,9 @@
 //! Optimal superposition of two sets of points.
 //!
-//! Let a and b be points whose centers, with weights w, are at the origin, and M = Σ w a⊗b their correlation. The
-//! squared deviation after a rotation R of the points a is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), with G_a = Σ w |a|²
-//! and G_b = Σ w |b|². The deviation is least where tr(R M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M
-//! (Kearsley, Acta Cryst. A45, 208 (1989), doi:10.1107/S0108767388010128).
+//! Let a and b be two sets of points with weights w, both centered at the origin, and let M = Σ w a⊗b be the
+//! correlation matrix. The squared deviation after a rotation R of the points a is Σ w |R a − b|² = G_a + G_b − 2 tr(R
+//! M), where G_a = Σ w |a|² and G_b = Σ w |b|². The deviation is least where tr(R M) = λ, the largest eigenvalue of a 4
+//! × 4 matrix built from M (Kearsley, Acta Cryst. A45, 208 (1989), doi:10.1107/S0108767388010128).
 
 use nalgebra::{Matrix3, SVD, Vector3};
 
@@ -32,9 +32,10 @@ const ARRIVED: f64 = 1e-14;
 /// Computes λ = max tr(R M) over all rotations R; `bound` is (G_a + G_b)/2, which λ cannot exceed.
 ///
 /// λ is the largest root of the matrix' characteristic polynomial (Theobald, Acta Cryst. A61, 478 (2005),
-/// doi:10.1107/S0108767305015266). In invariants of M the polynomial reads (λ² − |M|²)² = 8 λ det M + 4 |cof M|² with
-/// Frobenius norms. The singular values s of M give the roots ±s₁ ± s₂ ± s₃ with an even number of minus signs, or an
-/// odd number if det M < 0. Newton's method started at `bound` approaches the largest root monotonically from above.
+/// doi:10.1107/S0108767305015266). Written with invariants of M, the equation is (λ² − |M|²)² = 8 λ det M + 4 |cof M|²,
+/// where |·| is the Frobenius norm and cof M is the cofactor matrix. The singular values s of M give the roots
+/// ±s₁ ± s₂ ± s₃ with an even number of minus signs, or an odd number if det M < 0. Newton's method started at `bound`
+/// approaches the largest root monotonically from above.
 pub fn overlap(m: &Correlation, bound: f64) -> f64 {
     let cofactor = |i: usize, j: usize| {
         let ([i1, i2], [j1, j2]) = ([(i + 1) % 3, (i + 2) % 3], [(j + 1) % 3, (j + 2) % 3]);
@@ -54,7 +55,8 @@ pub fn overlap(m: &Correlation, bound: f64) -> f64 {
         let value = excess * excess - 8.0 * determinant * root - 4.0 * cofactor_square;
         let slope = 4.0 * root * excess - 8.0 * determinant;
         let step = value / slope;
-        // a step beyond the root is due to rounding errors; the step is NaN if M and `bound` are zero
+        // the iteration has converged, or rounding errors have made the step negative; the step is NaN if M and `bound`
+        // are zero
         if step.is_nan() || step <= ARRIVED * root {
             break;
         }
@@ -192,8 +194,8 @@ mod tests {
         let flat: Vec<_> = a.iter().map(|r| Vector3::new(r.x, r.y, 0.0)).collect();
         let line: Vec<_> = a.iter().map(|r| Vector3::new(r.x, 0.0, 0.0)).collect();
         let mirror = |points: &[Vector3<f64>]| points.iter().map(|r| -r).collect::<Vec<_>>();
-        // the mirror image of points in space cannot be rotated onto the points; the mirror image of points in a plane
-        // or on a line can be rotated onto the points
+        // the mirror image of points in space cannot be rotated onto the points, but the mirror image of points in a
+        // plane or on a line can be rotated onto the points
         for (points, same) in [(&a, false), (&flat, true), (&line, true)] {
             let (m, bound) = correlation_and_bound(points, &mirror(points));
             assert!((overlap(&m, bound) - horn(&m)).abs() < MEETING * bound);

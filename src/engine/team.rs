@@ -1,8 +1,8 @@
 //! Parallel regions with low latency: a thread team whose workers spin between regions.
 //!
 //! A time step has about a dozen parallel regions of 20 to 3000 µs each. Rayon's workers sleep after about ten idle
-//! microseconds. Waking a worker takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this wake-up delay occurs
-//! at the start of a region, and also at the end of a region if the waiting thread sleeps. The workers of a [`Team`]
+//! microseconds. Waking a worker takes 5 µs, or 30 to 50 µs in a virtual machine. In rayon the wake-up of a worker
+//! delays the start of a region, and also the end of the region if the waiting thread sleeps. The workers of a [`Team`]
 //! spin between the regions of a step, and sleep only after a timeout.
 //!
 //! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. The piece with a given
@@ -10,9 +10,9 @@
 //! piece. Idle threads take over pieces of busy threads.
 //!
 //! A cache line that one processor has written reaches another processor after 50 to 300 ns, and writes of several
-//! processors to the same line wait for each other. For this reason every thread counts its own pieces, and tells in a
-//! cache line of its own whether it is inside a region: at the start and the end of a region no line is written by more
-//! than one thread.
+//! processors to the same line wait for each other. For this reason every thread has separate cache lines for the count
+//! of its pieces and for a mark that the thread is inside a region. At the start and the end of a region, no cache line
+//! is written by more than one thread.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -31,12 +31,12 @@ use std::time::{Duration, Instant};
 const PIECES_PER_THREAD: usize = 4;
 /// Maximum number of pieces of a region, and hence of threads that take part.
 const MOST_PIECES: usize = 128;
-/// Factor of the number of a region in [`Claims`], larger than the number of pieces.
+/// Factor by which [`Claims`] multiplies the number of a region; the factor is larger than the number of pieces.
 const REGION: usize = 2 * MOST_PIECES;
 /// Time without work after which a spinning worker sleeps. The timeout is longer than the pauses within a step, and so
 /// short that little CPU time is wasted.
 const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
-/// Number of polls between two readings of the clock, which take about a microsecond.
+/// Number of polls between two readings of the clock; the polls take about a microsecond.
 const SPIN_LIMIT: usize = 32;
 
 /// Thread team: the calling thread and its workers.
@@ -45,7 +45,7 @@ pub struct Team {
     workers: Vec<JoinHandle<()>>,
     /// claimed pieces of each thread, including the leader
     claims: Box<[CachePadded<Claims>]>,
-    /// lock of the leader, which is the thread that runs a region
+    /// lock that the leader holds while the leader runs a region
     turn: Mutex<()>,
 }
 
@@ -56,7 +56,7 @@ type Work = dyn Fn(usize, usize) + Sync;
 struct Shared {
     /// region number, which is odd while a region is open; no number is used twice
     region: CachePadded<AtomicUsize>,
-    /// number of the region whose work each worker may be reading or running; zero outside regions
+    /// number of the region whose work each worker may read or run; zero if the worker is outside of a region
     inside: Box<[CachePadded<AtomicUsize>]>,
     /// pointer to the work of the open region
     work: UnsafeCell<*const Work>,
@@ -70,11 +70,11 @@ struct Shared {
 }
 
 // SAFETY: the only field that is not `Sync` is `work`. At any time at most one thread is the leader, which holds the
-// lock `turn`. The leader writes `work` while no region is open and no worker is inside a region. Workers read `work`
-// only after storing the number of the region in `inside` and then finding this region still open, so that the leader
-// waits for these workers before the next write. `work` points to a `Sync` value.
+// lock `turn`. The leader writes `work` while no region is open and no worker is inside a region. Workers store the
+// number of the region in `inside`, check that the region is still open, and only then read `work`. The leader waits
+// for all workers inside the region before the leader writes `work` again. `work` points to a `Sync` value.
 unsafe impl Sync for Shared {}
-// SAFETY: as for `Sync`; the value behind `work` may be used from any thread.
+// SAFETY: see the implementation of `Sync`; the value behind `work` may be used from any thread.
 unsafe impl Send for Shared {}
 
 impl Team {
@@ -109,8 +109,8 @@ impl Team {
         1 + self.workers.len()
     }
 
-    /// Calls `work` on each item, as `items.for_each(work)` does. The calling thread does all the work alone inside
-    /// another region of the same team, or while another thread leads a region.
+    /// Calls `work` on each item, as `items.for_each(work)` does. The calling thread does all the work alone if the
+    /// thread is already inside a region of the same team, or if another thread leads a region.
     pub fn for_each<I: IndexedParallelIterator>(&self, items: I, work: impl Fn(I::Item) + Sync) {
         let turn = match self.turn.try_lock() {
             _ if self.workers.is_empty() => None,
@@ -126,11 +126,11 @@ impl Team {
     /// Calls `work` on every thread at the same time, and returns when all threads are done.
     fn run(&self, _turn: MutexGuard<'_, ()>, work: &(dyn Fn(usize, usize) + Sync)) {
         let shared = &*self.shared;
-        // SAFETY: see the implementation of `Sync` for `Shared`. The lifetime is erased here: no thread reads `work`
-        // after the region is closed and empty, which `Open` ensures before this function returns, even if it panics
+        // SAFETY: see the implementation of `Sync` for `Shared`. The lifetime can be erased, because no thread reads
+        // `work` after this function: `Open` closes the region and waits for all workers before this function returns,
+        // even after a panic
         unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize, usize) + Sync), *const Work>(work) };
-        // removes the panic of a worker in an earlier region, which stays here if the leader of that region panicked,
-        // too
+        // an earlier region in which both a worker and the leader panicked may have left the panic of the worker
         *locked(&shared.panic) = None;
         let open = Open::new(shared);
         work(0, open.region);
@@ -232,9 +232,8 @@ impl Shared {
         }
     }
 
-    /// Returns the number of the open region. `None` if no region is open, or if the open region has the number `last`,
-    /// because this thread has already done the work of region `last`. When the team is released, an arbitrary number
-    /// is returned.
+    /// Returns the number of the open region. `None` if no region is open, or if the open region is region `last`,
+    /// whose work this thread has already done. When the team is released, an arbitrary number is returned.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
         (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
@@ -266,17 +265,18 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Number of the claimed pieces of one thread in a region. Other threads claim pieces of this thread, too.
+/// Number of the claimed pieces of one thread in a region. Any thread of the team may claim a piece.
 #[derive(Default)]
 struct Claims(AtomicUsize);
 
 impl Claims {
-    /// Claims one of `pieces` in a region, and returns its index, or `None` if all pieces have been claimed. The
-    /// counter holds the number of the region above the number of claimed pieces, so that no region has to reset it.
+    /// Claims one of `pieces` in a region, and returns the index of the piece; `None` if all pieces have been claimed.
+    /// The counter is the number of the region times [`REGION`] plus the number of claimed pieces, so that a new region
+    /// does not need to reset the counter.
     fn claim(&self, region: usize, pieces: Range<usize>) -> Option<usize> {
         let claimed = |counter: usize| if counter / REGION == region { counter % REGION } else { 0 };
         let claim = |counter| (claimed(counter) < pieces.len()).then(|| region * REGION + claimed(counter) + 1);
-        // a counter that is only read stays in the caches of all readers
+        // a failed claim only reads the counter, so that the counter stays in the caches of all threads
         let counter = self.0.fetch_update(SeqCst, SeqCst, claim).ok()?;
         Some(pieces.start + claimed(counter))
     }
@@ -408,7 +408,7 @@ mod tests {
     fn nobody_works_in_a_region_that_is_closed() {
         let team = team(4);
         for round in 0..50_000 {
-            // many short regions, each with its own work, which end before most workers arrive
+            // each region has separate work and ends before most workers arrive
             let sum = AtomicUsize::new(0);
             team.for_each((0..3).into_par_iter(), |k| {
                 sum.fetch_add(round + k, SeqCst);

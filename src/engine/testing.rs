@@ -1,5 +1,5 @@
-//! Helpers for the unit tests of both packages: loading of the systems of `tests/systems` with settings and pair lists
-//! for comparisons, and ranks as threads of one process.
+//! Helpers for the unit tests of the engine and of the main package. The helpers load systems of `tests/systems`
+//! together with settings and pair lists, and run ranks as threads of one process.
 
 use crate::backend::cuda::{Cuda, Device, Emulated};
 use crate::backend::{Backend, Serving, Workload};
@@ -74,7 +74,9 @@ impl Sample {
         let mut sample = Sample::load("tip4pew");
         let molecules = sample.system.topology.virtual_sites.len() as u32;
         for (number, site) in (0..molecules).zip(&mut sample.system.topology.virtual_sites) {
-            let &[o, h, g] = site.construction.atoms() else { panic!("TIP4P-Ew has an average of three") };
+            let &[o, h, g] = site.construction.atoms() else {
+                panic!("virtual sites of TIP4P-Ew are averages of three atoms")
+            };
             let (atoms, beyond) = ([o, h, g], (4 * number + 4) % (4 * molecules));
             let frame = vec![[0.8, -1.0, 0.0], [0.1, 0.4, -0.9], [0.1, 0.6, 0.9]];
             site.construction = match number % 9 {
@@ -99,7 +101,7 @@ impl Sample {
         let mut sample = Sample::load("tip5p");
         for pair in sample.system.topology.virtual_sites.chunks_mut(2) {
             let (first, [o, h, _]) = (pair[0].site, pair[1].construction.atoms()) else {
-                panic!("TIP5P has sites of three atoms")
+                panic!("virtual sites of TIP5P are constructed from three atoms")
             };
             let atoms = [*o, first, *h];
             pair[1].construction = Construction::OutOfPlane { atoms, weights: [-0.5, 0.3], cross: 2.0 };

@@ -20,7 +20,7 @@ pub struct Vec3<T = f64> {
 
 // SAFETY: `#[repr(C)]` with three `f64` fields and no padding; every bit pattern is valid.
 unsafe impl bytemuck::Zeroable for Vec3<f64> {}
-// SAFETY: as for `Zeroable`.
+// SAFETY: see the implementation of `Zeroable`.
 unsafe impl bytemuck::Pod for Vec3<f64> {}
 
 /// Creates a [`Vec3`] from its components.

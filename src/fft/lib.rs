@@ -1,7 +1,8 @@
 //! Plans of Fourier transforms of a line in double precision.
 //!
-//! The code of `rustfft` is generic, so that each package that creates plans compiles all of `rustfft`. Because plans
-//! are created only in this package, `rustfft` is compiled only once, and not again with the unit tests of the engine.
+//! Because the code of `rustfft` is generic, each package that creates plans compiles all of `rustfft`. Plans are
+//! created only in this package, so that `rustfft` is compiled only once, and not again for the unit tests of the
+//! engine.
 
 use std::sync::Arc;
 

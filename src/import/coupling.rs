@@ -6,7 +6,7 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::{Dynamics, Velocities};
 
-/// Largest number of steps between couplings in a translated input: the default of `md`.
+/// Largest number of steps between couplings in a translated input, equal to the default of `md`.
 const EVERY: u32 = 10;
 /// Relative tolerance for the rounding of a ratio of decimal numbers.
 const ROUNDING: f64 = 1e-9;
@@ -14,8 +14,8 @@ const ROUNDING: f64 = 1e-9;
 /// Temperature (K) of the velocities that are generated if the file requests zero velocities.
 pub(super) const COLD: f64 = 1e-3;
 
-/// Returns the velocities that are generated at the temperature of the foreign setting `name`. `of_zero` is the remark
-/// on a temperature of zero, for which the velocities are those at [`COLD`].
+/// Returns the velocities that are generated at the temperature of the foreign setting `name`. If the temperature is
+/// zero, the velocities are generated at [`COLD`], and `of_zero` is recorded as a remark.
 pub(super) fn generated(draft: &mut Draft<'_>, name: &str, of_zero: String) -> Velocities {
     let temperature = draft.real(name);
     draft.carried("stage.temperature", &[name]);
@@ -70,7 +70,7 @@ pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure
     let pressure = asked.pressure.map(Schedule::from);
     let Pressure { mut kind, coupling, surface_tension, mut coupling_time, compressibility, .. } = *asked;
     if kind.facts().is_isobaric && stage.thermostat.is_none() {
-        draft.differs(method, "without a thermostat md has only the Berendsen barostat, which is used instead");
+        draft.differs(method, "the Berendsen barostat is used, because md has no other barostat without a thermostat");
         kind = BarostatKind::Berendsen;
     }
     let most = asked.every.unwrap_or(EVERY).max(1);
@@ -81,14 +81,19 @@ pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure
     let every = intervals(coupling_time, stage.timestep, couplings, most);
     let least = couplings * stage.timestep;
     if coupling_time < least * (1.0 - ROUNDING) {
-        draft.differs(time, format!("too short for the time step: {couplings} steps ({least} ps) are used instead"));
+        draft.differs(
+            time,
+            format!(
+                "the coupling time is too short for the time step: {couplings} steps ({least} ps) are used instead"
+            ),
+        );
         coupling_time = least;
     }
     Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every }
 }
 
-/// Returns the largest number of steps between couplings, at most `most`, for which `couplings` intervals fit into
-/// the coupling time.
+/// Returns the largest number of steps between couplings, at most `most`, such that the coupling time contains at least
+/// `couplings` intervals.
 fn intervals(coupling_time: f64, timestep: f64, couplings: f64, most: u32) -> u32 {
     let fitting = (coupling_time / (couplings * timestep) * (1.0 + ROUNDING)).floor();
     if fitting >= f64::from(most) { most } else { (fitting as u32).max(1) }

@@ -1,10 +1,10 @@
 //! State of a translation: the settings of the foreign file, the plan that follows from them, and the remarks for the
 //! user.
 //!
-//! Every setting of the foreign file is treated in one of four ways. The setting is carried over, and quoted as a
-//! comment beside the resulting key of the input file ([`Draft::carried`]); or `md` does something different
-//! ([`Draft::differs`]); or the setting has no meaning for `md` ([`Draft::no_use`]); or the setting is an error of the
-//! foreign file ([`Draft::problem`]).
+//! Every setting of the foreign file is treated in one of four ways. A setting may be carried over, and is then quoted
+//! as a comment beside the resulting key of the input file ([`Draft::carried`]). `md` may do something different from
+//! the setting ([`Draft::differs`]). A setting may have no meaning for `md` ([`Draft::no_use`]). A setting may also be
+//! an error of the foreign file ([`Draft::problem`]).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -94,13 +94,13 @@ impl Finished {
         self.notes.get(key).map(|note| note.text.clone())
     }
 
-    /// Returns the number of the first line of the foreign file from which this key of the input file follows.
+    /// Returns the number of the first line of the foreign file that determines a key of the input file.
     pub(super) fn line(&self, key: &str) -> Option<usize> {
         self.notes.get(key).and_then(|note| note.line)
     }
 
-    /// Rewrites a problem with a key of the input file so that it names the setting of the foreign file from which the
-    /// key follows.
+    /// Rewrites a problem with a key of the input file so that the problem names the setting of the foreign file from
+    /// which the key follows.
     pub(super) fn problem(&self, key: &str, problem: Problem) -> Problem {
         let from = self.notes.get(key).map_or(String::new(), |note| format!(" (from {})", note.text));
         let Problem { message, help, .. } = problem;
@@ -131,7 +131,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Plans all pairs of atoms without a cutoff.
+    /// Sets the plan to compute all pairs of atoms without a cutoff.
     pub(super) fn all_pairs(&mut self) {
         let forces = &mut self.plan.forces;
         (forces.cutoff, forces.cutoff_lj) = (Setting::Given(None), Setting::Given(None));
@@ -238,7 +238,7 @@ impl<'a> Draft<'a> {
             _ => return value,
         };
         if !range.contains(value) {
-            let message = format!("{name} = {}: {key} must be {}", self.text(name), range.words);
+            let message = format!("{name} = {} is not allowed: {key} must be {}", self.text(name), range.words);
             self.problem(name, message, "correct the file, or import another file");
         }
         value
@@ -282,13 +282,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the entries without a key in the table of keys, in the order of the file.
+    /// Returns the entries whose names are not in the table of keys, in the order of the file.
     pub(super) fn others(&self) -> &'a [Entry] {
         &self.settings.others
     }
 
-    /// Records the treatment of an entry that is not a setting of the table of keys: whether `md` does something
-    /// different, and why.
+    /// Records the treatment of an entry that is not in the table of keys. `differs` is true if `md` does something
+    /// different, and `text` is the reason.
     pub(super) fn other(&mut self, entry: &Entry, differs: bool, text: &str) {
         self.remarks.push(Remark::on(entry, differs, text.to_owned()));
     }
@@ -340,12 +340,14 @@ impl<'a> Draft<'a> {
 
     fn fate(&self, key: &Key, value: &str) -> (bool, String) {
         match key.fate {
-            Fate::Carried => (false, "has no effect with the other settings of this file".to_owned()),
+            Fate::Carried => (false, "the setting has no effect with the other settings of this file".to_owned()),
             Fate::NoUse(why) => (false, why.to_owned()),
             Fate::Absent(why) if !key.is_off(value) => (true, why.to_owned()),
             Fate::Absent(_) => (false, "md does the same".to_owned()),
-            Fate::Part(of) if self.settings.is_off(of) => (false, format!("has no effect: {of} is off")),
-            Fate::Part(of) => (true, format!("belongs to {of}, which is not translated")),
+            Fate::Part(of) if self.settings.is_off(of) => {
+                (false, format!("the setting has no effect, because {of} is off"))
+            }
+            Fate::Part(of) => (true, format!("the setting belongs to {of}, which is not translated")),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Import of inputs of other programs. GROMACS mdp or AMBER mdin files are translated to an equivalent input file of
 //! `md`, in which each translated file is a stage.
 //!
-//! A foreign file is recognised by its content, read into settings, and translated to a [`Plan`]. Plans of several
-//! files are merged (`whole`). [`crate::config::write`] turns the plan into text. No setting is dropped silently: each
-//! setting is quoted in a comment beside the resulting key, or mentioned in a [`Remark`]. A key that the foreign
-//! program does not know is an error. Keys that the file does not set have the defaults of the foreign program. Support
-//! for a new program needs a table of its keys, a reader of its syntax, and the translation ([`PROGRAMS`]).
+//! A foreign file is recognised by its content, read into settings, and translated to a [`Plan`]. The module `whole`
+//! merges the plans of several files. [`crate::config::write`] turns the plan into text. No setting is dropped
+//! silently: each setting is quoted in a comment beside the resulting key, or mentioned in a [`Remark`]. A key that the
+//! foreign program does not know is an error. Keys that the file does not set have the defaults of the foreign program.
+//! Support for a new program needs a table of its keys, a reader of its syntax, and the translation ([`PROGRAMS`]).
 
 mod atoms;
 mod coupling;
@@ -36,7 +36,7 @@ pub struct Imported {
     pub text: String,
     /// plan from which the text was written
     pub plan: Plan,
-    /// remarks on settings that are not simply carried over: first the settings for which `md` differs, then the
+    /// remarks on settings without an exact translation: first the settings that `md` treats differently, then the
     /// settings that have no meaning for `md`
     pub remarks: Vec<Remark>,
 }
@@ -86,7 +86,8 @@ const PROGRAMS: [Program; 2] = [
     },
 ];
 
-/// Largest foreign file in bytes. Usual files have a page of text, or hundreds of pull groups at most.
+/// Largest foreign file in bytes. A typical file has one page of text; a file with a few hundred pull groups is longer,
+/// but smaller than this limit.
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// Translates the inputs of another program to an input file of `md` in the folder `base`. Each file becomes a stage,
@@ -94,7 +95,7 @@ const LARGEST_FILE: u64 = 1 << 20;
 pub fn import(paths: &[PathBuf], files: &Files, base: &Path) -> Result<Imported> {
     let texts = paths.iter().map(|path| {
         let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
-            let help = "expected a GROMACS mdp or an AMBER mdin: a text of at most 1 MiB";
+            let help = "expected a GROMACS mdp file or an AMBER mdin file, a text of at most 1 MiB";
             Problem::new(format!("cannot read the file: {error}")).in_file(path).help(help)
         })?;
         // titles and comments may be in any character encoding
@@ -103,12 +104,12 @@ pub fn import(paths: &[PathBuf], files: &Files, base: &Path) -> Result<Imported>
     import_texts(&texts.collect::<Result<Vec<_>>>()?, files, base)
 }
 
-/// Translates a text as [`import`] translates a file, as if the text were in the file `path`.
+/// Translates a text in the same way as [`import`] translates the file `path`.
 pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Result<Imported> {
     import_texts(&[(path, text.to_owned())], files, base)
 }
 
-/// Translates several texts as [`import`] translates files.
+/// Translates several texts in the same way as [`import`] translates files.
 pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> Result<Imported> {
     let program = program(inputs)?;
     let (mut parts, mut problems) = (vec![], vec![]);
@@ -117,7 +118,7 @@ pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> R
             Ok(part) => parts.push(part),
             Err(found) => {
                 for problem in found {
-                    // a fault of the index file is found once with each input, and reported once
+                    // a fault of the index file is found once for every input, but is reported only once
                     if !problems.contains(&problem) {
                         problems.push(problem);
                     }
@@ -154,7 +155,7 @@ fn program(inputs: &[(&Path, String)]) -> Result<&'static Program> {
         let (first, of_first) = *found.get_or_insert((path, program));
         if of_first.name != program.name {
             let [here, there] = [program.name, of_first.name].map(article);
-            let problem = Problem::new(format!("this is {here}, but {} is {there}", first.display())).in_file(path);
+            let problem = Problem::new(format!("the file is {here}, but {} is {there}", first.display())).in_file(path);
             return Err(problem.help("import the files of one program at a time").into());
         }
     }
@@ -247,8 +248,7 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Rewrites a problem with the translated text so that it names the setting of the foreign file from which the text
-/// follows.
+/// Converts a problem in the translated text to a problem that names the original setting in the foreign file.
 fn traced(problem: Problem, text: &str, lines: &[Line], whole: &Whole) -> Problem {
     let line = problem.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
     let known = lines.iter().find(|known| !known.key.is_empty() && known.text.lines().any(|one| one == line));

@@ -13,21 +13,21 @@ pub(super) struct Key {
     names: &'static str,
     /// default value of each key in the foreign program
     pub(super) default: &'static str,
-    /// treatment of the keys by the translation
+    /// how the translation treats the keys
     pub(super) fate: Fate,
 }
 
-/// Treatment of a foreign key by the translation.
+/// How the translation treats a foreign key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
-    /// the translation reads the key and carries it over
+    /// the translation reads the key and sets the equivalent keys of `md`
     Carried,
-    /// the key has no meaning for `md`, whatever its value; the text is the reason
+    /// the key has no meaning for `md`, whatever its value; the field is the reason
     NoUse(&'static str),
-    /// `md` lacks the feature of the key. No remark is made if the value is the default or disables the
-    /// feature. The text is the reason, and what `md` does instead
+    /// `md` lacks the feature of the key. A value that is the default or disables the feature causes no remark. The
+    /// field is the reason, and says what `md` does instead
     Absent(&'static str),
-    /// the key is a detail of a feature that `md` lacks; the text is the name of the key that enables the feature
+    /// the key is a detail of a feature that `md` lacks; the field is the name of the key that enables the feature
     Part(&'static str),
 }
 
@@ -41,7 +41,7 @@ pub(super) const fn no_use(names: &'static str, why: &'static str) -> Key {
     Key { names, default: "", fate: Fate::NoUse(why) }
 }
 
-/// Creates the keys of features that `md` lacks. The default value disables each feature.
+/// Creates the keys of features that `md` lacks. The value `default` disables each feature.
 pub(super) const fn absent(names: &'static str, default: &'static str, why: &'static str) -> Key {
     Key { names, default, fate: Fate::Absent(why) }
 }
@@ -51,7 +51,7 @@ pub(super) const fn part(names: &'static str, of: &'static str) -> Key {
     Key { names, default: "", fate: Fate::Part(of) }
 }
 
-/// Normalised words that disable a feature, or leave its value empty.
+/// Normalised values that disable a feature; an empty value also disables the feature.
 const OFF: [&str; 6] = ["no", "none", "false", "off", "inactive", ""];
 
 impl Key {
@@ -96,13 +96,13 @@ pub(super) struct Settings {
     pub(super) path: PathBuf,
     keys: Keys,
     entries: Vec<Entry>,
-    /// entries of the file that are not settings and have no key in the table
+    /// parts of an mdin file outside the translated namelists: other namelists, and cards
     pub(super) others: Vec<Entry>,
 }
 
 impl Settings {
-    /// Creates the settings from the entries of a file. A key may occur only once. A setting without a value has the
-    /// default of the foreign program.
+    /// Creates the settings from the entries of a file. Returns a [`Problem`] if a key occurs twice. A setting without
+    /// a value has the default of the foreign program.
     pub(super) fn new(path: PathBuf, keys: Keys, entries: Vec<Entry>) -> Result<Self, Problem> {
         let mut names = HashMap::new();
         for Entry { name, line, .. } in &entries {
@@ -127,7 +127,7 @@ impl Settings {
 
     /// Returns the value of a setting, or the default of the foreign program.
     pub(super) fn value(&self, name: &str) -> &str {
-        let default = || self.key(name).expect("translations name keys of the table").default;
+        let default = || self.key(name).expect("a translation reads only keys of the table").default;
         self.entry(name).map_or_else(default, |entry| &entry.value)
     }
 
@@ -146,7 +146,8 @@ impl Settings {
         self.key(name).is_none_or(|key| key.is_off(self.value(name)))
     }
 
-    /// Returns the settings whose normalised names are not in `spoken`, each with its key in the table.
+    /// Returns the settings whose names are not in `spoken`, each with its key in the table. `spoken` holds the
+    /// normalised names of the settings that the translation has treated.
     pub(super) fn rest(&self, spoken: &HashSet<String>) -> Vec<(&Entry, &'static Key)> {
         let rest = self.entries.iter().filter(|entry| !spoken.contains(&folded(&entry.name)));
         rest.filter_map(|entry| Some((entry, self.key(&entry.name)?))).collect()
@@ -192,7 +193,7 @@ pub(super) fn real(word: &str) -> Option<f64> {
     plain.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// Returns the beginning of a text that is too long for a message.
+/// Returns at most the first 60 characters of a text, so that the text fits into a message.
 pub(super) fn shortened(text: &str) -> &str {
     const MOST: usize = 60;
     text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end])

@@ -1,6 +1,6 @@
 //! Merging of the translated files of a run. Each file becomes a stage, in the order of the files. Settings that `md`
-//! has only once for all stages get their values from the last file. If another file has a different value, a
-//! [`Remark`] names this other file. Output intervals belong to stages.
+//! has only once for all stages get their values from the last file. A [`Remark`] names every other file that has a
+//! different value. Each stage keeps the output intervals of its file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +19,8 @@ pub(super) struct Whole {
     parts: Vec<Finished>,
 }
 
-/// Key that need not be repeated in every file: the seed of the first file that sets it is the seed of the run.
+/// Key of the random seed. The first file that sets a seed determines the seed of the run; the other files need not
+/// repeat the seed.
 const SEED: &str = "run.seed";
 
 impl Whole {
@@ -62,7 +63,7 @@ impl Whole {
         self.parts[stage.unwrap_or_else(|| self.decisive(key))].note(key)
     }
 
-    /// Rewrites a problem with a key so that it names the setting of the foreign file from which the key follows.
+    /// Converts a problem of a key to a problem that names the original setting in the foreign file.
     pub(super) fn problem(&self, stage: Option<usize>, key: &str, problem: Problem) -> Problem {
         self.parts[stage.unwrap_or_else(|| self.decisive(key))].problem(key, problem)
     }
@@ -121,9 +122,9 @@ impl Whole {
                 if value(k) == value(decisive) || (key == SEED && part.note(key).is_none()) {
                     continue;
                 }
-                let own = part.note(key).map_or(String::new(), |note| format!("here from {note}; "));
+                let own = part.note(key).map_or(String::new(), |note| format!("the value follows from {note}; "));
                 let text = format!(
-                    "{own}all stages use {} from {}{line}{from}",
+                    "{own}all stages use the value {} from {}{line}{from}",
                     shortened(value(decisive)),
                     chosen.path.display()
                 );
@@ -133,16 +134,16 @@ impl Whole {
     }
 }
 
-/// Returns the remark that `md` uses another value for a key of the input file than the translated file `part` sets.
+/// Returns the remark that the input file of `md` and the translated file `part` have different values for a key.
 fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
     let line = part.line(key);
     let places = vec![Place { file: part.path.clone(), line }];
     Remark { key: key.to_owned(), value: shortened(value).to_owned(), line, places, differs: true, text }
 }
 
-/// Returns the values as TOML of all keys that all stages share, except the keys of the output.
+/// Returns the keys that all stages share, except the output keys, with their values in TOML notation.
 fn values(plan: &Plan, base: &Path) -> BTreeMap<String, String> {
-    // a remark on every key makes `write` list default values, too
+    // with a comment on every key, `write` also lists keys that have their default values
     let lines = write(plan, base, &|_, _| Some(String::new())).into_iter();
     let of_run = lines.filter(|line| line.stage.is_none() && !line.key.is_empty() && !line.key.starts_with("output."));
     of_run.map(|line| (line.key, line.value)).collect()

@@ -68,8 +68,8 @@ pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     sync_directory(path)
 }
 
-/// Gives the checkpoint at `path` the second name [`previous`] as a hard link, so that a checkpoint exists at `path` at
-/// any time. On a file system without hard links, the checkpoint is renamed instead.
+/// Creates the hard link [`previous`] to the checkpoint at `path`, so that a checkpoint exists at `path` at any time.
+/// On a file system without hard links, the checkpoint is renamed instead.
 fn keep(path: &Path) -> std::io::Result<()> {
     let (older, link) = (previous(path), path.with_extension("link.tmp"));
     let _ = fs::remove_file(&link);
@@ -95,7 +95,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
     match (load(&older).and_then(|stored| decode(stored, &older, version)), fault) {
         (Ok(body), fault) => {
             let warning = format!(
-                "{} {}; the previous checkpoint {} is used instead",
+                "{}: {}; the previous checkpoint {} is used instead",
                 path.display(),
                 fault.reason(),
                 older.display()
@@ -105,8 +105,8 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
         (Err(Fault::Version(problem)), _) => Err(problem.into()),
         (Err(Fault::Missing), Fault::Missing) => Ok(None),
         (Err(also), fault) => {
-            let help = format!("and {} {}", older.display(), also.reason());
-            Err(Error::io(path, format!("it {}, {help}", fault.reason())))
+            let help = format!("{}: {}", older.display(), also.reason());
+            Err(Error::io(path, format!("{}; {help}", fault.reason())))
         }
     }
 }
@@ -139,18 +139,18 @@ fn with_word(path: &Path, word: &str) -> PathBuf {
 /// Reason why a file is not a valid checkpoint.
 enum Fault {
     Missing,
-    /// description of the damage, worded to follow the file name in a message
+    /// description of the damage, as a sentence that a message quotes after the file name
     Damaged(String),
     Version(Problem),
 }
 
 impl Fault {
-    /// Returns a description of the fault, worded to follow the file name in a message.
+    /// Returns a description of the fault, as a sentence that a message quotes after the file name.
     fn reason(&self) -> String {
         match self {
-            Fault::Missing => "is missing".to_owned(),
+            Fault::Missing => "the file is missing".to_owned(),
             Fault::Damaged(reason) => reason.clone(),
-            Fault::Version(problem) => format!("is {}", problem.message),
+            Fault::Version(problem) => format!("the file cannot be used: {}", problem.message),
         }
     }
 }
@@ -164,21 +164,21 @@ struct Stored {
 fn load(path: &Path) -> std::result::Result<Stored, Fault> {
     let fault = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => Fault::Missing,
-        std::io::ErrorKind::UnexpectedEof => Fault::Damaged("is truncated".into()),
-        _ => Fault::Damaged(format!("cannot be read: {e}")),
+        std::io::ErrorKind::UnexpectedEof => Fault::Damaged("the file is truncated".into()),
+        _ => Fault::Damaged(format!("the file cannot be read: {e}")),
     };
     let mut file = file::open(path).map_err(fault)?;
     let size = file.metadata().map_err(fault)?.len();
     let mut header = [0u8; HEADER];
     file.read_exact(&mut header).map_err(fault)?;
     if header[..8] != MAGIC {
-        return Err(Fault::Damaged("is not a checkpoint".into()));
+        return Err(Fault::Damaged("the file is not a checkpoint".into()));
     }
     let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     let length = u64::from_le_bytes(std::array::from_fn(|i| header[12 + i]));
     let found = size.saturating_sub(HEADER as u64);
     if length != found {
-        let message = format!("is damaged: it has {found} bytes instead of {length}");
+        let message = format!("the file is damaged: it has {found} bytes instead of {length}");
         return Err(Fault::Damaged(message));
     }
     let mut body = vec![];
@@ -186,20 +186,20 @@ fn load(path: &Path) -> std::result::Result<Stored, Fault> {
     let mut sum = Hasher::new();
     sum.update(&body);
     if checksum(&header, &sum) != word(20) {
-        return Err(Fault::Damaged("is damaged: its checksum is wrong".into()));
+        return Err(Fault::Damaged("the file is damaged: its checksum is wrong".into()));
     }
     Ok(Stored { version: word(8), body })
 }
 
 fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std::result::Result<T, Fault> {
     if stored.version != version {
-        let message = format!("a checkpoint of version {}, but this md reads version {version}", stored.version);
-        let help = "continue with the version of md that wrote it, or use --force to start anew";
+        let message = format!("the checkpoint has version {}, but this md reads version {version}", stored.version);
+        let help = "continue with the version of md that wrote the checkpoint, or use --force to start anew";
         return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
     }
     // the checksum is right, so the file is intact; if decoding fails, the contents were written by another version of
     // md with another definition of the type
-    postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("has unexpected contents: {e}")))
+    postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("the file has unexpected contents: {e}")))
 }
 
 /// Returns the CRC-32 of the version, the length and the body of a checkpoint.
@@ -210,7 +210,7 @@ fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     whole.finalize()
 }
 
-/// Writer that counts bytes and computes their checksum before it passes the bytes on to another writer. With this
+/// Writer that counts bytes, updates the checksum of the bytes, and passes the bytes on to another writer. With this
 /// writer, the serialised body of a large system is never in memory as a whole.
 struct Summed<W> {
     to: W,

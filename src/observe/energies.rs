@@ -93,8 +93,8 @@ pub struct Observed {
     pub temperature: f64,
     /// pressure of the whole system, kJ/mol/nm³; zero without a cell
     pub pressure: f64,
-    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and valid only if [`crate::backend::Kinetic::along`]
-    /// is computed
+    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and valid only if the step has computed
+    /// [`crate::backend::Kinetic::along`]
     pub pressure_along: Vec3,
     /// periodic cell; `None` if the system is not periodic
     pub cell: Option<PeriodicCell>,

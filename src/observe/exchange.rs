@@ -3,8 +3,8 @@
 //!
 //! A row has the number of the attempt, the step before which the attempt took place, the time (ps), the state of every
 //! replica after the attempt, and the exchange probability of each pair of neighbouring states that attempted an
-//! exchange. In the table the states count from 1. A replica that continues from a checkpoint older than the last
-//! attempts takes the outcomes of these attempts from the file.
+//! exchange. In the table the states count from 1. If a replica continues from a checkpoint that is older than the last
+//! attempts, the outcomes of these attempts are read from the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -137,8 +137,8 @@ fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRo
     let mut sequence = Sequence::new(replicas);
     for (index, line) in text.lines().enumerate().skip(1) {
         let row = ExchangeRow::parse(line, replicas).filter(|row| row.attempt == index as u64);
-        let row = row.ok_or_else(|| wrong(index, format!("this is not the row of attempt {index}")))?;
-        sequence.check(&row).map_err(|what| wrong(index, format!("the row of attempt {index} {what}")))?;
+        let row = row.ok_or_else(|| wrong(index, format!("the line is not the row of attempt {index}")))?;
+        sequence.check(&row).map_err(|what| wrong(index, format!("attempt {index}: {what}")))?;
         see(row);
     }
     Ok(())
@@ -159,8 +159,7 @@ impl Sequence {
         Sequence { states: (0..replicas).collect(), last: None, every: None }
     }
 
-    /// Returns an error if `row` cannot follow the previous row. The error is worded to follow the words "the row of
-    /// attempt N".
+    /// Returns an error if `row` cannot follow the previous row. The error describes the fault of the row.
     fn check(&mut self, row: &ExchangeRow) -> std::result::Result<(), String> {
         let ExchangeRow { attempt, step, time, ref states, ref probabilities } = *row;
         let count = states.len();
@@ -168,31 +167,32 @@ impl Sequence {
             let every = step.checked_sub(before).filter(|&every| every > 0 && self.every.is_none_or(|e| e == every));
             let expected =
                 self.every.map_or("a later step".to_owned(), |every| before.saturating_add(every).to_string());
-            self.every = Some(every.ok_or_else(|| format!("has step {step}, expected {expected}"))?);
+            self.every = Some(every.ok_or_else(|| format!("the row has step {step}, expected {expected}"))?);
             if time < time_before {
                 return Err(format!(
-                    "has the time {time} ps, which is before the {time_before} ps of the previous row"
+                    "the row has the time {time} ps, which is before the {time_before} ps of the previous row"
                 ));
             }
         }
         if !time.is_finite() {
-            return Err(format!("has the time {time}"));
+            return Err(format!("the row has the time {time}, which is not finite"));
         }
         let tries = |low: usize| neighbour(attempt, low, count) == Some(low + 1);
         for (low, probability) in probabilities.iter().enumerate() {
             if probability.is_some() != tries(low) {
-                let what = if tries(low) { "lacks the" } else { "has a" };
+                let what = if tries(low) { "the row lacks the" } else { "the row has a" };
                 return Err(format!("{what} probability of the states {} and {}", low + 1, low + 2));
             }
             if let Some(value) = probability.filter(|value| !(0.0..=1.0).contains(value)) {
-                return Err(format!("has the probability {value}, expected a value from 0 to 1"));
+                return Err(format!("the row has the probability {value}, expected a value from 0 to 1"));
             }
         }
         for (replica, (&old, &new)) in self.states.iter().zip(states).enumerate() {
             if new != old && neighbour(attempt, old, count) != Some(new) {
                 let [old, new, replica] = [old, new, replica].map(|index| index + 1);
                 return Err(format!(
-                    "moves replica-{replica} from state {old} to state {new}, which is not possible in this attempt"
+                    "the row moves replica-{replica} from state {old} to state {new}, which is not \
+                     possible in this attempt"
                 ));
             }
         }
@@ -209,7 +209,7 @@ pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
     let columns = complete.lines().next().unwrap_or_default().split(',');
     let replicas = columns.filter(|column| column.starts_with("state of ")).count();
     if replicas == 0 {
-        let problem = Problem::new("the columns contain no replicas").in_file(path).at_line(1);
+        let problem = Problem::new("no column contains the state of a replica").in_file(path).at_line(1);
         return Err(problem.help("restore the file; its columns must contain the state of every replica").into());
     }
     let mut found = vec![];
@@ -248,7 +248,7 @@ pub struct Walk {
     pub state: usize,
     /// number of round trips: from the first state to the last and back to the first
     pub round_trips: u64,
-    /// end of the ladder of states (first or last state, counted from 1) that the replica visited last; `None` before
+    /// last end of the ladder of states (first or last state, counted from 1) that the replica visited; `None` before
     /// its first visit to the first state
     pub last_end: Option<usize>,
 }
@@ -364,7 +364,7 @@ mod tests {
             ["1,10,0.02,1,1,3,0.5,", "2,10,0.02,2,1,3,0.5,", "1,10,0.02,2,1,4,0.5,", "1,10,0.02,2,1,3,0.5", "x"]
         {
             std::fs::write(&path, good.replace("1,10,0.020000,2,1,3,0.500000,", wrong)).unwrap();
-            assert!(open(3).contains("this is not the row of attempt 1"), "{wrong}");
+            assert!(open(3).contains("the line is not the row of attempt 1"), "{wrong}");
         }
     }
 
@@ -404,7 +404,10 @@ mod tests {
         let path = folder.path().join(EXCHANGE);
         for text in ["attempt,step,time (ps)\n", "attempt,step,time (ps)\n1,10,0.1\n", "\n", ""] {
             std::fs::write(&path, text).unwrap();
-            assert!(read(&path).unwrap_err().to_string().contains("the columns contain no replicas"), "{text}");
+            assert!(
+                read(&path).unwrap_err().to_string().contains("no column contains the state of a replica"),
+                "{text}"
+            );
         }
     }
 
@@ -412,8 +415,7 @@ mod tests {
     fn swaps_and_round_trips_are_counted() {
         let mut statistics = ExchangeStatistics::new(3);
         let (some, none) = (Some(0.25), None);
-        // the first replica walks to the last state, returns to the first state, and walks half the way to the last
-        // state again
+        // the first replica walks to the last state, returns to the first state, and then reaches the middle state
         let walk = [[1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 2, 1], [0, 1, 2]];
         for (index, states) in walk.into_iter().enumerate() {
             let tried = if index % 2 == 0 { [some, none] } else { [none, some] };

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Number and checksum of the records of an output file (frames of a trajectory, rows of a table). With the extent in a
-/// checkpoint, a continued run checks that the file still begins with the records that were written before the
-/// checkpoint.
+/// Number and checksum of the records of an output file (frames of a trajectory, rows of a table). A continued run
+/// compares the file with the extent in the checkpoint, to check that the file still begins with the records that were
+/// written before the checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// number of records (frames or rows)

@@ -1,8 +1,8 @@
 //! Locks that allow only one run at a time in an output directory. The locks are advisory; the operating system
 //! releases them when the process ends, for any reason.
 //!
-//! A run takes two locks. The lock on the directory itself reveals whether the directory was removed. The lock on a
-//! file in the directory gives users the name of the process that holds the lock. On file systems that cannot lock
+//! A run takes two locks. The lock on the directory itself reveals whether the directory was removed. The second lock
+//! is on a file in the directory; this file names the process that holds the lock. On file systems that cannot lock
 //! directories (NFS), only the file is locked. Because another directory may be put at the same path during a run,
 //! [`OutputLock::check`] compares the directory at the path with the locked directory.
 
@@ -33,7 +33,7 @@ pub struct OutputLock {
 
 impl OutputLock {
     /// Creates `directory` if necessary and locks it. If another process holds the lock, the [`Problem`] names this
-    /// process, its computer, and the time at which it took the lock.
+    /// process, its computer, and the time at which the process took the lock.
     pub fn acquire(directory: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
             match std::fs::create_dir_all(directory) {
@@ -142,7 +142,7 @@ fn in_use(directory: &Path) -> Error {
     let holder = if holder.is_empty() { "another process" } else { holder.trim() };
     Problem::new(format!("the output directory is in use by {holder}"))
         .in_file(directory)
-        .help("wait for it, stop it, or choose another output directory")
+        .help("wait until the other process ends, stop that process, or choose another output directory")
         .into()
 }
 

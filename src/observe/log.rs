@@ -13,7 +13,7 @@ use crate::error::{Error, LONGEST, Result, printable, printable_lines};
 /// Importance of a line of the log, from which the caller decides what to show on the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// line for later reading, which a terminal need not show
+    /// line with details, which a terminal may leave out
     Detail,
     /// line that a user follows during the run
     Note,
@@ -81,7 +81,8 @@ impl RunLog {
 
     /// Writes a table. The first column is aligned to the left, and the other columns are aligned to the right.
     pub fn table<const N: usize>(&mut self, header: [&str; N], rows: &[[String; N]]) -> Result<()> {
-        // widths of a text before and after its decimal point, at which numbers are aligned
+        // numbers of characters of a text before its decimal point, and from the decimal point on; numbers are aligned
+        // at the decimal point
         let parts = |text: &str| {
             let point = text.find('.').filter(|_| text.starts_with(|c: char| c.is_ascii_digit() || c == '-'));
             let whole = text[..point.unwrap_or(text.len())].chars().count();

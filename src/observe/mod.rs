@@ -2,8 +2,9 @@
 //! directory.
 //!
 //! This module prints nothing except the progress bar, and keeps no global state. The files of checkpoint, status and
-//! summary are replaced atomically. Data are appended to trajectories, energy table and log, which can be read up to
-//! the last flush after a crash. Trajectories and the energy table can be truncated to a checkpoint and continued.
+//! summary are replaced atomically. Trajectories, energy table and log are extended by appending data; after a crash,
+//! these files can be read up to the last flush. A continued run truncates trajectories and the energy table to their
+//! length at the checkpoint, and appends new data.
 
 pub mod checkpoint;
 pub mod clock;

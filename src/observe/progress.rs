@@ -25,7 +25,7 @@ const HALF_LIFE: Duration = Duration::from_secs(20);
 const NS_PER_DAY: f64 = 1e-3 * 86_400.0;
 
 impl SpeedMeter {
-    /// Records that the run had done `step` steps and simulated `time` ps after the wall time `elapsed`.
+    /// Records that the run had done `step` steps and had simulated `time` ps at the wall time `elapsed`.
     pub fn update(&mut self, elapsed: Duration, step: u64, time: f64) {
         if let Some((then, step_then, time_then)) = self.last {
             let seconds = elapsed.saturating_sub(then).as_secs_f64();

@@ -48,7 +48,7 @@ pub struct ReplicaStatus {
     pub updated: String,
 }
 
-/// Returns the folder name of a replica, followed by the name of the replica if the two differ.
+/// Returns the folder name of a replica, with the name of the replica in parentheses if the two names differ.
 pub fn title(folder: &str, name: &str) -> String {
     if name == folder { folder.to_owned() } else { format!("{folder} ({name})") }
 }

@@ -67,7 +67,8 @@ struct Quantity {
     name: String,
     unit: String,
     mean_time: f64,
-    /// sum Σ(t − t̄)² over the sample times t; `products` is Σ(t − t̄)(x − x̄) with the samples x. t̄ and x̄ are means
+    /// sum Σ(t − t̄)² over the sample times t, where t̄ is the mean time; `products` is Σ(t − t̄)(x − x̄) with the
+    /// samples x and their mean x̄
     time_squares: f64,
     products: f64,
     /// statistics of block means; level k has blocks of 2ᵏ samples
@@ -81,7 +82,7 @@ struct Level {
     mean: f64,
     /// Σ(x − x̄)² over the block means x, with their mean x̄
     squares: f64,
-    /// mean of the first half of a block of twice the size; `None` if no block of twice the size has begun
+    /// mean of the first half of a block of twice the size; `None` if the first half is not complete
     half: Option<f64>,
 }
 

@@ -13,14 +13,14 @@ use crate::format::file;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// not started yet, or killed and not continued yet; only for a replica or an ensemble
+    /// not started yet, or killed and not continued yet; only replicas and ensembles have this state
     #[default]
     Waiting,
     /// running. If the process was killed, the state stays `Running`, and the time in `updated` is old
     Running,
     /// every stage is done
     Finished,
-    /// stopped on request after writing a checkpoint; the same command continues
+    /// stopped on request after writing a checkpoint; the same command continues the run
     Stopped,
     /// ended by an error, which the field `message` of a run or `reason` of a replica describes
     Failed,

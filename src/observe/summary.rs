@@ -149,7 +149,7 @@ pub struct PartTemperature {
 /// Wall time spent in one phase of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// name of the phase, e.g. `pairs`
+    /// name of the phase, for example `pairs`
     pub name: String,
     /// number of times that the phase was executed
     pub calls: u64,
@@ -164,7 +164,7 @@ pub struct Phase {
 /// Bytes and messages that a rank sends for one purpose in a step, averaged over all steps of dynamics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Communication {
-    /// purpose of the messages, e.g. `halo positions`
+    /// purpose of the messages, for example `halo positions`
     pub name: String,
     /// number of bytes
     pub bytes: PerStep,

@@ -1,8 +1,8 @@
 //! Tables of numbers that a run writes as CSV: one row per line, and a header with name and unit of every column.
 //!
 //! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary
-//! store the number of rows and a checksum of their text ([`Extent`]). A continued run compares number and checksum
-//! with the table, to make sure that the run itself wrote the table.
+//! store the number of rows and a checksum of their text ([`Extent`]). A continued run compares this number and this
+//! checksum with the rows in the file, to make sure that the run itself wrote the table.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
@@ -26,7 +26,8 @@ pub struct Table {
     lines: String,
 }
 
-/// Number and checksum of the rows from the beginning of a table up to some row, and step and stage of that row.
+/// Summary of the first rows of a table: number and checksum of these rows, and step and stage of the last of these
+/// rows.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     count: u64,
@@ -93,8 +94,8 @@ impl Table {
     }
 
     /// Writes the rows of one step of a stage. `fill` appends the rows, which begin with step, time and stage, to a
-    /// text. A continued run repeats its last step, so nothing is written if the last row of the table already has this
-    /// step and stage.
+    /// text. Nothing is written if the last row of the table already has the same step and stage, because a continued
+    /// run repeats its last step.
     pub fn write(&mut self, step: u64, stage: u32, fill: impl FnOnce(&mut String)) -> Result<()> {
         let place = Some((step, stage));
         if self.written.last == place {
@@ -124,11 +125,14 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
     let message = match rows.count.cmp(&checkpointed.count) {
         _ if rows.extent() == checkpointed => return Ok((length, rows)),
         Ordering::Less => {
-            format!("{} rows found, but the checkpoint was written after {}", rows.count, checkpointed.count)
+            format!(
+                "the table has {} rows, but the checkpoint was written after {} rows",
+                rows.count, checkpointed.count
+            )
         }
         _ => format!("the first {} rows differ from the rows at the time of the checkpoint", checkpointed.count),
     };
-    let help = "the file was changed or replaced after the checkpoint; restore it, or see `md run --help` for \
+    let help = "the file was changed or replaced after the checkpoint; restore the file, or see `md run --help` for \
                 --no-append and --force";
     Err(Problem::new(message).in_file(path).help(help).into())
 }
@@ -218,7 +222,7 @@ mod tests {
         let cut = good.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
         for (text, header, reason) in [
             (&good, OTHER, "the columns differ"),
-            (&cut, HEADER, "1 rows found, but the checkpoint was written after 2"),
+            (&cut, HEADER, "the table has 1 rows, but the checkpoint was written after 2 rows"),
             (&good.replace("7.25", "7.26"), HEADER, "the first 2 rows differ"),
             (&String::new(), HEADER, "the columns differ"),
         ] {

@@ -19,8 +19,8 @@ pub struct Setting {
 pub struct Trial {
     /// candidate setting
     pub setting: Setting,
-    /// cost per step of pair interactions, pair lists and mesh that the cost model predicts, in 10⁶ clock cycles summed
-    /// over all threads
+    /// cost per step that the cost model predicts for pair interactions, pair lists and mesh, in 10⁶ clock cycles
+    /// summed over all threads
     pub megacycles: f64,
     /// measured time; `None` if this candidate was not timed
     pub measured: Option<Timed>,
@@ -29,13 +29,12 @@ pub struct Trial {
 /// Measured time of a candidate setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
-    /// median time in ms to compute the forces of a step, including the time of pair searches and prunings divided by
-    /// their intervals in steps
+    /// median time in ms to compute the forces of a step, including the times of pair searches and prunings per step
     pub milliseconds: f64,
-    /// fraction of the time that this setting saves relative to the first setting, which is timed in the same rounds;
-    /// median over the rounds
+    /// fraction of the time that this setting saves relative to the first setting; the value is the median over rounds
+    /// of timings, and each round times both settings
     pub gain: f64,
-    /// scatter of the gain between rounds, as a fraction (scaled median absolute deviation)
+    /// scatter of the gain between the rounds of timings: scaled median absolute deviation of the saved fraction
     pub spread: f64,
 }
 
@@ -48,11 +47,11 @@ pub struct Tuning {
     pub tried: Vec<Trial>,
     /// setting that the run uses
     pub chosen: Setting,
-    /// gain that the cost model predicts for its best candidate: the fraction of the clock cycles for pair
-    /// interactions, pair lists and mesh that is saved relative to a run with `tuning = "off"`
+    /// predicted gain of the candidate that is best in the cost model: the saved fraction of clock cycles for pair
+    /// interactions, pair lists and mesh, relative to a run with `tuning = "off"`
     pub predicted_gain: f64,
-    /// measured gain of the chosen setting relative to the best candidate of the cost model: the saved fraction of the
-    /// time for pair interactions, pair lists and mesh; `None` if the settings were not timed
+    /// measured gain of the chosen setting relative to the candidate that is best in the cost model: the saved fraction
+    /// of the time for pair interactions, pair lists and mesh. `None` if the settings were not timed
     pub measured_gain: Option<f64>,
     /// wall time spent on measurements, s
     pub seconds: f64,

@@ -28,7 +28,7 @@ impl Ensemble {
         let file = path.join(ENSEMBLE);
         let text = crate::format::file::text(&file).map_err(|error| Error::io(&file, error))?;
         let mut status: EnsembleStatus = serde_json::from_str(&text)
-            .map_err(|error| Problem::new(format!("the file is no ensemble of md: {error}")).in_file(&file))?;
+            .map_err(|error| Problem::new(format!("the file is not an ensemble file of md: {error}")).in_file(&file))?;
         status.replicas.iter_mut().for_each(|replica| replica.refresh(path));
         let table = path.join(EXCHANGE);
         let exchanges = if table.is_file() { exchange::read(&table)?.1 } else { vec![] };
@@ -58,7 +58,8 @@ impl Ensemble {
     }
 
     /// Returns a map of the transitions between thermodynamic states: for each pair of states, the fraction of exchange
-    /// attempts in which a replica goes from the one state to the other. Returns `None` with fewer than two states.
+    /// attempts in which a replica goes from the first state of the pair to the second state. Returns `None` with fewer
+    /// than two states.
     pub(super) fn matrix(&self) -> Option<Plot> {
         let count = self.states();
         if count < 2 {

@@ -20,7 +20,7 @@ struct Quantity {
 }
 
 impl Quantity {
-    /// Quantity that has no target, and whose values are shown as they are.
+    /// Creates a quantity without a target, whose values are shown unchanged.
     const fn of(title: &'static str, columns: &'static [(&'static str, &'static str)], label: &'static str) -> Self {
         Quantity { title, columns, label, is_relative: false, target: |_| None }
     }

@@ -15,8 +15,8 @@ use crate::run::{ENERGIES, Plan, RESTRAINTS};
 
 /// Name of the file with all settings of a run, including defaults.
 const EFFECTIVE: &str = "effective.toml";
-/// Age of the status file of a run beyond which the run counts as killed. A running process writes the status file
-/// twice per second.
+/// Maximum age of the status file of a running run; a run with an older status file counts as killed. A running process
+/// writes the status file twice per second.
 const OLDEST: Duration = Duration::from_secs(600);
 
 /// Contents of the output folder of a run.
@@ -34,7 +34,7 @@ pub struct RunFolder {
     pub summary: Option<Summary>,
     /// energy table; `None` if the run has no energy table
     pub energies: Option<EnergyRecord>,
-    /// rows of the table of collective restraints; empty if the run has no such table
+    /// rows of the table of collective restraints; empty if the run has no table of collective restraints
     pub restraints: Vec<RestraintRow>,
     /// error messages for files that exist but cannot be read
     pub unreadable: Vec<String>,
@@ -47,7 +47,7 @@ pub enum Condition {
     Running,
     /// all stages are done
     Finished,
-    /// the run stopped on request after writing a checkpoint; the same command continues it
+    /// the run stopped on request after writing a checkpoint; the same command continues the run
     Stopped,
     /// an error ended the run
     Failed,
@@ -114,7 +114,8 @@ impl RunFolder {
     }
 }
 
-/// Whether the process that wrote a status is still running. On another computer only the age of the status is known.
+/// Whether the process that wrote a status is still running. For a process on another computer, only the age of the
+/// status decides.
 fn is_alive(status: &Status) -> bool {
     let Ok(updated) = status.updated.parse::<jiff::Timestamp>() else { return false };
     let age = jiff::Timestamp::now().duration_since(updated).unsigned_abs();

@@ -59,8 +59,7 @@ pub fn methods(run: &RunFolder) -> Methods {
     }
     if run.energies.is_some() {
         let cited = methods.cite(&[of::CHODERA_2016]);
-        methods
-            .say(&format!("Averages were formed from the time on at which equilibration was detected to end {cited}."));
+        methods.say(&format!("Averages were computed from the detected end of equilibration onwards {cited}."));
     }
     methods
 }
@@ -193,7 +192,8 @@ fn constraints(run: &RunFolder, methods: &mut Methods) {
     }
     if let Some(mass) = forces.hydrogen_mass {
         let cited = methods.cite(&[of::HOPKINS_2015]);
-        methods.say(&format!("Hydrogen masses were raised to {mass} amu at the cost of their heavy atoms {cited}."));
+        methods
+            .say(&format!("Hydrogen masses were raised to {mass} amu at the expense of bonded heavy atoms {cited}."));
     }
 }
 
@@ -237,7 +237,7 @@ fn lennard_jones(run: &RunFolder, methods: &mut Methods) {
     let cutoff = Dimension::Length.spell(cutoff);
     let end = match system.lj_modifier {
         LjModifier::None => format!("truncated at {cutoff}"),
-        LjModifier::PotentialShift => format!("truncated at {cutoff}, with a potential that is shifted to zero there"),
+        LjModifier::PotentialShift => format!("truncated at {cutoff}, with a potential shifted to zero at the cutoff"),
         LjModifier::ForceSwitch { from } => {
             let cited = methods.cite(&[of::STEINBACH_1994]);
             format!("switched off by a force switch from {} to {cutoff} {cited}", Dimension::Length.spell(from))

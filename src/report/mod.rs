@@ -1,5 +1,5 @@
-//! Report of a run: one HTML page that shows what was done, whether the run went well, and the numbers for which a
-//! referee would ask.
+//! Report of a run: one HTML page that shows what was done, whether the run went well, and the numbers that a referee
+//! would ask for.
 //!
 //! [`write()`] reads the files in the output folder of a run, finished or in progress, and replaces `report.html` in
 //! this folder. [`RunFolder`] holds the contents of the files, [`verdicts()`] judges the run, and the module `page`

@@ -1,7 +1,7 @@
 //! Formatting of numbers for a report.
 
-/// Ratio of a standard error to the mean below which the standard error consists of rounding errors only, because all
-/// averaged values are equal.
+/// Limit for the ratio of a standard error to the mean. If the ratio is below this limit, all averaged values are
+/// equal, and the standard error consists only of rounding errors.
 const ROUNDING: f64 = 1e-13;
 
 /// Formats a number with six significant digits.

@@ -17,7 +17,7 @@ const SHOWN: [&str; 4] =
     ["not (water or ion)", "heavy and not (water or ion)", "heavy and (protein or nucleic)", "all"];
 /// Maximum number of atoms that the viewer shows.
 const MOST: usize = 30_000;
-/// Resolution of positions (nm). The data for the viewer store positions as 16-bit integers in this unit.
+/// Resolution of positions (nm). The data for the viewer store positions as 16-bit integer multiples of this length.
 const UNIT: f64 = 0.002;
 
 /// Structure for the molecular viewer of the page.
@@ -96,7 +96,7 @@ fn chains(topology: &Topology, place: &BTreeMap<u32, u32>, letters: &BTreeMap<u3
     let name = |atom: u32| topology.atoms[atom as usize].name;
     let residue = |atom: u32| topology.atoms[atom as usize].residue;
     let is_link = |i: u32, j: u32| [("C", "N"), ("O3'", "P")].contains(&(name(i).as_str(), name(j).as_str()));
-    // `linked` has the residues that are bonded to the previous residue
+    // `linked` contains the index of every residue that a backbone bond joins to the previous residue
     let bonds = topology.connectivity.iter().flat_map(|&[i, j]| [[i, j], [j, i]]);
     let linked: BTreeSet<u32> =
         bonds.filter(|&[i, j]| residue(i) + 1 == residue(j) && is_link(i, j)).map(|[_, j]| residue(j)).collect();

@@ -6,7 +6,7 @@ use crate::analysis::{EnergyTable, Equilibrated};
 use crate::observe::energies::EnergyRecord;
 use crate::run::{Dynamics, ENERGIES, Plan};
 
-/// Production stage of a run, and the averages over its rows of the energy table.
+/// Production stage of a run, and the averages over the rows of this stage in the energy table.
 #[derive(Clone, Debug)]
 pub struct Production<'a> {
     /// number of the production stage, from 1
@@ -39,7 +39,7 @@ pub struct ColumnAverage {
 }
 
 impl<'a> Production<'a> {
-    /// Finds the production stage of a run; `None` if no stage of dynamics has rows in the energy table.
+    /// Finds the production stage of a run. Returns `None` if no stage of dynamics has rows in the energy table.
     pub fn of(run: &'a RunFolder) -> Option<Self> {
         let record = run.energies.as_ref()?;
         let stages: Vec<(u32, &str, &Dynamics)> = dynamics(&run.plan).collect();
@@ -74,7 +74,7 @@ pub(super) fn dynamics(plan: &Plan) -> impl Iterator<Item = (u32, &str, &Dynamic
 fn averages(table: &EnergyTable) -> Vec<ColumnAverage> {
     let column = |(index, (name, unit)): (usize, &(String, String))| {
         let values = table.values(index);
-        // columns with NaN, which are temperatures of groups that this stage does not have, are left out
+        // columns that contain NaN, such as temperatures of groups that this stage does not have, are left out
         let is_there = values.iter().all(|value| value.is_finite());
         is_there.then(|| ColumnAverage {
             name: name.clone(),

@@ -1,21 +1,25 @@
 //! Slope of a series over time, with a standard error that holds for a random walk.
 //!
 //! With a stochastic thermostat the errors of the integration add up at random, so that the conserved energy performs a
-//! random walk in addition to its fluctuations. A standard error of the slope that follows from the deviations from a
-//! straight line would be several times too small. The model of the series is a straight line plus a random walk whose
-//! steps have the variance q, plus independent noise of variance s (the local level model: A. C. Harvey, Forecasting,
-//! Structural Time Series Models and the Kalman Filter, Cambridge University Press 1989, doi:10.1017/CBO9781107049994).
-//! The values of the model are means over blocks of the series, so that their noise is independent. For each ratio q/s,
-//! a Kalman filter gives the slope of generalised least squares, the variance of the slope, and the restricted
-//! likelihood of the ratio. The result is the average over the ratios, weighted by their likelihoods, so that a weak
-//! random walk is not mistaken for the absence of a random walk.
+//! random walk in addition to its fluctuations. A standard error that is computed from the deviations of the series
+//! from a straight line would be several times too small. The model of a series is the sum of a straight line, a random
+//! walk whose steps have the variance q, and independent noise of variance s (the local level model: A. C. Harvey,
+//! Forecasting, Structural Time Series Models and the Kalman Filter, Cambridge University Press 1989,
+//! doi:10.1017/CBO9781107049994). The model is fitted to the means of blocks of the series, because successive values
+//! of the series are correlated, whereas the noise of block means is independent. The ratio q/s of the variances of
+//! random walk and noise is not known. For each ratio q/s, a Kalman filter gives the slope of generalised least
+//! squares, the variance of the slope, and the restricted likelihood of the ratio. The resulting slope is the average
+//! over all ratios q/s, weighted by the likelihoods of the ratios. The error of the slope therefore includes the effect
+//! of a weak random walk.
 
-/// Number of blocks into which a series is divided. Fluctuations of the energy within a block are averaged, and the
-/// steps between 64 blocks determine the variance of a random walk to 20 %.
+/// Number of blocks into which a series is divided. Averaging over a block reduces the fluctuations of the energy. The
+/// differences between the means of 64 successive blocks determine the variance of a random walk with a relative error
+/// of 20 %.
 const BLOCKS: usize = 64;
-/// Smallest and largest ratio q/s that are considered, as exponents of ten in steps of one tenth. A random walk with
-/// the ratio 10⁻³ adds as much to the error of the slope as the noise, and cannot be excluded by 64 values. A series
-/// with the ratio 10³ is practically a random walk without noise.
+/// Smallest and largest ratio q/s of the variances of random walk and noise. The values are exponents of ten in units
+/// of one tenth, so −30 stands for 10⁻³. If the variance ratio q/s of random walk and noise is 10⁻³, the random walk is
+/// too weak to be detected in 64 values, but contributes as much to the error of the slope as the noise. If the
+/// variance ratio q/s of random walk and noise is 10³, the noise is negligible.
 const RATIOS: std::ops::RangeInclusive<i32> = -30..=30;
 
 /// Slope of a column of the energy table over time, with its standard error.
@@ -23,14 +27,14 @@ const RATIOS: std::ops::RangeInclusive<i32> = -30..=30;
 pub(super) struct Slope {
     /// slope, in the unit of the column per ps
     pub(super) value: f64,
-    /// standard error of the slope; for uncorrelated noise the value is up to 2.4 times too large, and for a random
-    /// walk up to 1.3 times too small
+    /// standard error of the slope; up to 2.4 times too large for uncorrelated noise, and up to 1.3 times too small for
+    /// a random walk
     pub(super) error: f64,
 }
 
 impl Slope {
-    /// Fits a straight line to `values` at equidistant `times` (ps); `None` with fewer than four values. The first
-    /// values that do not fill a block are left out.
+    /// Fits a straight line to `values` at equidistant `times` (ps); `None` with fewer than four values. Values at the
+    /// start of the series that do not fill a block are left out.
     pub(super) fn of(times: &[f64], values: &[f64]) -> Option<Self> {
         let size = values.len().div_ceil(BLOCKS);
         if values.len() < 4 {
@@ -60,17 +64,17 @@ struct Fit {
     slope: f64,
     /// variance of the slope
     variance: f64,
-    /// −2 times the logarithm of the restricted likelihood of the ratio, without a constant
+    /// −2 times the logarithm of the restricted likelihood of the ratio q/s, up to an additive constant
     loss: f64,
 }
 
 impl Fit {
-    /// Fits a series by a Kalman filter, which predicts each value from the values before it. Because the filter is
-    /// linear, its prediction errors for any straight line follow from its prediction errors for the series of the
-    /// times.
+    /// Fits a series by a Kalman filter, which predicts each value from the values before it. The Kalman filter is
+    /// linear. The prediction errors for the series `times` therefore determine the prediction errors for any straight
+    /// line.
     fn of(times: &[f64], values: &[f64], ratio: f64) -> Self {
-        // levels that the filter predicts, one for the times and one for the values, and the variance of either level
-        // in units of s; the initial levels are the first time and the first value
+        // the filter predicts two levels, one of the times and one of the values; the uncertainty is the variance of
+        // each level in units of the noise variance. The initial levels are the first time and the first value
         let (mut levels, mut uncertainty) = ([times[0], values[0]], 1.0);
         let ([mut tt, mut tv, mut vv], mut logarithms) = ([0.0; 3], 0.0f64);
         for (&time, &value) in times.iter().zip(values).skip(1) {
@@ -100,8 +104,8 @@ mod tests {
     /// Number of series of each kind.
     const SERIES: u32 = 1000;
 
-    /// Returns the standard deviation of slope/error over many series without a drift. Each series is a random walk,
-    /// whose steps have the variance `step`, plus noise of variance one.
+    /// Returns the standard deviation, over many series without a drift, of the slope divided by its estimated error.
+    /// Each series is a random walk, whose steps have the variance `step`, plus noise of variance one.
     fn spread(step: f64, count: usize) -> f64 {
         let times: Vec<f64> = (0..count).map(|row| 0.2 * row as f64).collect();
         let scores = (0..SERIES).map(|series| {
@@ -122,9 +126,10 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_noise_and_of_random_walks() {
-        // The standard deviation is one if errors are right. Errors of noise alone are up to 2.4 times too large,
-        // because a weak random walk cannot be excluded; errors of random walks are too small, because their means over
-        // blocks are correlated.
+        // If the estimated errors are right, the ratio of slope and estimated error has the standard deviation one. For
+        // noise alone, the estimated errors are up to 2.4 times too large, because a weak random walk cannot be
+        // excluded. For random walks, the estimated errors are too small, because block means of a random walk are
+        // correlated.
         for (step, count) in [(0.0, 64), (0.0, 1000), (1e-4, 1000), (0.01, 1000), (1.0, 1000), (100.0, 300)] {
             let spread = spread(step, count);
             assert!((0.4..1.3).contains(&spread), "{step} {count}: {spread}");

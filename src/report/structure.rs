@@ -1,7 +1,8 @@
 //! Observables of the trajectory of a run, chosen by the kinds of molecules in the system.
 //!
 //! The number of analysed frames is limited so that the report is written quickly; the larger the system, the fewer
-//! frames are analysed. Each observable is the result of an `md analyze` command, which the page shows.
+//! frames are analysed. An `md analyze` command computes the same result for each observable, and the report shows this
+//! command.
 
 use super::folder::RunFolder;
 use super::picture::Picture;
@@ -12,16 +13,15 @@ use crate::format::{Names, read_names};
 use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
 use crate::run::TrajectoryOptions;
 
-/// Maximum number of atoms, summed over all analysed frames, for observables that do not search neighbours. At most
+/// Maximum number of atoms, summed over all analysed frames, for observables that need no neighbour search. At most
 /// [`FRAMES`] frames are analysed.
 const ATOMS: usize = 8_000_000;
 const FRAMES: usize = 400;
-/// Maximum number of atoms, summed over all analysed frames, for observables that search neighbours, such as radial
-/// distribution functions. At most [`PAIR_FRAMES`] frames are analysed.
+/// Maximum number of atoms, summed over all analysed frames, for observables that need a neighbour search, such as
+/// radial distribution functions. At most [`PAIR_FRAMES`] frames are analysed.
 const PAIR_ATOMS: usize = 500_000;
 const PAIR_FRAMES: usize = 40;
-/// Number of frames that may be analysed even if the system is so large that these frames exceed the maximum number of
-/// atoms.
+/// Minimum number of analysed frames for a large system, even if these frames exceed the maximum number of atoms.
 const LEAST: usize = 4;
 
 /// Results of the analysis of the trajectory of a run.
@@ -54,7 +54,7 @@ pub(super) struct ObservableResult {
 const RANGE: f64 = 1.0;
 const RANGE_PART: f64 = 0.95;
 
-/// Observable that a report contains if the system has the atoms for it.
+/// Observable that a report contains if the system has enough of the atoms that the observable needs.
 struct Request {
     name: &'static str,
     words: Vec<String>,
@@ -74,7 +74,7 @@ impl Request {
     }
 }
 
-/// Returns the observables that do not search neighbours.
+/// Returns the observables that need no neighbour search.
 fn of_frames() -> Vec<Request> {
     vec![
         Request::new("rmsd", &["--select", "backbone"], "backbone", 1),
@@ -82,15 +82,16 @@ fn of_frames() -> Vec<Request> {
         Request::new("rmsf", &["--select", "protein and name CA"], "protein and name CA", 3),
         Request::new("rg", &["--select", "protein"], "protein", 1),
         Request::new("dihedrals", &[], "protein and name CA", 1),
-        // DSSP needs at least five residues, because the shortest helix has three residues between two others
+        // DSSP needs at least five residues, because the shortest helix consists of three residues with one further
+        // residue on each side
         Request::new("dssp", &[], "protein and name CA", 5),
         Request::new("rmsd", &["--select", "nucleic and heavy"], "nucleic", 1),
         Request::new("membrane", &[], "lipid", 1),
     ]
 }
 
-/// Returns the observables that search neighbours, with a range that fits into the cells of the first and the last
-/// frame; empty without a cell.
+/// Returns the observables that need a neighbour search, with a range that fits into the cells of the first and the
+/// last frame. Returns an empty list if the first or the last frame has no cell.
 fn of_neighbours(trajectory: &mut dyn FrameSource) -> Result<Vec<Request>> {
     let (mut range, mut frame) = (RANGE, StoredFrame::default());
     for index in [0, trajectory.frames() - 1] {
@@ -147,8 +148,7 @@ impl Structure {
             return file;
         }
         if options.select.is_some() {
-            let note =
-                "The trajectory has some of the atoms and no names: FILE in the captions is a topology of these atoms.";
+            let note = "The trajectory has no atom names; in the captions, FILE stands for a topology of its atoms.";
             self.notes.push(note.to_owned());
             return format!("--topology FILE {file}");
         }
@@ -199,7 +199,7 @@ pub(super) fn quoted(word: &str) -> String {
     if word.contains(' ') { format!("\"{word}\"") } else { word.to_owned() }
 }
 
-/// Creates the observable that the command `md analyze`, followed by `name` and `words`, computes.
+/// Creates the observable that `md analyze` computes for the subcommand `name` with the arguments `words`.
 pub(super) fn observer(
     name: &str,
     words: &[&str],
@@ -214,8 +214,8 @@ pub(super) fn observer(
     }
 }
 
-/// Opens the first trajectory of the run in the format H5MD, which contains a topology, or else the first trajectory;
-/// `None` if there is no trajectory.
+/// Opens the first trajectory of the run in the format H5MD, which contains a topology. If there is no H5MD trajectory,
+/// opens the first trajectory; `None` if there is no trajectory.
 fn trajectory(run: &RunFolder) -> Result<Option<(&TrajectoryOptions, Chain)>> {
     let mut there: Vec<&TrajectoryOptions> =
         run.plan.output.trajectories.iter().filter(|options| run.path.join(&options.file).is_file()).collect();
@@ -237,7 +237,7 @@ fn topology(run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) ->
         None => topology,
     };
     if topology.atoms.len() != trajectory.atoms() {
-        let message = "the topology of the run has another number of atoms now, so that the trajectory has no names";
+        let message = "the number of atoms in the topology file has changed, so the trajectory has no atom names";
         return Err(Problem::new(message).into());
     }
     Ok(Names { topology, has_bonds })

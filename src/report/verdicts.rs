@@ -1,4 +1,5 @@
-//! Verdicts on a run, similar to those of a referee. Each verdict has a number, a threshold, and advice.
+//! Verdicts on the quality of a run, as a referee of a publication might give them. Each verdict states a number, a
+//! threshold for this number, and advice.
 
 mod cell;
 mod couplings;
@@ -14,7 +15,7 @@ use super::production::Production;
 pub enum Judgement {
     /// the aspect needs attention before the results of the run are used
     Problem,
-    /// the aspect is not judged, but the reader should know the number
+    /// the aspect is not judged, but is reported as information for the reader
     Information,
     /// the aspect meets its threshold
     Passed,
@@ -40,14 +41,15 @@ pub struct Verdict {
     pub aspect: &'static str,
     /// number on which the judgement is based, with its unit
     pub found: String,
-    /// condition that the number has to meet for the judgement [`Judgement::Passed`]
+    /// condition under which the judgement is [`Judgement::Passed`]
     pub threshold: String,
     /// advice to the user; empty if nothing has to be done
     pub advice: String,
 }
 
 impl Verdict {
-    /// Creates a verdict: a problem with advice if `is_good` is false, otherwise passed.
+    /// Creates a verdict. The judgement is `Passed` if `is_good` is true; otherwise the judgement is `Problem`, and the
+    /// verdict contains the advice.
     fn of(
         aspect: &'static str,
         is_good: bool,

@@ -3,8 +3,8 @@
 //! The crate `molly` packs and unpacks positions. The functions of `molly` are generic over the reader and the writer,
 //! so that the calling package compiles these functions. The functions of `molly` are fast only if the compiler
 //! optimises all of them in one codegen unit. This package is therefore compiled as one unit
-//! (`profile.release.package.md-xtc`); inside `md` the functions take twice as long. The decoder of `molly` does not
-//! check its input, so [`unpack`] checks each stream first.
+//! (`profile.release.package.md-xtc`); in the package `md` the functions would take twice as long. The decoder of
+//! `molly` does not check its input, so [`unpack`] checks each stream first.
 
 pub use molly::{Frame, Header, Magic};
 
@@ -21,8 +21,8 @@ pub const PRELUDE: usize = 32;
 /// Largest allowed magnitude of a coordinate in multiples of the precision, so that neither differences nor sums of two
 /// multiples exceed 32 bits. At a precision of 0.001 nm the limit is 268 µm.
 const LARGEST: i32 = 1 << 28;
-/// Largest range of the coordinates along an axis, in multiples of the precision, up to which the three coordinates of
-/// a position are packed together. If the range along any axis is larger, each coordinate is packed separately.
+/// Largest range of the coordinates along an axis, in multiples of the precision, for which the three coordinates of a
+/// position are packed together. If the range along any axis is larger, each coordinate is packed separately.
 const LARGEST_JOINT: u32 = 0xff_ffff;
 /// Largest number of bits of the three coordinates of a position that `molly` packs together.
 const JOINT_BITS: u32 = 64;
@@ -34,8 +34,8 @@ pub fn magic_for(atoms: usize) -> Magic {
     if atoms > molly::XTC_1995_MAX_NATOMS { Magic::Xtc2023 } else { Magic::Xtc1995 }
 }
 
-/// Appends packed positions (nm) to a frame, whose header is in `bytes`, with a precision of 1/`scale` nm. Fails with
-/// the reason if the positions are outside of the range of the format.
+/// Packs positions (nm) with a precision of 1/`scale` nm, and appends the packed positions to the header of a frame in
+/// `bytes`. Returns the reason as an error if the positions are outside of the range of the format.
 pub fn pack(bytes: &mut Vec<u8>, positions: &[[f32; 3]], scale: f32) -> Checked<()> {
     check_span(positions, scale)?;
     bytes.extend(scale.to_be_bytes());
@@ -43,8 +43,8 @@ pub fn pack(bytes: &mut Vec<u8>, positions: &[[f32; 3]], scale: f32) -> Checked<
     packed.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Reads one frame of `atoms` atoms, and unpacks the positions of the first `wanted` atoms. Fails with the reason if
-/// the bytes up to these positions are no valid frame.
+/// Reads one frame of `atoms` atoms, and unpacks the positions of the first `wanted` atoms. Returns an error with the
+/// reason if the bytes that store the unpacked positions do not form a valid frame.
 pub fn unpack(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<Frame> {
     if atoms > PLAIN {
         check_packed(bytes, atoms, wanted)?;
@@ -61,7 +61,7 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for r in placed {
         for axis in 0..3 {
-            // `min` and `max` ignore NaN, so that infinity, which is refused below, replaces NaN
+            // NaN is replaced by infinity, which is refused below, because `min` and `max` ignore NaN
             let value = if r[axis].is_nan() { f32::INFINITY } else { r[axis] };
             (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
         }
@@ -82,14 +82,14 @@ fn integer(bytes: &[u8], at: usize) -> Option<i32> {
     Some(i32::from_be_bytes(word))
 }
 
-/// Checks a packed frame up to the first `wanted` of its `atoms` positions before it is decoded. Refuses a frame with
-/// which the decoder would read beyond the end of the bytes, of the atoms or of the table of sizes. The header of the
-/// frame must be valid.
+/// Checks a packed frame, up to the first `wanted` of its `atoms` positions, before the frame is decoded. Refuses a
+/// frame if the decoder would read beyond the last byte, unpack too many atoms, or use an index outside of the table of
+/// sizes. The function assumes that the header of the frame is valid.
 ///
-/// The stream is a sequence of groups. A group begins with a position in full, followed by one bit. If this bit is set,
-/// five bits follow, which encode the number of further positions in the group and whether the next group uses fewer or
-/// more bits for further positions. Without the five bits, the number of further positions is that of the previous
-/// group. The further positions are stored as small differences.
+/// The stream is a sequence of groups. A group begins with a complete position, followed by one bit. If this bit is
+/// set, five more bits follow. The five bits encode the number of further positions in the group, and whether the next
+/// group uses fewer or more bits for further positions. If the bit is not set, the group has as many further positions
+/// as the previous group. The further positions are stored as small differences between positions.
 fn check_packed(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<()> {
     let at = Header::SIZE / 4;
     let truncated = || "the frame is cut off".to_owned();
@@ -102,7 +102,7 @@ fn check_packed(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<()> {
     for axis in 0..3 {
         let (low, high) = (number(axis)?, number(3 + axis)?);
         if low > high || low <= -LARGEST || high >= LARGEST {
-            return Err(format!("invalid bounds {low} to {high}"));
+            return Err(format!("invalid bounds {low} to {high} of the coordinates"));
         }
         sizes[axis] = high.abs_diff(low) + 1;
     }
@@ -122,7 +122,7 @@ fn check_packed(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<()> {
     let (mut read, mut further) = (0, 0);
     loop {
         if !(FIRSTIDX..MAGICINTS.len()).contains(&small) {
-            return Err(format!("size index {small} exceeds the table of {}", MAGICINTS.len()));
+            return Err(format!("size index {small} exceeds the table of {} sizes", MAGICINTS.len()));
         }
         let mut change = 1;
         place += full as usize;
@@ -138,7 +138,7 @@ fn check_packed(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<()> {
         read += 1 + further;
         place += further * small;
         if read > atoms || place > end {
-            return Err(format!("found {read} positions in {place} bits, expected {atoms} in {end}"));
+            return Err(format!("found {read} positions in {place} bits instead of {atoms} positions in {end} bits"));
         }
         if read >= wanted.min(atoms) {
             return Ok(());

@@ -167,7 +167,7 @@ fn what_cannot_be_done_is_said() {
     refused(&["rg", TRAJECTORY, "out/energies.csv"], "no observable of the command uses it");
     refused(&["energies", "text.h5md"], "there is no energy table");
     refused(&["energies", "out/energies.csv", "--end", "0 ps"], "complete rows");
-    refused(&["sasa", TRAJECTORY, "--probe", "5 nm"], "atoms with the probe are wider than the cell");
+    refused(&["sasa", TRAJECTORY, "--probe", "5 nm"], "an atom with the probe is wider than the cell");
     refused(&["rmsd", "--stride", "2", "rg", "--stride", "3", TRAJECTORY], "--stride is given twice");
     refused(&["rg", TRAJECTORY, "--begin", "1 ms"], "between the times of --begin and --end");
     refused(&["rdf", TRAJECTORY, "--range", "5 nm"], "more than half of the cell");

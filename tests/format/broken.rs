@@ -123,7 +123,7 @@ fn sections_that_others_announce_must_be_there() {
     refused(&without(&text, "CHARMM_UREY_BRADLEY_COUNT"), None, &["CHARMM_UREY_BRADLEY_COUNT is missing"]);
     let maps = ["COUNT", "RESOLUTION", "PARAMETER_01", "INDEX"];
     let bare = maps.iter().fold(text, |text, rest| without(&text, &format!("CHARMM_CMAP_{rest}")));
-    refused(&bare, None, &["residue 2 (ALA) is of CHARMM36", "no", "CMAP"]);
+    refused(&bare, None, &["residue 2 (ALA) needs the CMAP terms of CHARMM36", "no CMAP"]);
 }
 
 #[test]

@@ -278,7 +278,8 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     );
     of("set nat ?NATC", "stream other.str", "stream other", &["STREAM OTHER.STR reads another file"]);
     of("\nend\n", "\n", "read para", &["has no END", "cut off"]);
-    of("NONBONDED", "NONBONDED e14fac 1.0", "NONBONDED e14fac", &["E14FAC is 1, but 0.9 in an earlier section"]);
+    let message = "E14FAC is 1, but an earlier section sets E14FAC to 0.9";
+    of("NONBONDED", "NONBONDED e14fac 1.0", "NONBONDED e14fac", &[message]);
 }
 
 /// Tests contradictory terms, which CHARMM's own files contain for residues that few systems have. Such terms are
@@ -356,7 +357,7 @@ fn cards_are_read_by_their_columns() {
     assert_eq!(read_coordinates(&folder().join("charmm.crd"), Some(21), None).unwrap().positions.len(), 21);
     for (from, to, words) in [
         ("    3\n    1", "    4\n    1", "small.crd:3: expected 4 atoms, found 3"),
-        ("-200.50000", "-200.5x000", "small.crd:5: expected three coordinates in 10 columns each from column 21"),
+        ("-200.50000", "-200.5x000", "small.crd:5: expected three coordinates, each 10 columns wide, from column 21"),
         ("-200.50000", "9.9e300   ", "atom 2"),
     ] {
         assert!(CARD.contains(from));
@@ -395,7 +396,7 @@ fn commands_take_charmm_systems() {
         ("cell = [\"4 nm\", \"4 nm\"]", "three lengths, or three lengths and three angles"),
         ("cell = [\"4 nm\", \"4 nm\", 4]", "missing unit"),
         ("cell = [\"4 nm\", \"4 nm\", \"90 deg\"]", "expected a length"),
-        ("cell = [\"4 nm\", \"4 nm\", \"-4 nm\"]", "of a cell with a volume"),
+        ("cell = [\"4 nm\", \"4 nm\", \"-4 nm\"]", "that enclose a volume"),
     ] {
         let (code, text) = run(cell, &["check", "input.toml"]);
         assert!(code == Some(2) && text.contains(message), "{text}");
@@ -428,7 +429,7 @@ fn parameters_are_read_behind_residues() {
         "charmm.prm",
         &[("ANGLES", "END\nANGLES")],
         Some("ANGLES"),
-        &["a section after the END of the parameters", "CHARMM reads nothing after END"],
+        &["a section follows the END of the parameters", "CHARMM reads nothing after END"],
     );
 }
 

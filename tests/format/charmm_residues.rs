@@ -113,5 +113,5 @@ fn faulty_residues_are_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), RESIDUE).unwrap();
     let message = read_topology_with(file.path(), &options(&folder(), &PARAMETERS)).unwrap_err().to_string();
-    assert!(message.contains("residues of CHARMM are parts of a system"), "{message}");
+    assert!(message.contains("a file of CHARMM residues describes only parts of a system"), "{message}");
 }

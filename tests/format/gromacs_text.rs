@@ -241,7 +241,7 @@ fn included_files_are_found_beside_their_file_and_along_the_search_path() {
     assert_eq!(whole.bonded, good(TOP, &[]).bonded);
     let message = read(&files, &[], &["none"]).expect_err("no such file");
     assert!(message.starts_with("a.top:2: #include \"but.itp\": no such file in "), "{message}");
-    assert!(message.contains("none (give the folder that holds it in system.include"), "{message}");
+    assert!(message.contains("none (give the folder of the file in system.include"), "{message}");
     let message = read(&files, &[], &["second"]).expect_err("nonsense");
     assert!(
         message.starts_with("second/but.itp:1: this line of an included file cannot be read; included from a.top:2"),
@@ -310,7 +310,7 @@ fn faults_of_the_force_field_are_named() {
     refused(defaults, "1 2 no\n", &[&line(TOP, "1 4 1"), "[ pairtypes ] has no types CT and CT, and gen-pairs is no"]);
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 S 0.0 0.0", &["particle type S"]);
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.0", &["the line ends, but C12 or epsilon is expected"]);
-    refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.0 0.0 1", &["`1` is too much in this line"]);
+    refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.0 0.0 1", &["`1` is not expected in this line"]);
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008", &["expected name, bonded type"]);
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.3 -0.2", &["negative"]);
     refused("CT CT 1 bond_ca", "CT CX 1 bond_ca", &["no atom type has the bonded type `CX`"]);
@@ -322,7 +322,7 @@ fn faults_of_the_force_field_are_named() {
     );
     refused("X CT CT X 9 0.0 0.65 3", "X CT CT X 9 0.0 0.65 2.5", &[&line(TOP, "1 2 3 4 9"), "multiplicity 2.5"]);
     let twice = "X CT CT X 9 0.0 0.65 3\nX HW HW X 9 0.0 0.65 3\nX CT CT X 9 0.0 1.65 3";
-    refused("X CT CT X 9 0.0 0.65 3", twice, &["a second block of function type 9"]);
+    refused("X CT CT X 9 0.0 0.65 3", twice, &["two blocks of function type 9"]);
     refused("[ dihedraltypes ]", "[ dihedral_types ]\n[ dihedraltype ]", &["did you mean [ dihedraltypes ]?"]);
     refused("[ dihedraltypes ]", "[ cmaptypes ]\nCT CT CT CT CT 1 24 12 1\n[ dihedraltypes ]", &["24 by 12"]);
     refused(
@@ -347,7 +347,7 @@ fn faults_of_molecule_types_are_named() {
     refused("3 4 1 0.152 3e5", "3 4 10 0.1 0.2 0.3 500", &[&line(TOP, "0.152"), "function type `10` of bonds"]);
     refused("1 2 3 4 9", "1 2 3 4 8", &["function type `8` of dihedrals"]);
     refused("1 4 1\n", "1 4 3\n", &["function type `3` of pairs"]);
-    refused("1 1 0.09572", "2 1 0.09572", &["two hydrogens follow the oxygen"]);
+    refused("1 1 0.09572", "2 1 0.09572", &["two hydrogens must follow the oxygen"]);
     refused("[ settles ]", "[ polarization ]", &["polarisable"]);
     refused("2 HW 1 SOL HW1 1 0.417 1.008", "2 HW 1 SOL HW1 1 0.417 0.0", &["particle without mass, atom 2 (HW1)"]);
     refused("[ exclusions ]", "[ virtual_sites2 ]\n3 1 2 1 0.5\n[ exclusions ]", &["virtual site with a mass: atom 3"]);

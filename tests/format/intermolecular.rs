@@ -49,12 +49,12 @@ fn what_cannot_stand_between_molecules_is_named() {
     let of = |section: &str, part: &str| {
         refused("BUT 1\nSOL 2\n", &format!("BUT 1\nSOL 2\n[ intermolecular_interactions ]\n{section}\n"), &[part]);
     };
-    of("[ bonds ]\n1 8 1 0.5 1000", "a chemical bond, which excludes pairs");
+    of("[ bonds ]\n1 8 1 0.5 1000", "has a chemical bond, which excludes pairs");
     of("[ bonds ]\n1 11 6 0.5 1000", "atom 11 is not between 1 and 10");
     of("[ bonds ]\n1 8 6 0.5 1000 0.5 0", "the parameters of states A and B differ");
     of("[ bonds ]\n1 8 6", "the line gives no parameters");
     of("[ constraints ]\n1 8 2 0.5", "[ constraints ] is not allowed below [ intermolecular_interactions ]");
     of("[ exclusions ]\n1 8", "[ exclusions ] is not allowed below [ intermolecular_interactions ]");
     of("[ molecules ]\nSOL 1", "[ molecules ] comes too late in the topology");
-    of("1 8 6 0.5 1000", "the line stands under a heading of another part");
+    of("1 8 6 0.5 1000", "the heading above this line belongs to another part of the topology");
 }

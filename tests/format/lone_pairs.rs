@@ -75,7 +75,7 @@ fn what_is_not_supported_is_refused_with_its_line() {
     row("         2         1   F   0.0 0.5 0", &["whose distance is 0"]);
     row("         1         1   F   1.64 0 0", &["a lone pair of 1 hosts"]);
     row("         4         1   F   1.64 0 0", &["a lone pair of 4 hosts"]);
-    row("         2        18   F   1.64 0 0", &["its hosts are not among the 19 of the list"]);
+    row("         2        18   F   1.64 0 0", &["the hosts of the lone pair are not among the 19 atoms of the list"]);
     row("         2         0   F   1.64 0 0", &["expected a lone pair such as"]);
     row("         2         1   F   1.64 0", &["expected a lone pair such as"]);
     refused("5      19 !NUMLP", "5      20 !NUMLP", "!NUMLP", &["NUMLPH is 20, but 19 atoms follow"]);

@@ -148,7 +148,7 @@ fn what_is_wrong_is_named_with_its_line() {
             "x.cif:37: expected the number _atom_site.Cartn_y of atom 2, found `nan`",
         ),
         (row, "6.0 186a0 CA C A A 1 ? 1e99 4", "x.cif:37: atom 2: [4.0, 1e99, 6.0] exceeds the limit"),
-        ("  7 CA\n", "  7\n", "x.cif:42: the last row of this loop has 11 values of 12"),
+        ("  7 CA\n", "  7\n", "x.cif:42: the last row of this loop has 11 of 12 values"),
         ("_atom_site.Cartn_x\n", "_atom_site.fract_x\n", "x.cif:36: the atoms have no _atom_site.Cartn_x"),
         ("_cell.angle_beta 90.00", "_cell.angle_beta 190.0", "x.cif:16: edges 20, 30, 40 and angles 90, 190, 90"),
         ("_cell.length_b   30.000(3)", "", "x.cif: the cell lacks _cell.length_b"),

@@ -372,13 +372,13 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
     for (from, to, message) in [
         ("<System ", "<State ", "not valid XML: expected 'State' tag"),
         ("version=\"1\">\n\t<Per", "version=\"2\">\n\t<Per", "system.xml:2: <System>: version 2, expected 1"),
-        ("mass=\"12.011\"", "mass=\"0\"", "particle 0, a particle without a site, has the mass 0"),
+        ("mass=\"12.011\"", "mass=\"0\"", "particle 0, a particle that is not a virtual site, has the mass 0"),
         ("mass=\"0\"", "mass=\"3\"", "particle 4, a virtual site, has the mass 3"),
         ("mass=\"12.011\"", "mas=\"1\"", "system.xml:9: <Particle>: lacks its attribute mass"),
         ("mass=\"12.011\"", "mass=\"x\"", "system.xml:9: <Particle>: mass is `x`, not a finite number"),
         ("TwoParticleAverageSite p1=\"0\"", "SymmetrySite p1=\"0\"", "virtual sites of the kind SymmetrySite"),
         ("TwoParticleAverageSite p1=\"0\"", "TwoParticleAverageSite p1=\"4\"", "site 4 is defined by its own position"),
-        ("wy3=\"1\"", "", "3 particles, expected at least 2 and as many"),
+        ("wy3=\"1\"", "", "the site has 3 particles, expected at least 2 particles"),
         ("p1=\"2\" p2=\"3\"/", "p1=\"2\" p2=\"9\"/", "p2 is `9`, not between 0 and 8"),
         ("p1=\"2\" p2=\"3\"/", "p1=\"2\" p2=\"2\"/", "<Constraint>: names particle 2 twice"),
         ("<Bonds>", "<Springs></Springs><Other>", "not valid XML"),
@@ -386,8 +386,8 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
         ("<Map size=\"4\">", "<Map size=\"5\">", "a map of size 5 with 16 energies"),
         ("map=\"0\"", "map=\"1\"", "map is `1`, not between 0 and 0"),
         ("<ParticleOffsets/>", "<ParticleOffsets><Offset/></ParticleOffsets>", "depend on a global parameter"),
-        ("<Particle eps=\".1\" q=\"1\" sig=\".25\"/>", "", "has 8 particles, the system 9"),
-        ("eps=\".1\"", "eps=\"-.1\"", "no Lennard-Jones parameters: sigma 0.25 nm, epsilon -0.1"),
+        ("<Particle eps=\".1\" q=\"1\" sig=\".25\"/>", "", "the force has 8 particles, but the system has 9"),
+        ("eps=\".1\"", "eps=\"-.1\"", "the Lennard-Jones parameters are invalid: sigma 0.25 nm, epsilon -0.1"),
         ("type=\"HarmonicAngleForce\"", "type=\"NonbondedForce\"", "<Force>: lacks its part <Particles>"),
         ("type=\"NonbondedForce\"", "type=\"CMMotionRemover\"", "no NonbondedForce"),
         ("type=\"CMMotionRemover\"", "type=\"NonbondedForce\"", "a second NonbondedForce"),
@@ -403,8 +403,8 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
         ),
         ("<Bond d=\".2\"", "<Bond d=\".2\" c=\"1\"", "<Bond>: the attribute `c` is unknown to md"),
         ("eps=\".1\" q=\"1\"", "eps=\".1\" alpha=\"1\" q=\"1\"", "<Particle>: the attribute `alpha` is unknown to md"),
-        ("<Maps>", "<Offsets/><Maps>", "<Offsets>: a part that md does not know"),
-        ("\t<Constraints>", "\t<Sites/><Constraints>", "<Sites>: a part that md does not know"),
+        ("<Maps>", "<Offsets/><Maps>", "<Offsets>: the part is unknown to md"),
+        ("\t<Constraints>", "\t<Sites/><Constraints>", "<Sites>: the part is unknown to md"),
     ] {
         assert!(XML.contains(from), "{from}");
         let error = read(&XML.replacen(from, to, 1)).expect_err(message);

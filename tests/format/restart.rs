@@ -120,7 +120,7 @@ fn broken_files_are_refused_at_their_line() {
     refused(&replaced(RST7, "  -0.5000000", "     2.0E+05"), &[":9:", "atom 6", "exceeds the limit"]);
     refused(&replaced(RST7, "  20.0000000", "     1.0E+08"), &[":11:", "do not form a box"]);
     let error = read(RST7, Some(8), None).unwrap_err().to_string();
-    assert!(error.contains("holds 7 atoms, but the topology has 8"), "{error}");
+    assert!(error.contains("the coordinates have 7 atoms, but the topology has 8"), "{error}");
 }
 
 fn close(a: &[Vec3], b: &[Vec3], tolerance: f64) -> bool {

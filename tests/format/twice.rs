@@ -104,7 +104,10 @@ fn cells_of_a_pdb() {
     assert_eq!(edge(format!("{a}MODEL        1\n{b}{ATOM}ENDMDL\n")).unwrap(), 30.0);
     assert_eq!(edge(format!("{a}MODEL        1\n{ATOM}ENDMDL\nMODEL        2\n{b}{ATOM}ENDMDL\n")).unwrap(), 20.0);
     for text in [format!("{a}{b}{ATOM}END\n"), format!("{a}{ATOM}{b}END\n")] {
-        refused(edge(text).unwrap_err(), &["a second CRYST1 record with another cell", "the first is in line 1"]);
+        refused(
+            edge(text).unwrap_err(),
+            &["a second CRYST1 record with another cell", "the first record is in line 1"],
+        );
     }
 }
 
@@ -122,9 +125,9 @@ fn items_of_an_mmcif() {
     };
     read(format!("{cell}{}", loop_of("1 1.0 2.0 3.0\n"))).unwrap();
     let error = read(format!("{cell}_cell.length_a 20.0\n{}", loop_of("1 1.0 2.0 3.0\n"))).unwrap_err();
-    refused(error, &["twice.cif:8:", "a second `_cell.length_a`, the first is in line 2"]);
+    refused(error, &["twice.cif:8:", "the tag `_cell.length_a` is given twice, first in line 2"]);
     let error = read(loop_of("_atom_site.cartn_X\n1 1.0 2.0 3.0 4.0\n")).unwrap_err();
-    refused(error, &["twice.cif:7:", "a second `_atom_site.cartn_X`, the first is in line 4"]);
+    refused(error, &["twice.cif:7:", "the tag `_atom_site.cartn_X` is given twice, first in line 4"]);
 }
 
 /// Returns a CDF-1 file with one dimension, with the same attribute `attributes` times and the same variable
@@ -151,8 +154,11 @@ fn names_in_the_header_of_a_netcdf() {
         md::format::netcdf::Header::read(&bytes).map(|_| ()).map_err(md::error::Error::from)
     };
     read(1, 1).unwrap();
-    refused(read(2, 1).unwrap_err(), &["the attribute `units` occurs twice, as number 1 and 2"]);
-    refused(read(1, 3).unwrap_err(), &["the variable `time` occurs twice, as number 1 and 2"]);
+    refused(
+        read(2, 1).unwrap_err(),
+        &["the attribute `units` occurs twice in the header, as number 1 and as number 2"],
+    );
+    refused(read(1, 3).unwrap_err(), &["the variable `time` occurs twice in the header, as number 1 and as number 2"]);
 }
 
 const SECRET: &str = "root:$6$DECOY$hash:19000:0:999";

@@ -235,7 +235,7 @@ fn every_function_of_gromacs_is_written() {
 fn terms_of_gromos_are_no_terms_of_amber() {
     let description = read_topology(&repository("tests/format/gromacs/gromos.top")).unwrap();
     let message = again(&description, "prmtop").unwrap_err();
-    assert!(message.contains("is a function of GROMOS-96"), "{message}");
+    assert!(message.contains("has an energy function of GROMOS-96"), "{message}");
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn what_a_format_cannot_express_is_refused_with_the_term() {
         topology.bonded.pairs14.iter_mut().for_each(|pair| pair.charge_product *= -1.0);
     };
     let message = refusal(&opposite, "prmtop");
-    assert!(message.contains("is not a fraction of the charges"), "{message}");
+    assert!(message.contains("is not a fraction of their non-bonded"), "{message}");
     let unbonded = |topology: &mut Topology| {
         let [i, j] = topology.connectivity[4];
         topology.bonded.bonds.retain(|bond| bond.atoms != [i, j] && bond.atoms != [j, i]);
@@ -386,7 +386,7 @@ fn what_a_format_cannot_express_is_refused_with_the_term() {
     };
     let average = site(Construction::Average2 { atoms: [4, 6], weights: [0.4, 0.6] });
     let message = refusal(&average, "prmtop");
-    assert!(message.contains("virtual site 6 is not where an extra point"), "{message}");
+    assert!(message.contains("virtual site 6 is not at the place of an extra point"), "{message}");
     let weights = vec![[1.0, -1.0, 0.0], [0.0, 1.0, -1.0], [0.0, 0.0, 1.0]];
     let frame = site(Construction::LocalFrame { atoms: vec![4, 6, 8], weights, position: [0.1, 0.0, 0.0] });
     let message = refusal(&frame, "top");

@@ -115,7 +115,7 @@ fn what_the_pull_code_has_more_is_said() {
         "with selections instead of names, restraints = [{ kind = \"distance\", groups = [\"Protein\", \"C\"], along = \"z\", \
          upper = \"1.5 nm\", force_constant = \"20 kJ/mol/nm^2\" }]",
         "coordinate 3: md pulls groups only relative to other groups",
-        "coordinate 4: md has no geometry cylinder",
+        "coordinate 4: md does not support the geometry cylinder",
         "coordinate 5: md has no atom weights",
         "coordinate 6: md has no signed component",
         "coordinate 7: md has no walls and no offsets",
@@ -251,7 +251,7 @@ fn what_disang_files_have_more_is_said() {
         (format!("&rst iat=1,2,3,4,5, {shape} /"), 0, "md has no restraint on 5 atoms"),
         (format!("&rst iat=-1,2, igr1=3,4, {shape}, ir6=1 /"), 0, "does not translate ir6"),
         (format!("&rst iat=1,2,3,4, {shape}, r4=5 /"), 0, "linear region on both sides"),
-        ("&rst iat=1,2, r1=3, r2=1, r3=2, r4=3, rk2=1, rk3=1 /".to_owned(), 0, "do not ascend"),
+        ("&rst iat=1,2, r1=3, r2=1, r3=2, r4=3, rk2=1, rk3=1 /".to_owned(), 0, "not in ascending order"),
         ("&rst restraint = 'distance( (45) (49) )', r2 = 1 /".to_owned(), 0, "does not translate restraint"),
         (format!("&rst iat=1,2, {shape}, rk2=0, rk3=0 /"), 0, ""),
         (format!("&rst iat=0, {shape} /\n&rst iat=1,2 /"), 0, ""),

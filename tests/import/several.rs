@@ -72,8 +72,8 @@ fn contradictions_are_named_with_both_places() {
     assert_eq!(described[0], "tinit = 5, line 5 of em.mdp, line 3 of md.mdp: md counts the time from 0");
     assert_eq!(
         described[1],
-        "forces.cutoff = \"1.2 nm\", line 3 of em.mdp: here from rcoulomb = 1.2; all stages use \"1 nm\" from md.mdp, line 4 \
-         (rcoulomb = 1.0)"
+        "forces.cutoff = \"1.2 nm\", line 3 of em.mdp: the value follows from rcoulomb = 1.2; all stages use the \
+         value \"1 nm\" from md.mdp, line 4 (rcoulomb = 1.0)"
     );
 }
 

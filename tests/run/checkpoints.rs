@@ -65,7 +65,7 @@ fn the_reason_is_told_where_only_the_start_is_left() {
     case.ends_with(0, &["--steps", "40"]);
     fs::write(case.path("out/checkpoint.md"), b"MDCHECKP?").unwrap();
     let messages = case.ends_with(2, &[]);
-    for part in ["no checkpoint to continue from", "checkpoint.md is truncated", "the start of the run"] {
+    for part in ["no checkpoint to continue from", "checkpoint.md: the file is truncated", "the start of the run"] {
         assert!(messages.contains(part), "{part} in {messages}");
     }
 }

@@ -216,7 +216,7 @@ fn check_says_what_differs_and_where_it_runs() {
         "replica-2    320 K, seed 2\n",
         "note         stage \"heat\" keeps its schedule of temperatures in all replicas\n",
         "MB for the replicas that run at the same time",
-        "for all (",
+        "for all replicas (",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -264,7 +264,7 @@ fn ranks_need_a_build_with_mpi() {
     ] {
         let (code, said) = run(&[(size, "2"), (rank, "0")], &[]);
         for part in
-            ["says that this is process 0 of 2", size, "this md was built without MPI", "--features mpi", "env -u"]
+            ["this process has the rank 0 of 2", size, "this md was built without MPI", "--features mpi", "env -u"]
         {
             assert!(code == Some(2) && said.contains(part), "{part} in {code:?}: {said}");
         }

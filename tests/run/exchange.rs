@@ -231,7 +231,7 @@ fn check_says_what_is_swapped_and_one_replica_is_refused() {
     };
     let text = check(&[]);
     for part in [
-        "exchange     states are exchanged in stage \"b\" every 10 steps = 0.02 ps, 10 attempts\n",
+        "exchange     states are exchanged in stage \"b\" every 10 steps (0.02 ps) in 10 attempts\n",
         "acceptance   about 1-2: 0.",
         "MB for all\n",
         "warning      at most about 0.",
@@ -354,7 +354,7 @@ fn scaled_solutes_are_swapped() {
     case.ends_with(0, &["--output-dir", "none"]);
     assert_same(&case.record("one"), &case.record("none"));
     for (list, reason) in [
-        ("solute_temperature = [\"290 K\", \"350 K\"]", "290 K is below the 300 K of the thermostat"),
+        ("solute_temperature = [\"290 K\", \"350 K\"]", "290 K is below the thermostat temperature of 300 K"),
         (
             "solute_temperature = [\"300 K\", \"350 K\"]\ntemperature = [\"300 K\", \"310 K\"]",
             "the same thermostat temperature",

@@ -49,7 +49,10 @@ fn damages(case: &Case) -> [(&'static str, Damage<'_>); 6] {
     let (first, second, third, fourth) = (energies.clone(), energies.clone(), energies, trajectory.clone());
     let other = case.path("other/trajectory.h5md");
     [
-        ("1 rows found, but the checkpoint was written after", Box::new(move || fs::write(&first, &cut).unwrap())),
+        (
+            "the table has 1 rows, but the checkpoint was written after",
+            Box::new(move || fs::write(&first, &cut).unwrap()),
+        ),
         (
             "rows differ from the rows at the time of the checkpoint",
             Box::new(move || fs::write(&second, &edited).unwrap()),

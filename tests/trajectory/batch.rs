@@ -286,7 +286,7 @@ fn a_chain_has_the_frames_of_its_files_in_order() {
 
     let other = file("other.dcd", 0..3, 5);
     let error = Chain::open(&[paths[0].clone(), other]).err().unwrap();
-    let message = format!("there are 22 atoms in each frame, and 19 in {}", paths[0].display());
+    let message = format!("each frame has 22 atoms, instead of 19 atoms as in {}", paths[0].display());
     assert!(error.exit_code() == 2 && error.to_string().contains(&message), "{error}");
     assert!(error.to_string().contains("other.dcd"), "{error}");
     assert!(Chain::open(&[]).is_err() && Chain::open(&[PathBuf::from("missing.xtc")]).is_err());

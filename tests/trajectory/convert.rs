@@ -384,5 +384,5 @@ fn other_orders_of_atoms_are_refused() {
     let nitrogen = atom(&lines, " N  ");
     lines.swap(ca, nitrogen);
     let error = check(&lines.join("\n")).unwrap_err();
-    assert!(error.contains("but in the topology N (N) of"), "{error}");
+    assert!(error.contains("but the topology has N (N) of"), "{error}");
 }

@@ -137,13 +137,13 @@ fn what_cannot_be_known_is_refused() {
     assert!(message.contains("has no unit") && message.contains("attrs[\"unit\"]"), "{message}");
     let path = place(folder.path(), "reduced.h5md");
     drop(create(&path, [0, 1, 2, 3], Some("sigma")));
-    assert!(refused(&path).contains("has the unit \"sigma\", expected one like nm"));
+    assert!(refused(&path).contains("has the unit \"sigma\", expected a unit like nm"));
     let path = place(folder.path(), "twice.h5md");
     drop(create(&path, [0, 1, 1, 3], Some("nm")));
     assert!(refused(&path).contains("two atoms have the number (id) 9"));
     let path = place(folder.path(), "groups.h5md");
     drop(create(&path, [0, 1, 2, 3], Some("nm")).create_group("/particles/solvent").unwrap());
-    assert!(refused(&path).contains("expected only one, or one with the name `trajectory`"));
+    assert!(refused(&path).contains("expected only one group, or a group with the name `trajectory`"));
     // the HDF5 file is not a trajectory
     let path = place(folder.path(), "other.h5md");
     drop(File::create(&path).unwrap().create_group("results").unwrap());

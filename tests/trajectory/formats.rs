@@ -257,7 +257,7 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
             bytes
         };
         for (bytes, part) in [
-            (good[..good.len() - 1].to_vec(), "3 frames found, but the checkpoint was written after 4"),
+            (good[..good.len() - 1].to_vec(), "the file has 3 frames, but the checkpoint was written after 4 frames"),
             (changed, "the first 4 frames differ"),
         ] {
             fs::write(&path, &bytes).unwrap();

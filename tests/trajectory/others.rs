@@ -195,7 +195,7 @@ fn models_without_their_ends_are_frames() {
     let mut trajectory = open(&path).unwrap();
     assert_eq!(trajectory.frames(), 4);
     let error = trajectory.read(3, &mut StoredFrame::default()).unwrap_err().to_string();
-    assert!(error.contains("1 atoms, the first frame has 2"), "{error}");
+    assert!(error.contains("1 atoms, but the first frame has 2"), "{error}");
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn packed_models_and_models_of_mmcif_are_frames() {
             file(folder.path(), name, text.as_bytes())
         };
         let error = md::convert::open(&path, None).err().unwrap().to_string();
-        assert!(error.contains("model 3 has 1 atoms, the first has 2"), "{error}");
+        assert!(error.contains("model 3 has 1 atoms, but the first model has 2"), "{error}");
     }
 }
 
@@ -409,7 +409,7 @@ fn fill_values_of_netcdf_are_missing_values() {
     let mut inside = bytes.clone();
     inside[at..at + 8].fill(0);
     let error = open(&file(folder.path(), "inside.nc", &inside)).err().unwrap().to_string();
-    assert!(error.contains("variable `time`: begins at byte 0, inside the header"), "{error}");
+    assert!(error.contains("variable `time`: the values begin at byte 0, inside the header"), "{error}");
 }
 
 fn convert(input: &Path, output: &Path, arguments: &[&str]) -> (bool, String) {

@@ -302,7 +302,10 @@ fn misuse_is_refused() {
 
     let beyond = TrajectoryWriter::append(&path, Some(Extent { count: 3, checksum: 0 })).err().unwrap();
     assert_eq!(beyond.exit_code(), 2);
-    assert!(beyond.to_string().contains("2 frames found, but the checkpoint was written after 3"), "{beyond}");
+    assert!(
+        beyond.to_string().contains("the file has 2 frames, but the checkpoint was written after 3 frames"),
+        "{beyond}"
+    );
     assert_contents(&path, "orthorhombic", Precision::Raw, 2, atoms);
 
     let nowhere = TrajectoryWriter::create(&directory.path().join("none/a.h5md"), &contents).err().unwrap();

@@ -23,7 +23,7 @@ pub(super) struct ClusterOptions {
     /// Weight atoms by mass (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
-    /// Method: gromos needs --cutoff, k-medoids needs --clusters, average needs one of both
+    /// Method: gromos needs --cutoff, k-medoids needs --clusters, average needs either --cutoff or --clusters
     #[arg(long, value_enum, default_value_t = Method::Gromos)]
     method: Method,
     /// Largest RMSD of neighbours (gromos), or largest mean RMSD between two clusters that are merged (average), for
@@ -41,9 +41,10 @@ pub(super) struct ClusterOptions {
 /// Method of clustering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Method {
-    /// the frame with the most neighbours and its neighbours are a cluster, and so on with the other frames
+    /// the frame with the most neighbours and its neighbours form a cluster; the search is repeated among the other
+    /// frames
     Gromos,
-    /// the two clusters with the smallest mean RMSD are merged, and so on
+    /// the two clusters with the smallest mean RMSD between their frames are merged repeatedly
     Average,
     /// the sum of RMSDs from the central frames is minimised
     KMedoids,
@@ -65,8 +66,8 @@ impl ClusterOptions {
         match (self.method, self.cutoff, clusters) {
             (Method::Gromos, Some(cutoff), None) => Ok(Division::Gromos { cutoff }),
             (Method::Gromos, ..) => problem(
-                "the method gromos needs --cutoff, and no --clusters",
-                "write for example --cutoff \"0.2 nm\"; rmsd-matrix shows which values frames have",
+                "the method gromos needs the option --cutoff without --clusters",
+                "write for example --cutoff \"0.2 nm\"; the observable rmsd-matrix shows the RMSD of all frame pairs",
             ),
             (Method::Average, Some(cutoff), None) => Ok(Division::AverageUpTo { cutoff }),
             (Method::Average, None, Some(clusters)) => Ok(Division::Average { clusters }),
@@ -75,7 +76,7 @@ impl ClusterOptions {
             }
             (Method::KMedoids, None, Some(clusters)) => Ok(Division::KMedoids { clusters }),
             (Method::KMedoids, ..) => problem(
-                "the method k-medoids needs --clusters, and no --cutoff",
+                "the method k-medoids needs the option --clusters without --cutoff",
                 "write for example --method k-medoids --clusters 5",
             ),
         }
@@ -157,7 +158,7 @@ impl Observable for Clusters {
         let times: Vec<f64> = centers.iter().map(|&center| passed.times[center as usize]).collect();
         let line = |cluster: usize| {
             let [part, time, spread] = [100.0 * share(cluster), times[cluster], spreads[cluster]];
-            format!("cluster {cluster:<5}{part:.1} % of frames, central at {time:.3} ps, mean RMSD {spread:.4} nm")
+            format!("cluster {cluster:<5}{part:.1} % of frames, center at {time:.3} ps, mean RMSD {spread:.4} nm")
         };
         let mut summary = vec![format!("clusters     {count}")];
         summary.extend((0..count.min(LISTED)).map(line));

@@ -13,8 +13,8 @@ use crate::observe::trajectory::StoredFrame;
 use crate::pair::Neighbours;
 use crate::units::Dimension;
 
-/// Results: q and fraction of native contacts over time; contact_map (residue × residue), the fraction of frames with a
-/// contact
+/// Results: fraction of native contacts over time, by the soft contact function (q) and by the cutoff (fraction);
+/// contact_map (residue × residue), the fraction of frames with a contact
 #[derive(Debug, clap::Args)]
 pub(super) struct ContactsOptions {
     /// Selection of the atoms whose contacts are counted
@@ -27,13 +27,14 @@ pub(super) struct ContactsOptions {
     /// Largest distance of two atoms in contact
     #[arg(long, value_name = "LENGTH", value_parser = super::length, default_value = "0.45 nm")]
     cutoff: f64,
-    /// Native contacts are between residues of one molecule more than this number apart, or between molecules
+    /// Native contacts within a molecule are between residues whose indices differ by more than this number; contacts
+    /// between molecules are always counted
     #[arg(long, value_name = "NUMBER", default_value_t = 3)]
     separation: u32,
     /// Softness β of the contact function
     #[arg(long, value_name = "BETA", value_parser = softness, default_value = "50 1/nm")]
     beta: f64,
-    /// Tolerance λ, a factor of native distances
+    /// Tolerance λ, by which native distances are multiplied
     #[arg(long, value_name = "FACTOR", default_value_t = 1.8)]
     lambda: f64,
 }
@@ -78,10 +79,10 @@ struct Contacts {
     separation: u32,
     /// softness β, 1/nm
     beta: f64,
-    /// tolerance λ, a factor of the reference distance r₀
+    /// tolerance λ, by which the reference distance r₀ is multiplied
     lambda: f64,
     natives: Vec<Native>,
-    /// residues of the group; `of_atoms` has, for each atom of the group, the index of its residue in `residues`
+    /// residues of the group; `of_atoms` holds, for each atom of the group, an index into `residues`
     residues: Vec<u32>,
     of_atoms: Vec<u32>,
     /// names and numbers of the residues
@@ -302,8 +303,8 @@ mod tests {
     use crate::vec3::vec3;
 
     /// A square of side 0.4 nm, with the residues 0, 4, 8 and 9 at its corners, has the native contacts 0–4, 4–8 and
-    /// 0–9 (8–9 are neighbours in sequence). If residue 0 moves away by d along the side 0–4, the contact 0–4 is 0.4 +
-    /// d long, 0–9 is √(0.4² + d²) long, and 4–8 does not change.
+    /// 0–9 (8–9 are neighbours in sequence). If residue 0 moves away by d along the side 0–4, the contact 0–4 has the
+    /// length 0.4 + d, the contact 0–9 has the length √(0.4² + d²), and the contact 4–8 does not change.
     #[test]
     fn a_square_of_residues() {
         let name = Name::new("X");

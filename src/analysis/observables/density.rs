@@ -10,14 +10,14 @@ use crate::observe::trajectory::StoredFrame;
 use crate::system::Atom;
 use crate::units::DENSITY;
 
-/// Results: density by position (nm) along the axis, from 0 to the mean length of the cell, or around the center of
-/// mass of a group; its standard error and its deviation over time
+/// Results: density by position (nm) along the axis, with its standard error and its standard deviation over time.
+/// Positions start at a face of the cell, or are relative to the center of mass of a group
 #[derive(Debug, clap::Args)]
 pub(super) struct DensityOptions {
     /// Selection of atoms
     #[arg(long, value_name = "TEXT", default_value = "all")]
     select: String,
-    /// Axis of the cell: x, y or z, which stand for its lattice vectors a, b, c
+    /// Axis of the cell: x, y and z stand for the lattice vectors a, b and c
     #[arg(long, value_parser = ["x", "y", "z"], default_value = "z")]
     axis: String,
     /// Quantity: mass (kg/m³), charge (e/nm³) or number (1/nm³)
@@ -39,7 +39,7 @@ impl Options for DensityOptions {
             "mass" => (|atom| atom.mass * 1000.0 * DENSITY, "Mass", "kg m-3"),
             "charge" => (|atom| atom.charge, "Charge", "e nm-3"),
             "number" => (|_| 1.0, "Number", "nm-3"),
-            other => unreachable!("{other} is not among the values of --of"),
+            other => unreachable!("{other} is not a value of the option --of"),
         };
         let weights = group.atoms.iter().map(|&atom| weight(&atoms[atom as usize])).collect();
         let center = match &self.center {
@@ -69,7 +69,8 @@ impl Options for DensityOptions {
 }
 
 /// Observable of a density profile: the sum of a quantity over the atoms in a slab, divided by the volume of the slab
-/// in each frame. The slabs are parallel to two lattice vectors and divide the third one.
+/// in each frame. The slabs divide one lattice vector into equal parts and are parallel to the other two lattice
+/// vectors.
 struct Profile {
     group: Group,
     /// contribution of each atom to the quantity, in the unit of the density times nm³
@@ -86,13 +87,13 @@ struct Profile {
     densities: Statistics,
     /// number of slabs
     bins: usize,
-    /// sum over frames of the distance between the two faces of the cell at the ends of the profile, nm
+    /// sum over frames of the distance between the two cell faces that bound the profile, nm
     length: f64,
     frames: usize,
 }
 
 impl Observable for Profile {
-    /// densities of the slabs, and the distance (nm) between the two faces of the cell at the ends of the profile
+    /// densities of the slabs, and the distance (nm) between the two cell faces that bound the profile
     type Sample = (Vec<f64>, f64);
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {

@@ -130,7 +130,7 @@ impl Dihedrals {
         }
         if kinds.iter().all(|kind| kind.atoms.is_empty()) {
             return Err(Problem::new("the selection contains no dihedral angle of a protein")
-                .help("select residues of a protein with their atoms N, CA, C (for chi1 and chi2 also CB and the atoms beyond)")
+                .help("select residues of a protein with their atoms N, CA, C (for chi1 and chi2 also the side chain)")
                 .into());
         }
         Ok(Dihedrals { group, kinds, frames: 0 })

@@ -12,8 +12,8 @@ use crate::observe::trajectory::StoredFrame;
 use crate::units::{BOLTZMANN, COULOMB, Dimension};
 use crate::vec3::Vec3;
 
-/// Results: dipole (e nm, time × xyz) and its magnitude (debye). A group with a net charge has the dipole about its
-/// center of mass
+/// Results: dipole (e nm, time × xyz) and its magnitude (debye). The dipole of a group with a net charge is relative to
+/// the center of mass of the group
 #[derive(Debug, clap::Args)]
 pub(super) struct DipoleOptions {
     /// Selection of atoms
@@ -33,13 +33,14 @@ pub(super) struct DielectricOptions {
 }
 
 fn temperature(text: &str) -> std::result::Result<f64, String> {
-    positive(text, Dimension::Temperature, "K is not a positive temperature")
+    positive(text, Dimension::Temperature, "is not a positive temperature in K")
 }
 
 /// 1 e nm in debye: 1/0.020819434, from 1 debye = 10⁻²¹ C m²/s divided by the speed of light, and the elementary charge
 /// of CODATA 2018.
 const DEBYE: f64 = 48.032_047_2;
-/// Largest net charge (e) of a group that counts as neutral, which allows for charges that are rounded to six digits.
+/// Largest net charge (e) of a group that counts as neutral. The limit allows for charges that are rounded to six
+/// digits.
 const NEUTRAL: f64 = 1e-3;
 
 /// Charges of the atoms of a group.
@@ -158,7 +159,7 @@ impl Dielectric {
         4.0 * PI / 3.0 * COULOMB * fluctuation / (volume * BOLTZMANN * self.temperature)
     }
 
-    /// Returns for each frame the dielectric constant that follows from this frame and all earlier frames.
+    /// Returns the dielectric constant at each frame, computed from the frame and all earlier frames.
     fn running(&self) -> Vec<f64> {
         let (mut dipoles, mut squares) = (Vec3::ZERO, 0.0);
         let with = |(index, dipole): (usize, &Vec3)| {

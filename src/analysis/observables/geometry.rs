@@ -20,7 +20,8 @@ pub(super) struct DistancesOptions {
     between: Vec<String>,
 }
 
-/// Results: angle (degrees, time × angle) of three groups of atoms, or torsion of four, by their centers of mass
+/// Results: angle (degrees, time × angle) between the centers of mass of three groups of atoms, or torsion of the
+/// centers of mass of four groups
 #[derive(Debug, clap::Args)]
 pub(super) struct AnglesOptions {
     /// Three selections, with the vertex in the middle; may be given several times
@@ -84,8 +85,8 @@ impl Options for EndToEndOptions {
     }
 }
 
-/// Returns a problem if the ends of molecules are unknown: if there are no bonds, or if a selected atom has no bond to
-/// the other atoms of its residue, as in a PDB file with the bonds of only some residues.
+/// Returns a problem if the ends of molecules are unknown. The ends are unknown if there are no bonds, or if a selected
+/// atom has no bond to the other atoms of its residue, as in a PDB file with the bonds of only some residues.
 fn unknown_bonds(topology: &Topology, molecules: &Molecules, atoms: &[u32]) -> Option<Problem> {
     let is_alone = |&&atom: &&u32| {
         let residue = topology.atoms[atom as usize].residue as usize;
@@ -99,7 +100,7 @@ fn unknown_bonds(topology: &Topology, molecules: &Molecules, atoms: &[u32]) -> O
             format!("the bonds of {} are unknown, so that each atom counts as a molecule", topology.atom_name(*atom))
         }
     };
-    let help = "give --topology a file with bonds: AMBER, GROMACS, CHARMM psf, OpenMM, or an H5MD trajectory of md";
+    let help = "give a file with bonds by --topology: AMBER, GROMACS, CHARMM psf, OpenMM, or an H5MD trajectory of md";
     Some(Problem::new(message).help(help))
 }
 
@@ -118,7 +119,8 @@ struct Value {
     minimum_image: bool,
 }
 
-/// Parses selections. Each sequence of `points` selections defines one distance (2), angle (3) or torsion (4).
+/// Parses selections into distances, angles or torsions. The number of selections in each value is `points`: 2 for a
+/// distance, 3 for an angle, 4 for a torsion.
 fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Result<Vec<Value>> {
     let point = |text: &String| {
         let group = system.group(text)?;

@@ -17,7 +17,7 @@ pub(super) struct HbondsOptions {
     /// Selection of the donors; their hydrogens need not be selected
     #[arg(long, value_name = "TEXT", default_value = "protein or nucleic")]
     select: String,
-    /// Selection of the acceptors; default: the same
+    /// Selection of the acceptors; default: the same as --select
     #[arg(long, value_name = "TEXT")]
     with: Option<String>,
     /// Also count bonds from donors in --with to acceptors in --select

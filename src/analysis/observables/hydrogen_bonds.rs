@@ -24,14 +24,14 @@ const FLUORINE: u8 = 9;
 /// Kind of geometric criterion of hydrogen bonds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Kind {
-    /// Distance from donor to acceptor, and angle between hydrogen, donor and acceptor, as gmx hbond
+    /// Distance from donor to acceptor, and angle between hydrogen, donor and acceptor, as in gmx hbond
     LuzarChandler,
     /// Distance from hydrogen to acceptor, and angle between donor, hydrogen and acceptor
     BakerHubbard,
 }
 
-// Options of a hydrogen bond criterion. This is no doc comment, because clap would show a doc comment here as the
-// description of the observable.
+// Options of a hydrogen bond criterion. The struct has no doc comment, because clap would show a doc comment of
+// flattened options as the description of the observable.
 #[derive(Debug, clap::Args)]
 pub(super) struct CriterionOptions {
     /// Geometric criterion of a hydrogen bond
@@ -59,7 +59,7 @@ fn degrees(text: &str) -> std::result::Result<f64, String> {
 }
 
 impl CriterionOptions {
-    /// Returns the criterion that the options select, with default limits where the options set none.
+    /// Returns the criterion with the limits of the options. Limits that the options do not set have default values.
     pub(super) fn criterion(&self) -> Criterion {
         let (distance, angle) = match self.criterion {
             Kind::LuzarChandler => (0.35, 30.0),
@@ -130,9 +130,9 @@ impl Sites {
 }
 
 impl Criterion {
-    /// Whether a donor, its hydrogen and an acceptor form a hydrogen bond. `bond` is the displacement from donor to
-    /// hydrogen; `to` is the displacement to the acceptor from the donor (Luzar–Chandler) or from the hydrogen
-    /// (Baker–Hubbard).
+    /// Whether a donor, its hydrogen and an acceptor form a hydrogen bond by this criterion. `bond` is the displacement
+    /// from donor to hydrogen; `to` is the displacement to the acceptor from the donor (Luzar–Chandler) or from the
+    /// hydrogen (Baker–Hubbard).
     fn holds(&self, bond: Vec3, to: Vec3) -> bool {
         let angle = |a: Vec3, b: Vec3| a.cross(b).norm().atan2(a.dot(b)).to_degrees();
         match self.kind {

@@ -29,8 +29,8 @@ pub(super) struct MembraneOptions {
 
 const HYDROGEN: u8 = 1;
 const CARBON: u8 = 6;
-/// Number of the carbon by which a chain is bonded to the head, such as the carbonyl carbon of an ester. The carbons of
-/// the chain are numbered from 2.
+/// Index of the carbon by which a chain is bonded to the head, such as the carbonyl carbon of an ester. The carbons of
+/// the chain after this carbon have the indices 2, 3, and so on.
 const FIRST: usize = 1;
 
 impl Options for MembraneOptions {
@@ -91,7 +91,7 @@ impl Membrane {
         let found: Vec<Lipid> = of_molecule.into_iter().map(lipid).collect();
         if found.is_empty() || found.iter().any(|lipid| lipid.atoms.len() == 1) {
             let problem = Problem::new("no molecule of the selected lipids has an atom of the selected heads");
-            let help = "choose --select and --heads, and give a topology with bonds";
+            let help = "choose other atoms by --select and --heads, and give a topology with bonds";
             return Err(problem.help(help).into());
         }
         Ok(Membrane {
@@ -184,12 +184,12 @@ impl Observable for Membrane {
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        let cell = cell_of(frame, "the area of a bilayer is that of a periodic cell")?;
+        let cell = cell_of(frame, "the area per lipid needs a periodic cell")?;
         let height = cell.rows()[2].z;
         let (counts, thickness) = self.leaflets(frame, height);
         if counts.contains(&0.0) {
             let problem = Problem::new(format!("in the frame at {} ps, all heads point to the same side", frame.time));
-            return Err(problem.help("a bilayer has two leaflets; choose --select and --heads").into());
+            return Err(problem.help("a bilayer has two leaflets; choose other atoms by --select and --heads").into());
         }
         let order = |bonds: &Vec<[u32; 2]>| {
             let cosine_squared = |&[carbon, hydrogen]: &[u32; 2]| {

@@ -53,7 +53,7 @@ pub const OBSERVABLES: &[ObservableEntry] = &[
     ObservableEntry::new::<rmsd::RmsdOptions>("rmsd", "Root mean square deviation from a reference structure"),
     ObservableEntry::new::<rmsd_matrix::RmsdMatrixOptions>(
         "rmsd-matrix",
-        "Root mean square deviation of every frame from every other, each pair superposed at its best",
+        "Root mean square deviation between all pairs of frames, with optimal superposition of each pair",
     ),
     ObservableEntry::new::<rmsf::RmsfOptions>(
         "rmsf",
@@ -196,8 +196,8 @@ pub trait TableOptions: std::fmt::Debug + Send + Sync {
     fn findings(&self, table: &EnergyTable) -> Result<Findings>;
 }
 
-/// Parses a quantity with its unit, and returns its value in internal units. `refusal` follows a value that is not
-/// positive in the error message.
+/// Parses a quantity with its unit, and returns its value in internal units. `refusal` is the text that follows the
+/// value in the error message if the value is not positive.
 fn positive(text: &str, dimension: Dimension, refusal: &str) -> std::result::Result<f64, String> {
     match dimension.parse(text).map_err(|problem| problem.to_string())? {
         value if value > 0.0 => Ok(value),
@@ -207,7 +207,7 @@ fn positive(text: &str, dimension: Dimension, refusal: &str) -> std::result::Res
 
 /// Parses a length with its unit. Returns the value in nm.
 fn length(text: &str) -> std::result::Result<f64, String> {
-    positive(text, Dimension::Length, "nm is not a positive length")
+    positive(text, Dimension::Length, "is not a positive length in nm")
 }
 
 /// Returns the cell of a frame. Fails with the advice `help` if the frame has no cell.

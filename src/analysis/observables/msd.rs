@@ -14,16 +14,16 @@ use crate::image::Paths;
 use crate::observe::trajectory::StoredFrame;
 use crate::vec3::Vec3;
 
-/// Results: msd (nm²) by lag (ps), along x, y, z and in all, with its standard error; the diffusion coefficient
+/// Results: msd (nm²) by lag (ps), in total and along x, y and z, with its standard error; the diffusion coefficient
 #[derive(Debug, clap::Args)]
 pub(super) struct MsdOptions {
-    /// Selection of atoms; the centers of mass of their molecules are followed, of the selected atoms of each molecule
+    /// Selection of atoms; the center of mass of the selected atoms of each molecule is followed
     #[arg(long, value_name = "TEXT", default_value = "water")]
     select: String,
     /// Follow every selected atom instead of the centers of molecules
     #[arg(long)]
     atoms: bool,
-    /// Begin of the linear fit, as a fraction of the longest lag
+    /// Start of the linear fit, as a fraction of the longest lag
     #[arg(long, value_name = "FRACTION", default_value_t = 0.1)]
     fit_begin: f64,
     /// End of the linear fit, as a fraction of the longest lag
@@ -47,7 +47,10 @@ fn axes(text: &str) -> std::result::Result<Axes, String> {
 impl Options for MsdOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         if !(0.0..1.0).contains(&self.fit_begin) || !(self.fit_begin..=1.0).contains(&self.fit_end) {
-            let problem = Problem::new(format!("the fit from {} to {} is empty", self.fit_begin, self.fit_end));
+            let problem = Problem::new(format!(
+                "the range of the linear fit from {} to {} is empty",
+                self.fit_begin, self.fit_end
+            ));
             return Err(problem.help("--fit-begin and --fit-end are fractions of the longest lag, 0 to 1").into());
         }
         let group = input.system.group(&self.select)?;

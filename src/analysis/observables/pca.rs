@@ -51,8 +51,9 @@ struct Components {
 }
 
 /// Computes the cosine content 2/T (Σ cos(i π t/T) p(t))² / Σ p²(t) of the projection p on component i (from 1) over T
-/// frames. A value near 1 is typical of random diffusion (Hess, Phys. Rev. E 65, 031910 (2002),
-/// doi:10.1103/PhysRevE.65.031910). The time t is the middle of a frame interval, as in the cited work.
+/// frames. A cosine content near 1 is typical of random diffusion (Hess, Phys. Rev. E 65, 031910 (2002),
+/// doi:10.1103/PhysRevE.65.031910). The frames are at the times t = 1/2, 3/2, …, T − 1/2, in units of the interval
+/// between frames.
 fn cosine_content(projection: &[f64], component: usize) -> f64 {
     let frames = projection.len() as f64;
     let cosine = |t: usize| (std::f64::consts::PI * component as f64 * (t as f64 + 0.5) / frames).cos();
@@ -98,7 +99,9 @@ impl Observable for Components {
         let vectors: Vec<f64> = pca.eigenvectors.iter().flatten().flatten().copied().collect();
         let along = |k: usize| pca.projections.iter().map(|row| row[k]).collect::<Vec<f64>>();
         let cosines: Vec<f64> = (0..kept).map(|k| cosine_content(&along(k), k + 1)).collect();
-        summary.extend(cosines.first().map(|cosine| format!("cosine       {cosine:.3} of the first component")));
+        summary.extend(
+            cosines.first().map(|cosine| format!("cosine       {cosine:.3}, the cosine content of component 1")),
+        );
         let plots = if kept > 1 {
             vec![Plot {
                 suffix: "",
@@ -166,7 +169,8 @@ impl Pca {
             return Err(Problem::new("principal components need at least two frames").into());
         }
         let smaller = check_size(frames.atoms.len(), count)?;
-        // normalised weights times the total weight are the masses (or 1)
+        // the weights add up to 1; multiplied by the total weight, they are the masses, or 1 if all atoms have equal
+        // weights
         let scale = frames.total_weight.sqrt();
         let mut deviations: Vec<f64> = superposed(frames).into_iter().map(|x| x * scale).collect();
         let mean = subtract_mean(&mut deviations, width);
@@ -196,7 +200,7 @@ impl Pca {
     }
 
     /// Returns the memory in bytes that [`Self::new`] needs in addition to the frames: two copies of the deviations,
-    /// the matrix, and its eigenvectors.
+    /// the covariance or Gram matrix, and its eigenvectors.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         let smaller = frames.min(3 * atoms) as f64;
         2.0 * Frames::bytes(frames, atoms) + (3 * size_of::<f64>()) as f64 * smaller * smaller
@@ -272,9 +276,9 @@ fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     (order.iter().map(|&k| found.eigenvalues[k]).collect(), vectors.collect())
 }
 
-/// Returns eigenvectors of the covariance as unit vectors over the coordinates, one per row. The eigenvectors `basis`
-/// are vectors over the coordinates, or vectors over the frames (of the Gram matrix). The sign of each unit vector is
-/// such that its largest component is positive.
+/// Returns the eigenvectors of the covariance as unit vectors, one per row, with one element for each coordinate.
+/// `basis` holds the eigenvectors of the covariance or the eigenvectors of the Gram matrix, which have one element for
+/// each frame. The sign of each unit vector is such that its largest component is positive.
 fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f64> {
     let width = deviations.columns();
     let mut vectors = basis.to_vec();

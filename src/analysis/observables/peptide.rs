@@ -1,4 +1,4 @@
-//! Peptide bonds between residues, by bonds or, if bonds are unknown, by distances.
+//! Peptide bonds between residues, found from the bonds of the topology or, if the bonds are unknown, from distances.
 
 use crate::analysis::system::AnalysedSystem;
 use crate::cell::{PeriodicCell, displacement};
@@ -8,14 +8,14 @@ use crate::vec3::Vec3;
 /// Largest length (nm) of a peptide bond (DSSP).
 const PEPTIDE_BOND: f64 = 0.25;
 
-/// Whether the atoms C and N of two residues at these positions (nm) are near enough for a peptide bond.
+/// Whether the atoms C and N of two residues, at the positions `c` and `n` (nm), are near enough for a peptide bond.
 pub(super) fn is_peptide_bond(cell: Option<&PeriodicCell>, c: Vec3, n: Vec3) -> bool {
     displacement(cell, n - c).norm() <= PEPTIDE_BOND
 }
 
-/// Returns for each residue the preceding residue of the chain, whose atom C is bonded to the atom N of the residue. If
-/// the topology has no bonds of N, the previous residue in the file counts as the preceding residue, provided that C
-/// and N are near enough for a peptide bond in the first frame.
+/// Returns, for each residue, the preceding residue of the chain, whose atom C is bonded to the atom N of the residue.
+/// If the atom N has no bonds in the topology, the previous residue in the file counts as the preceding residue,
+/// provided that C and N are near enough for a peptide bond in the first frame.
 pub(super) fn preceding(system: &AnalysedSystem<'_>) -> Vec<Option<usize>> {
     let topology = system.topology();
     let mut before = vec![None; topology.residues.len()];

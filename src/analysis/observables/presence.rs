@@ -16,18 +16,18 @@ use crate::system::Topology;
 /// Record of the frames in which items (bonds, contacts or atoms) are present.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Presence<K> {
-    /// runs of consecutive frames in which each item is present, as the first frame of the run and the frame after the
-    /// run
+    /// runs of consecutive frames in which each item is present; a run is given by its first frame and the frame after
+    /// its last frame
     runs: BTreeMap<K, Vec<[u32; 2]>>,
     /// number of items in each frame
     numbers: Vec<u32>,
 }
 
-/// Number of groups of items whose correlations are summed separately. A fixed number makes the order of summation
-/// independent of the number of threads.
+/// Number of groups into which items are divided. The correlations of each group are summed separately. A fixed number
+/// makes the order of summation independent of the number of threads.
 const PARTS: usize = 16;
-/// Cost of a Fourier transform per frame, in multiplications. The correlation of an item is computed as a direct sum if
-/// the sum needs fewer multiplications than the transform.
+/// Cost of a Fourier transform, as a number of multiplications per frame. The correlation of an item is computed as a
+/// direct sum if the sum needs fewer multiplications than the transform.
 const TRANSFORM: usize = 64;
 
 impl<K: Ord + Copy + Sync> Presence<K> {
@@ -36,7 +36,8 @@ impl<K: Ord + Copy + Sync> Presence<K> {
         Presence { runs: BTreeMap::new(), numbers: vec![] }
     }
 
-    /// Estimates the memory in bytes of `items` items whose presence changes in every fourth of `frames` frames.
+    /// Estimates the memory in bytes of `items` items over `frames` frames, under the assumption that each item has one
+    /// run per four frames.
     pub(super) fn bytes(items: usize, frames: usize) -> f64 {
         0.25 * size_of::<[u32; 2]>() as f64 * items as f64 * frames as f64
     }
@@ -59,7 +60,7 @@ impl<K: Ord + Copy + Sync> Presence<K> {
         &self.numbers
     }
 
-    /// Returns all items with the fraction of frames in which each is present, the most frequent first.
+    /// Returns all items with the fraction of frames in which each item is present, the most frequent item first.
     pub(super) fn occupancies(&self) -> Vec<(K, f64)> {
         let frames = self.numbers.len() as f64;
         let present = |runs: &Vec<[u32; 2]>| runs.iter().map(|[first, end]| f64::from(end - first)).sum::<f64>();
@@ -68,7 +69,8 @@ impl<K: Ord + Copy + Sync> Presence<K> {
         all
     }
 
-    /// Returns C(τ) = ⟨h(t) h(t+τ)⟩ / ⟨h⟩ of all items for each lag in frames; empty if no item is ever present.
+    /// Returns C(τ) = ⟨h(t) h(t+τ)⟩ / ⟨h⟩ of all items for each lag τ in frames, where h(t) is 1 if an item is present
+    /// in frame t, and 0 otherwise. The result is empty if no item is ever present.
     ///
     /// An item that is absent for some time and then returns counts as present at both times (intermittent definition).
     pub(super) fn intermittent(&self) -> Vec<f64> {
@@ -116,7 +118,8 @@ impl<K: Ord + Copy + Sync> Presence<K> {
     }
 }
 
-/// Adds Σ_t h(t) h(t+τ) of an item that is present in `runs` to `sums`, for each lag τ in frames.
+/// Adds Σ_t h(t) h(t+τ) of one item to `sums` for each lag τ in frames, where h(t) is 1 in the frames of `runs` and 0
+/// in all other frames.
 fn correlate(runs: &[[u32; 2]], plan: &mut Autocorrelation, sums: &mut [f64]) {
     let present: Vec<u32> = runs.iter().flat_map(|[first, end]| *first..*end).collect();
     if present.len().saturating_mul(present.len()) > TRANSFORM.saturating_mul(sums.len()) {
@@ -136,7 +139,7 @@ pub(super) fn residue_name(topology: &Topology, residue: u32) -> String {
     format!("{} {}", residue.name, residue.number)
 }
 
-/// Adds the number of items in each frame to findings, as an array, a mean, a line of the summary and a picture.
+/// Adds the number of items in each frame to the results, as an array, a mean, a line of the summary and a picture.
 pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u32], title: &str) {
     let values: Vec<f64> = numbers.iter().map(|&number| f64::from(number)).collect();
     let summary = Summary::of(&values);
@@ -153,7 +156,7 @@ pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u
 /// Number of pairs that the summary lists.
 const LISTED: usize = 5;
 
-/// Adds named pairs with their occupancies to findings. `pairs` are in the order in which they are written.
+/// Adds named pairs with their occupancies to the results. The results list the pairs in the order of `pairs`.
 pub(super) fn add_occupancies(findings: &mut Findings, pairs: Vec<(String, f64)>) {
     let count = pairs.len();
     findings.summary.push(format!("pairs        {count} in at least one frame"));
@@ -165,7 +168,7 @@ pub(super) fn add_occupancies(findings: &mut Findings, pairs: Vec<(String, f64)>
     findings.arrays.push(Array::new("pair", [("pair", count)], names, ""));
 }
 
-/// Adds pairs of residues with their occupancies to findings.
+/// Adds pairs of residues with their occupancies to the results.
 pub(super) fn add_residue_pairs(
     findings: &mut Findings,
     presence: &Presence<[u32; 2]>,
@@ -192,7 +195,7 @@ pub(super) struct Correlation {
     pub(super) title: String,
     /// end of the file name of the picture
     pub(super) suffix: &'static str,
-    /// value for each lag in frames; 1 at lag 0
+    /// value for each lag in frames; the value at lag 0 is 1
     pub(super) values: Vec<f64>,
 }
 
@@ -200,8 +203,8 @@ pub(super) struct Correlation {
 /// lifetime.
 const DECAYED: f64 = 0.1;
 
-/// Adds a correlation function to findings, with its integral (`lifetime`, ps) and the time at which the function falls
-/// to 1/e (`decay_time`, ps).
+/// Adds a correlation function to the results, with its integral (`lifetime`, ps) and the time at which the function
+/// falls to 1/e (`decay_time`, ps).
 ///
 /// Lags up to half of the trajectory enter the integral, because longer lags have few independent samples. The lifetime
 /// is missing if the correlation function stays above 0.1 up to half of the trajectory.
@@ -240,7 +243,8 @@ pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlat
     findings.arrays.push(Array::new("lag", [("lag", frames)], lags, "ps"));
 }
 
-/// Returns the integral of a function by the trapezoidal rule; `None` if the function has not decayed at its end.
+/// Returns the integral of a function by the trapezoidal rule; `None` if the last value of the function is not below
+/// [`DECAYED`].
 fn integral(values: &[f64], interval: f64) -> Option<f64> {
     let decayed = values.last().is_some_and(|last| *last < DECAYED);
     let sum: f64 = values.windows(2).map(|pair| 0.5 * (pair[0] + pair[1])).sum();
@@ -260,8 +264,8 @@ fn decay_time(values: &[f64], interval: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Record of N frames in which item 1 is present in L consecutive frames, and item 2 in the first and the last
-    /// frame.
+    /// Returns a record of `frames` frames: item 1 is present in `length` consecutive frames from the frame `first` on,
+    /// and item 2 is present in the first and the last frame.
     fn presence(frames: usize, first: usize, length: usize) -> Presence<u8> {
         let mut presence = Presence::new();
         for t in 0..frames {
@@ -289,7 +293,7 @@ mod tests {
                 let mean = (block + other + again) / (frames - lag) as f64;
                 // tolerance for the rounding of an FFT of numbers up to 300
                 assert!((c[lag] - mean / (total / frames as f64)).abs() < 1e-10, "{lag}: {}", c[lag]);
-                // number of frames of the run for which the frame one lag later is in the trajectory
+                // number of frames t of the run for which the frame t + lag is also in the trajectory
                 let block_starts = (frames - lag).saturating_sub(first).min(length) as f64;
                 let starts = block_starts + if lag == 0 { 2.0 } else { 1.0 };
                 assert!((p[lag] - (block + other) / starts).abs() < 1e-12, "{lag}: {}", p[lag]);
@@ -297,8 +301,8 @@ mod tests {
         }
     }
 
-    /// The integral of exp(−t/τ) from 0 to infinity is τ. The trapezoidal rule with intervals h has the error τ
-    /// (h/τ)²/12. An integral that ends at T lacks the tail τ exp(−T/τ).
+    /// The integral of exp(−t/τ) from 0 to infinity is τ. The trapezoidal rule with intervals of length h has an error
+    /// of τ (h/τ)²/12 for this integral. The integral from 0 to T lacks the tail τ exp(−T/τ).
     #[test]
     fn lifetimes_of_an_exponential() {
         let values: Vec<f64> = (0..2000).map(|t| (-f64::from(t) * 0.01 / 0.5).exp()).collect();

@@ -13,14 +13,14 @@ use std::f64::consts::PI;
 /// Results: g with its standard error g_error, and the coordination number within r, by distance r (nm)
 #[derive(Debug, clap::Args)]
 pub(super) struct RdfOptions {
-    /// Selection of atoms around which others are counted
+    /// Selection of the atoms around which other atoms are counted
     #[arg(long, value_name = "TEXT", default_value = "water and element O")]
     select: String,
-    /// Selection of the atoms that are counted; default: the same
+    /// Selection of the atoms that are counted; default: the same as --select
     #[arg(long, value_name = "TEXT")]
     with: Option<String>,
-    /// Largest distance, for example "1 nm"; default: 0.95 times half of the
-    /// shortest diameter of the first cell, so that the cell may shrink
+    /// Largest distance, for example "1 nm"; default: 0.95 times half of the shortest diameter of the first cell, which
+    /// allows the cell to shrink
     #[arg(long, value_name = "LENGTH", value_parser = super::length)]
     range: Option<f64>,
     /// Width of the bins
@@ -42,12 +42,12 @@ impl Options for RdfOptions {
         let Some(cell) = first.cell else {
             let problem =
                 Problem::new("a radial distribution function needs a periodic cell, and the frames have none");
-            return Err(problem.help("without a cell there is no density to compare with").into());
+            return Err(problem.help("g(r) is relative to the mean density in the cell").into());
         };
         let range = self.range.unwrap_or(SHARE * cell.max_cutoff());
         let bins = (range / self.bin).round();
         if !(1.0..=1e6).contains(&bins) {
-            let problem = Problem::new(format!("{range} nm in bins of {} nm are {bins} bins", self.bin));
+            let problem = Problem::new(format!("a range of {range} nm in bins of {} nm has {bins} bins", self.bin));
             return Err(problem.help("choose --range and --bin so that there are 1 to 1000000 bins").into());
         }
         let center = input.system.group(&self.select)?;
@@ -83,8 +83,8 @@ pub struct RadialDistribution {
     frames: usize,
 }
 
-/// Number of blocks at which neighbouring blocks are joined in pairs, so that memory does not grow with the number of
-/// frames.
+/// Largest number of blocks. When this number is reached, neighbouring blocks are joined in pairs, so that memory does
+/// not grow with the number of frames.
 const MOST_BLOCKS: usize = 32;
 /// Smallest number of complete blocks from which errors are estimated.
 const LEAST_BLOCKS: usize = 4;
@@ -240,8 +240,8 @@ mod tests {
         for (r, neighbours) in [(0.305, 0.0), (0.325, 6.0), (0.455, 18.0), (0.555, 26.0)] {
             assert_eq!(coordination[(r / 0.01) as usize], neighbours, "{r}");
         }
-        // g times the density of the 215 other atoms, integrated over the bin at the nearest-neighbour distance, is the
-        // number of nearest neighbours
+        // the number of nearest neighbours is g times the density of the 215 other atoms, integrated over the bin at
+        // the nearest-neighbour distance
         let density = 215.0 / (6.0f64 * 0.315).powi(3);
         let shell = 4.0 / 3.0 * PI * (0.32f64.powi(3) - 0.31f64.powi(3));
         assert!((rdf.values()[31] * density * shell - 6.0).abs() < 1e-9, "{:?}", rdf.values());

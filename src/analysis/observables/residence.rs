@@ -27,8 +27,10 @@ impl Options for ResidenceOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let groups = [input.system.group(&self.select)?, input.system.group(&self.with)?];
         if let Some(atom) = groups[1].atoms.iter().find(|atom| groups[0].atoms.binary_search(atom).is_ok()) {
-            let problem = Problem::new(format!("{} is in both groups", input.system.topology().atom_name(*atom)));
-            return Err(problem.help("leave out of --with the atoms of --select, which never leave the region").into());
+            let atom = input.system.topology().atom_name(*atom);
+            let problem = Problem::new(format!("{atom} is selected by both --select and --with"));
+            let help = "exclude the atoms of --select from --with, because they never leave the region";
+            return Err(problem.help(help).into());
         }
         Ok(Box::new(Residence { groups, cutoff: self.cutoff, presence: Presence::new() }))
     }
@@ -36,8 +38,9 @@ impl Options for ResidenceOptions {
 
 /// Observable of the atoms of a group within a cutoff of another group.
 ///
-/// The survival probability P(τ) is the fraction of atoms in the region at time t that are in the region in all frames
-/// from t to t+τ, over all t (Liu, Harder & Berne, J. Phys. Chem. B 108, 6595 (2004), doi:10.1021/jp0375057).
+/// The survival probability P(τ) is the fraction of the atoms in the region at a time t that are in the region in all
+/// frames from t to t+τ, averaged over all times t (Liu, Harder & Berne, J. Phys. Chem. B 108, 6595 (2004),
+/// doi:10.1021/jp0375057).
 struct Residence {
     groups: [Group; 2],
     cutoff: f64,
@@ -49,8 +52,8 @@ impl Observable for Residence {
     type Sample = Vec<u32>;
 
     fn memory(&self, frames: usize) -> f64 {
-        // estimate: the number of atoms in the region is about that of the smaller group, because a hydration shell has
-        // about as many atoms as the solute
+        // estimate: the number of atoms in the region is about the size of the smaller group, because a hydration shell
+        // has about as many atoms as the solute
         Presence::<u32>::bytes(self.groups[0].atoms.len().min(self.groups[1].atoms.len()), frames)
     }
 

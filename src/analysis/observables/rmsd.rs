@@ -48,8 +48,8 @@ impl Options for RmsdOptions {
     }
 }
 
-/// Observable of the (weighted) root mean square deviation of each frame from a reference, in nm, after optimal
-/// superposition unless `superposes` is false.
+/// Observable of the (weighted) root mean square deviation of each frame from a reference, in nm. Frames are optimally
+/// superposed on the reference if `superposes` is true.
 #[derive(Clone, Debug)]
 pub struct RmsdToReference {
     /// description of the reference, for the summary
@@ -64,7 +64,8 @@ pub struct RmsdToReference {
     center: Vec3,
     /// Σ w |r|² over the centered positions r of the reference with the weights w, nm²
     spread: f64,
-    /// residues (0-based); `ends` has, for each residue, one plus the index of its last atom in the group
+    /// residues (0-based); `ends` holds, for each residue, the index in the group at which the atoms of the residue end
+    /// (exclusive)
     residues: Vec<u32>,
     ends: Vec<usize>,
     values: Vec<f64>,
@@ -83,7 +84,7 @@ fn spread_of(positions: &[Vec3], weights: &[f64]) -> f64 {
 impl RmsdToReference {
     /// Creates the observable for a group and the positions (nm) of its atoms in the reference.
     pub fn new(system: &AnalysedSystem<'_>, group: Group, mut reference: Vec<Vec3>, by_mass: bool) -> Result<Self> {
-        assert_eq!(reference.len(), group.atoms.len(), "the reference has the selected atoms");
+        assert_eq!(reference.len(), group.atoms.len(), "the reference must have one position for each selected atom");
         let weights = system.weights(&group, by_mass)?;
         let center = center_of(&reference, &weights);
         reference.iter_mut().for_each(|r| *r -= center);

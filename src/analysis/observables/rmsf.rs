@@ -67,7 +67,7 @@ pub struct Fluctuation {
 impl Fluctuation {
     /// Creates the observable for a group. Frames are superposed on the positions `reference` (nm) of the group.
     pub fn new(system: &AnalysedSystem<'_>, group: Group, reference: Vec<Vec3>, by_mass: bool) -> Result<Self> {
-        assert_eq!(reference.len(), group.atoms.len(), "the reference has the selected atoms");
+        assert_eq!(reference.len(), group.atoms.len(), "the reference must have one position for each selected atom");
         let weights = system.weights(&group, by_mass)?;
         let residues = group.atoms.iter().map(|&atom| system.topology().atoms[atom as usize].residue).collect();
         let (mean, squares) = (vec![Vec3::ZERO; reference.len()], vec![0.0; reference.len()]);

@@ -16,7 +16,7 @@ use crate::vec3::Vec3;
 /// Results: number over time; pairs of residues (from 0), acid first, with occupancy
 #[derive(Debug, clap::Args)]
 pub(super) struct SaltBridgesOptions {
-    /// Selection of atoms; acids and bases of which atoms are selected are considered
+    /// Selection of atoms; an acid or base is considered if one of its atoms is selected
     #[arg(long, value_name = "TEXT", default_value = "protein")]
     select: String,
     /// Largest distance of an oxygen of the acid and a nitrogen of the base
@@ -113,7 +113,10 @@ impl SaltBridges {
         let [acids, bases] = &sites;
         if acids.is_empty() || bases.is_empty() {
             let missing = if acids.is_empty() { "charged ASP or GLU" } else { "charged LYS, ARG or HIS" };
-            let problem = Problem::new(format!("no salt bridge is possible: no {missing} is in \"{}\"", group.text));
+            let problem = Problem::new(format!(
+                "no salt bridge is possible: no {missing} is in the selection \"{}\"",
+                group.text
+            ));
             return Err(problem.help("select residues of both charges by --select").into());
         }
         let residues = sites.iter().flatten().map(|(_, residue)| (*residue, residue_name(topology, *residue)));
@@ -210,8 +213,8 @@ mod tests {
         assert_eq!((residues(acids), residues(bases)), (vec![0, 0, 2, 2], vec![3, 5, 5, 7, 7]));
     }
 
-    /// The two oxygens of an acid are within the cutoff of one lysine, which counts as one salt bridge, and beyond the
-    /// cutoff of another lysine.
+    /// The two oxygens of an acid are within the cutoff of one lysine and beyond the cutoff of another lysine. The acid
+    /// and the first lysine count as one salt bridge.
     #[test]
     fn pairs_of_residues_count_once() {
         let topology = topology(&[("ASP", &["OD1", "OD2"]), ("LYS", &["NZ"]), ("LYS", &["NZ"])]);

@@ -1,8 +1,8 @@
 //! Solvent-accessible surface area.
 //!
-//! Each atom has a sphere whose radius is the radius of the atom plus that of the probe. Points of equal area represent
-//! the surface of the sphere. The accessible area is the area of all points that are inside no other sphere (Shrake &
-//! Rupley, J. Mol. Biol. 79, 351 (1973), doi:10.1016/0022-2836(73)90011-9).
+//! Each atom has a sphere whose radius is the sum of the radii of the atom and of the probe. Points of equal area
+//! represent the surface of the sphere. The accessible area is the area of all points that are inside no other sphere
+//! (Shrake & Rupley, J. Mol. Biol. 79, 351 (1973), doi:10.1016/0022-2836(73)90011-9).
 
 mod sphere;
 
@@ -34,8 +34,8 @@ const RADII: [u16; 92] = [
     348, 283, 200, 200, 200, 186,
 ];
 
-/// Number of caps that are tested first: the largest ones. The largest caps alone cover the spheres of most atoms
-/// inside a protein completely.
+/// Number of the largest spherical caps, which are tested before all other caps. The largest caps alone cover the
+/// spheres of most atoms inside a protein completely.
 const FIRST: usize = 16;
 
 /// Results: sasa (nm², over time) and sasa_residue (nm², time × residue), with the residues (0-based)
@@ -44,7 +44,7 @@ pub(super) struct SasaOptions {
     /// Selection of the atoms that form the surface; all other atoms are ignored
     #[arg(long, value_name = "TEXT", default_value = "protein")]
     select: String,
-    /// Selection of the atoms whose area is reported, a part of the others; default: the same
+    /// Selection of the atoms whose area is reported, among the atoms of --select; default: the same as --select
     #[arg(long, value_name = "TEXT")]
     of: Option<String>,
     /// Radius of the probe
@@ -67,7 +67,7 @@ impl Options for SasaOptions {
 #[derive(Clone, Debug)]
 struct SurfaceArea {
     group: Group,
-    /// text of the selection of reported atoms
+    /// selection of the reported atoms, as text
     of: String,
     probe: f64,
     /// sum of the radius of each atom and the radius of the probe, nm; zero for massless sites, which have no surface
@@ -97,7 +97,10 @@ impl SurfaceArea {
         let radii = group.atoms.iter().map(radius).collect::<Result<Vec<f64>>>()?;
         if let Some(other) = of.atoms.iter().find(|atom| group.atoms.binary_search(atom).is_err()) {
             let name = system.topology().atom_name(*other);
-            let problem = Problem::new(format!("atom {name} of \"{}\" is not part of \"{}\"", of.text, group.text));
+            let problem = Problem::new(format!(
+                "atom {name} of the selection \"{}\" is not in the selection \"{}\"",
+                of.text, group.text
+            ));
             return Err(problem.help("--of selects a part of the atoms of --select").into());
         }
         let mut residues: Vec<u32> = of.atoms.iter().map(|&atom| atoms[atom as usize].residue).collect();
@@ -127,7 +130,7 @@ impl Observable for SurfaceArea {
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let largest = self.radii.iter().copied().fold(0.0, f64::max);
         if let Some(cell) = frame.cell.filter(|cell| largest > cell.max_cutoff()) {
-            let message = format!("in the frame at {} ps, atoms with the probe are wider than the cell", frame.time);
+            let message = format!("in the frame at {} ps, an atom with the probe is wider than the cell", frame.time);
             let probe = cell.max_cutoff() - (largest - self.probe);
             return Err(Problem::new(message).help(format!("choose --probe of at most {probe:.3} nm")).into());
         }
@@ -256,7 +259,7 @@ mod tests {
             let positions = vec![vec3(3.9, 1.0, 1.0), vec3(3.9 + d - 4.0, 1.0, 1.0)];
             let areas = area(&[6, 8, 0], [positions, vec![vec3(3.9, 1.0, 1.0)]].concat(), Some(cell), 100_000);
             for (found, expected) in areas.iter().zip(expected) {
-                // discretisation error: the border of a cap crosses the areas of about √N of N points
+                // discretisation error: about √N of the areas of N points are crossed by the border of a cap
                 assert!((found / expected - 1.0).abs() < 2e-3, "{d}: {found} for {expected}");
             }
             assert_eq!(areas[2], 0.0, "a massless site has no surface");

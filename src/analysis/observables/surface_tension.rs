@@ -9,7 +9,7 @@ use crate::error::{Problem, Result};
 use crate::units::BAR;
 use crate::vec3::vec3;
 
-/// Results: surface_tension of one interface (mN/m) in every row, and its mean over all rows up to each (mean)
+/// Results: surface_tension of one interface (mN/m) in every row, and the mean of all rows up to each row (mean)
 ///
 /// The interfaces are parallel to the xy plane. The table needs the pressures along x, y and z, which a run with a
 /// semi-isotropic or anisotropic barostat writes
@@ -34,7 +34,7 @@ impl TableOptions for SurfaceTensionOptions {
         let column = |name| {
             table.named(name).ok_or_else(|| {
                 let problem = Problem::new(format!("the energy table has no column {name}")).in_file(&table.path);
-                problem.help("use a barostat with coupling = \"semi-isotropic\" or \"anisotropic\"")
+                problem.help("use a barostat with `coupling = \"semi-isotropic\"` or `coupling = \"anisotropic\"`")
             })
         };
         let (xx, yy, zz) = (column(PRESSURES[0])?, column(PRESSURES[1])?, column(PRESSURES[2])?);
@@ -66,7 +66,8 @@ mod tests {
     use super::*;
     use crate::analysis::table::RowRange;
 
-    /// P_zz − (P_xx + P_yy)/2 is 100 bar = 10 MPa in a cell of height 8 nm, which is 80 mN/m in all for two interfaces.
+    /// The pressure difference P_zz − (P_xx + P_yy)/2 of 100 bar = 10 MPa in a cell of height 8 nm gives a total
+    /// tension of 80 mN/m for two interfaces.
     #[test]
     fn tension_of_a_slab() {
         let file = tempfile::NamedTempFile::new().unwrap();

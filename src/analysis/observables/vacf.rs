@@ -23,19 +23,19 @@ pub(super) struct VacfOptions {
     /// Selection of atoms
     #[arg(long, value_name = "TEXT", default_value = "all")]
     select: String,
-    /// Weight atoms by mass, for the density of states; without it, all atoms count the same
+    /// Weight atoms by mass, for the density of states (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
     /// Follow the centers of mass of the selected atoms of each molecule instead of atoms
     #[arg(long)]
     molecules: bool,
-    /// Longest lag, for example "2 ps"; default: half of the time of the trajectory
+    /// Longest lag, for example "2 ps"; default: half of the duration of the trajectory
     #[arg(long, value_name = "TIME", value_parser = time)]
     lag: Option<f64>,
 }
 
 fn time(text: &str) -> std::result::Result<f64, String> {
-    positive(text, Dimension::Time, "ps is not a positive time")
+    positive(text, Dimension::Time, "is not a positive time in ps")
 }
 
 impl Options for VacfOptions {
@@ -116,7 +116,7 @@ struct VelocityCorrelation {
     text: String,
     particles: Vec<Particle>,
     by_mass: bool,
-    /// longest lag, ps; `None` for half of the time of the trajectory
+    /// longest lag, ps; `None` for half of the duration of the trajectory
     longest: Option<f64>,
     /// velocities (nm/ps) of all particles, frame after frame
     velocities: Vec<Vec3<f32>>,
@@ -128,7 +128,7 @@ const PARTS: usize = 10;
 /// Wavenumber in 1/cm of a frequency of 1/ps, which is 10¹² Hz divided by the speed of light, 299 792 458 m/s.
 const WAVENUMBER: f64 = 1e10 / 299_792_458.0;
 
-/// Returns for each of the values, which are at equal intervals, the integral up to this value by the trapezoidal rule.
+/// Integrates values at equal intervals by the trapezoidal rule. Returns the integral up to each value.
 fn integral(values: &[f64], interval: f64) -> Vec<f64> {
     let mut sum = 0.0;
     let steps = values.windows(2).map(|pair| 0.5 * interval * (pair[0] + pair[1]));
@@ -136,8 +136,8 @@ fn integral(values: &[f64], interval: f64) -> Vec<f64> {
 }
 
 /// Computes the density of states g(ν) = 4 ∫ c(τ) w(τ) cos(2πντ) dτ of a normalised correlation function c, up to the
-/// Nyquist frequency. The Hann window w suppresses ripples that the cut at the longest lag causes. Returns wavenumbers
-/// (1/cm) and densities (cm). The integral of the density over wavenumbers is 1.
+/// Nyquist frequency. The Hann window w suppresses ripples, which would arise because the correlation function ends at
+/// the longest lag. Returns wavenumbers (1/cm) and densities (cm). The integral of the density over wavenumbers is 1.
 fn density_of_states(normalised: &[f64], interval: f64) -> [Vec<f64>; 2] {
     let last = normalised.len() - 1;
     let window = |lag: usize| 0.5 + 0.5 * (PI * lag as f64 / last as f64).cos();
@@ -255,7 +255,7 @@ impl Observable for VelocityCorrelation {
         let lags: Vec<f64> = (0..count).map(|lag| lag as f64 * interval).collect();
         let zero = values[0];
         if !(zero > 0.0 && zero.is_finite()) {
-            return Err(Problem::new("all velocities are zero").help("use frames of a run with motion").into());
+            return Err(Problem::new("all velocities are zero").help("use a trajectory of moving atoms").into());
         }
         let parts = PARTS.min(all);
         let of_parts: Vec<Vec<f64>> =
@@ -288,7 +288,7 @@ impl Observable for VelocityCorrelation {
         findings.numbers.push(Number { name: "peak", value: wavenumbers[highest], error: None, unit: "1/cm" });
         findings
             .summary
-            .push(format!("peak         {:.1} 1/cm, of a range up to {nyquist:.0} 1/cm", wavenumbers[highest]));
+            .push(format!("peak         {:.1} 1/cm, in a spectrum up to {nyquist:.0} 1/cm", wavenumbers[highest]));
         findings.summary.push(format!("particles    {all}"));
         findings.settings =
             vec![("select", self.text.clone()), ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())];

@@ -53,12 +53,15 @@ impl WaterBridges {
         let topology = system.topology();
         let [bridged, water] = &groups;
         if let Some(&atom) = bridged.atoms.iter().find(|atom| water.atoms.binary_search(atom).is_ok()) {
-            let message = format!("{} is in both groups", topology.atom_name(atom));
+            let message = format!("{} is selected by both --select and --water", topology.atom_name(atom));
             return Err(Problem::new(message).help("leave waters out of --select").into());
         }
         let searches = [[bridged, water], [water, bridged]].map(|groups| Sites::between(topology, groups, fluorine));
         if searches.iter().all(Sites::is_empty) {
-            let message = format!("no hydrogen bond is possible between \"{}\" and \"{}\"", bridged.text, water.text);
+            let message = format!(
+                "no hydrogen bond is possible between the selections \"{}\" and \"{}\"",
+                bridged.text, water.text
+            );
             let help = "choose other atoms by --select and --water; hydrogens and bonds come from the topology";
             return Err(Problem::new(message).help(help).into());
         }

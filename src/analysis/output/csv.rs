@@ -3,9 +3,9 @@
 //! `NAME.csv` has the arrays that share the first dimension of the first array, which is usually the time.
 //! `NAME.DIMENSION.csv` has the arrays whose first dimension is `DIMENSION`. An array of one dimension is a column,
 //! whose name consists of the name and the unit of the array. An array of two dimensions has a column for each index of
-//! the second dimension. Coordinates that are texts or whole numbers replace the index in the name of a column. Arrays
-//! of more than two dimensions, or with too many columns, are written to HDF5 files only. Numbers have as many digits
-//! as are needed to read the same number again. NaN is an empty field.
+//! the second dimension. If the coordinates of the second dimension are texts or whole numbers, column names contain
+//! the coordinate instead of the index. Arrays of more than two dimensions, or with too many columns, are written to
+//! HDF5 files only. Numbers have as many digits as are needed to read the same number again. NaN is an empty field.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -192,8 +192,8 @@ impl Source<'_> {
     }
 }
 
-/// Writes a number in the shortest form from which the same number of the same type is read. `size` is the number as
-/// `f64`.
+/// Writes a number with the fewest digits from which exactly the same number can be read. `size` is the same number as
+/// `f64`, and determines whether the number is written with an exponent.
 fn number(value: impl std::fmt::Display + std::fmt::LowerExp, size: f64, out: &mut impl Write) -> std::io::Result<()> {
     let has_few_digits = size == 0.0 || (1e-5..1e15).contains(&size.abs());
     match size {

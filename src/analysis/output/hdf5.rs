@@ -1,11 +1,11 @@
 //! Results as HDF5 files with named dimensions, which netCDF4 and xarray open.
 //!
-//! Dimensions follow the specification of HDF5 dimension scales, as netCDF4 uses it. A scale is a dataset with the
+//! Dimensions are HDF5 dimension scales, used in the same way as in netCDF4 files. A scale is a dataset with the
 //! attributes `CLASS` and `NAME`, which represents a dimension. Every other dataset names the scales of its dimensions
-//! in `DIMENSION_LIST`, and each scale lists these datasets in `REFERENCE_LIST`. An array of one dimension that has the
-//! name of its dimension is the scale and holds the coordinates. A dimension without coordinates has a scale without
-//! values, whose attribute `NAME` is a fixed text of netCDF4. The scale `time` is in ps; the dataset `step` has the
-//! same dimension. Provenance and settings are attributes of the file.
+//! in `DIMENSION_LIST`, and each scale lists these datasets in `REFERENCE_LIST`. A one-dimensional array with the same
+//! name as its dimension is the scale, and its values are the coordinates. A dimension without coordinates has a scale
+//! without values, whose attribute `NAME` is a fixed text of netCDF4. The scale `time` is in ps; the dataset `step` has
+//! the same dimension. Provenance and settings are attributes of the file.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -73,7 +73,7 @@ struct Scale {
     users: Vec<User>,
 }
 
-/// Entry of `REFERENCE_LIST`: a dataset, and the index of its dimension that has the scale.
+/// Entry of `REFERENCE_LIST`: a dataset that uses the scale, and the index of the dimension that the scale represents.
 #[derive(Clone, Copy, H5Type)]
 #[repr(C)]
 struct User {
@@ -98,8 +98,8 @@ impl Dimensions<'_> {
         Ok(())
     }
 
-    /// Attaches the scales of its dimensions to a dataset. Scales without coordinates are created when they are first
-    /// used.
+    /// Attaches dimension scales to the dimensions of a dataset. Scales without coordinates are created at their first
+    /// use.
     fn attach(
         &mut self,
         dataset: &Dataset,
@@ -115,7 +115,7 @@ impl Dimensions<'_> {
             let user = User { dataset: self.file.reference(path)?, dimension: index as u32 };
             let scale = self.scales.iter_mut().find(|scale| scale.name == name).expect("just added");
             if scale.extent != extent {
-                let text = format!("{path} has {extent} values along {name}, which has {}", scale.extent);
+                let text = format!("{path} has {extent} values along the dimension {name} of extent {}", scale.extent);
                 return Err(hdf5::Error::from(text));
             }
             scale.users.push(user);
@@ -127,7 +127,7 @@ impl Dimensions<'_> {
         dataset.new_attr_builder().with_data(&list).create("DIMENSION_LIST").map(drop)
     }
 
-    /// Writes to each scale the list of the datasets that use it.
+    /// Writes to each scale the list of the datasets to which the scale is attached.
     fn finish(&self) -> Hdf5Result<()> {
         let mut used = self.scales.iter().filter(|scale| !scale.users.is_empty());
         used.try_for_each(|scale| {
@@ -150,8 +150,8 @@ fn store(file: &File, array: &Array) -> Hdf5Result<Dataset> {
     }
 }
 
-/// Writes a dataset with its unit: the attribute `unit` has the syntax of H5MD (`nm+2`), and the attribute `units` has
-/// that of netCDF (`nm2`).
+/// Writes a dataset with its unit: the attribute `unit` has the H5MD syntax (`nm+2`), and the attribute `units` has the
+/// netCDF syntax (`nm2`).
 fn dataset<T: H5Type>(file: &File, name: &str, shape: &[usize], values: &[T], unit: &str) -> Hdf5Result<Dataset> {
     let values = ArrayView::from_shape(shape, values).map_err(|error| hdf5::Error::from(error.to_string()))?;
     let dataset = file.new_dataset_builder().with_data(values).create(name)?;
@@ -165,15 +165,16 @@ fn dataset<T: H5Type>(file: &File, name: &str, shape: &[usize], values: &[T], un
 /// Writes a text attribute of a dimension scale. HDF5 recognises a scale only if the text is null-terminated ASCII of
 /// fixed length, which the crate `hdf5` cannot create.
 fn scale_attribute(dataset: &Dataset, name: &str, text: &str) -> Hdf5Result<()> {
-    let [key, value] = [name, text].map(|text| CString::new(text).expect("names of dimensions have no null"));
+    let [key, value] =
+        [name, text].map(|text| CString::new(text).expect("names of dimensions contain no null character"));
     let space = hdf5::Dataspace::try_new(())?;
     hdf5::sync::sync(|| {
-        // SAFETY: the library's lock is held; `H5T_C_S1` is valid since the file was created, and the copy's handle is
-        // passed on to `kind`, which closes it.
+        // SAFETY: the library's lock is held, and `H5T_C_S1` is valid because the file has been created. `H5Tclose`
+        // below closes the handle `kind` of the copied type.
         let kind = unsafe { hdf5::h5check(hdf5_sys::h5t::H5Tcopy(*hdf5_sys::h5t::H5T_C_S1))? };
         let length = value.as_bytes_with_nul().len();
-        // SAFETY: the lock is held, all handles are open, `key` is null-terminated, `value` has the `length` bytes of
-        // one element of the type `kind`, and the handles created here are closed once.
+        // SAFETY: the lock is held, all handles are open, `key` is null-terminated, and `value` has the `length` bytes
+        // of one element of the type `kind`. The handles that are created in this function are closed once.
         unsafe {
             let written = (|| {
                 hdf5::h5check(hdf5_sys::h5t::H5Tset_size(kind, length))?;

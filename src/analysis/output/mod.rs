@@ -25,10 +25,10 @@ pub struct Origin {
     pub command: String,
 }
 
-/// Returns the names of the files that [`write()`] may create for results with this stem (`out/rdf` for `out/rdf.h5`).
-/// The names of further tables (`rdf.DIMENSION.csv`) and pictures (`rdf-SUFFIX.svg`) depend on the results. The list
-/// contains the further files that exist in the folder, except pictures of other results, which have their own HDF5
-/// file (`rdf-SUFFIX.h5`).
+/// Returns the names of the files that [`write()`] may create for results with the stem `stem`, such as `out/rdf` for
+/// `out/rdf.h5`. The names of further tables (`rdf.DIMENSION.csv`) and pictures (`rdf-SUFFIX.svg`) depend on the
+/// results. The list contains the further files that exist in the folder. A picture `rdf-SUFFIX.svg` is left out if
+/// `rdf-SUFFIX.h5` exists, because the picture then belongs to other results.
 pub fn files(stem: &Path) -> Vec<PathBuf> {
     let main = [".h5", ".csv"].into_iter().chain(plot::ENDINGS).map(|ending| with_ending(stem, ending));
     let mut files: Vec<PathBuf> = main.collect();
@@ -54,9 +54,9 @@ pub fn files(stem: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Writes the results of an observable to files with this stem (`out/rdf` for `out/rdf.h5`): all arrays as HDF5, arrays
-/// of one and two dimensions as CSV, and pictures if there are any. Returns the paths of the files. After an error all
-/// files that were written are deleted.
+/// Writes the results of an observable to files with the stem `stem`, such as `out/rdf` for `out/rdf.h5`: all arrays as
+/// HDF5, arrays of one and two dimensions as CSV, and pictures if there are any. Returns the paths of the files. After
+/// an error all files that were written are deleted.
 pub fn write(stem: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<Vec<PathBuf>> {
     let mut written = vec![with_ending(stem, ".h5")];
     let all = hdf5::write(&written[0], origin, passed, findings)
@@ -111,7 +111,7 @@ mod tests {
         let arrays = vec![Array::new("rg", [(TIME, 3)], vec![1.0f64; 3], "nm")];
         let findings = Findings { arrays, ..Findings::default() };
         let error = write(&folder.path().join("rg"), &Origin::default(), &passed, &findings).expect_err("refused");
-        assert!(error.to_string().contains("rg has 3 values along time, which has 2"), "{error}");
+        assert!(error.to_string().contains("rg has 3 values along the dimension time of extent 2"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
 }

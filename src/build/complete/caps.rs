@@ -27,10 +27,10 @@ const AT_CARBON: f64 = 2.028_072_590_817;
 /// Number of torsions about the bond N–CA that are tried for an acetyl group.
 const TURNS: usize = 36;
 
-/// Ends of peptide chains that get caps.
+/// Rule that decides which ends of peptide chains get caps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Caps {
-    /// no caps: residues that are missing within a chain are refused
+    /// no caps: structures in which residues are missing within a chain are refused
     #[default]
     None,
     /// caps at both sides of missing residues within a chain
@@ -46,8 +46,8 @@ struct Ends {
     methyl: BTreeSet<usize>,
 }
 
-/// Adds caps, and removes the gaps at which caps were added from the list of gaps. Returns the reasons why caps cannot
-/// be added.
+/// Adds caps to the structure. Gaps that now have caps are removed from the list of gaps. Returns the reasons why caps
+/// cannot be added.
 pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
     if caps == Caps::None {
         return vec![];
@@ -78,7 +78,7 @@ pub(super) fn cap(cleaned: &mut Cleaned, caps: Caps) -> Vec<String> {
         .map(|(at, new)| (at, "before", new))
         .chain(edit.after.iter().map(|(at, new)| (at, "after", new)));
     for (&residue, side, new) in all {
-        let what = format!("added the cap {} {side} it", new.name);
+        let what = format!("added the cap {} {side} this residue", new.name);
         cleaned.decisions.push(completion(&cleaned.structure, residue, what, "caps were asked for"));
     }
     let is_open = |place: GapPlace| match place {
@@ -125,8 +125,8 @@ fn ends(cleaned: &Cleaned, caps: Caps) -> Ends {
     ends
 }
 
-/// Smallest distance (nm) of `places` to heavy atoms of the structure. Atoms of residue `near` with the names `names`
-/// do not count, because bonds or angles fix their distances.
+/// Returns the smallest distance (nm) between the positions `places` and heavy atoms of the structure. Atoms of residue
+/// `near` with the names `names` do not count, because bonds or angles fix their distances.
 fn room(cleaned: &Cleaned, places: &[Vec3], near: usize, names: &[&str]) -> f64 {
     let Cleaned { structure, positions, .. } = cleaned;
     let own = structure.residue_atoms(near);
@@ -138,7 +138,7 @@ fn room(cleaned: &Cleaned, places: &[Vec3], near: usize, names: &[&str]) -> f64 
     nearest(places, others)
 }
 
-/// Smallest distance (nm) between two sets of positions.
+/// Returns the smallest distance (nm) between two sets of positions.
 fn nearest(places: &[Vec3], others: impl Iterator<Item = Vec3>) -> f64 {
     let distances = others.flat_map(|other| places.iter().map(move |place| (*place - other).norm()));
     distances.fold(f64::INFINITY, f64::min)
@@ -151,7 +151,7 @@ fn clash_of(distance: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the positions of the atoms `names` of a residue; fails if one is missing.
+/// Returns the positions of the atoms `names` of a residue; fails if one of these atoms is missing.
 fn backbone<const N: usize>(cleaned: &Cleaned, residue: usize, names: [&str; N]) -> Result<[Vec3; N], String> {
     let mut found = [Vec3::default(); N];
     for (place, name) in found.iter_mut().zip(names) {
@@ -166,8 +166,8 @@ fn new_residue<const N: usize>(name: &'static str, number: i32, atoms: [(&str, V
     NewResidue { name, number, atoms: atoms.into() }
 }
 
-/// Returns an acetyl group on N, with the torsion about N–CA that maximizes the smallest distance to atoms of the
-/// structure and of `others`. In proline the ring fixes the torsion about N–CA.
+/// Returns an acetyl group on N. The torsion about N–CA maximizes the smallest distance of the acetyl group to atoms of
+/// the structure and to `others`. In proline the ring fixes the torsion about N–CA.
 fn acetyl(cleaned: &Cleaned, residue: usize, others: &[Vec3]) -> Result<NewResidue, String> {
     let [nitrogen, alpha, end] = backbone(cleaned, residue, ["N", "CA", "C"])?;
     let carbons: Vec<Vec3> = match backbone(cleaned, residue, ["CD", "N"]) {

@@ -24,22 +24,23 @@ pub(super) struct NewResidue {
     pub(super) atoms: Vec<NewAtom>,
 }
 
-/// Changes that are made together. Indices are those of the structure before the changes.
+/// Changes that are made together. All indices refer to the structure before the changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edit {
     /// atoms that are removed; a residue without atoms is removed as well
     pub(super) removed: HashSet<usize>,
     /// atoms that are added to residues
     pub(super) added: BTreeMap<usize, Vec<NewAtom>>,
-    /// new residues, by the index of the residue before which each is inserted; the atom C of the new residue is bonded
-    /// to that residue
+    /// residues that are inserted before the residue with the given index; the atom C of the new residue is bonded to
+    /// this following residue
     pub(super) before: BTreeMap<usize, NewResidue>,
-    /// new residues, by the index of the residue after which each is inserted; the atom N of the new residue is bonded
-    /// to that residue
+    /// residues that are inserted after the residue with the given index; the atom N of the new residue is bonded to
+    /// this preceding residue
     pub(super) after: BTreeMap<usize, NewResidue>,
 }
 
-/// Returns the atomic number of a heavy atom of a standard residue, from the first letter of its name.
+/// Returns the atomic number of a heavy atom of a standard residue. The first letter of the atom name gives the
+/// element.
 pub(super) fn element_of(name: &str) -> u8 {
     match name.as_bytes().first() {
         Some(b'N') => 7,
@@ -50,7 +51,8 @@ pub(super) fn element_of(name: &str) -> u8 {
     }
 }
 
-/// Removes from the list of missing atoms the atoms whose residue and name satisfy the two conditions.
+/// Removes atoms from the list of missing atoms: all atoms whose residue index satisfies `is_residue` and whose name
+/// satisfies `is_name`.
 pub(super) fn no_longer_missing(
     cleaned: &mut Cleaned,
     is_residue: impl Fn(usize) -> bool,
@@ -73,7 +75,7 @@ struct Made {
     new_residue: Vec<Option<u32>>,
     /// new indices of the residues to which atoms were added
     changed: Vec<usize>,
-    /// new indices of residues with a peptide bond to the next residue, where one of the two residues was added
+    /// new index of each residue with a peptide bond to the next residue, if one of these two residues was added
     joined: Vec<usize>,
     /// whether each atom of the new structure is an added atom
     is_added: Vec<bool>,
@@ -98,7 +100,7 @@ impl Made {
         self.add(&new.atoms);
     }
 
-    /// Copies residue `index` with its changes.
+    /// Copies residue `index` and applies the changes of this residue.
     fn take(&mut self, cleaned: &Cleaned, edit: &Edit, index: usize) {
         let old = &cleaned.structure.residues[index];
         if let Some(new) = edit.before.get(&index) {
@@ -133,7 +135,7 @@ impl Made {
 }
 
 impl Edit {
-    /// Applies the changes to a structure. Added atoms get the bonds of the table of standard residues.
+    /// Applies the changes to a structure. The bonds of added atoms are taken from the table of standard residues.
     pub(super) fn apply(&self, cleaned: &mut Cleaned) {
         let mut made = Made::default();
         for index in 0..cleaned.structure.residues.len() {
@@ -166,7 +168,7 @@ impl Edit {
     }
 }
 
-/// Replaces old by new indices in the lists of metals, gaps and residues.
+/// Replaces old indices by new indices in the lists of metals, gaps and residues.
 fn renumber(cleaned: &mut Cleaned, new_atom: &[Option<u32>], new_residue: &[Option<u32>]) {
     cleaned.metal_sites.retain_mut(|site| {
         site.donors.retain_mut(|(atom, _)| new_atom[*atom as usize].inspect(|new| *atom = *new).is_some());

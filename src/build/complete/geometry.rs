@@ -17,8 +17,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Returns the frame whose first axis points from `origin` to `toward`, and whose second axis is on the side of
-    /// `side`.
+    /// Returns the frame whose first axis points from `origin` to `toward`, and whose second axis points to the side of
+    /// the position `side`.
     pub(super) fn new(origin: Vec3, toward: Vec3, side: Vec3) -> Self {
         let first = unit(toward - origin);
         let across = (side - origin) - first * first.dot(side - origin);
@@ -27,8 +27,8 @@ impl Frame {
         Self { origin, axes: [first, second, first.cross(second)] }
     }
 
-    /// Returns the frame at `origin` whose first axis bisects the angle between the directions to `a` and `b`. If two
-    /// such frames with different angles are superposed, the deviations at `a` and at `b` are equal.
+    /// Returns the frame at `origin` whose first axis bisects the angle between the directions to `a` and `b`. The
+    /// bisector distributes the difference between two unequal angles evenly over `a` and `b`.
     pub(super) fn between(origin: Vec3, a: Vec3, b: Vec3) -> Self {
         let (u, v) = (unit(a - origin), unit(b - origin));
         Self::new(origin, origin + u + v, a)
@@ -42,20 +42,20 @@ impl Frame {
     }
 }
 
-/// Returns the position of an atom at the distance `length` (nm) from `c`, with the angle `angle` at `c` to `b`, and
-/// the torsion `torsion` about b–c to `a`. Angles are in rad.
+/// Returns the position of an atom d with the bond length `length` (nm) of c–d, the angle `angle` of b–c–d, and the
+/// torsion `torsion` of a–b–c–d. Angles are in rad.
 pub(super) fn placed([a, b, c]: [Vec3; 3], length: f64, angle: f64, torsion: f64) -> Vec3 {
     let Frame { axes: [along, side, other], .. } = Frame::new(c, b, c + (a - b));
     let across = side * torsion.cos() + other * -torsion.sin();
     c + (along * angle.cos() + across * angle.sin()) * length
 }
 
-/// Angle at `b`, rad.
+/// Returns the angle (rad) between the directions from `b` to `a` and from `b` to `c`.
 pub(super) fn angle(a: Vec3, b: Vec3, c: Vec3) -> f64 {
     unit(a - b).dot(unit(c - b)).clamp(-1.0, 1.0).acos()
 }
 
-/// Torsion of four atoms, rad, with the sign convention of IUPAC.
+/// Returns the torsion (rad) of four atoms, with the sign convention of IUPAC.
 pub(super) fn torsion([a, b, c, d]: [Vec3; 4]) -> f64 {
     let axis = unit(c - b);
     let (u, v) = (a - b, d - c);
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn torsions_have_the_sign_of_iupac() {
-        // looking along b-c, a clockwise rotation of a by 90 degrees covers d, so the torsion is +90 degrees
+        // in the view along b-c, a must rotate clockwise by 90 degrees to cover d, so the torsion is +90 degrees
         let [a, b, c] = [vec3(0.0, 1.0, 0.0), vec3(0.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0)];
         let d = vec3(-1.0, 0.0, 1.0);
         assert!((torsion([a, b, c, d]).to_degrees() - 90.0).abs() < 1e-9);

@@ -1,9 +1,10 @@
 //! Growth of a residue: the positions of missing atoms are computed from the positions of known atoms, unit by unit.
 //!
-//! A residue consists of rigid units. A unit whose known atoms fix its position is superposed rigidly in one of two
-//! ways. If all missing atoms of the unit are bonded to one known atom with two known neighbours, the frame of these
-//! three known atoms is used. Otherwise three or more known atoms of the unit are superposed. A remaining unit has only
-//! two known atoms, the bond about which it rotates, and needs a torsion.
+//! A residue consists of rigid units. If the known atoms of a unit fix the position of the unit, the ideal unit is
+//! superposed on the known atoms. If all missing atoms of the unit are bonded to one known atom with two known
+//! neighbours, the frame of these three known atoms defines the superposition. Otherwise the superposition uses all
+//! known atoms of the unit, of which there must be at least three. A unit with only two known atoms can rotate about
+//! the bond between the two atoms, and its position depends on a torsion.
 
 use md_engine::superpose::Superposition;
 use md_engine::vec3::Vec3;
@@ -11,11 +12,11 @@ use md_engine::vec3::Vec3;
 use super::geometry::{Frame, angle, placed, unit};
 use super::ideal::{Ideal, Unit};
 
-/// Largest deviation (nm) of known atoms from their ideal unit at which [`cut`] completes the unit, so that known atoms
-/// beyond missing atoms are kept. The usual deviations of bonds and angles, 0.002 nm and 2 degrees, give 0.006 nm.
+/// Largest deviation (nm) between known atoms and their ideal unit at which [`cut`] completes the unit. A completed
+/// unit connects known atoms that [`cut`] would otherwise remove. Usual deviations of bond lengths (0.002 nm) and
+/// angles (2 degrees) result in a deviation of 0.006 nm.
 const DEVIATION: f64 = 0.015;
-/// Smallest sine of the angle between the directions to two known atoms; if the sine is smaller, the atoms count as
-/// collinear.
+/// Smallest sine of the angle between the directions to two known atoms at which the atoms do not count as collinear.
 const LINE: f64 = 0.2;
 
 /// Positions of the atoms of a residue, nm; `None` for atoms that are missing.
@@ -25,12 +26,12 @@ pub(super) type Places = Vec<Option<Vec3>>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
     unit: usize,
-    /// the four atoms of the torsion: known atom beyond the bond, atom of the bond outside the piece, atom of the bond
-    /// in the piece, and first missing atom
+    /// the four atoms of the torsion: a known atom; the atom of the rotatable bond outside of the piece of the unit;
+    /// the atom of this bond inside of the piece; the first missing atom
     pub(super) atoms: [usize; 4],
 }
 
-/// Result of growing a residue with some torsions.
+/// Result of [`grow`] for a list of torsions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
     /// all atoms have positions
@@ -41,7 +42,7 @@ pub(super) enum Growth {
     Stuck,
 }
 
-/// Completes the units that known atoms fix, then removes the known atoms that no known atoms connect to the atom
+/// Completes the units that known atoms fix, then removes each known atom that has no path of known atoms to the atom
 /// `root`. Returns the atoms that were removed.
 pub(super) fn cut(ideal: &Ideal, places: &mut Places, root: usize) -> Vec<usize> {
     fix(ideal, places, DEVIATION);
@@ -74,7 +75,7 @@ pub(super) fn grow(ideal: &Ideal, places: &mut Places, torsions: &[f64]) -> Grow
     }
 }
 
-/// Completes all units whose known atoms fix their position.
+/// Completes all units whose known atoms fix the position of the unit.
 fn fix(ideal: &Ideal, places: &mut Places, deviation: f64) {
     while ideal.units.iter().any(|unit| at_center(ideal, places, unit) || superposed(ideal, places, unit, deviation)) {}
 }
@@ -103,7 +104,8 @@ fn at_center(ideal: &Ideal, places: &mut Places, unit: &Unit) -> bool {
     true
 }
 
-/// Completes a unit by superposing its known atoms, if they are not collinear and deviate by at most `limit` (nm).
+/// Completes a unit by superposing the ideal unit on the known atoms. Does nothing if the known atoms are collinear or
+/// deviate by more than `limit` (nm).
 fn superposed(ideal: &Ideal, places: &mut Places, part: &Unit, limit: f64) -> bool {
     let known = |&atom: &usize| Some((ideal.positions[atom], places[atom]?));
     let (from, onto): (Vec<Vec3>, Vec<Vec3>) = part.atoms.iter().filter_map(known).unzip();
@@ -122,8 +124,9 @@ fn superposed(ideal: &Ideal, places: &mut Places, part: &Unit, limit: f64) -> bo
     true
 }
 
-/// Returns the bond about which a unit with missing atoms rotates. The torsion is measured from the known atom beyond
-/// the bond with the lowest index, which is N for the side chain of an amino acid.
+/// Returns the bond about which a unit with missing atoms rotates. Among the known neighbours of the outer atom of the
+/// bond, the neighbour with the lowest index is the first atom of the torsion, for example N for the side chain of an
+/// amino acid.
 fn axis(ideal: &Ideal, places: &Places, index: usize) -> Option<Axis> {
     let part = &ideal.units[index];
     let known = |atom: &usize| places[*atom].is_some();

@@ -26,9 +26,10 @@ const PHOSPHORYL: f64 = 0.1485;
 const BETWEEN_OXYGENS: f64 = 2.087_413_785;
 /// Staggered torsions (rad) about bonds between tetrahedral atoms: gauche (±60°) and trans (180°).
 const STAGGERED: [f64; 3] = [-PI / 3.0, PI, PI / 3.0];
-/// Number of torsions that are tried about a bond of which at least one atom is planar.
+/// Number of torsions that are tried about a bond if at least one of its two atoms is planar.
 const TURNS: usize = 12;
-/// Deviations (rad) from the chosen torsions that are tried if an atom of another residue is nearer than [`TIGHT`].
+/// Deviations (rad) from the chosen torsions; the deviations are tried if an atom of another residue is nearer than
+/// [`TIGHT`].
 const DEVIATIONS: [f64; 4] = [-PI / 18.0, PI / 18.0, -PI / 9.0, PI / 9.0];
 const TIGHT: f64 = 0.3;
 /// Number of rounds in which deviations of each torsion are tried.
@@ -72,8 +73,8 @@ struct Found {
     room: Room,
 }
 
-/// Rebuilds the missing atoms of standard residues, starting with the residues that lack the fewest atoms. OXT is left
-/// to [`super::oxt`]. Returns the reasons why residues cannot be rebuilt.
+/// Rebuilds the missing atoms of standard residues, starting with the residues that lack the fewest atoms. The function
+/// does not add the atom OXT, which [`super::oxt`] adds. Returns the reasons why residues cannot be rebuilt.
 pub(super) fn rebuild(cleaned: &mut Cleaned) -> Vec<String> {
     let mut missing: Vec<MissingAtoms> = cleaned.missing_atoms.clone();
     missing.sort_by_key(|missing| missing.names.len());
@@ -98,20 +99,23 @@ pub(super) fn rebuild(cleaned: &mut Cleaned) -> Vec<String> {
     faults
 }
 
-/// Rebuilds a residue. Returns the positions of waters that clash with it.
+/// Rebuilds a residue. Returns the positions of waters that clash with the rebuilt atoms.
 fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Result<Vec<Vec3>, String> {
     let name = cleaned.structure.residues[residue].name.clone();
-    let ideal = ideal(&name).ok_or("of which md has no template")?;
+    let ideal = ideal(&name).ok_or("and md has no template of the residue")?;
     let is_wanted = |name: &str| names.contains(&name) || cleaned.structure.atom_named(residue, name).is_some();
     let ideal = &ideal.restricted(&name, is_wanted);
     let backbone = BACKBONES.iter().find_map(|atoms| names.iter().find(|name| atoms.contains(*name)));
     if let Some(atom) = backbone {
-        return Err(format!("and without {atom} it cannot be placed"));
+        return Err(format!("and the residue cannot be placed without {atom}"));
     }
     let own: Vec<Option<usize>> = ideal.names.iter().map(|name| cleaned.structure.atom_named(residue, name)).collect();
     let mut start: Places = own.iter().map(|atom| atom.map(|atom| cleaned.positions[atom])).collect();
-    let root = ROOTS.iter().find_map(|name| ideal.index(name)).ok_or("which is no link of a chain")?;
-    let center = start[root].ok_or("which has no place")?;
+    let root = ROOTS
+        .iter()
+        .find_map(|name| ideal.index(name))
+        .ok_or("and the residue is neither an amino acid nor a nucleotide")?;
+    let center = start[root].ok_or("and the residue has no atom CA or C3'")?;
     carbonyl(cleaned, residue, ideal, &own, &mut start);
     phosphate(cleaned, residue, ideal, &own, &mut start);
     let cut = cut(ideal, &mut start, root);
@@ -127,7 +131,7 @@ fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Res
     if let Some((distance, atom)) = found.room.nearest.filter(|_| found.room.has_clash()) {
         let residues = cleaned.structure.residue_of_atoms();
         let other = cleaned.structure.residue_label(residues[atom] as usize);
-        return Err(format!("and all its conformations clash with {other} ({distance:.2} nm)"));
+        return Err(format!("and all conformations of the residue clash with {other} ({distance:.2} nm)"));
     }
     let waters = waters.into_iter().map(|atom| cleaned.positions[atom]).collect();
     let (decision, edit) = rebuilding.result(&found, &own, cleaned, residue);
@@ -142,7 +146,7 @@ fn rebuild_residue(cleaned: &mut Cleaned, residue: usize, names: &[&str]) -> Res
     Ok(waters)
 }
 
-/// Returns the position of an atom of another residue, or of OXT, that is bonded to the atom `center`.
+/// Returns the position of a further neighbour of the atom `center`: an atom of another residue, or OXT.
 fn linked(cleaned: &Cleaned, residue: usize, center: usize) -> Option<Vec3> {
     let own = cleaned.structure.residue_atoms(residue);
     let other = |&[a, b]: &[u32; 2]| match (a as usize == center, b as usize == center) {
@@ -155,8 +159,8 @@ fn linked(cleaned: &Cleaned, residue: usize, center: usize) -> Option<Vec3> {
     third.map(|atom| cleaned.positions[atom])
 }
 
-/// Places the carbonyl oxygen of the backbone opposite to the two other atoms that are bonded to C: CA, and N of the
-/// next residue or OXT. If the latter is missing, no oxygen is placed.
+/// Places the carbonyl oxygen of the backbone opposite to the two other neighbours of C. The first neighbour is CA; the
+/// second neighbour is N of the next residue, or OXT. No oxygen is placed if the second neighbour is missing.
 fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
     let [Some(alpha), Some(carbon), Some(oxygen)] = ["CA", "C", "O"].map(|name| ideal.index(name)) else { return };
     let (Some(alpha), Some(at), Some(center), None) = (start[alpha], start[carbon], own[carbon], start[oxygen]) else {
@@ -168,8 +172,8 @@ fn carbonyl(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usiz
 }
 
 /// Places the missing oxygens of a phosphate between two nucleotides. If both oxygens are missing, OP1 is placed on the
-/// side of the vector product of the bonds to O3' of the preceding nucleotide and to O5'. If only one oxygen is
-/// missing, it is placed on the side opposite to the known oxygen.
+/// side to which a vector product points: the bond from P to O3' of the preceding nucleotide, times the bond from P to
+/// O5'. If only one oxygen is missing, the missing oxygen is placed on the side opposite to the known oxygen.
 fn phosphate(cleaned: &Cleaned, residue: usize, ideal: &Ideal, own: &[Option<usize>], start: &mut Places) {
     let [Some(atom), Some(ester), Some(first), Some(second)] = ["P", "O5'", "OP1", "OP2"].map(|name| ideal.index(name))
     else {
@@ -202,7 +206,7 @@ impl Rebuilding<'_> {
         Found { torsions, places, room }
     }
 
-    /// Returns the conformation with the lowest score; the first if several have the same score.
+    /// Returns the conformation with the lowest score, or the first such conformation if several have the same score.
     fn best(&self, with_waters: bool) -> Result<Found, String> {
         let mut best: Option<Found> = None;
         let mut open: Vec<Vec<f64>> = vec![vec![]];
@@ -219,14 +223,17 @@ impl Rebuilding<'_> {
                     let longer = |torsion: f64| torsions.iter().copied().chain([torsion]).collect();
                     open.extend(self.candidates(axis).into_iter().rev().map(longer));
                 }
-                Growth::Stuck => return Err("and the atoms that it has do not fix its place".to_owned()),
+                Growth::Stuck => {
+                    return Err("and the known atoms do not fix the positions of the missing atoms".to_owned());
+                }
             }
         }
-        let best = best.ok_or("and it has no conformation")?;
+        let best = best.ok_or("and no conformation of the residue was found")?;
         Ok(self.refined(best, with_waters))
     }
 
-    /// Varies the torsions of a conformation by [`DEVIATIONS`] where atoms are too near.
+    /// Varies the torsions of a conformation by [`DEVIATIONS`] while an atom of another residue is nearer than
+    /// [`TIGHT`].
     fn refined(&self, mut best: Found, with_waters: bool) -> Found {
         for _ in 0..ROUNDS {
             if best.room.nearest.is_none_or(|(distance, _)| distance > TIGHT) {
@@ -250,7 +257,7 @@ impl Rebuilding<'_> {
         best
     }
 
-    /// Returns the new atoms of a conformation, and the decision that reports them.
+    /// Returns the decision that reports a conformation, and the edit that adds the new atoms.
     fn result(&self, found: &Found, own: &[Option<usize>], cleaned: &Cleaned, residue: usize) -> (Decision, Edit) {
         let named = |is_new: bool| -> Vec<&str> {
             let atoms = self.grown.iter().filter(|&&atom| own[atom].is_none() == is_new);
@@ -259,10 +266,15 @@ impl Rebuilding<'_> {
         let (new, moved) = (named(true), named(false));
         let mut why = vec!["the entry lacks these atoms".to_owned()];
         if !moved.is_empty() {
-            why.push(format!("{} beyond them placed again", moved.join(", ")));
+            why.push(format!("known atoms beyond the missing atoms were placed again: {}", moved.join(", ")));
         }
         why.extend(self.rotamer(found, &cleaned.structure.residues[residue].name));
-        why.extend(found.room.nearest.map(|(distance, _)| format!("nearest other atom {distance:.2} nm")));
+        why.extend(
+            found
+                .room
+                .nearest
+                .map(|(distance, _)| format!("the nearest atom of another residue is {distance:.2} nm away")),
+        );
         let what = format!("rebuilt {}", new.join(", "));
         let decision = completion(&cleaned.structure, residue, what, why.join("; "));
         let added =
@@ -285,7 +297,7 @@ impl Rebuilding<'_> {
     }
 }
 
-/// Removes the waters at these positions.
+/// Removes each water that has an atom at one of the positions `waters`.
 fn remove_waters(cleaned: &mut Cleaned, waters: &[Vec3]) {
     let mut edit = Edit::default();
     for residue in 0..cleaned.structure.residues.len() {
@@ -294,7 +306,7 @@ fn remove_waters(cleaned: &mut Cleaned, waters: &[Vec3]) {
             continue;
         }
         edit.removed.extend(atoms);
-        let why = format!("it was within {CLASH} nm of atoms that were rebuilt");
+        let why = format!("the water was within {CLASH} nm of rebuilt atoms");
         cleaned.decisions.push(completion(&cleaned.structure, residue, "removed this water", why));
     }
     if !edit.removed.is_empty() {

@@ -1,9 +1,9 @@
 //! Ideal heavy atoms of standard residues, divided into rigid units.
 //!
-//! The table `src/build/data/heavy.txt` holds a conformation of each residue. A bond is rotatable if it is in no ring,
-//! if both of its atoms have further heavy neighbours, and if it is not a partial double bond. Removing the rotatable
-//! bonds divides a residue into pieces. A [`Unit`] is a piece together with the atoms that are bonded to it: its
-//! geometry does not depend on torsions.
+//! The table `src/build/data/heavy.txt` holds a conformation of each residue. A bond is rotatable if three conditions
+//! are met: the bond is in no ring, both atoms have further heavy neighbours, and the bond is not a partial double
+//! bond. Removing the rotatable bonds divides a residue into pieces. A [`Unit`] consists of a piece and the atoms that
+//! are bonded to the piece. The geometry of a unit does not depend on torsions.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,10 +17,10 @@ use crate::entry::standard_residue;
 
 /// Table of ideal conformations of standard residues, as text.
 const TABLE: &str = include_str!("../data/heavy.txt");
-/// Atoms of the guanidinium group whose bond is not rotatable although the bond is in no ring.
+/// Atoms NE and CZ of the guanidinium group of Arg. The bond NE–CZ is not rotatable, although the bond is in no ring.
 const RIGID: [&str; 2] = ["NE", "CZ"];
-/// Largest triple product of the unit vectors along three bonds of an atom that counts as planar. The triple product of
-/// a tetrahedral atom is 0.77.
+/// Largest triple product of the unit vectors along three bonds at which the central atom counts as planar. The triple
+/// product of a tetrahedral atom is 0.77.
 const FLAT: f64 = 0.3;
 
 /// A rigid unit of a residue.
@@ -28,7 +28,7 @@ const FLAT: f64 = 0.3;
 pub(super) struct Unit {
     /// atoms of the piece, which contains no rotatable bond
     pub(super) piece: Vec<usize>,
-    /// atoms of the piece and atoms that are bonded to it
+    /// atoms of the piece, and atoms that are bonded to the piece
     pub(super) atoms: Vec<usize>,
 }
 
@@ -74,8 +74,8 @@ fn read_table() -> HashMap<&'static str, Ideal> {
     table
 }
 
-/// Returns the numbers of bonds from an atom to all atoms, along bonds for which `is_open` is true; `usize::MAX` for
-/// atoms that cannot be reached.
+/// Returns the number of bonds on the shortest path from `start` to each atom, along bonds for which `is_open` is true;
+/// `usize::MAX` if there is no such path.
 fn steps_from(start: usize, bonded: &[Vec<usize>], is_open: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut steps = vec![usize::MAX; bonded.len()];
     steps[start] = 0;

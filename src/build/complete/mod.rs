@@ -3,8 +3,8 @@
 //! Missing heavy atoms of standard residues are rebuilt from ideal residues. Rigid units are superposed on the known
 //! atoms. For the remaining torsions, the combination of usual values with the least repulsion is chosen. Chains of
 //! amino acids end with OXT or with a cap; chains of nucleotides begin with O5'. Residues that are missing within a
-//! chain are not rebuilt. If a residue cannot be completed, the structure is refused with a message about each such
-//! residue.
+//! chain are not rebuilt. A structure with a residue that cannot be completed is refused; the message lists these
+//! residues.
 
 mod caps;
 mod edit;
@@ -40,7 +40,7 @@ const RESIDUE_HELP: &str =
 const BOND_HELP: &str =
     "give the parameters of these molecules with --ligand, or leave out other molecules with --drop-hetero";
 
-/// Completes a structure. Fails with a list of what cannot be completed.
+/// Completes a structure. Fails with a list of the residues, gaps and bonds that cannot be completed.
 pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem> {
     phosphate::remove_first(cleaned);
     let residues = heavy::rebuild(cleaned);
@@ -77,7 +77,7 @@ pub(crate) fn complete(cleaned: &mut Cleaned, caps: Caps) -> Result<(), Problem>
     Err(Problem::new(message).help(help.join("; ")))
 }
 
-/// Returns the decision that completes a residue.
+/// Returns a decision that reports the completion of a residue.
 fn completion(structure: &Structure, residue: usize, what: impl Into<String>, why: impl Into<String>) -> Decision {
     Decision::new(Subject::Completion, structure.residue_label(residue), what, why)
 }

@@ -11,7 +11,7 @@ const LENGTH: f64 = 0.125;
 /// Atom name of the second oxygen of the carboxylate.
 const OXT: &str = "OXT";
 
-/// Adds OXT to residues that lack only this atom. Its position follows from CA, C and O.
+/// Adds OXT to residues that lack only this atom. The position of OXT follows from CA, C and O.
 pub(super) fn add_oxt(cleaned: &mut Cleaned) {
     let mut edit = Edit::default();
     for missing in cleaned.missing_atoms.iter().filter(|missing| missing.names == [OXT]) {

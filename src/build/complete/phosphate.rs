@@ -8,8 +8,8 @@ use crate::structure::neighbours;
 /// Atoms of a phosphate.
 const PHOSPHATE: [&str; 4] = ["P", "OP1", "OP2", "OP3"];
 
-/// Removes the phosphate at the beginning of each chain, which is bonded to only one nucleoside. The chain then begins
-/// with the hydroxyl group of O5', for which every force field of nucleic acids has a template.
+/// Removes the phosphate at the beginning of each chain, if the phosphate is bonded to only one nucleoside. The chain
+/// then begins with the hydroxyl group of O5', for which every force field of nucleic acids has a template.
 pub(super) fn remove_first(cleaned: &mut Cleaned) {
     let structure = &cleaned.structure;
     let bonded = neighbours(structure.atoms.len(), &structure.bonds);

@@ -7,10 +7,11 @@ use super::growth::Places;
 use super::ideal::Ideal;
 use crate::entry::{Cleaned, ResidueKind};
 
-/// Distance below which two heavy atoms that are not bonded clash, nm. Strong hydrogen bonds are 0.24 nm long.
+/// Distance (nm) below which two heavy atoms that are not bonded to each other clash. Two heavy atoms in a strong
+/// hydrogen bond are 0.24 nm apart.
 pub(super) const CLASH: f64 = 0.2;
-/// Contact distances of two heavy atoms, nm: of nitrogen and oxygen in a hydrogen bond, and of all other pairs, from
-/// the shortest distances in protein structures (Word et al., J. Mol. Biol. 285, 1711 (1999),
+/// Contact distances (nm) of two heavy atoms: first of nitrogen and oxygen in a hydrogen bond, then of all other pairs.
+/// The values are the shortest distances in protein structures (Word et al., J. Mol. Biol. 285, 1711 (1999),
 /// doi:10.1006/jmbi.1998.2400).
 const TOUCH: [f64; 2] = [0.28, 0.33];
 /// Cutoff (nm) of the repulsion between atoms.
@@ -25,7 +26,7 @@ struct Near {
     position: Vec3,
     is_polar: bool,
     is_water: bool,
-    /// atom of the rebuilt residue to which the near atom is bonded, by the index in the ideal residue
+    /// index, in the ideal residue, of the rebuilt atom to which the near atom is bonded
     bonded_to: Option<usize>,
 }
 
@@ -35,7 +36,7 @@ pub(super) struct Surroundings<'a> {
     near: Vec<Near>,
 }
 
-/// Repulsion between a conformation of a residue and its surroundings, and the nearest atom of another residue.
+/// Repulsion of a conformation by the surrounding atoms, and the nearest atom of another residue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// sum of the repulsions of all pairs of atoms, dimensionless
@@ -55,7 +56,7 @@ fn is_polar(element: u8) -> bool {
     matches!(element, 7 | 8)
 }
 
-/// Repulsion of two atoms at a distance (nm), dimensionless.
+/// Returns the dimensionless repulsion of two atoms at a distance (nm).
 fn repulsion(distance: f64, are_polar: bool) -> f64 {
     let touch = TOUCH[usize::from(!are_polar)];
     if distance > REACH { 0.0 } else { (touch / distance.max(0.05)).powi(12) }
@@ -90,8 +91,8 @@ impl<'a> Surroundings<'a> {
         Self { ideal, near }
     }
 
-    /// Computes the repulsion of the atoms `grown`, with or without the waters of the entry. Pairs of atoms that are
-    /// one or two bonds apart are left out.
+    /// Computes the repulsion of the atoms `grown` by the surrounding atoms, with or without the waters of the entry.
+    /// Pairs of atoms that are one or two bonds apart are left out.
     pub(super) fn room(&self, places: &Places, grown: &[usize], with_waters: bool) -> Room {
         let mut room = Room { score: 0.0, nearest: None };
         for &atom in grown {

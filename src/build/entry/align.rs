@@ -1,8 +1,8 @@
 //! Alignment of observed residues with the sequence of their chain.
 //!
-//! If all residue numbers, minus a common offset, are positions of residues with the same names in the sequence, these
-//! positions are used. Otherwise the alignment of the observed residues with the highest score is used (S. B. Needleman
-//! and C. D. Wunsch, J. Mol. Biol. 48, 443 (1970)), with low gap costs at chain breaks.
+//! Residue numbers minus a common offset are used as positions in the sequence if all residue names at these positions
+//! agree. Otherwise the alignment of the observed residues with the highest score is used (S. B. Needleman and C. D.
+//! Wunsch, J. Mol. Biol. 48, 443 (1970)), with low gap costs at chain breaks.
 
 use super::names::standard;
 
@@ -10,8 +10,8 @@ use super::names::standard;
 /// memory (64 MiB).
 const MOST_PAIRS: usize = 16 << 20;
 
-/// Scores of the alignment. Only the order of these constants matters: matches outweigh gaps at breaks of the chain,
-/// and a gap elsewhere costs more than a few mismatches.
+/// Scores of matches, mismatches and gaps in an alignment. The exact values of the scores do not matter: a match
+/// outweighs a gap at a chain break, and a gap elsewhere costs more than a few mismatches.
 const MATCH: i32 = 4;
 const MISMATCH: i32 = -4;
 const GAP_AT_BREAK: i32 = 1;
@@ -30,7 +30,7 @@ pub(super) struct Observed<'a> {
 }
 
 /// Returns, for each observed residue, its position in the sequence, or `None` if the residue is not in the sequence.
-/// Returns `None` as a whole if sequence and chain are too long to align.
+/// The result is `None` if the sequence and the chain are too long to align.
 pub(super) fn align(sequence: &[&str], observed: &[Observed<'_>]) -> Option<Vec<Option<usize>>> {
     if sequence.len().saturating_mul(observed.len()) > MOST_PAIRS {
         return None;
@@ -41,8 +41,8 @@ pub(super) fn align(sequence: &[&str], observed: &[Observed<'_>]) -> Option<Vec<
     Some(of_numbers.unwrap_or_else(|| by_score(&sequence, &names, observed)))
 }
 
-/// Returns a residue name for comparisons. Sequences may use other names for standard residues, and may use the same
-/// names for the nucleotides of DNA and RNA.
+/// Returns a residue name for comparisons. The sequence in a file may have nonstandard names of standard residues. The
+/// sequence may also have RNA names for nucleotides of DNA.
 fn comparable(name: &str) -> &str {
     let name = standard(name, &[]).map_or(name, |standard| standard.name.as_str());
     match name {
@@ -59,7 +59,7 @@ pub(super) fn is_same(a: &str, b: &str) -> bool {
 }
 
 /// Returns the positions in the sequence that equal the residue numbers minus a common offset. If several offsets are
-/// possible, the offset with which the sequence begins at number 1 is preferred, or else the first possible offset is
+/// possible, an offset at which the sequence begins with number 1 is preferred; otherwise the first possible offset is
 /// used.
 fn by_numbers(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Option<Vec<Option<usize>>> {
     let [first, .., last] = observed else { return None };
@@ -90,7 +90,8 @@ fn by_score(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Vec
     let columns = length + 1;
     let mut scores = vec![NONE; columns];
     scores[0] = 0;
-    // column of the preceding residue in the best alignment; `u32::MAX` for a residue that is not aligned
+    // for each residue and each column, the column of the preceding residue in the best alignment; `u32::MAX` if the
+    // residue is not aligned
     let mut before = vec![u32::MAX; columns * names.len()];
     for (i, name) in names.iter().enumerate() {
         let (gap, jump) = match i {
@@ -101,7 +102,7 @@ fn by_score(sequence: &[&str], names: &[&str], observed: &[Observed<'_>]) -> Vec
             }
         };
         let mut next: Vec<i32> = scores.iter().map(|score| (score - UNALIGNED).max(NONE)).collect();
-        // column with the best score among the columns before `column - 1`; choosing this column leaves a gap in the
+        // column with the best score among the columns before `column - 1`; a step from this column leaves a gap in the
         // sequence
         let mut best = 0;
         for column in 1..columns {
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn breaks_decide_where_numbers_do_not() {
-        // here the observed residues are numbered without a gap, although residues are missing between them
+        // the numbers of the observed residues have no gap, although residues are missing between the observed residues
         let found = aligned("MET ALA SER GLY GLY LYS", &[("ALA", 1, false), ("GLY", 2, true), ("LYS", 3, false)]);
         assert_eq!(found, [Some(1), Some(4), Some(5)]);
         // a residue that is not in the sequence stays unaligned

@@ -8,17 +8,17 @@ use super::choose::Picked;
 use super::decision::{Decision, Subject};
 use super::model::{Assembly, Entry, Operator};
 
-/// Maximum number of symmetry operators of an assembly. Virus capsids have 60, and helical assemblies have a few
-/// hundred.
+/// Maximum number of symmetry operators of an assembly. Virus capsids have 60 symmetry operators, and helical
+/// assemblies have a few hundred.
 const MOST_OPERATORS: usize = 500;
-/// Maximum number of atoms of an assembly; the PDB's largest assemblies of protein have fewer.
+/// Maximum number of atoms of an assembly; the largest assemblies of protein in the PDB have fewer atoms.
 const MOST_ATOMS: usize = 5_000_000;
 
 /// Residues of an assembly, each with its chain and its symmetry operator.
 pub(super) struct Built {
     /// identifiers of the chains
     pub(super) chains: Vec<String>,
-    /// symmetry operators; only the identity if no assembly is built
+    /// symmetry operators of the assembly; only the identity if no assembly is built
     pub(super) operators: Vec<Operator>,
     pub(super) copies: Vec<Copied>,
 }
@@ -76,7 +76,7 @@ pub(super) fn expression(text: &str, known: &HashMap<String, Operator>) -> Resul
 
 fn too_many() -> Problem {
     Problem::new(format!("an assembly has more than {MOST_OPERATORS} operators"))
-        .help("make the assembly with another program, or take the entry without an assembly")
+        .help("make the assembly with another program, or leave out --assembly")
 }
 
 /// Copies the residues of an assembly. Without an assembly, each residue is copied once. The first copy of a chain
@@ -107,11 +107,11 @@ pub(super) fn build(
     let built = name_chains(entry, residues, copies);
     let (chains, operators) = (built.chains.len(), built.operators.len());
     let what = format!("built the assembly {wanted} of {chains} chains with {operators} operators");
-    decisions.push(Decision::new(Subject::Assembly, "the whole entry", what, "this assembly was asked for"));
+    decisions.push(Decision::new(Subject::Assembly, "the whole entry", what, "the user asked for this assembly"));
     Ok(built)
 }
 
-/// Operators of an assembly, and for each copy of a residue the indices of the operator and of the residue.
+/// Operators of an assembly, and a list with the index of the operator and the index of the residue for each copy.
 type Copies = (Vec<Operator>, Vec<(usize, usize)>);
 
 fn copies(entry: &Entry, residues: &[Picked], assembly: &Assembly) -> Result<Copies, Problem> {
@@ -136,7 +136,7 @@ fn copies(entry: &Entry, residues: &[Picked], assembly: &Assembly) -> Result<Cop
                 atoms += residues[residue].atoms.len();
                 if atoms > MOST_ATOMS {
                     return Err(Problem::new(format!("the assembly {} has more than {MOST_ATOMS} atoms", assembly.id))
-                        .help("take the entry without an assembly, or a smaller assembly"));
+                        .help("leave out --assembly, or choose a smaller assembly"));
                 }
                 found.push((index, residue));
             }

@@ -15,11 +15,12 @@ use super::model::LinkKind;
 /// bond (0.16 nm), as in the function `are_connected` of Gemmi 0.7 (`gemmi/polyheur.hpp`).
 const CHAIN_BONDS: [(&str, &str, f64); 2] = [("C", "N", 1.5 * 0.1341), ("O3'", "P", 1.5 * 0.16)];
 
-/// Largest length (nm) of a covalent bond that the file states. A longer link is an error of the file, or a contact.
-/// OpenMM 8 accepts disulfide bonds up to this length (`Topology.createDisulfideBonds`).
+/// Largest length (nm) of a covalent bond that the file states. A longer link is a contact without a bond, or an error
+/// of the file. OpenMM 8 accepts disulfide bonds of at most 0.3 nm (`Topology.createDisulfideBonds`).
 const LONGEST_STATED: f64 = 0.3;
 
-/// Maximum number of bonds of an atom that a file may list in one direction; atoms of real molecules have fewer.
+/// Maximum number of bonds that are read for each first atom in the bond list of a component. Atoms of real molecules
+/// have fewer bonds.
 const MOST_PARTNERS: usize = 16;
 
 /// A residue whose bonds are unknown.
@@ -49,7 +50,7 @@ struct Bonds {
 }
 
 impl Bonds {
-    /// Adds a bond, and returns whether it is new.
+    /// Adds a bond, and returns whether the bond is new.
     fn add(&mut self, a: u32, b: u32) -> bool {
         let pair = [a.min(b), a.max(b)];
         let is_new = a != b && self.seen.insert(pair);
@@ -107,7 +108,7 @@ fn within_residues(draft: &Draft<'_>, bonds: &mut Bonds) {
     }
 }
 
-/// Returns the two atoms between which consecutive residues `a` and `b` of a chain would be bonded.
+/// Returns the two atoms that form the bond between consecutive residues `a` and `b` of a chain.
 pub(super) fn chain_atoms(draft: &Draft<'_>, a: usize, b: usize) -> Option<[u32; 2]> {
     let atoms = |&(end, start, _): &(&str, &str, f64)| Some([draft.atom(a, end)?, draft.atom(b, start)?]);
     CHAIN_BONDS.iter().find_map(atoms)
@@ -142,7 +143,7 @@ fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
                 let why = match follows {
                     true => format!("the distance of {distance:.3} nm is too long for a bond"),
                     false => format!(
-                        "residues of the sequence are missing between them, although they are {distance:.3} nm apart"
+                        "the sequence has further residues between these two residues, although only {distance:.3} nm separate them"
                     ),
                 };
                 decisions.push(Decision::new(Subject::Bonds, place, "no bond along the chain", why));
@@ -151,8 +152,8 @@ fn along_chains(draft: &Draft<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decisi
     }
 }
 
-/// Adds the covalent bonds that the file states. Bonds of metals are left out, and so are CONECT bonds between standard
-/// residues, because the table of standard residues has these bonds.
+/// Adds the covalent bonds that the file states. Bonds of metals are left out. CONECT bonds between standard residues
+/// are also left out, because the table of standard residues has these bonds.
 fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: &mut Vec<Decision>) {
     let residues = draft.structure.residue_of_atoms();
     let label = |atom: u32| draft.structure.atom_label(atom as usize);
@@ -172,17 +173,17 @@ fn stated(draft: &Draft<'_>, places: &Places<'_>, bonds: &mut Bonds, decisions: 
             let mut say =
                 |what: &str, why: String| decisions.push(Decision::new(Subject::Bonds, place.clone(), what, why));
             if link.is_symmetry {
-                say("left out a bond", "the file states it between symmetry copies of a crystal".to_owned());
+                say("left out a bond", "the file states a bond between symmetry copies of a crystal".to_owned());
             } else if distance > LONGEST_STATED {
-                say("left out a bond", format!("the file states it, but the distance is {distance:.3} nm"));
+                say("left out a bond", format!("the file states the bond, but the distance is {distance:.3} nm"));
             } else if bonds.add(a, b) && residues[a as usize] != residues[b as usize] {
-                say("made a bond", format!("the file states it; the distance is {distance:.3} nm"));
+                say("made a bond", format!("the file states the bond; the distance is {distance:.3} nm"));
             }
         }
     }
 }
 
-/// Returns the residues that are not standard and have atoms without bonds. A single atom needs no bond.
+/// Returns the nonstandard residues in which at least one atom has no bond. A residue of a single atom needs no bond.
 fn unsupported(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Unsupported> {
     let mut is_bonded = vec![false; draft.positions.len()];
     bonds.iter().flatten().for_each(|&atom| is_bonded[atom as usize] = true);

@@ -49,18 +49,18 @@ pub(super) struct PickedAtom {
 pub(super) struct Choice {
     pub(super) residues: Vec<Picked>,
     pub(super) decisions: Vec<Decision>,
-    /// number of atoms at alternative locations that were left out
+    /// number of atoms at alternative locations that were not chosen
     pub(super) left_out: usize,
-    /// number of residues for each old and new name; each pair of names is reported as one decision
+    /// number of residues for each pair of old and new name; one decision reports each pair
     renamed: BTreeMap<(String, String), usize>,
     /// number of dropped residues for each residue name
     dropped: BTreeMap<String, usize>,
     renamed_atoms: usize,
     deuterium: usize,
     waters: usize,
-    /// number of virtual sites that were left out of waters
+    /// number of virtual sites of waters that were left out
     sites: usize,
-    /// number of left-out residues that mark the planes of the membrane
+    /// number of residues that were left out because they mark the planes of the membrane
     marks: usize,
 }
 
@@ -74,8 +74,8 @@ pub(super) fn choose(entry: &Entry, options: &Options) -> Choice {
                 return false;
             }
             let has_location = |atom: &EntryAtom| atom.location.is_some();
-            // atoms that two residues at the same site share have no alternative location, and the file lists such
-            // atoms with only one of the residues
+            // two residues at the same site can share atoms; shared atoms have no alternative location, and the file
+            // lists these atoms with only one of the residues
             let is_part = [a, b].map(|residue| residue.atoms.iter().any(has_location));
             let is_whole = [a, b].map(|residue| residue.atoms.iter().all(has_location));
             is_part == [true; 2] && is_whole != [false; 2]
@@ -99,8 +99,8 @@ fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns the alternative locations of a residue with their summed occupancies, in order of descending occupancy and
-/// then by letter.
+/// Returns the alternative locations of a residue with their summed occupancies. The occupancies are in descending
+/// order, and locations with equal occupancies are sorted by letter.
 fn locations(atoms: &[EntryAtom]) -> Vec<(char, f64)> {
     let mut sums: BTreeMap<char, f64> = BTreeMap::new();
     for atom in atoms {
@@ -120,7 +120,7 @@ fn rounded(occupancy: f64) -> i64 {
 }
 
 impl Choice {
-    /// Chooses one of the residues that occupy the same site of a chain. Most sites have only one residue.
+    /// Chooses one of the residues that occupy the same site of a chain. Most sites are occupied by only one residue.
     fn site(&mut self, entry: &Entry, chain: usize, kinds: &[EntryResidue], options: &Options) {
         let best = |residue: &EntryResidue| locations(&residue.atoms).first().copied().unwrap_or((' ', 0.0));
         let order = |a: &&EntryResidue, b: &&EntryResidue| {
@@ -139,7 +139,7 @@ impl Choice {
                 Subject::Location,
                 label(&taken.name, taken.number, taken.insertion_code, &entry.chains[chain].id),
                 format!("took {} of the residues {} at this site", taken.name, others.join(", ")),
-                "its summed occupancy is the highest, or its letter is the first of equal ones",
+                "this residue has the highest summed occupancy; if occupancies are equal, the first letter is taken",
             ));
         }
         let found = standard(&taken.name, &taken.atoms);
@@ -203,7 +203,7 @@ impl Choice {
         if residue.is_polymer && found.is_none() {
             let parent = entry.modified.iter().find(|modified| modified.name == residue.name);
             let parent = parent.map(|modified| format!(", a modified {}", modified.parent)).unwrap_or_default();
-            let why = "md changes only residues that differ from a standard residue by an element";
+            let why = "md replaces a modified residue only if it differs from the standard residue in just one element";
             self.decisions.push(Decision::new(Subject::Modified, place, format!("kept {name}{parent}"), why));
         }
         let picked = |atom: EntryAtom| PickedAtom { name: atom.name, element: atom.element, position: atom.position };
@@ -221,8 +221,8 @@ impl Choice {
         }
     }
 
-    /// Returns the atoms at the alternative location with the highest occupancy. A heavy atom that this location lacks
-    /// comes from the location with the next highest occupancy.
+    /// Returns the atoms at the alternative location with the highest occupancy. A heavy atom without a position at
+    /// this location is taken from the location with the next highest occupancy.
     fn location(&mut self, atoms: Vec<EntryAtom>, place: &str) -> Vec<EntryAtom> {
         let order = locations(&atoms);
         let ranks: HashMap<char, usize> = order.iter().enumerate().map(|(rank, (letter, _))| (*letter, rank)).collect();
@@ -251,14 +251,14 @@ impl Choice {
         }
         if let [(best, occupancy), others @ ..] = &order[..] {
             let letters: Vec<String> = others.iter().map(|(letter, sum)| format!("{letter} ({sum:.2})")).collect();
-            let more = if filled > 0 {
-                format!(", and {filled} atoms that it lacks from other locations")
-            } else {
-                String::new()
-            };
+            let more =
+                if filled > 0 { format!(", and {filled} missing atoms from other locations") } else { String::new() };
             let why = match letters.is_empty() {
-                true => "it is the only location".to_owned(),
-                false => format!("its summed occupancy is {occupancy:.2}, others: {}", letters.join(", ")),
+                true => "the residue has only this location".to_owned(),
+                false => format!(
+                    "this location has the summed occupancy {occupancy:.2}; other locations: {}",
+                    letters.join(", ")
+                ),
             };
             let what = format!("took the alternative location {best}{more}");
             self.decisions.push(Decision::new(Subject::Location, place, what, why));
@@ -294,11 +294,11 @@ impl Choice {
         }
         for ((old, new), count) in &self.renamed {
             let what = format!("renamed {} {old} to {new}", counted(*count, "residue"));
-            say(Subject::Names, what, "PDB files, version 3, use this name");
+            say(Subject::Names, what, "PDB files of version 3 use this name");
         }
         if self.renamed_atoms > 0 {
             let what = format!("renamed {}", counted(self.renamed_atoms, "atom"));
-            say(Subject::Names, what, "PDB files, version 3, use other names");
+            say(Subject::Names, what, "PDB files of version 3 use other names");
         }
         if self.sites > 0 {
             let what = format!("left out {} of waters", counted(self.sites, "virtual site"));
@@ -306,7 +306,7 @@ impl Choice {
         }
         if self.marks > 0 {
             let what = format!("left out {} DUM", counted(self.marks, "residue"));
-            say(Subject::Selection, what, "files of OPM mark the planes of the membrane with them");
+            say(Subject::Selection, what, "residues DUM mark the planes of the membrane in files of OPM");
         }
         if self.deuterium > 0 {
             let what = format!("replaced {} of deuterium by hydrogen", counted(self.deuterium, "atom"));

@@ -19,7 +19,7 @@ impl Row<'_, '_> {
         self.values.get(index)?.known().map(|text| String::from_utf8_lossy(text).into_owned())
     }
 
-    /// Returns the value of the first of two items whose value is known.
+    /// Returns the value of the first item, or the value of the second item if the first value is unknown.
     pub(super) fn first(&self, items: [&str; 2]) -> Option<String> {
         items.into_iter().find_map(|item| self.text(item))
     }
@@ -39,8 +39,8 @@ impl Row<'_, '_> {
 }
 
 /// Calls `see(category, row)` for all rows of the wanted categories. Names of categories are in lower case and begin
-/// with `_`. At the beginning of each further data block, `is_done` is called, and the rest of the file is skipped if
-/// it returns `true`.
+/// with `_`. `is_done` is called at the beginning of each data block after the first. If `is_done` returns `true`, the
+/// rest of the file is skipped.
 pub(super) fn each_row<T>(
     bytes: &[u8],
     wanted: &[&str],
@@ -90,7 +90,7 @@ pub(super) fn each_row<T>(
                     }
                 }
                 if !values.is_empty() {
-                    return Err(cut(line).help("a loop has a whole number of rows; the file is damaged or cut off"));
+                    return Err(cut(line).help("every row of a loop must be complete; the file is damaged or cut off"));
                 }
             }
             Word::Block => {
@@ -101,14 +101,14 @@ pub(super) fn each_row<T>(
             }
             Word::Value(value) | Word::Reserved(value) => {
                 let problem = Problem::new("expected a tag or `loop_`, found another word").at_line(value.line);
-                return Err(problem.help("a value with blanks is quoted, and a loop has a whole number of rows"));
+                return Err(problem.help("quote values that contain blanks, and complete all rows of loops"));
             }
         }
     }
     pairs.end(wanted, seen, &see)
 }
 
-/// Items of one category, written as pairs of tag and value, that have been read so far.
+/// Items of a category that have been read so far from pairs of tag and value.
 #[derive(Default)]
 struct Pairs<'a> {
     category: String,
@@ -117,7 +117,7 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Passes the row that the pairs of a category form to the caller, and clears the pairs.
+    /// Passes the pairs of a category to `see` as a single row, and clears the pairs.
     fn end<T>(
         &mut self,
         wanted: &[&str],
@@ -149,5 +149,5 @@ fn at(problem: Problem, line: usize) -> Problem {
 }
 
 fn cut(line: usize) -> Problem {
-    Problem::new("a tag without a value, or an incomplete row").at_line(line).help("the file is damaged or cut off")
+    Problem::new("a tag has no value, or a row is incomplete").at_line(line).help("the file is damaged or cut off")
 }

@@ -1,4 +1,4 @@
-//! The cleaning of an entry, which gives a structure.
+//! Cleaning of an entry: the module makes a structure from an entry.
 
 use md_engine::error::Problem;
 use md_engine::vec3::Vec3;
@@ -37,7 +37,7 @@ pub struct Cleaned {
     pub metal_sites: Vec<MetalSite>,
     /// residues whose bonds are unknown
     pub unsupported: Vec<Unsupported>,
-    /// number of atoms at alternative locations that were left out, before copies of an assembly are made
+    /// number of atoms at alternative locations that were not chosen; copies of an assembly are not counted
     pub left_out: usize,
 }
 
@@ -69,7 +69,7 @@ pub fn clean(entry: &Entry, options: &Options) -> Result<Cleaned, Problem> {
     let mut decisions = vec![];
     if entry.models > 1 {
         let what = format!("took model {} of {}", entry.model, entry.models);
-        let why = "one model is simulated; the first unless another is asked for";
+        let why = "md build uses one model: the first model, unless the user chooses another model";
         decisions.push(Decision::new(Subject::Model, "the whole entry", what, why));
     }
     decisions.append(&mut choice.decisions);

@@ -17,7 +17,7 @@ pub enum Subject {
     Modified,
     /// biological assembly that was built
     Assembly,
-    /// parameters that come from other files than those of the force field
+    /// parameters that come from files other than force-field files
     Parameters,
     /// bonds that were made or left out
     Bonds,
@@ -42,9 +42,9 @@ pub enum Subject {
 pub struct Decision {
     /// subject of the decision
     pub subject: Subject,
-    /// result of the decision, e.g. `took the alternative location A`
+    /// result of the decision, such as `took the alternative location A`
     pub what: String,
-    /// residue or chain concerned, e.g. `SER 12 of chain A`
+    /// residue or chain that the decision concerns, such as `SER 12 of chain A`
     pub place: String,
     /// reason for the decision
     pub why: String,

@@ -13,13 +13,13 @@ use super::near::Grid;
 /// contact, whose distance is 0.36 nm (A. Bondi, J. Phys. Chem. 68, 441 (1964)).
 const BONDED: [f64; 2] = [0.18, 0.25];
 
-/// Largest length (nm) at which a disulfide bond that the file states is accepted: the cutoff of
+/// Largest length (nm) at which a disulfide bond that the file states is accepted. The value is the cutoff of
 /// `Topology.createDisulfideBonds` in OpenMM 8.
 const LONGEST_STATED: f64 = 0.3;
 
 /// Returns the pairs of bonded sulfur atoms, sorted by index. Pairs that the file states have precedence over other
-/// pairs, and nearer pairs over farther ones. Each sulfur atom has at most one disulfide bond and must have no
-/// hydrogen.
+/// pairs, and near pairs have precedence over distant pairs. Each sulfur atom has at most one disulfide bond and must
+/// have no hydrogen.
 pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions: &mut Vec<Decision>) -> Vec<[u32; 2]> {
     let free = free_sulfurs(draft);
     let mut taken: HashSet<u32> = HashSet::new();
@@ -34,17 +34,21 @@ pub(super) fn find_disulfides(draft: &Draft<'_>, places: &Places<'_>, decisions:
         for pair in places.pairs(&link.ends) {
             let distance = draft.distance(pair[0], pair[1]);
             let refusal = if link.is_symmetry {
-                Some("it is between symmetry copies of a crystal".to_owned())
+                Some("the bond is between symmetry copies of a crystal".to_owned())
             } else if distance > LONGEST_STATED {
                 Some(format!("the distance is {distance:.3} nm"))
             } else if pair.iter().any(|atom| free.binary_search(atom).is_err()) {
-                Some("a sulfur atom has a hydrogen, or is not of a cysteine".to_owned())
+                Some("a sulfur atom has a hydrogen, or does not belong to a cysteine".to_owned())
             } else if pair.iter().any(|atom| taken.contains(atom)) {
                 (!found.contains(&pair)).then(|| "a sulfur atom has another disulfide bond".to_owned())
             } else {
                 taken.extend(pair);
                 found.insert(pair);
-                say(pair, "made a disulfide bond", format!("the file states it; the distance is {distance:.3} nm"));
+                say(
+                    pair,
+                    "made a disulfide bond",
+                    format!("the file states the bond; the distance is {distance:.3} nm"),
+                );
                 None
             };
             if let Some(why) = refusal {

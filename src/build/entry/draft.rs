@@ -1,5 +1,5 @@
-//! An intermediate step between an entry and its clean structure: chosen atoms without bonds, with the residue of the
-//! entry from which each residue was made.
+//! Draft of a clean structure: the chosen atoms without bonds. Each residue of the draft refers to its residue in the
+//! entry.
 
 use md_engine::vec3::Vec3;
 
@@ -20,7 +20,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Concatenates the copies of an assembly.
+    /// Makes a draft by concatenating the copies of residues in an assembly.
     pub(super) fn new(entry: &'a Entry, picked: &'a [Picked], Built { chains, operators, copies }: Built) -> Self {
         let mut structure = Structure { chains, ..Structure::default() };
         let mut positions = vec![];
@@ -40,17 +40,17 @@ impl<'a> Draft<'a> {
         Self { entry, picked, copies, operators: operators.len(), structure, positions }
     }
 
-    /// Returns the residue of the entry from which residue `index` of the structure was made.
+    /// Returns the residue of the entry that is the source of residue `index` of the structure.
     pub(super) fn source(&self, index: usize) -> &Picked {
         &self.picked[self.copies[index].residue]
     }
 
-    /// Returns the atom of a residue with this name.
+    /// Returns the atom with the given name in a residue.
     pub(super) fn atom(&self, residue: usize, name: &str) -> Option<u32> {
         self.structure.atom_named(residue, name).map(|atom| atom as u32)
     }
 
-    /// Distance of two atoms in nm.
+    /// Returns the distance of two atoms in nm.
     pub(super) fn distance(&self, a: u32, b: u32) -> f64 {
         (self.positions[a as usize] - self.positions[b as usize]).norm()
     }

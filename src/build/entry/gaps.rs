@@ -51,7 +51,8 @@ pub enum GapPlace {
     },
 }
 
-/// Finds the position of each residue of a polymer in the sequence, for chains whose file does not state positions.
+/// Finds the position in the sequence of each residue of a polymer, in chains for which the file does not state these
+/// positions.
 pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: &mut Vec<Decision>) {
     for of_chain in residues.chunk_by_mut(|a, b| a.chain == b.chain) {
         let chain = &entry.chains[of_chain[0].chain];
@@ -70,7 +71,7 @@ pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: 
         let observed: Vec<Observed<'_>> = observed.collect();
         let sequence: Vec<&str> = chain.sequence.iter().map(|position| position.name.as_str()).collect();
         let Some(positions) = align(&sequence, &observed) else {
-            let why = "the chain is too long for an alignment of residues that are not numbered like the sequence";
+            let why = "the residue numbers do not match the sequence, and the chain is too long for an alignment";
             let place = format!("chain {}", chain.id);
             decisions.push(Decision::new(Subject::Sequence, place, "missing residues were not searched for", why));
             continue;
@@ -81,7 +82,8 @@ pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: 
         };
         let mutated = positions.iter().zip(&observed).filter(|&pair| differ(pair)).count();
         if unplaced + mutated > 0 {
-            let what = format!("{mutated} residues differ from the sequence, {unplaced} are not in it");
+            let what =
+                format!("{mutated} residues differ from the sequence, and {unplaced} residues are not in the sequence");
             let why = "the best alignment of the residues with SEQRES was taken";
             decisions.push(Decision::new(Subject::Sequence, format!("chain {}", chain.id), what, why));
         }
@@ -92,7 +94,7 @@ pub(super) fn place_residues(entry: &Entry, residues: &mut [Picked], decisions: 
 }
 
 /// Returns the gaps: residues of the sequences that have no atoms. If the sequence of a chain is unknown, there is a
-/// gap between each two consecutive residues that are not bonded.
+/// gap between any two consecutive residues that are not bonded.
 pub(super) fn find_gaps(draft: &Draft<'_>, bonds: &[[u32; 2]]) -> Vec<Gap> {
     let bonded: HashSet<[u32; 2]> = bonds.iter().copied().collect();
     let mut gaps = vec![];

@@ -1,18 +1,19 @@
-//! Coordination of metals, which is reported and is not a bond.
+//! Coordination of metals. The module reports coordinating atoms and makes no bonds.
 
 use super::decision::{Decision, Subject};
 use super::draft::Draft;
 use super::near::Grid;
 
-/// Maximum distance (nm) of an atom that coordinates a metal. Distances in proteins are 0.20–0.24 nm (M. M. Harding,
-/// Acta Cryst. D57, 401 (2001)); the limit allows for the coordinate errors of structures at low resolution.
+/// Maximum distance (nm) between a metal and an atom that coordinates the metal. Distances in proteins are 0.20–0.24 nm
+/// (M. M. Harding, Acta Cryst. D57, 401 (2001)); the limit allows for the coordinate errors of structures at low
+/// resolution.
 const COORDINATED: f64 = 0.28;
 
 /// Atomic numbers of the elements that coordinate metals: nitrogen, oxygen and sulfur.
 const DONORS: [u8; 3] = [7, 8, 16];
 
-/// Maximum number of coordinating atoms that are reported for a metal, the highest coordination number of common
-/// structures.
+/// Maximum number of coordinating atoms that are reported for a metal. The value is the highest coordination number of
+/// common structures.
 const MOST_DONORS: usize = 12;
 
 /// A metal with the atoms that coordinate it.
@@ -25,7 +26,7 @@ pub struct MetalSite {
 }
 
 /// Whether an element is a metal. `element` is the atomic number; elements with atomic numbers above 83 do not count as
-/// metals here.
+/// metals in md.
 pub(super) fn is_metal(element: u8) -> bool {
     matches!(element, 3 | 4 | 11..=13 | 19..=31 | 37..=50 | 55..=83)
 }
@@ -35,7 +36,7 @@ fn is_alkali(element: u8) -> bool {
     matches!(element, 3 | 11 | 19 | 37 | 55)
 }
 
-/// Returns the sites of all metals except alkali metals that are coordinated by a residue other than water.
+/// Returns the sites of metals. Alkali metals are left out, and so are metals that only waters coordinate.
 pub(super) fn find_sites(draft: &Draft<'_>, decisions: &mut Vec<Decision>) -> Vec<MetalSite> {
     let structure = &draft.structure;
     let residues = structure.residue_of_atoms();
@@ -63,7 +64,7 @@ pub(super) fn find_sites(draft: &Draft<'_>, decisions: &mut Vec<Decision>) -> Ve
         let names: Vec<String> = donors.iter().map(name).collect();
         let place = structure.atom_label(metal as usize);
         let what = format!("coordinated by {}; no bonds were made", names.join(", "));
-        let why = "force fields describe a metal as an ion, or need parameters of the site";
+        let why = "force fields describe a metal as an ion without bonds, or need parameters of the metal site";
         decisions.push(Decision::new(Subject::Metal, place, what, why));
         sites.push(MetalSite { metal, donors });
     }

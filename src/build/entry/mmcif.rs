@@ -1,8 +1,9 @@
 //! Reader of entries in the PDBx/mmCIF format of the wwPDB.
 //!
-//! Chain identifiers, residue numbers and atom names are those of the authors (`auth_asym_id`, `auth_seq_id`), or the
-//! `label_` items in a file without author items. Sequences come from `_pdbx_poly_seq_scheme`, or from
-//! `_entity_poly_seq` in files without it. Assemblies consist of units that are identified by `label_asym_id`.
+//! Chain identifiers, residue numbers and atom names come from the items of the authors (such as `auth_asym_id` and
+//! `auth_seq_id`). In files without items of the authors, the `label_` items are used. Sequences come from
+//! `_pdbx_poly_seq_scheme`, or from `_entity_poly_seq` in files without `_pdbx_poly_seq_scheme`. Assemblies consist of
+//! units that are identified by `label_asym_id`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,8 +35,8 @@ const CATEGORIES: [&str; 11] = [
     "_pdbx_struct_mod_residue",
 ];
 
-/// Maximum number of operators in the generators of all assemblies together, which bounds memory. Entries of virus
-/// capsids have a few hundred.
+/// Maximum number of operators in the generators of all assemblies together; the limit bounds the memory. Entries of
+/// virus capsids have a few hundred operators.
 const MOST_OPERATORS: usize = 10_000;
 
 /// Reads an entry. `wanted` is the number of the model; `None` means the first model.
@@ -45,7 +46,7 @@ pub(super) fn read(bytes: &[u8], wanted: Option<i32>) -> Parsed<Entry> {
     reader.finish()
 }
 
-/// A position of a sequence, preceded by its 1-based number in the sequence.
+/// Number of a position in a sequence (from 1), and the residue at this position.
 type Numbered = (usize, SequencePosition);
 
 #[derive(Default)]
@@ -179,7 +180,7 @@ impl Reader {
             let chain = &mut self.collector.entry.chains[chain];
             if chain.sequence.is_empty() {
                 // microheterogeneity: all residues at one position of the sequence have the same number, and only the
-                // first is kept
+                // first residue is kept
                 let positions = numbered.chunk_by(|(a, _), (b, _)| a == b).filter_map(<[Numbered]>::first);
                 chain.sequence = positions.map(|(_, position)| position.clone()).collect();
             }
@@ -210,7 +211,7 @@ impl Reader {
     }
 }
 
-/// Returns the value of an item that counts from 1; `None` if the value is unknown or is no positive integer.
+/// Returns the value of an item, if the value is a positive integer; otherwise returns `None`.
 fn index(row: &Row<'_, '_>, item: &str) -> Option<usize> {
     row.text(item)?.parse().ok().filter(|&number| number > 0)
 }

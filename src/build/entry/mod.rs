@@ -83,7 +83,7 @@ pub fn parse(bytes: &[u8], model: Option<i32>) -> Result<Entry, Problem> {
         let problem = match model {
             Some(model) if entry.models > 0 => Problem::new(format!("the file has no model {model} with atoms"))
                 .help(format!("the file has {} models; choose one of their numbers", entry.models)),
-            _ => Problem::new("the file has no atoms").help("an entry has records ATOM or a loop _atom_site"),
+            _ => Problem::new("the file has no atoms").help("an entry has ATOM records or an _atom_site loop"),
         };
         return Err(problem);
     }

@@ -32,7 +32,7 @@ pub struct Entry {
 /// A chain, named by the author's chain identifier (`auth_asym_id`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
-    /// identifier of the chain, e.g. `A`
+    /// identifier of the chain, such as `A`
     pub id: String,
     /// sequence of the whole polymer, with the residues that have no atoms; empty if the file does not state the
     /// sequence
@@ -141,16 +141,16 @@ pub struct ComponentBond {
 /// A modified residue and the standard residue from which it derives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modified {
-    /// residue name, e.g. `MSE`
+    /// residue name, such as `MSE`
     pub name: String,
-    /// name of the standard residue, e.g. `MET`
+    /// name of the standard residue, such as `MET`
     pub parent: String,
 }
 
 /// A biological assembly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembly {
-    /// identifier, e.g. `1`
+    /// identifier, such as `1`
     pub id: String,
     /// sets of units, each with the symmetry operators that are applied to the units of the set
     pub generators: Vec<Generator>,
@@ -175,7 +175,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Makes an operator from three rows, each with three elements of the rotation matrix and one component of the
+    /// Makes an operator from three rows. A row holds three elements of the rotation matrix and one component of the
     /// translation (Å).
     pub(super) fn from_rows(rows: [[f64; 4]; 3]) -> Self {
         let vector = |[x, y, z]: [f64; 3]| md_engine::vec3::vec3(x, y, z);

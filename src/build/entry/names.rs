@@ -61,8 +61,8 @@ const CAPS: [(&str, &str, &str); 8] = [
 /// Pairs of an RNA and a DNA nucleotide that have the same name in CHARMM and in PDB files before version 3.
 const RNA_AND_DNA: [(&str, &str); 3] = [("A", "DA"), ("C", "DC"), ("G", "DG")];
 
-/// Returns the standard residue for a residue name in any of the known conventions; `None` if the name is unknown. If a
-/// DNA and an RNA nucleotide have this name, the atoms decide.
+/// Returns the standard residue for a residue name or for a known alias of the name; `None` if the name is unknown. If
+/// the name can stand for a nucleotide of RNA or of DNA, the atoms of the residue decide.
 pub(super) fn standard(name: &str, atoms: &[EntryAtom]) -> Option<&'static StandardResidue> {
     let added = || with_alias(&RESIDUES, name);
     let found = if standard_residue(name).is_some() { name } else { standard_name(name).or_else(added)? };
@@ -82,13 +82,13 @@ pub(super) fn ion(name: &str) -> Option<&'static str> {
     with_alias(&IONS, name)
 }
 
-/// Returns the name in a table of names and their aliases that has the alias `alias`.
+/// Searches a table of names and their aliases for the given alias, and returns the name with this alias.
 fn with_alias(table: &[(&'static str, &[&str])], alias: &str) -> Option<&'static str> {
     table.iter().find(|(_, aliases)| aliases.contains(&alias)).map(|(name, _)| *name)
 }
 
 /// Renames the atoms of a standard residue to their standard names, and returns the number of names that changed. An
-/// atom keeps its name if another atom of the residue already has the standard name.
+/// atom keeps its old name if another atom of the residue already has the standard name.
 pub(super) fn rename_atoms(residue: &StandardResidue, atoms: &mut [EntryAtom]) -> usize {
     let mut changed = 0;
     for index in 0..atoms.len() {

@@ -34,8 +34,8 @@ impl<'a> Grid<'a> {
         [position.x, position.y, position.z].map(|x| (x / self.edge).floor() as i64)
     }
 
-    /// Returns the atoms within the radius of an atom, with their distances in nm, nearest first. The atom itself is
-    /// not among them.
+    /// Returns the atoms within the search radius of an atom, with their distances in nm, nearest first. The result
+    /// does not contain the atom itself.
     pub(super) fn around(&self, atom: u32) -> Vec<(f64, u32)> {
         let center = self.positions[atom as usize];
         let [x, y, z] = self.cell(center);

@@ -3,11 +3,11 @@
 /// Options of the user that select contents of the entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// identifier of the biological assembly to build; `None` for the atoms as in the file
+    /// identifier of the biological assembly to build; `None` if no assembly is built
     pub assembly: Option<String>,
     /// whether waters are kept
     pub waters: bool,
-    /// whether residues that are neither water nor part of a polymer are kept
+    /// whether hetero residues are kept: residues that are neither waters nor part of a polymer
     pub hetero: bool,
     /// names of residues other than water that are kept even if `hetero` is false
     pub kept: Vec<String>,

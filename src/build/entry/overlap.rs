@@ -9,18 +9,19 @@ use super::decision::{Decision, Subject};
 use super::near::Grid;
 use crate::structure::Structure;
 
-/// Distance (nm) below which a water or an ion counts as overlapping with another atom. Lithium, the smallest common
-/// ion, has water at 0.19 nm (H. Ohtaki and T. Radnai, Chem. Rev. 93, 1157 (1993), doi:10.1021/cr00019a014).
+/// Distance (nm) below which a water or an ion counts as overlapping with another atom. The oxygens of waters around
+/// lithium, the smallest common ion, are at 0.19 nm (H. Ohtaki and T. Radnai, Chem. Rev. 93, 1157 (1993),
+/// doi:10.1021/cr00019a014).
 const SHARED_PLACE: f64 = 0.18;
-/// Distance (nm) below which two atoms cannot both exist. The shortest bond, O–H, has 0.096 nm.
+/// Distance (nm) below which two atoms cannot both exist. The shortest bond, O–H, is 0.096 nm long.
 const SAME_PLACE: f64 = 0.08;
-/// Longest bond (nm). S–S, the longest one in standard residues, has 0.205 nm; the limit leaves room for poor
-/// structures.
+/// Length (nm) of the longest bond that is accepted. The longest bond in standard residues, S–S, is 0.205 nm long. The
+/// limit is larger, because some structures are inaccurate.
 const LONGEST_BOND: f64 = 0.3;
 
-/// Leaves out waters and ions that overlap with other atoms. Overlaps result from a water or ion on a symmetry axis,
-/// which every operator copies, and from a site that a file lists several times with partial occupancies. The first of
-/// several overlapping waters and ions is kept.
+/// Leaves out waters and ions that overlap with other atoms. Overlaps have two causes. Every operator copies a water or
+/// ion on a symmetry axis, and a file may list a site several times with partial occupancies. If several waters and
+/// ions overlap, only the first of these residues is kept.
 pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Vec<Decision>) {
     let heavy = |copy: usize| {
         let source = &built.copies[copy];
@@ -49,8 +50,9 @@ pub(super) fn leave_out(picked: &[Picked], built: &mut Built, decisions: &mut Ve
         let mut flags = is_left_out.iter();
         built.copies.retain(|_| flags.next() == Some(&false));
         let what = format!("left out {count} waters and ions");
-        let why =
-            format!("another atom is nearer than {SHARED_PLACE} nm: they are on a symmetry axis or partly occupied");
+        let why = format!(
+            "waters and ions on a symmetry axis or with partial occupancy are nearer than {SHARED_PLACE} nm to other atoms"
+        );
         decisions.push(Decision::new(Subject::Selection, "the whole entry", what, why));
     }
 }
@@ -65,7 +67,7 @@ pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> 
     for atom in checked() {
         if let Some((distance, other)) = grid.around(atom).first() {
             let message = format!("{} and {} are {distance:.3} nm apart", label(atom), label(*other));
-            return Err(Problem::new(message).help("remove one of both atoms or residues from the file"));
+            return Err(Problem::new(message).help("remove one of the two overlapping atoms or residues from the file"));
         }
     }
     for [a, b] in structure.bonds.iter().filter(|bond| bond.iter().all(is_checked)) {
@@ -73,7 +75,7 @@ pub(crate) fn check(structure: &Structure, positions: &[Vec3], lightest: u8) -> 
         if distance > LONGEST_BOND {
             let message = format!("{} is {distance:.3} nm from {}, to which it is bonded", label(*a), label(*b));
             return Err(Problem::new(message).help(
-                "remove the misplaced atom, which is then rebuilt; make molecules of a simulation whole with md convert --whole",
+                "remove the misplaced atom, and md build rebuilds the atom; if the entry is a frame of a simulation, make molecules whole with md convert --whole",
             ));
         }
     }

@@ -1,8 +1,9 @@
 //! Reader of entries in the PDB format 3.3 of the wwPDB.
 //!
-//! `MODEL` and `ENDMDL` enclose models. In files without these records, an `END` record that is followed by atoms ends
-//! a model. A chain ends at its `TER` record. Residues after this record are ligands and waters; only a standard
-//! residue of a polymer in an `ATOM` record begins another chain with the same identifier.
+//! `MODEL` and `ENDMDL` enclose models. In files without `MODEL` and `ENDMDL`, an `END` record that is followed by
+//! atoms ends a model. A chain ends at its `TER` record. Residues after the `TER` record are usually ligands and
+//! waters. However, a standard polymer residue in an `ATOM` record after `TER` begins another chain with the same
+//! identifier.
 
 use std::collections::HashMap;
 
@@ -44,8 +45,8 @@ struct Reader<'a> {
     is_ended: bool,
     /// whether the current model has atoms
     has_atoms: bool,
-    /// whether the current model is the requested model (`is_taken`), and whether the current or an earlier model is
-    /// the requested model (`was_taken`)
+    /// `is_taken`: whether the current model is the requested model; `was_taken`: whether the requested model has been
+    /// reached
     is_taken: bool,
     was_taken: bool,
     /// index of the chain of the last stored atom
@@ -171,15 +172,15 @@ impl<'a> Reader<'a> {
 
     /// Reads an SSBOND or a LINK record. An SSBOND record has no atom names.
     fn link(&mut self, line: &[u8], kind: LinkKind) -> Parsed<()> {
-        // for each of the two atoms: first column of the atom name, first column of the residue name, and column of the
-        // chain identifier
+        // columns in which fields begin, for each of the two atoms: atom name, residue name, and chain identifier
         let ends = match kind {
             LinkKind::Disulfide => [(None, 11, 15), (None, 25, 29)],
             _ => [(Some(12), 17, 21), (Some(42), 47, 51)],
         };
         let mut addresses = vec![];
         for (atom, residue, chain) in ends {
-            // in SSBOND records the residue number is two columns after the chain, in LINK records one column
+            // the residue number begins two columns after the chain identifier in SSBOND records, and one column after
+            // the chain identifier in LINK records
             let number = if kind == LinkKind::Disulfide { chain + 2 } else { chain + 1 };
             addresses.push(Address {
                 chain: text(line, chain..chain + 1).to_owned(),
@@ -229,8 +230,8 @@ impl<'a> Reader<'a> {
         if content.starts_with("BIOMT") {
             let row = [23..33, 33..43, 43..53, 53..68].map(|columns| number(line, columns));
             let [Some(a), Some(b), Some(c), Some(d)] = row else {
-                let problem = Problem::new("expected three elements of a rotation and a translation in columns 24-68");
-                return Err(problem.help("correct the record BIOMT, or remove REMARK 350"));
+                let problem = Problem::new("columns 24-68 must hold three rotation elements and one translation");
+                return Err(problem.help("correct the BIOMT record, or remove REMARK 350"));
             };
             self.rows.push([a, b, c, d]);
             if let [first, second, third] = self.rows[..] {
@@ -253,7 +254,7 @@ impl<'a> Reader<'a> {
             let ends = pair.map(|place| address(&self.collector.entry, place));
             self.collector.entry.links.push(Link { kind: LinkKind::Connection, ends, is_symmetry: false });
         }
-        // if several chains have the same identifier, the first of them gets the SEQRES sequence
+        // if several chains have the same identifier, the SEQRES sequence is assigned to the first of these chains
         for chain in &mut self.collector.entry.chains {
             if let Some(sequence) = self.sequences.remove(&chain.id) {
                 chain.sequence = sequence;
@@ -263,7 +264,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the address of the atom with these indices.
+/// Returns the address of the atom at the indices of a [`Place`].
 fn address(entry: &Entry, [chain, residue, atom]: Place) -> Address {
     let chain = &entry.chains[chain];
     let residue = &chain.residues[residue];
@@ -279,7 +280,7 @@ fn address(entry: &Entry, [chain, residue, atom]: Place) -> Address {
 /// Parses a residue number. Numbers beyond 9999 may be in the hybrid-36 notation of the Computational
 /// Crystallography Toolbox, in which `A000` follows 9999 and `a000` follows `ZZZZ`.
 fn residue_number(field: &[u8]) -> Parsed<i32> {
-    /// Number of four-digit hybrid-36 numbers that begin with an upper-case letter, and also of those that begin with a
+    /// Number of four-digit hybrid-36 numbers that begin with an upper-case letter; equally many numbers begin with a
     /// lower-case letter.
     const LETTERS: i32 = 26 * 36 * 36 * 36;
     let text = std::str::from_utf8(field).unwrap_or_default().trim();

@@ -11,11 +11,12 @@ use super::model::{Chain, Entry, EntryAtom, EntryResidue};
 use super::names::standard;
 use super::table::ResidueKind;
 
-/// Maximum number of residues with the same number and insertion code among which the residue of an atom is searched. A
-/// site with microheterogeneity has two or three such residues.
+/// Maximum number of residues at the end of a chain that are searched for the residue of an atom record. The searched
+/// residues have the same number and insertion code; a site with microheterogeneity has two or three residues.
 const MOST_KINDS: usize = 16;
 
-/// Atom names by which a residue belongs to a polymer: the backbone of amino acids, and that of nucleotides.
+/// Names of backbone atoms of amino acids and of nucleotides. A residue with all atoms of one of the two sets belongs
+/// to a polymer.
 const BACKBONES: [&[&str]; 2] = [&["N", "CA", "C"], &["C3'", "C4'", "C5'"]];
 
 /// An atom record.
@@ -28,9 +29,9 @@ pub(super) struct AtomRecord<'a> {
     pub(super) number: i32,
     pub(super) insertion_code: Option<char>,
     pub(super) is_hetero: bool,
-    /// whether the record is in the part of the chain that may belong to its polymer
+    /// whether the record is in the part of the chain where residues may belong to a polymer
     pub(super) may_be_polymer: bool,
-    /// index into the sequence of the chain, if the file states it
+    /// index into the sequence of the chain, if the file states the index
     pub(super) position: Option<usize>,
     pub(super) atom: EntryAtom,
 }
@@ -73,9 +74,9 @@ impl Collector {
         [chain, residue, atoms.len() - 1]
     }
 
-    /// Returns the residue to which an atom belongs, if an earlier atom of this residue has been read. An atom with the
-    /// same name and location as the first atom of a residue begins another residue with the same number, as in files
-    /// in which all waters have one number.
+    /// Returns the index of the residue to which an atom record belongs; `None` if the record begins a new residue. An
+    /// atom with the same name and location as the first atom of a residue begins a new residue. In some files, for
+    /// example, all waters have the same number.
     fn residue_of(&self, chain: usize, record: &AtomRecord<'_>) -> Option<usize> {
         let residues = &self.entry.chains[chain].residues;
         let place = (record.number, record.insertion_code);
@@ -113,8 +114,8 @@ impl Collector {
         residues.len() - 1
     }
 
-    /// Returns the complete entry. A residue in the part of a chain that may belong to a polymer counts as part of the
-    /// polymer if the residue is a standard residue of polymers, is in the sequence, or has the backbone atoms.
+    /// Returns the complete entry. In the part of a chain that may belong to a polymer, a residue counts as polymer in
+    /// three cases: it is a standard residue of polymers, it is in the sequence, or it has all backbone atoms.
     pub(super) fn finish(mut self) -> Entry {
         for chain in &mut self.entry.chains {
             let sequence: HashSet<&str> = chain.sequence.iter().map(|position| position.name.as_str()).collect();
@@ -167,7 +168,7 @@ pub(super) fn element_of(symbol: &str, name: &str, residue: &str) -> (u8, bool) 
     (found, false)
 }
 
-/// Returns the only character of a text; `None` if the text is empty.
+/// Returns the first character of a text; `None` if the text is empty.
 pub(super) fn code(text: &str) -> Option<char> {
     text.chars().next()
 }

@@ -34,8 +34,8 @@ pub struct StandardResidue {
     pub bonds: Vec<[String; 2]>,
     /// standard atom name for each alias of an atom
     pub aliases: HashMap<String, String>,
-    /// names of the two atoms of the bond to the preceding residue: atom of this residue, and atom of the preceding
-    /// residue
+    /// names of the two atoms of the bond to the preceding residue: first the atom of this standard residue, then the
+    /// atom of the preceding residue
     pub before: Option<[String; 2]>,
 }
 
@@ -46,7 +46,7 @@ impl StandardResidue {
     }
 
     /// Returns the names of the heavy atoms that the residue has within a chain. Atoms that occur only at the ends of a
-    /// chain are left out.
+    /// chain are not returned.
     pub fn heavy_atoms(&self) -> impl Iterator<Item = &str> {
         let is_inner = |name: &&String| !name.starts_with('H') && !matches!(name.as_str(), "OXT" | "OP3");
         self.atoms.iter().filter(is_inner).map(String::as_str)

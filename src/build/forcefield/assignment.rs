@@ -42,7 +42,7 @@ pub(super) struct Assignment {
     pub(super) sites: Vec<AssignedSite>,
     /// constrained pairs and their distances in nm
     pub(super) constraints: Vec<([u32; 2], f64)>,
-    /// template of each residue; `None` for residues that a patch of several residues matched
+    /// names of the template of each residue; `None` for a residue that a patch of several residues has matched
     pub(super) names: Vec<Option<TemplateNames>>,
 }
 

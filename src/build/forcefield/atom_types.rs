@@ -1,4 +1,4 @@
-//! Atom types and their classes, and the patterns by which parameters select atoms.
+//! Atom types, atom classes, and patterns. A pattern selects the atoms to which parameters apply.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ pub(super) fn all_match<const N: usize>(patterns: &[Pattern; N], atoms: [Kind; N
     patterns.iter().zip(atoms).all(|(pattern, atom)| pattern.matches(atom))
 }
 
-/// Whether each pattern matches the atom at the same position, for the given or for the reversed order of atoms.
+/// Whether each pattern matches the atom at the same position, with `atoms` in the given or in the reversed order.
 pub(super) fn match_either_way<const N: usize>(patterns: &[Pattern; N], mut atoms: [Kind; N]) -> bool {
     all_match(patterns, atoms) || {
         atoms.reverse();
@@ -100,7 +100,7 @@ impl AtomTypes {
             let known = &self.types[known as usize];
             if (known.kind.class, known.element, known.mass) != (class, number, mass) {
                 let problem = node.problem(format!("the atom type {name} is already defined, with other properties"));
-                return Err(problem.help("use only one of the two force-field files"));
+                return Err(problem.help("use only one of the files that define the atom type"));
             }
         }
         Ok(())
@@ -135,7 +135,7 @@ impl AtomTypes {
         &self.classes[kind.class as usize]
     }
 
-    /// Returns the index of the class with the given name; `None` if no type belongs to such a class.
+    /// Returns the index of the class with the given name; `None` if the class is unknown.
     pub(super) fn class(&self, name: &str) -> Option<u32> {
         self.class_by_name.get(name).copied()
     }
@@ -154,8 +154,9 @@ impl AtomTypes {
         })
     }
 
-    /// Reads the patterns in the attributes `class1` or `type1` to `classN` or `typeN`. Returns `None` if a name is
-    /// neither a class nor a type, so that the parameter applies to no atoms.
+    /// Reads N patterns: the first pattern from the attribute `class1` or `type1`, the second pattern from `class2` or
+    /// `type2`, and so on. Returns `None` if one of the names is neither a class nor a type; the parameter then applies
+    /// to no atoms.
     pub(super) fn patterns<const N: usize>(&self, node: &Node<'_>) -> Parsed<Option<[Pattern; N]>> {
         let mut patterns = [Pattern::Any; N];
         for (k, pattern) in patterns.iter_mut().enumerate() {
@@ -177,7 +178,7 @@ impl AtomTypes {
             (None, Some(name)) => Ok(self.named(name).map(Pattern::Type)),
             (Some(_), Some(_)) => Err(two_names(node, suffix)),
             (None, None) => {
-                let problem = node.problem(format!("lacks its attribute class{suffix} or type{suffix}"));
+                let problem = node.problem(format!("the attribute class{suffix} or type{suffix} is missing"));
                 Err(problem.help("an empty class stands for all atoms"))
             }
         }
@@ -185,5 +186,6 @@ impl AtomTypes {
 }
 
 fn two_names(node: &Node<'_>, suffix: &str) -> Problem {
-    node.problem(format!("has both class{suffix} and type{suffix}")).help("remove one of the two attributes")
+    node.problem(format!("the attributes class{suffix} and type{suffix} exclude each other"))
+        .help("remove one of the two attributes")
 }

@@ -22,7 +22,7 @@ impl Harmonic {
     }
 }
 
-/// Calls `read` with each child of a force. Fails if a child has another name than `name`.
+/// Calls `read` with each child of a force. Fails if the name of a child differs from `name`.
 fn each(force: &Node<'_>, name: &str, mut read: impl FnMut(&Node<'_>) -> Parsed<()>) -> Parsed<()> {
     force.children().try_for_each(|node| if node.name() == name { read(&node) } else { Err(unknown(&node, force)) })
 }
@@ -34,7 +34,7 @@ pub(super) struct Bonded {
     pub(super) angles: Terms<3, Harmonic>,
     /// Urey–Bradley terms of atom classes
     pub(super) urey_bradleys_of_classes: Terms<3, Harmonic>,
-    /// Urey–Bradley terms of atom types; an angle has these terms in addition to the terms of classes
+    /// Urey–Bradley terms of atom types; an angle can have a term of this list and a term of `urey_bradleys_of_classes`
     pub(super) urey_bradleys_of_types: Terms<3, Harmonic>,
     /// correction maps, as indices into `grids`
     pub(super) cmaps: Terms<5, u32>,
@@ -97,8 +97,8 @@ fn read_grid(node: &Node<'_>) -> Parsed<CmapGrid> {
     let size = energies.len().isqrt();
     let good = size * size == energies.len() && size.is_multiple_of(2) && CmapGrid::SIZES.contains(&size);
     if !good {
-        let problem = node.problem(format!("a map of {} energies", energies.len()));
-        return Err(problem.help("expected the square of an even number of at least 4"));
+        let problem = node.problem(format!("the map has {} energies", energies.len()));
+        return Err(problem.help("the number of energies must be the square of an even number that is at least 4"));
     }
     Ok(CmapGrid::from_openmm(size, &energies))
 }

@@ -32,7 +32,7 @@ files! {
     "charmm36_2024/water.xml",
 }
 
-/// Names of all built-in force-field files.
+/// Returns the names of all built-in force-field files.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
@@ -61,15 +61,17 @@ mod tests {
     /// Classes of residues of the selection language.
     const CLASSES: [&str; 5] = ["protein", "nucleic", "water", "ion", "lipid"];
 
-    /// Smallest number of carbon atoms with which a residue counts as a phospholipid with two chains. DLPA, the
-    /// shortest such lipid of CHARMM36, has more carbon atoms; lysolipids and detergents have up to 24.
+    /// Smallest number of carbon atoms at which a residue counts as a phospholipid with two chains. DLPA, the shortest
+    /// phospholipid of CHARMM36 with two chains, has more carbon atoms; lysolipids and detergents have up to 24 carbon
+    /// atoms.
     const TWO_CHAINS: usize = 26;
 
-    /// Names of noble gases and of a dummy atom of CHARMM36: single atoms that are no ions.
+    /// Names of residues with a single atom that is not an ion: noble gases, and a dummy atom of CHARMM36.
     const NEUTRAL: [&str; 3] = ["HE1", "NE1", "DUM"];
 
-    /// Returns the class of the selection language that is expected for a residue, from the atoms of the residue;
-    /// `None` if no class is expected. In AMBER, the name of radium, Ra, is also the name of a nucleotide.
+    /// Returns the class of the selection language to which a residue must belong, judged by the atoms of the residue;
+    /// `None` if no class is expected. The residue name Ra stands for radium in AMBER files, but the selection language
+    /// assigns the name to nucleotides.
     fn class_of(file: &str, residue: &Node<'_>, element: impl Fn(&str) -> String) -> Option<&'static str> {
         let atoms: Vec<Node<'_>> = residue.children().filter(|child| child.name() == "Atom").collect();
         let has = |names: &[&str]| names.iter().all(|name| atoms.iter().any(|a| a.attribute("name") == Some(*name)));
@@ -94,7 +96,7 @@ mod tests {
         }
     }
 
-    /// Returns a topology of residues with these names, each of one atom.
+    /// Returns a topology of one-atom residues with the given names.
     fn topology(names: &[String]) -> Topology {
         let name = Name::new("X");
         let atom = |residue| Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue };
@@ -108,7 +110,8 @@ mod tests {
         }
     }
 
-    /// Every residue of a force field is in the class of the selection language to which it belongs, and in no other.
+    /// Tests that every residue of a force field with an expected class belongs to this class, and to no other class of
+    /// the selection language.
     #[test]
     fn selections_know_the_residues_of_all_force_fields() {
         let mut missing = vec![];
@@ -136,7 +139,7 @@ mod tests {
                     .filter(|(_, atoms)| atoms.contains(&index))
                     .map(|(class, _)| class)
                     .collect();
-                // CHARMM36 has modified nucleotides whose names the PDB uses for other molecules
+                // CHARMM36 has modified nucleotides with residue names that the PDB uses for other molecules
                 let may_lack = file == "charmm36_2024.xml" && expected == Some("nucleic") && classes.is_empty();
                 if expected.is_some() && classes != Vec::from_iter(expected) && !may_lack {
                     missing.push(format!("{file} {}: {classes:?}, not {expected:?}", names[index as usize]));

@@ -1,4 +1,4 @@
-//! Improper torsions of CHARMM, which are listed by atom names, for the residues of a structure.
+//! Improper torsions of CHARMM for the residues of a structure. CHARMM lists improper torsions by atom names.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,10 @@ pub(super) fn add(impropers: &CharmmImpropers, typed: &Typed<'_>, bonded: &mut B
                 [periodic, _] => {
                     let number = if periodic.is_some() { "two kinds of" } else { "no" };
                     let label = typed.structure.residue_label(index);
-                    let message = format!("{number} parameters of an improper of {}, of {label}", classes.join(", "));
+                    let message = format!(
+                        "the force field has {number} parameters of the improper {} in {label}",
+                        classes.join(", ")
+                    );
                     return Err(Problem::new(message).help("the force-field file is incomplete").into());
                 }
             }
@@ -40,8 +43,9 @@ pub(super) fn add(impropers: &CharmmImpropers, typed: &Typed<'_>, bonded: &mut B
     Ok(())
 }
 
-/// Returns the atom names of a residue. The template of a residue is unknown if a patch of several residues was
-/// applied. The atom names then come from the names of the atom types, which are like `ALA-CB` in CHARMM force fields.
+/// Returns the atom names of a residue. If a patch of several residues was applied, the template of the residue is
+/// unknown. In this case, the atom names are taken from the names of atom types, such as `ALA-CB` in CHARMM force
+/// fields.
 fn named<'a>(typed: &'a Typed<'_>, residue: usize) -> NamedResidue<'a> {
     let range = typed.structure.residue_atoms(residue);
     let atoms = range.clone().map(|atom| atom as u32);
@@ -67,8 +71,8 @@ fn find(improper: &NamedImproper, residue: usize, residues: &[NamedResidue<'_>])
     Some(atoms)
 }
 
-/// Whether the first or the last atom is bonded to the three other atoms. The bonds may be missing if the next residue
-/// of the list belongs to another chain.
+/// Whether the first or the last atom is bonded to the three other atoms. Bonds to the next residue do not exist if the
+/// next residue in the list belongs to another chain.
 fn is_improper([a, b, c, d]: [u32; 4], neighbours: &[Vec<u32>]) -> bool {
     let bonded = |center: u32, others: [u32; 3]| others.iter().all(|other| neighbours[center as usize].contains(other));
     bonded(a, [b, c, d]) || bonded(d, [a, b, c])

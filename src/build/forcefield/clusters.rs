@@ -1,7 +1,7 @@
 //! Patches that change several bonded residues, such as disulfide bridges.
 //!
-//! At most one patch of several residues is applied to a residue, in addition to patches of the single residue, as in
-//! OpenMM.
+//! At most one patch of several residues is applied to a residue. Patches of a single residue can be applied to the
+//! same residue, as in OpenMM.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::structure::Structure;
 /// Largest number of clusters of bonded residues that are tried.
 const MOST_CLUSTERS: usize = 1_000_000;
 
-/// A template to which one part of a patch is applied, and the template atom of each atom of the residue.
+/// A template with one part of a patch applied, and the index of the template atom for each atom of the residue.
 type Candidate = (Template, Vec<u32>);
 
 /// Graphs of the residues without a template, by residue index.
@@ -67,7 +67,8 @@ pub(super) fn assign(
     Ok(())
 }
 
-/// Returns the templates to which patches of single residues were applied, by residue name.
+/// Returns the templates that result from patches of single residues, by residue name. Only residues to which a patch
+/// of several residues may be applied are included.
 fn patched_templates(templates: &Templates) -> Result<HashMap<Arc<str>, Vec<Template>>, Problem> {
     let mut patched: HashMap<Arc<str>, Vec<Template>> = HashMap::new();
     for patch in templates.patches.iter().filter(|patch| patch.residues > 1) {
@@ -101,15 +102,17 @@ fn extend(clusters: &BTreeSet<Vec<usize>>, bonds: &BTreeSet<[usize; 2]>) -> Resu
             extended.sort_unstable();
             larger.insert(extended);
             if larger.len() > MOST_CLUSTERS {
-                return Err(Problem::new(format!("more than {MOST_CLUSTERS} groups of residues without a template")));
+                return Err(Problem::new(format!(
+                    "there are more than {MOST_CLUSTERS} groups of residues without a template"
+                )));
             }
         }
     }
     Ok(larger)
 }
 
-/// Matches a patch to a cluster. Returns the order of residues in which the patch matches, and the patched templates;
-/// `None` without a match.
+/// Matches a patch to a cluster. Returns the residues in the order of the parts of the patch, and the patched
+/// templates; `None` if the patch does not match.
 fn best(
     patch: &Patch,
     cluster: &[usize],
@@ -118,7 +121,8 @@ fn best(
     patched: &HashMap<Arc<str>, Vec<Template>>,
     neighbours: &[Vec<u32>],
 ) -> Option<(Vec<usize>, Vec<Candidate>)> {
-    // candidates[r][k]: templates with part r of the patch that match residue k of the cluster, with their ranks
+    // candidates[r][k]: templates that match residue k of the cluster after part r of the patch is applied, each with
+    // its index in `variants`
     let mut candidates: Vec<Vec<Vec<(usize, Candidate)>>> = vec![];
     for part in 0..patch.residues {
         let variants = templates
@@ -148,8 +152,8 @@ fn best(
     found.map(|(_, residues, chosen)| (residues, chosen))
 }
 
-/// Returns the first combination of candidates, one from each list, for which the structure has the bonds of the patch
-/// between residues.
+/// Takes one candidate from each list, and returns the first combination for which the structure has all bonds that the
+/// patch requires between residues.
 fn first_bonded(
     patch: &Patch,
     lists: &[&[(usize, Candidate)]],

@@ -9,7 +9,7 @@ pub(super) struct Connectivity {
     pub(super) propers: Vec<[u32; 4]>,
     /// impropers: a center, and three atoms that are bonded to the center, in ascending order
     pub(super) impropers: Vec<[u32; 4]>,
-    /// sorted chains of five bonded atoms, each listed in only one of its two directions
+    /// sorted chains of five bonded atoms; each chain is listed in only one direction
     pub(super) chains: Vec<[u32; 5]>,
 }
 
@@ -66,8 +66,8 @@ mod tests {
         assert_eq!(found.angles, [[0, 1, 2], [0, 2, 1], [0, 2, 3], [1, 0, 2], [1, 2, 3], [2, 3, 4]]);
         assert_eq!(found.propers, [[0, 1, 2, 3], [0, 2, 3, 4], [1, 0, 2, 3], [1, 2, 3, 4]]);
         assert_eq!(found.impropers, [[2, 0, 1, 3]]);
-        // the ends of a chain of five atoms may be bonded to each other, as in OpenMM, but neighbouring atoms of the
-        // chain differ
+        // as in OpenMM, the two ends of a chain of five atoms may be bonded to each other; consecutive atoms of a chain
+        // are different
         assert!(found.chains.contains(&[0, 1, 2, 3, 4]));
         assert!(found.chains.iter().all(|chain| chain[0] <= chain[4]));
     }

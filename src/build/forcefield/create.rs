@@ -1,5 +1,5 @@
-//! Creation of a [`Description`] from a structure and a force field, with the terms of OpenMM's
-//! `ForceField.createSystem` without constraints.
+//! Creation of a [`Description`] from a structure and a force field. The terms are those of `ForceField.createSystem`
+//! of OpenMM without constraints.
 
 use std::collections::HashMap;
 
@@ -71,8 +71,9 @@ impl Typed<'_> {
         let is_site = topology.site_mask();
         let wrong = |atom: &usize| is_site[*atom] != (topology.atoms[*atom].mass == 0.0);
         if let Some(atom) = (0..structure.atoms.len()).find(wrong) {
-            let what = if is_site[atom] { "a virtual site with a mass" } else { "massless, but no virtual site" };
-            return Err(Problem::new(format!("{} is {what}", self.label(atom))).into());
+            let what =
+                if is_site[atom] { "is a virtual site with a mass" } else { "has no mass, but is not a virtual site" };
+            return Err(Problem::new(format!("{} {what}", self.label(atom))).into());
         }
         let constraints = self.assignment.constraints.iter();
         topology.constraints = constraints.map(|&(atoms, length)| Constraint { atoms, length }).collect();
@@ -88,8 +89,13 @@ impl Typed<'_> {
             let Some(found) = *known.entry(kinds).or_insert_with(|| parameters.bonds.first(kinds)) else {
                 let [a, b] = atoms.map(|atom| atom as usize);
                 if [a, b].iter().all(|&atom| self.structure.atoms[atom].element > 0) {
-                    let message = format!("no parameters of the bond of {} and {}", self.label(a), self.label(b));
-                    let help = "add a force-field file with them, or remove the bond if it is not one";
+                    let message = format!(
+                        "the force field has no parameters of the bond between {} and {}",
+                        self.label(a),
+                        self.label(b)
+                    );
+                    let help =
+                        "add a force-field file with these parameters, or remove the bond if the atoms are not bonded";
                     return Err(Problem::new(message).help(help).into());
                 }
                 continue;
@@ -160,7 +166,8 @@ impl Typed<'_> {
         }
     }
 
-    /// Adds correction maps (CMAP). The order of the five atoms of each map is that of its parameters.
+    /// Adds correction maps (CMAP). The atoms of each map have the order of the atom types or classes in the parameters
+    /// of the map.
     fn add_cmaps(&self, bonded: &mut BondedTerms) {
         let parameters = &self.field.bonded;
         let mut known: HashMap<[Kind; 5], Option<(u32, bool)>> = HashMap::new();
@@ -203,7 +210,7 @@ impl Typed<'_> {
         Ok(found.table)
     }
 
-    /// Returns the scale factors of those 1-4 pairs whose factors depend on the atom types of a torsion.
+    /// Returns the scale factors of 1-4 pairs for which a script gives factors by the atom types of the torsion.
     fn scaled_pairs(&self) -> HashMap<[u32; 2], [f64; 2]> {
         let mut scaled = HashMap::new();
         for script in &self.field.scripts {

@@ -11,13 +11,14 @@ use super::template::Template;
 use super::templates::Templates;
 use crate::structure::Structure;
 
-/// Smallest length of a residue name for which the message suggests similar names as typing errors; most shorter names
-/// are similar to each other.
+/// Smallest length of an unknown residue name for which the error message suggests a similar known name. Most shorter
+/// names are similar to each other, so that a suggestion would not help.
 const LONG_NAME: usize = 4;
 /// Largest number of names of atoms or bonds in a message.
 const MOST_NAMES: usize = 8;
 
-/// Advice for a free amino acid, with charges at both ends. Force fields of AMBER have no such residues.
+/// Advice for a free amino acid, with charges at both ends. Force fields of AMBER have no templates of free amino
+/// acids.
 const FREE_AMINO_ACID: &str = "build it with --forcefield charmm36, which has both ends of an amino acid; or cap it with \
                                --cap ACE,NME --cap-ends; or add a force-field file that has its template";
 
@@ -43,13 +44,18 @@ pub(super) fn problem(
         let names = templates.iter().map(|template| &*template.name);
         let known = nearest(name, names).filter(|_| name.len() >= LONG_NAME);
         let advice = match known {
-            Some(known) => format!("is it {known}? Otherwise add a force-field file that has a template of {name}"),
+            Some(known) => {
+                format!("is {known} the right name? Otherwise add a force-field file that has a template of {name}")
+            }
             None => format!("add a force-field file that has a template of {name}"),
         };
-        return Problem::new(format!("{intro}, and none is similar")).help(advice);
+        return Problem::new(format!("{intro}, and no template is similar")).help(advice);
     };
     let (differences, advice) = differences(graph, template);
-    let message = format!("{intro}; the most similar is {}, from which it differs: {differences}", template.label());
+    let message = format!(
+        "{intro}; the most similar template is {}, from which the residue differs: {differences}",
+        template.label()
+    );
     Problem::new(message).help(advice)
 }
 
@@ -59,8 +65,8 @@ fn is_free_amino_acid(graph: &ResidueGraph<'_>) -> bool {
     outer_of(graph) == 0 && ["N", "CA", "C", "O", "OXT"].iter().all(has)
 }
 
-/// Number of atoms and bonds that differ between residue and template, and whether the residue and the template have
-/// different names.
+/// Returns the difference between a residue and a template, and whether the names differ. The difference is the number
+/// of bonds that differ plus twice the number of atoms that differ.
 fn distance(graph: &ResidueGraph<'_>, template: &Template, name: &str) -> (usize, bool) {
     let atoms = excess(&elements_of(graph), &elements(template));
     let count: usize = atoms.values().map(|n| n.unsigned_abs() as usize).sum();
@@ -94,8 +100,8 @@ fn outer_of(graph: &ResidueGraph<'_>) -> usize {
     graph.external.iter().map(|&number| number as usize).sum()
 }
 
-/// Returns, for each item, the number of occurrences in `ours` minus the number in `theirs`; items with equal numbers
-/// are left out.
+/// Returns, for each item, the number of occurrences in `ours` minus the number in `theirs`. Items with the difference
+/// zero are left out.
 fn excess<T: Ord + Copy>(ours: &[T], theirs: &[T]) -> BTreeMap<T, i64> {
     let mut counts = BTreeMap::new();
     ours.iter().for_each(|item| *counts.entry(*item).or_insert(0) += 1);
@@ -122,12 +128,13 @@ fn differences(graph: &ResidueGraph<'_>, template: &Template) -> (String, String
         let with_outer = (0..graph.atoms.len()).filter(|&index| graph.external[index] > 0);
         let names = list(with_outer.map(|index| graph.name(index)));
         let bonds = amount(ours as i64 - theirs as i64, "bond to other residues");
-        let message = if names.is_empty() { bonds } else { format!("{bonds} (its bonds are at {names})") };
-        let advice = "the residue may be at an end of a chain, beside a gap, or lack a bond such as a disulfide bridge";
+        let message =
+            if names.is_empty() { bonds } else { format!("{bonds} (bonds to other residues are at {names})") };
+        let advice = "the residue may be at a chain end or beside a gap, or may lack a bond such as a disulfide bridge";
         return (message, advice.to_owned());
     }
     let advice = "compare the bonds of the residue with those of the template";
-    ("atoms and bonds are as many, but otherwise connected".to_owned(), advice.to_owned())
+    ("the numbers of atoms and bonds agree, but the bonds connect different atoms".to_owned(), advice.to_owned())
 }
 
 fn atom_differences(graph: &ResidueGraph<'_>, template: &Template, atoms: &BTreeMap<u8, i64>) -> (String, String) {
@@ -150,7 +157,7 @@ fn atom_differences(graph: &ResidueGraph<'_>, template: &Template, atoms: &BTree
     } else if lacks(0) && atoms.len() == 1 {
         "add the virtual sites of the water model to the structure"
     } else if atoms.iter().any(|(number, count)| *number > 1 && *count < 0) {
-        "add the missing atoms to the structure, or end the chain there"
+        "add the missing atoms to the structure, or end the chain at this residue"
     } else {
         "remove the additional atoms, or add a force-field file that has a template with them"
     };

@@ -14,8 +14,8 @@ pub(super) struct ExcludedPairs {
     pub(super) pairs14: Vec<[u32; 2]>,
 }
 
-/// Finds the excluded pairs. For this search, a virtual site counts as bonded to the atom whose exclusions the site
-/// shares, and to all atoms bonded to that atom.
+/// Finds the excluded pairs. For this search, a virtual site has the bonds of the atom whose exclusions the site
+/// shares, and a bond to this atom.
 pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<ExcludedPairs, Problem> {
     let atoms = neighbours.len();
     let mut linked = Neighbours::from_lists(linked(neighbours, sites));

@@ -7,7 +7,7 @@ use md_engine::format::xml::{Document, Node};
 
 use super::builtin;
 
-/// Largest number of files of a force field, included files counted.
+/// Largest number of files of a force field, including included files.
 const MOST_FILES: usize = 64;
 
 /// A file and its text.
@@ -17,8 +17,8 @@ pub(super) struct File {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Reads files and the files that they include. A name is the path of a file, or the name of a built-in file if no file
-/// has this path. The name in an `<Include>` is relative to the folder of the file that includes it.
+/// Reads files and the files that they include. A name is the path of a file. If no file has this path, the name is
+/// that of a built-in file. The name in an `<Include>` is relative to the folder of the file that includes it.
 pub(super) fn read(names: &[PathBuf]) -> Result<Vec<File>> {
     let mut pending: Vec<PathBuf> = names.to_vec();
     let mut files: Vec<File> = vec![];
@@ -72,8 +72,8 @@ fn check_root(root: &Node<'_>) -> std::result::Result<(), Problem> {
     match root.name() {
         "ForceField" => Ok(()),
         "System" => {
-            let problem = root.problem("is a serialized system of OpenMM, not a force field");
-            Err(problem.help("md run reads serialized systems; name a force-field file here"))
+            let problem = root.problem("the file is a serialized system of OpenMM, not a force field");
+            Err(problem.help("md run reads serialized systems, but md build needs a force-field file"))
         }
         _ => Err(root.problem("expected a <ForceField> of OpenMM")),
     }

@@ -25,12 +25,12 @@ pub(super) struct AtomData<'a> {
     pub(super) places: &'a [u32],
 }
 
-/// Index of the parameters of an improper, and the four atoms in the order that the rule of the force field defines.
+/// Index of the parameters of an improper, and its four atoms in the order of the force field.
 pub(super) type Ordered = (usize, [u32; 4]);
 
-/// Returns the index of the parameters of an improper and its four atoms in the order of the rule, or `None` without
-/// parameters. `improper` lists the center and three atoms bonded to the center. The last matching parameters without
-/// wildcards are used. If only parameters with wildcards match, the first of these parameters are used.
+/// Returns the index of the parameters of an improper and its four atoms in the order of the force field; `None` if no
+/// parameters match. `improper` lists the center and three atoms bonded to the center. The last matching parameters
+/// without wildcards are used. If only parameters with wildcards match, the first parameters with wildcards are used.
 pub(super) fn order<T>(improper: [u32; 4], known: &[Improper<T>], atoms: &AtomData<'_>) -> Option<Ordered> {
     let kinds = improper.map(|atom| atoms.kinds[atom as usize]);
     let mut found = None;
@@ -56,7 +56,7 @@ pub(super) fn order<T>(improper: [u32; 4], known: &[Improper<T>], atoms: &AtomDa
 }
 
 /// Orders the first two outer atoms by element: carbon comes first, other elements by descending mass, and atoms of
-/// equal elements by ascending index. The center is third.
+/// equal elements by ascending index. The center is the third atom of the result.
 fn by_element([mut a, mut b, c]: [u32; 3], center: u32, atoms: &AtomData<'_>) -> [u32; 4] {
     let [first, second] = [a, b].map(|atom| atoms.elements[atom as usize]);
     let swap = if first == second {
@@ -70,11 +70,12 @@ fn by_element([mut a, mut b, c]: [u32; 3], center: u32, atoms: &AtomData<'_>) ->
     [a, b, center, c]
 }
 
-/// Sorts those outer atoms that the parameters do not distinguish, first by residue and then by index in the template.
-/// The center is third.
+/// Sorts the outer atoms that may be exchanged, first by residue and then by index in the template. The center is the
+/// third atom of the result.
 fn by_place([mut a, mut b, mut c]: [u32; 3], center: u32, wildcard: bool, atoms: &AtomData<'_>) -> [u32; 4] {
     let place = |atom: u32| (atoms.residues[atom as usize], atoms.places[atom as usize]);
-    // only atoms of equal type are exchanged, so that the types at the three positions stay the same
+    // without wildcards, only atoms of equal type are exchanged; with wildcards, the first two atoms may always be
+    // exchanged, and the third atom only with an atom of the same element
     let alike = |x: u32, y: u32| match wildcard {
         true => atoms.elements[x as usize] == atoms.elements[y as usize],
         false => atoms.kinds[x as usize].of_type == atoms.kinds[y as usize].of_type,
@@ -92,8 +93,8 @@ fn by_place([mut a, mut b, mut c]: [u32; 3], center: u32, wildcard: bool, atoms:
     [a, b, center, c]
 }
 
-/// Cache of the parameters and of the order of atoms of impropers, by the types of the atoms. All impropers with the
-/// same types have the order of the first one.
+/// Cache for impropers: parameters and order of atoms, by the types of the four atoms. The atom order of the first
+/// improper with four given types applies to all impropers with these types.
 #[derive(Default)]
 pub(super) struct OrderCache(HashMap<[u32; 4], Option<(usize, [usize; 4])>>);
 

@@ -29,11 +29,11 @@ struct LjType {
     memberships: Memberships,
 }
 
-/// Key by which equal Lennard-Jones types are found: the bits of the parameters, and the pairs of types with specific
+/// Key that equal Lennard-Jones types share: the bits of the parameters, and the pairs of types with specific
 /// parameters (NBFIX).
 type TypeKey = ([u64; 4], Memberships);
 
-/// Type of an atom, and the parameters that its template states.
+/// Type and class of an atom, and the charge, σ and ε that the template of the atom states.
 pub(super) type Subject = (Kind, [Option<f64>; 3]);
 
 /// Combines two types by the Lorentz–Berthelot rule: σ is the arithmetic and ε the geometric mean.
@@ -61,17 +61,17 @@ pub(super) fn find(
         let (usual, of_pairs14) = match lennard_jones.scale14 {
             None => ([sigma, epsilon], [sigma, epsilon]),
             Some(_) if epsilon != 0.0 => {
-                let problem = named("has an epsilon in both NonbondedForce and LennardJonesForce".to_owned());
+                let problem = named("NonbondedForce and LennardJonesForce both give an epsilon".to_owned());
                 return Err(problem.help("use files of one family of force fields"));
             }
             Some(_) => {
-                let absent = || named("has no parameters in LennardJonesForce".to_owned());
+                let absent = || named("LennardJonesForce has no parameters of the atom type".to_owned());
                 let parameters = lennard_jones.atoms.get(kind).ok_or_else(absent)?;
                 (parameters.usual, parameters.of_pairs14)
             }
         };
         if [usual, of_pairs14].iter().any(|[sigma, epsilon]| *sigma < 0.0 || *epsilon < 0.0) {
-            return Err(named(format!("has sigma {} nm and epsilon {} kJ/mol", usual[0], usual[1])));
+            return Err(named(format!("sigma ({} nm) or epsilon ({} kJ/mol) is negative", usual[0], usual[1])));
         }
         let memberships = memberships.entry(kind).or_insert_with(|| lennard_jones.memberships(kind));
         let key = ([usual[0], usual[1], of_pairs14[0], of_pairs14[1]].map(f64::to_bits), memberships.clone());
@@ -88,20 +88,20 @@ pub(super) fn find(
 
 /// Returns charge, σ and ε of an atom, from the `NonbondedForce` or from the template.
 fn values((kind, parameters): Subject, charges: &Charges) -> Result<[f64; 3], String> {
-    let of_force = charges.atoms.get(kind).ok_or("has no parameters in NonbondedForce")?;
-    let missing = |k: usize| format!("has no {} in NonbondedForce or its template", PARAMETERS[k]);
+    let of_force = charges.atoms.get(kind).ok_or("NonbondedForce has no parameters of the atom type")?;
+    let missing = |k: usize| format!("neither NonbondedForce nor the template gives the {}", PARAMETERS[k]);
     arrays::try_from_fn(|k| of_force[k].or(parameters[k]).ok_or_else(|| missing(k)))
 }
 
-/// Returns the specific parameters (NBFIX) of a pair of Lennard-Jones types, if there are any. Fails if several
-/// specific parameters apply to the pair.
+/// Returns the specific parameters (NBFIX) of a pair of Lennard-Jones types; `None` if the pair has no specific
+/// parameters. Fails if several specific parameters apply to the pair.
 fn own_pair(a: &LjType, b: &LjType, lennard_jones: &LennardJones) -> Result<Option<SigmaEpsilon>, Problem> {
     match lennard_jones.pairs_of(&a.memberships, &b.memberships).as_slice() {
         [] => Ok(None),
         [index] => Ok(Some(lennard_jones.pairs[*index].1)),
         several => {
             let message = format!("{} elements <NBFixPair> apply to the same two atom types", several.len());
-            Err(Problem::new(message).help("remove all but one of them"))
+            Err(Problem::new(message).help("remove all but one of these elements"))
         }
     }
 }
@@ -116,8 +116,8 @@ fn table(types: &[LjType], lennard_jones: &LennardJones) -> Result<system::Nonbo
 }
 
 impl Interactions {
-    /// Returns the parameters of a 1-4 pair. `factors` holds the scale factors of its Coulomb and Lennard-Jones
-    /// interactions.
+    /// Returns the parameters of a 1-4 pair. `factors` holds the scale factors of the Coulomb and Lennard-Jones
+    /// interactions of the pair.
     pub(super) fn pair14(
         &self,
         atoms: [u32; 2],

@@ -1,10 +1,10 @@
-//! Matching of a residue to a template: an isomorphism of the graphs of bonds. It maps each atom of the residue to a
-//! template atom with the same element, the same number of bonds within the residue and the same number of bonds to
-//! other residues.
+//! Matching of a residue to a template: an isomorphism of the graphs of bonds. The isomorphism maps each atom of the
+//! residue to a template atom with the same element, the same number of bonds within the residue, and the same number
+//! of bonds to other residues.
 //!
-//! If several isomorphisms exist, for example because a ring is symmetric, the result is the one that OpenMM finds.
-//! The order of the search is therefore that of OpenMM: it begins with the atom that has the fewest candidates and
-//! follows the bonds.
+//! Several isomorphisms can exist, for example because a ring is symmetric; the search returns the same isomorphism as
+//! OpenMM. The search order is therefore the order of OpenMM: the search begins with the atom that has the fewest
+//! candidates, and follows the bonds.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +15,7 @@ use crate::structure::Structure;
 /// Number of steps after which a search is abandoned. A search in a residue of 500 atoms takes about a thousand steps.
 const MOST_STEPS: usize = 10_000_000;
 
-/// Bonds of a residue, or of a molecule whose residues are matched together.
+/// Graph of the bonds of a residue, or of several bonded residues that are matched to one template.
 #[derive(Clone, Debug)]
 pub(super) struct ResidueGraph<'a> {
     structure: &'a Structure,
@@ -59,8 +59,9 @@ impl<'a> ResidueGraph<'a> {
         all
     }
 
-    /// Returns the template atoms to which an atom of the residue may be mapped. A virtual site, or an atom of a
-    /// molecule that a topology file describes, is mapped to the template atom with the same name, if there is one.
+    /// Returns the template atoms to which an atom of the residue may be mapped. Virtual sites, and all atoms of
+    /// molecules that topology files describe, are mapped to the template atom with the same name, if this template
+    /// atom exists.
     fn candidates(&self, template: &Template, index: usize) -> Vec<u32> {
         let (element, name) = (self.element(index), self.name(index));
         let is_named = element == 0 || template.is_of_topology;
@@ -100,8 +101,8 @@ impl<'a> ResidueGraph<'a> {
         Some(place.into_iter().map(|position| found[position]).collect())
     }
 
-    /// Returns the order in which atoms are mapped: first the atom with the fewest candidates, then atoms that are
-    /// bonded to earlier atoms.
+    /// Returns the order in which atoms are mapped. The atom with the fewest candidates is first, and the following
+    /// atoms are bonded to earlier atoms.
     fn search_order(&self, candidates: &[Vec<u32>]) -> Vec<usize> {
         let count = candidates.len();
         let (mut order, mut ordered, mut waiting) = (vec![], vec![false; count], vec![false; count]);
@@ -163,8 +164,9 @@ impl Search<'_> {
         None
     }
 
-    /// Returns the template atoms to try at a position: the neighbours of the template atom to which an earlier bonded
-    /// atom is mapped, or else all candidates.
+    /// Returns the template atoms to try at a position in the search order. If an atom earlier in the search order is
+    /// bonded to the atom at this position, the function returns the neighbours of the earlier atom's template atom.
+    /// Otherwise the function returns all candidates.
     fn options(&self, found: &[u32], position: usize) -> &[u32] {
         match self.bonded[position].iter().find(|&&other| other < position) {
             Some(&other) => &self.template.atoms[found[other] as usize].bonded,

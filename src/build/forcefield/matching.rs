@@ -1,10 +1,10 @@
 //! Choice of the template of each residue, by the rules of OpenMM's `ForceField`.
 //!
 //! Templates without patches are tried first, then templates with patches of single residues, then patches of several
-//! bonded residues, and finally templates of whole molecules. If several templates match and assign different types,
-//! OpenMM refuses the structure, while md uses the template with the fewest patches. For example, thymidine in CHARMM36
-//! results from thymine with one patch (deoxygenation), but also from uracil with two patches (deoxygenation and
-//! methylation).
+//! bonded residues, and finally templates of whole molecules. Several templates may match and assign different types.
+//! In this case, OpenMM refuses the structure, but md uses the template with the fewest patches. For example, thymidine
+//! in CHARMM36 results from thymine with one patch (deoxygenation), but also from uracil with two patches
+//! (deoxygenation and methylation).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -77,7 +77,7 @@ fn composition_of(graph: &ResidueGraph<'_>) -> Composition {
 
 /// Returns the first template that matches. Molecules of topology files come before templates of force fields. If
 /// several templates match and assign different types or parameters, only the templates with the fewest patches are
-/// considered; the call fails if these templates differ as well.
+/// considered. The function fails if the templates with the fewest patches also assign different types or parameters.
 fn choose<'t>(
     graph: &ResidueGraph<'_>,
     candidates: impl Iterator<Item = &'t Template>,

@@ -7,12 +7,12 @@
 //! (Eastman et al., J. Phys. Chem. B 128, 109 (2024), doi:10.1021/acs.jpcb.3c06662).
 //!
 //! Units are nm, ps, amu, kJ/mol, e and rad. An unknown element of a file is an error, because energies would be wrong
-//! without it. Implicit solvents and `<InitializationScript>` are ignored.
+//! if the element were ignored. Implicit solvents and `<InitializationScript>` are ignored.
 //!
-//! Results differ from OpenMM's in four cases. If several templates match, those with the fewest patches are used. A
-//! bond without parameters is an error. A correction map is applied in the direction of its parameters, even if the
-//! atoms of the chain have descending indices. If several parameters match equally well, the order of the files
-//! decides.
+//! Results differ from OpenMM's in four cases. If several templates match, md uses the templates with the fewest
+//! patches. A bond without parameters is an error. A correction map is applied in the direction of its parameters, even
+//! if the atoms of the chain have descending indices. If several sets of parameters match equally well, the order of
+//! the files decides.
 //!
 //! ```
 //! use md_build::forcefield::ForceField;
@@ -83,10 +83,10 @@ use templates::Templates;
 use torsions::AllTorsions;
 
 /// Elements that are ignored when forces are read. Types, templates, patches, included files and scripts are read by
-/// other functions. Information about the file and initialization scripts (checks of versions, implicit solvents) are
-/// not needed.
+/// other functions. Initialization scripts (checks of versions, implicit solvents) and the information about the file
+/// are not needed.
 const IGNORED: [&str; 7] = ["AtomTypes", "Residues", "Patches", "Info", "Include", "InitializationScript", "Script"];
-/// Implicit solvents, which are ignored because md has only explicit solvents.
+/// Elements of implicit solvents. The elements are ignored, because md supports only explicit solvents.
 const IMPLICIT_SOLVENTS: [&str; 2] = ["GBSAOBCForce", "CustomGBForce"];
 
 /// A force field.
@@ -104,13 +104,13 @@ pub struct ForceField {
 }
 
 impl ForceField {
-    /// Names of the built-in force-field files.
+    /// Returns the names of the built-in force-field files.
     pub fn builtin() -> impl Iterator<Item = &'static str> {
         builtin::names()
     }
 
-    /// Reads files, which together form a force field. A name is a path of a file, which may be compressed, or one of
-    /// [`ForceField::builtin`].
+    /// Reads files, which together form a force field. A name is either the path of a file, which may be compressed, or
+    /// a name that [`ForceField::builtin`] returns.
     pub fn read<P: AsRef<Path>>(names: &[P]) -> Result<Self> {
         let names: Vec<PathBuf> = names.iter().map(|name| name.as_ref().to_owned()).collect();
         let files = files::read(&names)?;
@@ -154,8 +154,9 @@ impl ForceField {
             "LennardJonesForce" => self.lennard_jones.read(force, types),
             name if IGNORED.contains(&name) || IMPLICIT_SOLVENTS.contains(&name) => Ok(()),
             _ => {
-                let problem = force.problem("is not supported, and without it energies would be wrong");
-                Err(problem.help("use a force field without it, such as AMBER's or CHARMM36"))
+                let problem =
+                    force.problem("md does not support this force, and energies without the force would be wrong");
+                Err(problem.help("use a force field without this force, such as AMBER or CHARMM36"))
             }
         }
     }
@@ -174,5 +175,6 @@ impl ForceField {
 
 /// Returns the error for an unknown element of a force.
 fn unknown(node: &Node<'_>, force: &Node<'_>) -> Problem {
-    node.problem(format!("is unknown in <{}>", force.name())).help("remove it, or use a force field without it")
+    node.problem(format!("is unknown in <{}>", force.name()))
+        .help("remove the element, or use a force field without this element")
 }

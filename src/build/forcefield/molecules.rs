@@ -1,9 +1,10 @@
 //! Parameters of molecules that a topology file describes completely, such as a ligand.
 //!
-//! A molecule of one residue becomes a template, with which a structure is searched as with the templates of a force
-//! field. Its bonded terms, 1-4 pairs and exclusions are those of the file. Only its charges and Lennard-Jones
-//! parameters act on other molecules. Lennard-Jones parameters of pairs of atoms of different molecules follow from the
-//! rule of Lorentz and Berthelot, as in the force fields of OpenMM's format.
+//! A molecule of one residue becomes a template. This template is matched to residues in the same way as the templates
+//! of a force field. The topology file defines the bonded terms, the 1-4 pairs and the exclusions of the molecule.
+//! Interactions with other molecules use only the charges and Lennard-Jones parameters of the molecule. Lennard-Jones
+//! parameters of pairs of atoms of different molecules follow from the rule of Lorentz and Berthelot, as in the force
+//! fields of OpenMM's format.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -24,25 +25,26 @@ use crate::structure::{Atom, Component};
 pub struct MoleculeFiles {
     /// topology file of a system that contains the molecule
     pub topology: PathBuf,
-    /// parameter files that the topology needs (CHARMM)
+    /// parameter files, if the topology needs such files (CHARMM)
     pub parameters: Vec<PathBuf>,
 }
 
-/// Terms of the energy within a molecule. Atoms are numbered as in its template.
+/// Terms of the energy within a molecule. Atom indices are those of the template of the molecule.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MoleculeTerms {
     /// bonded terms with 1-4 pairs
     bonded: BondedTerms,
-    /// pairs without the usual non-bonded interactions
+    /// excluded pairs of atoms, which have no non-bonded interactions other than 1-4 interactions
     excluded: Vec<[u32; 2]>,
 }
 
 impl ForceField {
-    /// Adds the molecules of a topology that consist of one residue whose name is in `wanted`. Returns the names that
-    /// were found. Each molecule replaces a template of the same name.
+    /// Adds molecules of a topology to the force field. A molecule is added if it consists of one residue and the
+    /// residue name is in `wanted`. Returns the names that were found. Each molecule replaces a template of the same
+    /// name.
     ///
     /// # Errors
-    /// Fails if the topology has no such molecule, or if a molecule has terms that are not supported: virtual sites,
+    /// Fails if the topology has no wanted molecule, or if a molecule has unsupported terms: virtual sites,
     /// constraints, correction maps, or Lennard-Jones parameters that the rule of Lorentz and Berthelot does not give.
     pub fn add_molecules(&mut self, files: &MoleculeFiles, wanted: &BTreeSet<String>) -> Result<Vec<String>> {
         let molecules = self.factors14().map(|factors14| Molecules { factors14, residues: wanted.clone() });
@@ -69,7 +71,7 @@ impl ForceField {
             let help = match list(wanted.iter().map(String::as_str).collect()) {
                 none if none.is_empty() => "the entry has no ligands".to_owned(),
                 names => format!(
-                    "a ligand is a molecule of one residue; those of the entry are {names}, and the residues of the topology are {found}"
+                    "a ligand is a molecule of one residue; the ligands of the entry are {names}, and the residues of the topology are {found}"
                 ),
             };
             return Err(in_file(problem).help(help).into());
@@ -115,7 +117,7 @@ impl ForceField {
         Ok(())
     }
 
-    /// Returns the atoms and bonds of the template with this name. `None` if there is no such template.
+    /// Returns the atoms and bonds of the template with this name. Returns `None` if no template has this name.
     pub fn component(&self, name: &str) -> Option<Component> {
         let template = self.templates.named(name)?;
         let atom = |atom: &TemplateAtom| Atom { name: atom.name.to_string(), element: atom.element };
@@ -142,8 +144,8 @@ fn check(description: &Description, name: &str, atoms: &std::ops::Range<u32>) ->
     for atom in atoms.clone() {
         let atom = &topology.atoms[atom as usize];
         if !known.insert(atom.name.as_str()) {
-            let problem = Problem::new(format!("the molecule {name} has two atoms {}", atom.name));
-            return Err(problem.help("give every atom of the molecule a name of its own"));
+            let problem = Problem::new(format!("the molecule {name} has two atoms named {}", atom.name));
+            return Err(problem.help("give each atom of the molecule a different name"));
         }
         types.push(atom.lj_type);
     }
@@ -161,8 +163,8 @@ fn check(description: &Description, name: &str, atoms: &std::ops::Range<u32>) ->
 }
 
 impl Typed<'_> {
-    /// Returns the residues that are molecules of topology files, each with its terms and with the atom of the
-    /// structure for each atom of the template.
+    /// Returns the terms of each molecule that a topology file describes and, for each atom of the template of the
+    /// molecule, the index of the atom in the structure.
     fn molecules(&self) -> impl Iterator<Item = (&MoleculeTerms, Vec<u32>)> {
         let residues = (0..self.structure.residues.len()).filter(|&residue| self.is_molecule(residue));
         residues.filter_map(|residue| {
@@ -174,7 +176,7 @@ impl Typed<'_> {
         })
     }
 
-    /// Adds the bonded terms and 1-4 pairs of molecules of topology files.
+    /// Adds the bonded terms and 1-4 pairs of molecules that topology files describe.
     pub(super) fn add_molecules(&self, topology: &mut Topology) {
         for (terms, atom_of) in self.molecules() {
             let mut bonded = terms.bonded.clone();
@@ -183,7 +185,7 @@ impl Typed<'_> {
         }
     }
 
-    /// Excluded pairs of molecules of topology files.
+    /// Returns the excluded pairs of atoms in molecules that topology files describe.
     pub(super) fn excluded_in_molecules(&self) -> impl Iterator<Item = [u32; 2]> {
         self.molecules().flat_map(|(terms, atom_of)| {
             terms.excluded.iter().map(|pair| pair.map(|place| atom_of[place as usize])).collect::<Vec<_>>()

@@ -20,8 +20,8 @@ pub(super) type SigmaEpsilon = [f64; 2];
 pub(super) struct Charges {
     /// scale factors of Coulomb and Lennard-Jones interactions of 1-4 pairs; `None` without a `NonbondedForce`
     pub(super) scales14: Option<[f64; 2]>,
-    /// charge (e), σ (nm) and ε (kJ/mol) by atom type or class; the template of a residue provides values that are
-    /// absent here
+    /// charge (e), σ (nm) and ε (kJ/mol) by atom type or class; a value that is `None` comes from the template of the
+    /// residue
     pub(super) atoms: OfAtoms<[Option<f64>; 3]>,
 }
 
@@ -31,7 +31,8 @@ impl Charges {
         let known = *self.scales14.get_or_insert(scales);
         if known.iter().zip(scales).any(|(a, b)| (a - b).abs() > SCALE_TOLERANCE) {
             let [coulomb, lj] = known;
-            let message = format!("the scales of 1-4 interactions are {coulomb} and {lj} in a file before");
+            let message =
+                format!("an earlier file scales 1-4 interactions by {coulomb} (Coulomb) and {lj} (Lennard-Jones)");
             let help = "use files of one family of force fields";
             return Err(force.problem(message).help(help));
         }
@@ -53,8 +54,9 @@ impl Charges {
                     (true, false) => {}
                     (false, _) => *value = Some(node.real(name)?),
                     (true, true) => {
-                        let problem = node.problem(format!("gives {name}, which comes from residues"));
-                        return Err(problem.help("remove it, or remove <UseAttributeFromResidue>"));
+                        let problem =
+                            node.problem(format!("the attribute {name} contradicts <UseAttributeFromResidue>"));
+                        return Err(problem.help("remove the attribute, or remove <UseAttributeFromResidue>"));
                     }
                 }
             }
@@ -66,8 +68,8 @@ impl Charges {
     }
 }
 
-/// Pairs of types with specific Lennard-Jones parameters (NBFIX) that an atom matches: index of the pair, and the
-/// position (0 or 1) of the atom's type in the pair.
+/// Specific Lennard-Jones parameters (NBFIX) that may apply to an atom: index of the pair of types, and position (0 or
+/// 1) of the atom's type in the pair.
 pub(super) type Memberships = Vec<(usize, usize)>;
 
 /// Lennard-Jones parameters of an atom.
@@ -78,7 +80,7 @@ pub(super) struct LjAtom {
     pub(super) of_pairs14: SigmaEpsilon,
 }
 
-/// Lennard-Jones parameters of a `LennardJonesForce`, which may have specific parameters for pairs of types (NBFIX).
+/// Parameters of a `LennardJonesForce`. Pairs of types may have specific parameters (NBFIX).
 #[derive(Clone, Debug, Default)]
 pub(super) struct LennardJones {
     /// scale factor of 1-4 interactions; `None` without a `LennardJonesForce`
@@ -92,7 +94,7 @@ impl LennardJones {
         let scale = force.real("lj14scale")?;
         let known = *self.scale14.get_or_insert(scale);
         if (known - scale).abs() > SCALE_TOLERANCE {
-            let problem = force.problem(format!("lj14scale is {known} in a file before"));
+            let problem = force.problem(format!("lj14scale is {known} in an earlier file"));
             return Err(problem.help("use files of one family of force fields"));
         }
         for node in force.children() {
@@ -133,8 +135,8 @@ impl LennardJones {
         self.pairs.iter().enumerate().flat_map(sides).collect()
     }
 
-    /// Returns the indices of the pairs of types with specific parameters that apply to two atoms, given the
-    /// [`Memberships`] of each atom.
+    /// Returns the indices of the specific parameters (NBFIX) that apply to two atoms. The arguments are the
+    /// [`Memberships`] of the two atoms.
     pub(super) fn pairs_of(&self, a: &[(usize, usize)], b: &[(usize, usize)]) -> Vec<usize> {
         let mut found: Vec<usize> =
             a.iter().filter(|(index, side)| b.contains(&(*index, 1 - side))).map(|(index, _)| *index).collect();

@@ -14,7 +14,7 @@ use super::template::{Site, Template, TemplateAtom};
 /// Largest number of residues that one patch may change.
 const MOST_RESIDUES: usize = 4;
 
-/// An atom of a patch: index of the residue among the residues of the patch, and atom name.
+/// An atom of a patch: index of the residue within the patch, and atom name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PatchAtom {
     pub(super) residue: usize,
@@ -35,14 +35,14 @@ pub(super) struct Patch {
     removed_bonds: Vec<[PatchAtom; 2]>,
     added_external: Vec<PatchAtom>,
     removed_external: Vec<PatchAtom>,
-    /// virtual sites; an atom index counts the added atoms first and then the changed atoms
+    /// virtual sites; their atom indices refer to a list that consists of the added atoms and then the changed atoms
     sites: Vec<Site>,
-    /// names of all atoms that the patch adds, changes or removes, as the file gives them
+    /// names, as written in the file, of all atoms that the patch adds, changes or removes
     pub(super) touched: Vec<Arc<str>>,
 }
 
-/// A patch, and the names of the templates to which the patch may be applied, each with the index of the patched
-/// residue for which the template can be used.
+/// A patch, and the templates to which the patch may be applied. Each template is listed by its name and by the index
+/// of the residue within the patch.
 pub(super) struct ReadPatch {
     pub(super) patch: Patch,
     pub(super) applies_to: Vec<(Arc<str>, usize)>,
@@ -84,7 +84,11 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadPatch> {
                 let (residue, name) = numbered(&child, child.text("name")?)?;
                 applies_to.push((name.into(), residue));
             }
-            _ => return Err(child.problem("is unknown in <Patch>").help("remove it, or use a force field without it")),
+            _ => {
+                return Err(child
+                    .problem("is unknown in <Patch>")
+                    .help("remove the element, or use a force field without this element"));
+            }
         }
     }
     patch.read_sites(&sites)?;
@@ -95,12 +99,15 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadPatch> {
 fn patch_atom(node: &Node<'_>, attribute: &str, residues: usize) -> Parsed<PatchAtom> {
     let (residue, name) = numbered(node, node.text(attribute)?)?;
     if residue >= residues {
-        return Err(node.problem(format!("residue {} of a patch of {residues} residues", residue + 1)));
+        return Err(node.problem(format!(
+            "the element names residue {}, but the patch has only {residues} residues",
+            residue + 1
+        )));
     }
     Ok(PatchAtom { residue, name: name.into() })
 }
 
-/// Reads a name with an optional number of a residue of the patch before it, such as `CYS` or `2:CYS`. Returns the
+/// Reads a name that may begin with the number of a residue within the patch, such as `CYS` or `2:CYS`. Returns the
 /// index of the residue, and the name.
 fn numbered<'t>(node: &Node<'_>, text: &'t str) -> Parsed<(usize, &'t str)> {
     let Some((number, name)) = text.split_once(':') else { return Ok((0, text)) };
@@ -108,7 +115,7 @@ fn numbered<'t>(node: &Node<'_>, text: &'t str) -> Parsed<(usize, &'t str)> {
 }
 
 impl Patch {
-    /// Adds the atom of an element to the touched atoms. Fails if the atom is touched already.
+    /// Records the name of an atom that the patch adds, changes or removes. Fails if the patch names the atom twice.
     fn touch(&mut self, node: &Node<'_>) -> Parsed<()> {
         let name = node.text("name")?;
         if self.touched.iter().any(|known| &**known == name) {
@@ -121,7 +128,7 @@ impl Patch {
     fn read_sites(&mut self, nodes: &[Node<'_>]) -> Parsed<()> {
         let Some(first) = nodes.first() else { return Ok(()) };
         if self.residues > 1 {
-            let problem = first.problem("a virtual site in a patch of several residues");
+            let problem = first.problem("a patch of several residues cannot have a virtual site");
             return Err(problem.help("define the site in the template of the residue"));
         }
         let atoms: Vec<Arc<str>> = self.changes().map(|(_, atom)| atom.name.clone()).collect();
@@ -137,8 +144,8 @@ impl Patch {
         self.added.iter().chain(&self.changed)
     }
 
-    /// Applies the part of the patch for residue `residue` to a template. Returns `None` if the template lacks an atom
-    /// that the patch needs, or has an atom that the patch adds.
+    /// Applies a patch to the template of one residue; `residue` is the index of this residue within the patch. Returns
+    /// `None` if the template lacks an atom that the patch needs, or has an atom that the patch adds.
     pub(super) fn apply(&self, template: &Template, residue: usize) -> Option<Template> {
         let is = |atom: &PatchAtom, name: &str| atom.residue == residue && &*atom.name == name;
         let mut patches = template.patches.clone();
@@ -162,7 +169,8 @@ impl Patch {
             let index = new.find(&atom.name)?;
             new.atoms[index as usize] = atom.clone();
         }
-        // an atom that the patch removes and adds again keeps its virtual sites, bonds and constraints
+        // if the patch removes an atom and adds an atom with the same name, the virtual sites, bonds and constraints of
+        // the atom are kept
         let moved = |old: u32| kept[old as usize].or_else(|| new_index(&new, template, old));
         let moved: Vec<Option<u32>> = (0..template.atoms.len() as u32).map(moved).collect();
         self.apply_bonds(template, residue, &moved, &mut new)?;
@@ -229,7 +237,7 @@ impl Patch {
     }
 }
 
-/// Returns a construction on the atoms at their new places; `None` if one of the atoms has no new place.
+/// Returns the construction of a virtual site with new atom indices; `None` if an atom has no new index.
 fn renumbered(construction: &Construction, place: impl Fn(u32) -> Option<u32>) -> Option<Construction> {
     let mut construction = construction.clone();
     for atom in construction.atoms_mut() {
@@ -238,7 +246,7 @@ fn renumbered(construction: &Construction, place: impl Fn(u32) -> Option<u32>) -
     Some(construction)
 }
 
-/// Returns the index of the atom in the new template that has the name of an atom of the old template.
+/// Returns the index, in the new template, of the atom with the same name as an atom of the old template.
 fn new_index(new: &Template, old: &Template, atom: u32) -> Option<u32> {
     new.find(&old.atoms[atom as usize].name)
 }

@@ -15,12 +15,12 @@ use super::template::{PARAMETERS, Site, Template, TemplateAtom};
 /// number means that the file is damaged.
 const MOST_BONDS: usize = 64;
 
-/// A template, with its level and the patches that the file allows for it.
+/// A template, with its override level and the patches that may be applied to the template.
 pub(super) struct ReadTemplate {
     pub(super) template: Template,
     /// override level: a template replaces templates of the same name with a lower level
     pub(super) level: i32,
-    /// names of patches that may be applied, and for each the index of the residue of the patch
+    /// names of the patches that may be applied; each name is followed by the index of the residue within the patch
     pub(super) allowed: Vec<(Arc<str>, usize)>,
 }
 
@@ -34,7 +34,9 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadTemplate> {
     for atom in node.children().filter(|child| child.name() == "Atom") {
         let found = read_atom(&atom, types)?;
         if indices.insert(atom.text("name")?, template.atoms.len() as u32).is_some() {
-            return Err(atom.problem(format!("a second atom {} of residue {}", found.name, template.name)));
+            return Err(
+                atom.problem(format!("the atom name {} occurs twice in the residue {}", found.name, template.name))
+            );
         }
         template.atoms.push(found);
     }
@@ -47,7 +49,7 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadTemplate> {
                 let pair = atoms.pair()?;
                 template.add_bond(pair);
                 if pair.iter().any(|&atom| template.atoms[atom as usize].bonded.len() > MOST_BONDS) {
-                    return Err(child.problem(format!("an atom with more than {MOST_BONDS} bonds")));
+                    return Err(child.problem(format!("an atom has more than {MOST_BONDS} bonds")));
                 }
             }
             "ExternalBond" => {
@@ -63,7 +65,7 @@ pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadTemplate> {
             _ => {
                 return Err(child
                     .problem("is unknown in <Residue>")
-                    .help("remove it, or use a force field without it"));
+                    .help("remove the element, or use a force field without this element"));
             }
         }
     }
@@ -121,7 +123,7 @@ impl Atoms<'_> {
     fn pair(&self) -> Parsed<[u32; 2]> {
         let pair = [self.named_or_numbered("atomName1", "from")?, self.named_or_numbered("atomName2", "to")?];
         match pair[0] == pair[1] {
-            true => Err(self.node.problem("bonds an atom to itself")),
+            true => Err(self.node.problem("the element names the same atom twice")),
             false => Ok(pair),
         }
     }
@@ -130,7 +132,7 @@ impl Atoms<'_> {
 /// Reads a virtual site of any kind.
 pub(super) fn read_site(atoms: &Atoms<'_>) -> Parsed<Site> {
     let node = atoms.node;
-    // the atoms are read below
+    // the atom indices of the construction are set below
     let mut construction = match node.text("type")? {
         "average2" => Construction::Average2 { atoms: [0; 2], weights: node.reals(["weight1", "weight2"])? },
         "average3" => Construction::Average3 { atoms: [0; 3], weights: node.reals(["weight1", "weight2", "weight3"])? },
@@ -141,7 +143,7 @@ pub(super) fn read_site(atoms: &Atoms<'_>) -> Parsed<Site> {
         },
         "localCoords" => local_frame(node)?,
         kind => {
-            let problem = node.problem(format!("a virtual site of the kind {kind}"));
+            let problem = node.problem(format!("md does not know the kind {kind} of virtual sites"));
             return Err(problem.help("expected average2, average3, outOfPlane or localCoords"));
         }
     };
@@ -167,7 +169,8 @@ fn local_frame(node: &Node<'_>) -> Parsed<Construction> {
     let [origin, x, y] = ["wo", "wx", "wy"].map(|prefix| node.numbered(prefix, |name| node.real(name)));
     let (origin, x, y) = (origin?, x?, y?);
     if [x.len(), y.len()] != [origin.len(); 2] || origin.len() < 2 {
-        let message = format!("{} weights wo, {} wx and {} wy", origin.len(), x.len(), y.len());
+        let message =
+            format!("the site has {} weights wo, {} weights wx and {} weights wy", origin.len(), x.len(), y.len());
         return Err(node.problem(message).help("give the same number of weights wo, wx and wy, at least 2 of each"));
     }
     let atoms = vec![0; origin.len()];

@@ -29,7 +29,7 @@ impl<const N: usize, T> Terms<N, T> {
         self.entries.push((patterns, parameters));
     }
 
-    /// Adds the parameters of an element to the terms of the classes or types that the element names.
+    /// Adds parameters for the atom classes or types that an element names.
     pub(super) fn add(&mut self, node: &Node<'_>, types: &AtomTypes, parameters: T) -> Parsed<()> {
         if let Some(patterns) = types.patterns(node)? {
             self.push(patterns, parameters);
@@ -42,8 +42,9 @@ impl<const N: usize, T> Terms<N, T> {
         self.entries.iter().find(|(patterns, _)| match_either_way(patterns, atoms)).map(|(_, parameters)| parameters)
     }
 
-    /// Returns the first matching parameters without wildcards, or the first matching parameters with wildcards if
-    /// there are none. The second value is whether the atoms match in the given order.
+    /// Returns the first matching parameters without wildcards. If all matching parameters have wildcards, the function
+    /// returns the first matching parameters. The second returned value is true if the atoms match in the given order,
+    /// and false if the atoms match only in the reversed order.
     pub(super) fn most_specific(&self, atoms: [Kind; N]) -> Option<(&T, bool)> {
         let mut matching = self.entries.iter().filter(|(patterns, _)| match_either_way(patterns, atoms));
         let first = matching.next()?;

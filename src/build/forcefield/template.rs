@@ -43,7 +43,7 @@ pub(super) struct Template {
     pub(super) patches: Vec<Arc<str>>,
     pub(super) atoms: Vec<TemplateAtom>,
     pub(super) bonds: Vec<[u32; 2]>,
-    /// atoms with bonds to other residues; an atom appears once for each such bond
+    /// atoms with bonds to other residues; an atom is listed once for each external bond
     pub(super) external_bonds: Vec<u32>,
     pub(super) sites: Vec<Site>,
     /// constrained pairs of atoms, and their distances in nm
@@ -86,9 +86,9 @@ impl Template {
         self.atoms[atom as usize].external += 1;
     }
 
-    /// Whether two templates assign the same types and parameters to the atoms of a residue, and have the same
-    /// constraints and virtual sites. `own` maps the atoms of the residue to atoms of this template, and `others` maps
-    /// the atoms of the residue to atoms of `other`.
+    /// Whether two templates have the same constraints and virtual sites, and assign the same types and parameters to
+    /// the atoms of a residue. `own` maps the atoms of the residue to atoms of this template, and `others` maps the
+    /// atoms of the residue to atoms of `other`.
     pub(super) fn agrees(&self, own: &[u32], other: &Template, others: &[u32]) -> bool {
         let atom = |template: &Template, index: u32| {
             let TemplateAtom { of_type, parameters, .. } = &template.atoms[index as usize];

@@ -17,7 +17,7 @@ const MOST_PATCHES: usize = 64;
 /// Largest number of combinations of templates and patches that are tried.
 const MOST_COMBINATIONS: usize = 1_000_000;
 
-/// Name of a patch that may be applied to a template, and the index of the residue of the patch.
+/// Name of a patch that may be applied to a template, and index of the residue within the patch.
 type Allowed = (Arc<str>, usize);
 
 /// Templates and patches.
@@ -27,7 +27,7 @@ pub(super) struct Templates {
     levels: HashMap<Arc<str>, i32>,
     by_composition: HashMap<Composition, Vec<usize>>,
     pub(super) patches: Vec<Patch>,
-    /// names of templates, each with the patches that may be applied, in the order in which the files allow patches
+    /// names of templates, each with its allowed patches in the order of the files
     allowed: Vec<(Arc<str>, Vec<Allowed>)>,
     allowed_index: HashMap<Arc<str>, usize>,
 }
@@ -44,8 +44,11 @@ impl Templates {
             match self.levels.get(&name) {
                 Some(&known) if level < known => continue,
                 Some(&known) if level == known => {
-                    let problem = node.problem(format!("a second template {name} of the level {level}"));
-                    return Err(problem.help("use only one of the files, or set a higher `override`"));
+                    let problem =
+                        node.problem(format!("the template {name} is defined twice with the override level {level}"));
+                    return Err(
+                        problem.help("use only one of the files, or give one of the templates a higher `override`")
+                    );
                 }
                 Some(_) => self.list.retain(|known| known.name != name),
                 None => {}
@@ -64,7 +67,9 @@ impl Templates {
                 self.allow(&node, template, patch.name.clone(), residue)?;
             }
             if self.patches.iter().any(|known| known.name == patch.name) {
-                return Err(node.problem(format!("a second patch {}", patch.name)).help("use only one of the files"));
+                return Err(node
+                    .problem(format!("the patch {} is defined twice", patch.name))
+                    .help("use only one of the files"));
             }
             self.patches.push(patch);
         }
@@ -81,7 +86,7 @@ impl Templates {
             patches.push((patch, residue));
         }
         match patches.len() > MOST_PATCHES {
-            true => Err(node.problem(format!("more than {MOST_PATCHES} patches for one residue"))),
+            true => Err(node.problem(format!("a residue allows more than {MOST_PATCHES} patches"))),
             false => Ok(()),
         }
     }
@@ -124,9 +129,9 @@ impl Templates {
         self.list.iter().rev().find(|template| &*template.name == name)
     }
 
-    /// Calls `see` with every patched template that results from one patch or from several combined patches of a single
-    /// residue, in the order in which OpenMM makes the templates. Patches are combined if no atom is touched by two
-    /// patches.
+    /// Calls `see` with every template that results from patches of a single residue, either one patch or several
+    /// combined patches. The order of the templates is that of OpenMM. Patches are combined only if no two of the
+    /// patches add, change or remove the same atom.
     pub(super) fn for_each_patched(&self, mut see: impl FnMut(Template)) -> Result<(), Problem> {
         let mut budget = MOST_COMBINATIONS;
         for template in &self.list {
@@ -141,8 +146,8 @@ impl Templates {
         Ok(())
     }
 
-    /// Returns the templates, without patches applied, to which the part of `patch` for residue number `residue` may be
-    /// applied.
+    /// Returns the unpatched templates to which `patch` may be applied; `residue` is the index of the residue within
+    /// the patch.
     pub(super) fn allowing(&self, patch: &Patch, residue: usize) -> impl Iterator<Item = &Template> {
         let name = patch.name.clone();
         let allows = move |patches: &[Allowed]| patches.contains(&(name.clone(), residue));
@@ -151,7 +156,8 @@ impl Templates {
     }
 }
 
-/// Applies all combinations of patches to a template. The recursion is as deep as the list of patches, which is short.
+/// Applies all combinations of patches to a template. The recursion depth is at most the number of patches, which is
+/// small.
 fn combine(
     template: &Template,
     patches: &[&Patch],

@@ -250,7 +250,7 @@ fn topologies_without_the_wanted_molecule_or_with_other_combination_rules_are_re
     let message = refusal(&geometric, "PCR");
     assert!(message.contains("Lorentz and Berthelot"), "{message}");
     let twice = refusal(&text.replace("    PCR     C2 ", "    PCR     C1 "), "PCR");
-    assert!(twice.contains("two atoms C1"), "{twice}");
+    assert!(twice.contains("two atoms named C1"), "{twice}");
 }
 
 #[test]
@@ -357,14 +357,14 @@ fn errors_say_what_differs_from_the_most_similar_template() {
         let atom = find(structure, 1, "HB2");
         remove(structure, atom);
     });
-    for part in ["ALA 2 of chain A", "most similar is ALA", "1 H atom less", "HB2", "add hydrogens"] {
+    for part in ["ALA 2 of chain A", "most similar template is ALA", "1 H atom less", "HB2", "add hydrogens"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     let message = refusal("capped", &amber, |structure| {
         let (a, b) = (find(structure, 2, "C"), find(structure, 3, "N"));
         structure.bonds.retain(|bond| !(bond.contains(&a) && bond.contains(&b)));
     });
-    for part in ["ASP 3 of chain A", "1 bond to other residues less", "end of a chain", "NME 4 of chain A"] {
+    for part in ["ASP 3 of chain A", "1 bond to other residues less", "chain end", "NME 4 of chain A"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     let message = refusal("water-3", &amber, |_| {});
@@ -417,19 +417,19 @@ fn errors_of_files_name_the_line_and_the_element() {
     const TYPE: &str = "<AtomTypes><Type name='a' class='A' element='C' mass='12'/></AtomTypes>";
     let residue = |inside: &str| format!("{TYPE}\n<Residues><Residue name='R'>{inside}</Residue></Residues>");
     let cases = [
-        ("<DrudeForce/>".to_owned(), "2: <DrudeForce>: is not supported"),
-        ("<Script>\nimport os\n</Script>".to_owned(), "2: <Script>: contains Python code"),
+        ("<DrudeForce/>".to_owned(), "2: <DrudeForce>: md does not support this force"),
+        ("<Script>\nimport os\n</Script>".to_owned(), "2: <Script>: the script contains Python code"),
         ("\n<HarmonicBondForce><Bone/></HarmonicBondForce>".to_owned(), "3: <Bone>: is unknown in <HarmonicBondForce>"),
         (residue("<Atom name='x' type='b'/>"), "3: <Atom>: the atom type b is not defined"),
         (residue("<Atom name='x' type='a'/><Bond atomName1='x' atomName2='y'/>"), "3: <Bond>: there is no atom y"),
-        (residue("<Atom name='x' type='a'/><Atom name='x' type='a'/>"), "3: <Atom>: a second atom x"),
+        (residue("<Atom name='x' type='a'/><Atom name='x' type='a'/>"), "3: <Atom>: the atom name x occurs twice"),
         (residue("<Wish/>"), "3: <Wish>: is unknown in <Residue>"),
         (
             format!("{TYPE}<HarmonicBondForce>\n<Bond class1='A' class2='A' length='x' k='1'/></HarmonicBondForce>"),
             "3: <Bond>: length is `x`, not a finite number",
         ),
         ("<PeriodicTorsionForce ordering='new'/>".to_owned(), "the ordering new of impropers is unknown"),
-        ("<CMAPTorsionForce><Map>1 2 3</Map></CMAPTorsionForce>".to_owned(), "a map of 3 energies"),
+        ("<CMAPTorsionForce><Map>1 2 3</Map></CMAPTorsionForce>".to_owned(), "the map has 3 energies"),
         ("<CustomTorsionForce energy='k*theta'/>".to_owned(), "the energy `k*theta` is not supported"),
         ("<Include file='absent.xml'/>".to_owned(), "no file and no force field of md is named absent.xml"),
     ];
@@ -469,7 +469,9 @@ fn templates_that_differ_and_match_are_refused() {
     let higher = format!("<Residue name='N1'>{a}<Residue name='N1' override='1'>{b}");
     assert_eq!(field("higher", &higher), Ok(20.0));
     let twice = format!("<Residue name='N1'>{a}<Residue name='N1'>{b}");
-    assert!(field("twice", &twice).expect_err("equal levels").contains("a second template N1 of the level 0"));
+    assert!(
+        field("twice", &twice).expect_err("equal levels").contains("N1 is defined twice with the override level 0")
+    );
     std::fs::remove_dir_all(&folder).expect("the folder");
 }
 

@@ -12,15 +12,15 @@ const MOST_TERMS: usize = 16;
 /// Largest periodicity of a torsion.
 const MOST_PERIODICITY: usize = 32;
 
-/// Energy expressions of harmonic torsions, without blanks and the last semicolon. The second value f means that the
-/// energy is f · ½ k (θ − θ₀)².
+/// Energy expressions of harmonic torsions, without blanks and without the last semicolon. The second value is the
+/// factor f of the energy f · ½ k (θ − θ₀)².
 const HARMONIC: [(&str, f64); 3] = [
     ("k*(theta-theta0)^2", 2.0),
     ("0.5*k*(theta-theta0)^2", 1.0),
     ("k*min(dtheta,2*pi-dtheta)^2;dtheta=abs(theta-theta0)", 2.0),
 ];
 
-/// A term k (1 + cos(nφ − φ₀)).
+/// A term k (1 + cos(nφ − φ₀)) of the energy of a torsion φ, with the periodicity n.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Periodic {
     pub(super) periodicity: u8,
@@ -33,14 +33,14 @@ pub(super) struct Periodic {
 /// Rule for the order of the atoms of an improper torsion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ordering {
-    /// order: two outer atoms sorted by element and index, then the center, then the last outer atom
+    /// order: first two outer atoms, sorted by element and index; then the center; then the third outer atom
     Default,
-    /// order: the center, then the outer atoms in the order of the parameters; as `Default` if the parameters have
-    /// wildcards
+    /// order: the center, then the outer atoms in the order of the parameters; if the parameters have wildcards, the
+    /// order is that of `Default`
     Charmm,
     /// order: the center is third, and outer atoms of equal type are sorted by their indices in the templates
     Amber,
-    /// order: the center is first; three torsions are made, with cyclic permutations of the outer atoms
+    /// order: the center is first; one improper has three torsions with cyclic permutations of the outer atoms
     Smirnoff,
 }
 
@@ -66,8 +66,8 @@ impl<T> Default for Torsions<T> {
 }
 
 impl<T> Torsions<T> {
-    /// Reads the elements `<Proper>` and `<Improper>` of a force. The function `parameters` reads the parameters of one
-    /// torsion.
+    /// Reads the elements `<Proper>` and `<Improper>` of a force. The closure `parameters` reads the parameters of one
+    /// torsion from its element.
     fn read(
         &mut self,
         force: &Node<'_>,

@@ -13,9 +13,9 @@ use crate::structure::{Structure, neighbours};
 pub(super) struct Typed<'a> {
     pub(super) field: &'a ForceField,
     pub(super) structure: &'a Structure,
-    /// bonds whose terms follow from atom types: all bonds except those within molecules that topology files describe
+    /// bonds whose terms follow from atom types; bonds within molecules that topology files describe are not included
     pub(super) bonds: Vec<[u32; 2]>,
-    /// atoms that are joined by `bonds` to each atom of the structure
+    /// bonded neighbours of each atom of the structure; only bonds in `bonds` count
     pub(super) neighbours: Vec<Vec<u32>>,
     pub(super) connectivity: Connectivity,
     pub(super) atoms: Vec<AssignedAtom>,
@@ -32,7 +32,8 @@ impl<'a> Typed<'a> {
         let all = neighbours(structure.atoms.len(), &structure.bonds);
         let mut assignment = matching::assign(structure, &all, &field.templates)?;
         let atoms: Option<Vec<AssignedAtom>> = assignment.atoms.drain(..).collect();
-        let atoms = atoms.ok_or_else(|| Error::Internal("an atom without a type after matching".to_owned()))?;
+        let atoms =
+            atoms.ok_or_else(|| Error::Internal("an atom has no type after templates were matched".to_owned()))?;
         let mut typed = Self {
             field,
             structure,
@@ -57,12 +58,12 @@ impl<'a> Typed<'a> {
         names.is_some_and(|names| self.field.molecules.contains_key(&names.residue))
     }
 
-    /// Name of an atom for messages, such as `HB2 of ALA 7 of chain A`.
+    /// Returns the name of an atom for messages, such as `HB2 of ALA 7 of chain A`.
     pub(super) fn label(&self, atom: usize) -> String {
         self.structure.atom_label(atom)
     }
 
-    /// Types and classes of several atoms.
+    /// Returns the types and classes of several atoms.
     pub(super) fn kinds<const N: usize>(&self, atoms: [u32; N]) -> [Kind; N] {
         atoms.map(|atom| self.kinds[atom as usize])
     }

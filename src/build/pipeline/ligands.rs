@@ -1,4 +1,4 @@
-//! Residues that are not standard, and whose atoms and bonds the force field or a topology file defines.
+//! Nonstandard residues whose atoms and bonds are defined by the force field or by a topology file.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::entry::{ComponentBond, Decision, Entry, EntryResidue, Subject, is_sta
 use crate::forcefield::{ForceField, MoleculeFiles};
 use crate::structure::Component;
 
-/// Residues with a definition.
+/// Residues whose atoms and bonds are defined by a force field or a topology file.
 #[derive(Debug, Default)]
 pub(super) struct Ligands {
     /// definitions of the residues
@@ -19,12 +19,12 @@ pub(super) struct Ligands {
     pub(super) decisions: Vec<Decision>,
 }
 
-/// Reads the parameters of ligands from topology files, and adds to each residue with a definition the bonds of the
-/// definition. Hydrogens of these residues are removed from the entry, because all hydrogens are placed later.
+/// Reads the parameters of ligands from topology files, and adds bonds to each residue that is defined by a force field
+/// or a topology file. Hydrogens of these residues are removed from the entry, because all hydrogens are placed later.
 ///
 /// # Errors
-/// Fails if the entry contains no residue that a topology file defines, or if the heavy atoms of such a residue have
-/// other names than in the topology file.
+/// Fails if the entry contains no residue that a topology file defines, or if the names of heavy atoms in the entry
+/// differ from the names in the topology file.
 pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[MoleculeFiles]) -> Result<Ligands> {
     let residues = entry.chains.iter().flat_map(|chain| &chain.residues);
     let unknown = residues.filter(|residue| residue.atoms.len() > 1 && !is_standard(residue));
@@ -73,7 +73,8 @@ pub(super) fn define(entry: &mut Entry, field: &mut ForceField, files: &[Molecul
     Ok(ligands)
 }
 
-/// Returns a problem if the names of the heavy atoms of a residue differ from the names in `component`, its definition.
+/// Describes the problem if the names of the heavy atoms of a residue differ from the names in `component`, the
+/// definition of the residue.
 fn difference(residue: &EntryResidue, component: &Component) -> Option<Problem> {
     let found: BTreeSet<&str> =
         residue.atoms.iter().filter(|atom| atom.element > 1).map(|atom| atom.name.as_str()).collect();
@@ -86,8 +87,12 @@ fn difference(residue: &EntryResidue, component: &Component) -> Option<Problem> 
     if parts.is_empty() {
         return None;
     }
-    let message =
-        format!("{} {} of the entry {}, unlike its topology", residue.name, residue.number, parts.join(" and "));
+    let message = format!(
+        "{} {} of the entry {}, unlike the residue in the topology",
+        residue.name,
+        residue.number,
+        parts.join(" and ")
+    );
     Some(
         Problem::new(message)
             .help("heavy atoms must have the same names in both files; rename them in one of the files"),

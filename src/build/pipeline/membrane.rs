@@ -33,13 +33,12 @@ pub(super) fn plan(lipid: Option<&str>, plan: Option<&CellPlan>) -> Result<Optio
         Some(plan) if plan.shape != Shape::Rectangular => {
             refused("a membrane needs a rectangular cell", "leave out --shape, or give --shape rectangular")
         }
-        Some(plan) if plan.orient => {
-            refused("the orientation of the entry is that of the membrane, whose normal is z", "leave out --orient")
-        }
+        Some(plan) if plan.orient => refused(
+            "a membrane needs the orientation of the entry, in which z is the normal of the membrane",
+            "leave out --orient",
+        ),
         Some(CellPlan { size: Size::Padding(padding), .. }) => Ok(Some((patch, *padding))),
-        Some(_) => {
-            refused("a membrane needs a padding in place of the size of the cell", "give a padding such as 1 nm")
-        }
+        Some(_) => refused("a membrane needs a padding instead of a cell size", "give a padding such as 1 nm"),
     }
 }
 
@@ -85,14 +84,19 @@ fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
     let mut list = vec![
         decision(
             whole,
-            format!("its normal is z and its middle z = 0 of the entry, moved to z = {:.3} nm", bilayer.shift.z),
+            format!(
+                "the normal is z, and the middle of the membrane was moved from z = 0 to z = {:.3} nm",
+                bilayer.shift.z
+            ),
             "entries with a membrane are oriented in this way, as in the database OPM".to_owned(),
         ),
         decision(
             whole,
-            format!("took {nx} x {ny} equilibrated patches of {}, in all {a:.3} x {b:.3} nm", patch.name),
-            "whole patches cover the solute and the padding, so that lipids meet their images as in the patch"
-                .to_owned(),
+            format!(
+                "{nx} x {ny} equilibrated patches of {} form the membrane and cover {a:.3} x {b:.3} nm",
+                patch.name
+            ),
+            "whole patches keep the equilibrated contacts of lipids across the periodic boundary".to_owned(),
         ),
     ];
     for (place, leaflet) in LEAFLETS.iter().zip(&bilayer.leaflets) {
@@ -101,8 +105,8 @@ fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
         let equilibrated = patch.area_per_lipid();
         list.push(decision(
             place,
-            format!("has {lipids} lipids of {area:.3} nm2 each"),
-            format!("the solute takes {solute_area:.2} nm2; in the patch a lipid has {equilibrated:.3} nm2"),
+            format!("the leaflet has {lipids} lipids with an area of {area:.3} nm2 each"),
+            format!("the solute occupies {solute_area:.2} nm2; a lipid of the patch occupies {equilibrated:.3} nm2"),
         ));
         list.push(decision(
             place,
@@ -115,8 +119,8 @@ fn decisions(patch: &Patch, bilayer: &Bilayer) -> Vec<Decision> {
     }
     list.push(decision(
         whole,
-        format!("keeps added water out of |z| < {:.3} nm, except in pores of the solute", bilayer.core),
-        "this is the mean height of the carbonyl carbons, where the hydrocarbon core begins".to_owned(),
+        format!("no water is added within {:.3} nm of the middle, except in pores of the solute", bilayer.core),
+        "the carbonyl carbons, where the hydrocarbon core begins, are at this mean distance from the middle".to_owned(),
     ));
     list
 }

@@ -1,8 +1,8 @@
 //! The steps that make a system from an entry of the Protein Data Bank. [`build`] performs these steps in order and
 //! records every decision.
 //!
-//! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: loops that are
-//! missing within a chain and not capped, residues that cannot be placed, and residues without bonds.
+//! Missing heavy atoms of standard residues are rebuilt. A structure with other faults is refused: missing loops
+//! without caps, residues that cannot be placed, and residues without bonds.
 
 mod ligands;
 mod membrane;
@@ -57,16 +57,16 @@ pub struct Settings {
     pub ph: f64,
     /// model of the pKa values
     pub pka: PkaModel,
-    /// residues whose protonation variant the user gives, with the name of the variant, e.g. `HID`
+    /// protonation variants that the user gives: residue, and name of the variant, such as `HID`
     pub variants: Vec<(ResidueName, String)>,
-    /// whether a side chain of Asn, Gln or His is flipped if the energy of the flipped orientation is clearly lower
+    /// whether a side chain of Asn, Gln or His is flipped if the score of the flipped orientation is clearly higher
     pub flip_proposed: bool,
-    /// residues whose side chains are flipped regardless of the energy
+    /// residues whose side chains are flipped regardless of the score
     pub flips: Vec<ResidueName>,
-    /// cell that is filled with water; `None` for a system without a periodic cell and without added water
+    /// periodic cell that is filled with water; `None` if the system has no periodic cell and no water is added
     pub cell: Option<CellPlan>,
-    /// lipid of the membrane around the structure, one of [`crate::solvent::lipid_names`]; the cell is then rectangular
-    /// and has a padding
+    /// lipid of the membrane around the structure, one of [`crate::solvent::lipid_names`]; with a membrane, the cell
+    /// must be rectangular and have a padding
     pub membrane: Option<String>,
     /// ions that are added to the cell
     pub ions: Ions,
@@ -94,13 +94,13 @@ pub struct Built {
     pub structure: Structure,
     /// positions in nm
     pub positions: Vec<Vec3>,
-    /// periodic cell; `None` without one
+    /// periodic cell; `None` if the system is not periodic
     pub cell: Option<PeriodicCell>,
     /// terms of the energy
     pub description: Description,
     /// numbers of added waters, cations, anions and lipids
     pub added: Added,
-    /// pKa values of the ionisable groups of proteins, with their labels; none with [`PkaModel::Water`]
+    /// labels and pKa values of the ionisable groups of proteins; empty if the model is [`PkaModel::Water`]
     pub pkas: Vec<(String, Pka)>,
     /// decisions in the order in which they were made
     pub decisions: Vec<Decision>,
@@ -115,7 +115,7 @@ pub struct Added {
     pub cations: usize,
     /// anions
     pub anions: usize,
-    /// names of the cation and of the anion, as used in sentences
+    /// names of the cation and of the anion for sentences in messages
     pub ions: [&'static str; 2],
     /// lipids in the upper and in the lower leaflet
     pub lipids: [usize; 2],

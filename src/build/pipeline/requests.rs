@@ -17,8 +17,8 @@ fn find(structure: &Structure, name: &ResidueName, help: &str) -> Result<usize> 
     Ok(structure.residues.iter().position(is_named).ok_or_else(problem)?)
 }
 
-/// Returns the index and the protonation variant of each residue whose variant the user gives or the residue name in
-/// the file states.
+/// Returns the index and the variant of each residue whose protonation variant is given, either by the user or by the
+/// residue name in the file.
 pub(super) fn variants(cleaned: &Cleaned, given: &[(ResidueName, String)]) -> Result<Vec<(usize, String)>> {
     let structure = &cleaned.structure;
     let mut found = vec![];

@@ -27,8 +27,8 @@ pub(super) struct Solvated {
     pub(super) decisions: Vec<Decision>,
 }
 
-/// Fills the cell of a structure with waters whose oxygens are at positions that `admits` allows. Ions neutralize the
-/// structure, and salt is added.
+/// Fills the cell of a structure with waters; `admits` decides which positions of water oxygens are allowed. The
+/// function also adds ions that neutralize the structure, and salt.
 pub(super) fn solvate(
     mut structure: Structure,
     Enclosed { cell, mut positions }: Enclosed,
@@ -90,7 +90,7 @@ pub(super) fn solvate(
     Ok(Solvated { structure, positions, cell, added, decisions })
 }
 
-/// Residue numbers for added molecules: 1 to [`NUMBERS`], and then again from 1.
+/// Residue numbers for added molecules: the numbers count from 1 to [`NUMBERS`], and then begin at 1 again.
 pub(super) fn numbers() -> impl Iterator<Item = i32> {
     (1..=NUMBERS).cycle()
 }
@@ -99,8 +99,8 @@ pub(super) fn residue(name: &str, number: i32, chain: u32, first: usize) -> Resi
     Residue { name: name.to_owned(), number, insertion_code: None, chain, first: first as u32 }
 }
 
-/// Adds a chain and returns the index of the chain. Its identifier is the first letter that no other chain has, or
-/// empty if all letters are in use.
+/// Adds a chain and returns the index of the chain. The identifier of the new chain is the first letter that no other
+/// chain has; the identifier is empty if all letters are in use.
 pub(super) fn new_chain(structure: &mut Structure) -> u32 {
     let letters = ('A'..='Z').chain('a'..='z').map(String::from);
     let mut free = letters.filter(|letter| !structure.chains.contains(letter));
@@ -138,12 +138,13 @@ fn decisions(cell: &PeriodicCell, added: &Added, reason: String) -> Vec<Decision
     let Added { waters, cations, anions, ions: [cation, anion], .. } = added;
     let filled = format!("added {waters} waters to a cell of {:.3} nm3", cell.volume());
     let replaced = format!("replaced waters by {cations} {cation} and {anions} {anion} ions");
-    vec![decision(filled, "the padding or size that was asked for".to_owned()), decision(replaced, reason)]
+    vec![decision(filled, "the cell has the requested padding or size".to_owned()), decision(replaced, reason)]
 }
 
-/// Returns a sentence that explains the numbers and positions of ions, for a solute of the given charge (e).
+/// Returns a sentence that explains the numbers and positions of the ions. `charge` (e) is the charge of the solute.
 fn reason(charge: i64, ions: &Ions, plan: &IonPlan, [cation, anion]: [&Ion; 2]) -> Result<String> {
-    let mut text = format!("the solute has a charge of {charge} e, and {} mol/L of salt were asked for", ions.salt);
+    let mut text =
+        format!("the solute has a charge of {charge} e, and the requested salt concentration is {} mol/L", ions.salt);
     if ions.rule == Salt::Equilibrium {
         text += "; SLTCAP gives the numbers in equilibrium with salt of this concentration";
     }

@@ -68,7 +68,8 @@ impl Ion {
         self.charge.unsigned_abs()
     }
 
-    /// Whether the force field has a residue template of the ion with the charge of the ion.
+    /// Whether the force field has a residue template for the ion, and the charge of the template is the charge of the
+    /// ion.
     fn is_in(&self, field: &ForceField) -> bool {
         let Ion { residue, atom, element, charge, .. } = *self;
         let residue = Residue { name: residue.to_owned(), number: 1, insertion_code: None, chain: 0, first: 0 };
@@ -88,12 +89,12 @@ impl Ion {
 pub(super) fn find(ions: &'static [Ion], name: &str, field: &ForceField) -> Result<&'static Ion> {
     let problem = match ions.iter().find(|ion| ion.name.eq_ignore_ascii_case(name)) {
         Some(ion) if ion.is_in(field) => return Ok(ion),
-        Some(ion) => Problem::new(format!("the force field and water have no ion {}", ion.name)),
-        None => Problem::new(format!("{name:?} is no {} that md adds", kind(ions))),
+        Some(ion) => Problem::new(format!("the force field has no parameters of the ion {}", ion.name)),
+        None => Problem::new(format!("{name:?} is no {} that md can add", kind(ions))),
     };
     let known: Vec<&str> = ions.iter().filter(|ion| ion.is_in(field)).map(|ion| ion.name).collect();
     let help = match known.is_empty() {
-        true => format!("they have no {} at all: add a force-field file that has the ion", kind(ions)),
+        true => format!("the force field has no {} at all: add a force-field file that has the ion", kind(ions)),
         false => format!("choose one of {}", known.join(", ")),
     };
     Err(problem.help(help).into())
@@ -133,9 +134,9 @@ mod tests {
             format!("{}; {}", problems[0].message, problems[0].help.as_deref().unwrap_or_default())
         };
         // CHARMM36 has no bromide
-        assert_eq!(refused(&ANIONS, "Br-"), "the force field and water have no ion Br-; choose one of Cl-");
+        assert_eq!(refused(&ANIONS, "Br-"), "the force field has no parameters of the ion Br-; choose one of Cl-");
         let cations = "Na+, K+, Li+, Rb+, Cs+, Mg2+, Ca2+, Zn2+";
-        let message = format!("\"Fe3+\" is no cation that md adds; choose one of {cations}");
+        let message = format!("\"Fe3+\" is no cation that md can add; choose one of {cations}");
         assert_eq!(refused(&CATIONS, "Fe3+"), message);
         assert!(refused(&CATIONS, "Cl-").contains("no cation"));
     }

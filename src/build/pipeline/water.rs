@@ -14,7 +14,7 @@ const FIELDS: [(&str, &[&str]); 3] = [
 ];
 /// Name of the force field that requires its own water model.
 const CHARMM: &str = "charmm36";
-/// Water models: name, file with the parameters of water and ions, and number of sites.
+/// Water models: name, parameter file of water and ions, and number of sites.
 const WATERS: [(&str, &str, usize); 6] = [
     ("tip3p", "amber14/tip3p.xml", 3),
     ("tip3pfb", "amber14/tip3pfb.xml", 3),
@@ -64,7 +64,7 @@ impl Model {
         let is_charmm = fields.iter().any(|field| field == CHARMM);
         if is_charmm && water != "tip3p" {
             let problem = Problem::new(format!("{CHARMM} has no water model {water}"));
-            return Err(problem.help("use --water tip3p, for which its parameters were made").into());
+            return Err(problem.help("use --water tip3p, the water model of this force field").into());
         }
         files.push(if is_charmm { CHARMM_WATER } else { file });
         let field = ForceField::read(&files)?;
@@ -92,7 +92,7 @@ fn geometry(field: &ForceField, sites: usize) -> Result<WaterGeometry> {
     let length = |a, b| bonds.iter().find(|bond| bond.atoms == [a, b] || bond.atoms == [b, a]).map(|bond| bond.length);
     let angle = topology.bonded.angles.first().map(|angle| angle.angle);
     let (Some(oxygen_hydrogen), Some(angle)) = (length(0, 1), angle) else {
-        let problem = Problem::new("the force field has no bond or no angle of water");
+        let problem = Problem::new("the force field lacks the bond or the angle of water");
         return Err(problem.help("choose another water model").into());
     };
     let hydrogen_hydrogen = length(1, 2).unwrap_or(2.0 * oxygen_hydrogen * (0.5 * angle).sin());

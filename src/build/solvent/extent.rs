@@ -17,9 +17,10 @@ pub(super) fn bounds(points: &[Vec3]) -> Option<[Vec3; 2]> {
 
 /// Largest distance between two points; zero without points.
 ///
-/// Two points at distances r and s from a center are at most r + s apart. Pairs for which the bound r + s is not above
-/// the largest distance found so far are skipped. If the points fill a sphere, more than [`MOST_CANDIDATES`] points may
-/// remain. In this case the result is the diameter of the sphere, which exceeds the exact value by a small amount.
+/// Two points at distances r and s from a center are at most r + s apart. A pair is skipped if the bound r + s does not
+/// exceed the largest distance found so far. If the points fill a sphere, the skipping of pairs may still leave more
+/// than [`MOST_CANDIDATES`] points. If too many points remain, the function returns the diameter of a sphere around all
+/// points, which is slightly larger than the exact value.
 pub(super) fn diameter(points: &[Vec3]) -> f64 {
     let Some([low, high]) = bounds(points) else { return 0.0 };
     let center = (low + high) * 0.5;

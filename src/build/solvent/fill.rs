@@ -1,14 +1,14 @@
 //! Filling of a periodic cell with water.
 //!
 //! Copies of an equilibrated box of water fill the cell. Waters that clash across the periodic boundary of the cell are
-//! removed. This removal alone would make the density too low. Distances between waters are therefore scaled by a few
-//! percent at most, so that a cell without a solute has the density of the box.
+//! removed. This removal alone would make the density too low. All distances between waters are therefore scaled by at
+//! most a few percent, so that the density in a cell without a solute equals the density of the box.
 //!
 //! A water clashes with the solute if one of its atoms is nearer to a solute atom than 0.57 times the sum of the two
-//! van-der-Waals radii. This is the criterion of `gmx solvate`, whose manual states that the factor gives solvated
-//! proteins a density of about 1000 g/l. The full sum, which `Modeller` of OpenMM applies to oxygens, would exclude
-//! waters that form hydrogen bonds with the solute, and would leave a gap around the solute. A minimisation resolves
-//! the close contacts that remain.
+//! van-der-Waals radii. `gmx solvate` uses the same criterion; its manual states that the factor 0.57 gives solvated
+//! proteins a density of about 1000 g/l. `Modeller` of OpenMM applies the full sum of the radii to oxygens. The full
+//! sum would exclude waters that form hydrogen bonds with the solute, and would leave a gap around the solute. A
+//! minimisation resolves the close contacts that remain.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -22,7 +22,7 @@ use super::tile::{Tile, WaterGeometry};
 /// Factor by which the sum of two van-der-Waals radii is multiplied: the default of the option `-scale` of `gmx
 /// solvate` (manual of GROMACS 2024).
 const RADIUS_SCALE: f64 = 0.57;
-/// Radii of O, H, H of a water, nm.
+/// Van-der-Waals radii (nm) of the atoms O, H and H of a water.
 const WATER_RADII: [f64; 3] = [OXYGEN, HYDROGEN, HYDROGEN];
 /// Largest radius of a solute atom, nm. The radii of elements are below 0.3 nm; beads of coarse models are larger.
 const LARGEST_RADIUS: f64 = 5.0;
@@ -33,10 +33,10 @@ const OXYGENS_APART: f64 = 0.22;
 /// separate atoms that are at least this far apart.
 const ATOMS_APART: f64 = 0.08;
 
-/// Bounds of the factor that scales distances between waters. After scaling by any factor within these bounds, oxygens
-/// of the box are farther apart than [`OXYGENS_APART`].
+/// Smallest and largest factor by which distances between waters are scaled. Within these bounds, scaled distances
+/// between oxygens of the box stay above [`OXYGENS_APART`].
 const SCALES: [f64; 2] = [0.95, 1.03];
-/// Relative deviation of the number of waters at which the search for the scale factor ends.
+/// Largest accepted deviation of the number of waters from the expected number, as a fraction of the expected number.
 const DENSITY_TOLERANCE: f64 = 0.003;
 /// Largest number of scale factors that are tried.
 const ATTEMPTS: usize = 4;

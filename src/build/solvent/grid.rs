@@ -19,8 +19,8 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Sorts points into bins that are efficient for searches within `range` (nm). Searches within other ranges are
-    /// also correct. The number of bins is at most about the number of points.
+    /// Sorts points into bins whose size is efficient for searches within `range` (nm). Searches within other ranges
+    /// are also correct. The number of bins is not much larger than the number of points.
     pub(super) fn new(cell: &PeriodicCell, points: &[Vec3], range: f64) -> Self {
         let widths = cell.face_distances();
         let spacing = (cell.volume() / points.len().max(1) as f64).cbrt();
@@ -59,8 +59,9 @@ impl Grid {
         (i * self.counts[1] + j) * self.counts[2] + k
     }
 
-    /// Calls `found` with the index and the squared distance (nm²) of every point and of every periodic image of a
-    /// point within `range` (nm) of `position`, until `found` returns true. Returns whether `found` returned true.
+    /// Calls `found` for every point, and every periodic image of a point, within `range` (nm) of `position`, until
+    /// `found` returns true. The arguments of `found` are the index of the point and the squared distance (nm²).
+    /// Returns whether `found` returned true.
     pub(super) fn any_near(&self, position: Vec3, range: f64, mut found: impl FnMut(usize, f64) -> bool) -> bool {
         let (wrapped, _) = self.cell.wrap(position);
         let s = self.cell.to_fractional(wrapped).to_array();

@@ -17,8 +17,8 @@ pub enum Salt {
     /// Counterions neutralize the solute. In addition, formula units of the salt are added at the given concentration.
     #[default]
     Added,
-    /// The numbers of ions are those of a solvent in equilibrium with a reservoir of the given salt concentration
-    /// ([`sltcap`]). The ions must be monovalent.
+    /// The solvent is in equilibrium with a reservoir of the given salt concentration; [`sltcap`] computes the numbers
+    /// of ions. The ions must be monovalent.
     Equilibrium,
 }
 
@@ -56,16 +56,18 @@ pub struct IonCounts {
 }
 
 impl IonPlan {
-    /// Returns the numbers of ions for a solute with the given charge (e) in the given number of waters, each of which
-    /// an ion can replace. Solute and ions together are neutral.
+    /// Returns the numbers of ions for a solute with the given charge (e). `waters` is the number of waters that ions
+    /// can replace. Solute and ions together are neutral.
     pub fn counts(&self, solute_charge: i64, waters: usize) -> Result<IonCounts, Problem> {
         self.check()?;
         if solute_charge.abs() > LARGEST_CHARGE {
-            return Err(Problem::new(format!("a solute of the charge {solute_charge} e"))
+            return Err(Problem::new(format!("the charge of the solute, {solute_charge} e, is too large"))
                 .help("check the charges and the protonation of the solute"));
         }
         if u32::try_from(waters).is_err() {
-            return Err(Problem::new(format!("{waters} waters, more than md can number")).help("choose a smaller cell"));
+            return Err(
+                Problem::new(format!("{waters} waters are more than md can number")).help("choose a smaller cell")
+            );
         }
         let neutral = self.neutralizing(solute_charge)?;
         let [cations, anions] = match self.salt {
@@ -78,8 +80,11 @@ impl IonPlan {
             Salt::Equilibrium => self.nearest_neutral(solute_charge, waters, neutral),
         };
         if (cations + anions) as u64 > waters as u64 {
-            return Err(Problem::new(format!("{} ions for {waters} waters", cations + anions))
-                .help("choose a lower concentration or a larger cell"));
+            return Err(Problem::new(format!(
+                "{} ions cannot be placed, because the cell has only {waters} waters",
+                cations + anions
+            ))
+            .help("choose a lower concentration or a larger cell"));
         }
         Ok(IonCounts {
             cations: cations as usize,
@@ -92,17 +97,17 @@ impl IonPlan {
     fn check(&self) -> Result<(), Problem> {
         if ![self.cation_valence, self.anion_valence].iter().all(|z| (1..=LARGEST_VALENCE).contains(z)) {
             let (cation, anion) = (self.cation_valence, self.anion_valence);
-            return Err(Problem::new(format!("ions of the charges +{cation} e and −{anion} e"))
+            return Err(Problem::new(format!("ions with the charges +{cation} e and −{anion} e are not supported"))
                 .help(format!("choose ions with charges from 1 to {LARGEST_VALENCE} e")));
         }
         if !(0.0..=WATER_CONCENTRATION).contains(&self.concentration) {
-            return Err(Problem::new(format!("a salt concentration of {} mol/L", self.concentration))
+            return Err(Problem::new(format!("a salt concentration of {} mol/L is not possible", self.concentration))
                 .help("give a concentration in mol/L, such as 0.15"));
         }
         if self.salt == Salt::Equilibrium && self.valences() != [1, 1] {
             let (cation, anion) = (self.cation_valence, self.anion_valence);
-            return Err(Problem::new(format!("SLTCAP with ions of +{cation} e and −{anion} e"))
-                .help("SLTCAP is for monovalent ions: choose such ions, or --salt-method volume"));
+            return Err(Problem::new(format!("SLTCAP cannot be used with ions of +{cation} e and −{anion} e"))
+                .help("choose monovalent ions, or --salt-method volume"));
         }
         Ok(())
     }
@@ -111,19 +116,20 @@ impl IonPlan {
         [i64::from(self.cation_valence), i64::from(self.anion_valence)]
     }
 
-    /// Numbers of cations and anions of a formula unit, e.g. 1 and 2 for MgCl₂.
+    /// Numbers of cations and anions in a formula unit of the salt, for example 1 and 2 for MgCl₂.
     fn formula(&self) -> [i64; 2] {
         let [cation, anion] = self.valences();
         let divisor = greatest_common_divisor(cation, anion);
         [anion / divisor, cation / divisor]
     }
 
-    /// Returns the smallest numbers of cations and anions that neutralize the charge (e). If counterions alone cannot
-    /// neutralize the charge exactly, surplus counterions are used and ions of the other sign compensate the surplus.
+    /// Returns the smallest numbers of cations and anions that neutralize a solute of the given charge (e). If
+    /// counterions alone cannot neutralize the charge exactly, more counterions are used, and ions of the opposite sign
+    /// compensate the excess charge.
     pub fn neutralizing(&self, charge: i64) -> Result<[i64; 2], Problem> {
         let [cation, anion] = self.valences();
-        // if multivalent counterions cannot neutralize the charge exactly, surplus counterions are used and ions of the
-        // other sign compensate the surplus
+        // if multivalent counterions cannot neutralize the charge exactly, more counterions are used, and ions of the
+        // opposite sign compensate the excess charge
         let (own, other) = if charge < 0 { (cation, anion) } else { (anion, cation) };
         let least = (charge.abs() + own - 1) / own;
         let found = (least..least + other).find(|count| (count * own - charge.abs()) % other == 0);
@@ -137,24 +143,25 @@ impl IonPlan {
         Ok(if charge < 0 { [count, rest] } else { [rest, count] })
     }
 
-    /// Returns the numbers of monovalent cations and anions that neutralize the solute and are nearest to the result of
-    /// [`sltcap`]. `neutral` holds the smallest neutralizing numbers.
+    /// Returns the numbers of monovalent cations and anions that neutralize the solute and are nearest to the numbers
+    /// of [`sltcap`]. `neutral` holds the smallest numbers of cations and anions that neutralize the solute.
     fn nearest_neutral(&self, charge: i64, waters: usize, neutral: [i64; 2]) -> [i64; 2] {
         let units = self.concentration * waters as f64 / WATER_CONCENTRATION;
         let [wanted, _] = sltcap(units, charge as f64);
-        // all other neutralizing numbers result from the smallest numbers by adding pairs of a cation and an anion
+        // adding pairs of a cation and an anion to the smallest numbers gives all other numbers that neutralize the
+        // solute
         let pairs = (wanted - neutral[0] as f64).round().max(0.0) as i64;
         neutral.map(|count| count + pairs)
     }
 }
 
-/// Returns the mean numbers of monovalent cations and anions in solvent that exchanges ions with a reservoir, N± = N₀
-/// exp(∓ arsinh(Q/2N₀)): the method SLTCAP of J. D. Schmit, N. L. Kariyawasam, V. Needham and P. E. Smith, J. Chem.
-/// Theory Comput. 14, 1823 (2018), doi:10.1021/acs.jctc.7b01254.
+/// Returns the mean numbers of monovalent cations and anions in a solvent that exchanges ions with a reservoir. The
+/// formula is N± = N₀ exp(∓ arsinh(Q/2N₀)), the method SLTCAP of J. D. Schmit, N. L. Kariyawasam, V. Needham and P. E.
+/// Smith, J. Chem. Theory Comput. 14, 1823 (2018), doi:10.1021/acs.jctc.7b01254.
 ///
-/// `units` is the number N₀ = c₀V of formula units of salt, which is not negative, with the concentration c₀ of the
-/// reservoir and the volume V of the solvent. `charge` is the charge Q of the solute (e). Without salt there are only
-/// counterions.
+/// `units` is the number N₀ = c₀V of formula units of salt; the number must not be negative. c₀ is the concentration in
+/// the reservoir, and V is the volume of the solvent. `charge` is the charge Q of the solute (e). Without salt there
+/// are only counterions.
 pub fn sltcap(units: f64, charge: f64) -> [f64; 2] {
     if units <= charge.abs() * f64::EPSILON {
         return [(-charge).max(0.0), charge.max(0.0)];
@@ -217,8 +224,8 @@ mod tests {
             let ratio: f64 = charge / (2.0 * units);
             let root = (1.0 + ratio * ratio).sqrt();
             let [cations, anions] = sltcap(units, charge);
-            // in the closed form the smaller number of ions is a difference; 1/(root + |ratio|) has the same value
-            // without cancellation
+            // the closed form computes the smaller number of ions as a difference of nearly equal numbers;
+            // `units / (root + |ratio|)` is the same number without cancellation
             let [larger, smaller] = [units * (root + ratio.abs()), units / (root + ratio.abs())];
             let expected = if charge < 0.0 { [larger, smaller] } else { [smaller, larger] };
             assert!((cations / expected[0] - 1.0).abs() < 1e-12, "{cations} {expected:?}");
@@ -232,11 +239,11 @@ mod tests {
         assert_eq!(sltcap(15.0, 0.0), [15.0, 15.0]);
         assert_eq!(sltcap(0.0, -6.0), [6.0, 0.0]);
         assert_eq!(sltcap(0.0, 6.0), [0.0, 6.0]);
-        // a charge that is small compared with N₀ is neutralized half by additional counterions and half by missing
-        // coions
+        // if the charge is small compared with the number of formula units, one half of the charge is neutralized by
+        // additional counterions, and the second half by a deficit of coions
         let [cations, anions] = sltcap(1e6, -10.0);
         assert!((cations - 1e6 - 5.0).abs() < 1e-4 && (anions - 1e6 + 5.0).abs() < 1e-4, "{cations} {anions}");
-        // if the charge is large compared with N₀, nearly all ions are counterions
+        // if the charge is large compared with the number of formula units, nearly all ions are counterions
         let [cations, anions] = sltcap(1.0, -1000.0);
         assert!((cations - 1000.0).abs() < 0.01 && (anions - 0.001).abs() < 1e-6);
     }
@@ -244,7 +251,7 @@ mod tests {
     #[test]
     fn salt_in_equilibrium_has_fewer_ions_than_added_salt() {
         let equilibrium = IonPlan { salt: Salt::Equilibrium, ..plan(1, 1, 0.15) };
-        // N₀ = 15 and Q = −8 give 19.5 and 11.5 ions
+        // for 15 formula units and a solute charge of −8 e, the formula gives 19.5 cations and 11.5 anions
         let [cations, anions] = counts(equilibrium, -8, 5540);
         assert_eq!(cations - anions, 8);
         assert!((19..=20).contains(&cations), "{cations}");
@@ -276,7 +283,7 @@ mod tests {
         fn sltcap_is_neutral_and_obeys_the_donnan_equilibrium(units in 1e-3f64..1e5, charge in -1e4f64..1e4) {
             let [cations, anions] = sltcap(units, charge);
             prop_assert!((cations - anions + charge).abs() < 1e-9 * (cations + anions));
-            // the product of the numbers of cations and anions equals the product in the reservoir, N₀²
+            // the product of the two numbers of ions equals the square of the number of formula units in the reservoir
             prop_assert!((cations * anions / (units * units) - 1.0).abs() < 1e-6);
         }
     }

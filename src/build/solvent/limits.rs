@@ -16,21 +16,21 @@ const LARGEST_COORDINATE: f64 = 1e6;
 pub(super) fn check_cell(cell: &PeriodicCell) -> Result<(), Problem> {
     let volume = cell.volume();
     if volume.is_nan() || volume > LARGEST_VOLUME {
-        return Err(Problem::new(format!("a cell of {volume:.3e} nm³, more than {LARGEST_VOLUME:e} nm³"))
+        return Err(Problem::new(format!("the cell volume is {volume:.3e} nm³, more than {LARGEST_VOLUME:e} nm³"))
             .help("lengths are in nm; choose a smaller cell or a smaller padding"));
     }
     let width = cell.face_distances().into_iter().fold(f64::INFINITY, f64::min);
     if width >= SMALLEST_WIDTH && cell.rows().iter().all(|row| row.is_finite()) {
         return Ok(());
     }
-    Err(Problem::new(format!("a cell of {width:.3} nm between opposite faces, less than {SMALLEST_WIDTH} nm"))
+    Err(Problem::new(format!("opposite faces of the cell are {width:.3} nm apart, less than {SMALLEST_WIDTH} nm"))
         .help("lengths are in nm; choose a larger cell or a larger padding"))
 }
 
 /// Refuses positions that are not finite or far from the origin.
 pub(super) fn check_positions(positions: &[Vec3]) -> Result<(), Problem> {
     if u32::try_from(positions.len()).is_err() {
-        return Err(Problem::new(format!("{} positions, more than md can number", positions.len()))
+        return Err(Problem::new(format!("there are {} positions, more than md can number", positions.len()))
             .help("choose a smaller system"));
     }
     let is_bad = |p: &Vec3| !p.to_array().iter().all(|v| v.abs() <= LARGEST_COORDINATE);

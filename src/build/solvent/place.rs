@@ -13,8 +13,8 @@ use super::ions::IonCounts;
 use super::limits;
 use super::potential::{Sources, coulomb};
 
-/// Minimum distances (nm) of ions from the solute and from each other, in the order in which these distances are tried.
-/// The first distance is the default `ionCutoff` of `Modeller` of OpenMM.
+/// Minimum distances (nm) of ions from the solute and from each other; the distances are tried in this order. The first
+/// distance is the default `ionCutoff` of `Modeller` of OpenMM.
 const DISTANCES: [f64; 4] = [0.5, 0.4, 0.3, 0.0];
 /// An atom of the solute with its charge.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,12 +33,14 @@ pub enum Placement {
         /// seed of the random numbers
         seed: u64,
     },
-    /// Each ion replaces the water at which its energy is lowest in the Coulomb potential of the solute and of the ions
-    /// placed before: cations at the lowest and anions at the highest potential, without a cutoff. The method is that
-    /// of `addIons` of AMBER's `tleap`, with oxygens of waters in place of grid points. The potential at a water
-    /// includes the periodic image of the whole solute whose center is nearest to the water, and the nearest image of
-    /// each ion. [`super::potential`] computes the potential of the solute, to within 1 % of the direct sum. Random
-    /// waters are the better choice for salt, because this method places ions next to ions of the opposite charge.
+    /// Each ion replaces the water at which the energy of the ion is lowest in the Coulomb potential of the solute and
+    /// of the ions already placed. Cations are placed at the lowest potential, and anions at the highest potential. The
+    /// potential has no cutoff. The method is that of the command `addIons` of AMBER's `tleap`, but ions replace
+    /// oxygens of waters, and there is no grid. The potential at a water includes one periodic image of the whole
+    /// solute, the image whose center is nearest to the water. For each placed ion, the potential includes the nearest
+    /// image. [`super::potential`] approximates the potential of the solute; the approximate potential agrees with the
+    /// direct sum within 1 %. The method places ions next to ions of the opposite charge. [`Placement::Random`] is
+    /// therefore better for salt.
     Electrostatic,
 }
 
@@ -104,7 +106,7 @@ fn check(cell: &PeriodicCell, solute: &[Charge], oxygens: &[Vec3], counts: &IonC
     }
     let ions = counts.cations.saturating_add(counts.anions);
     if ions > oxygens.len() {
-        return Err(Problem::new(format!("{ions} ions for {} waters", oxygens.len()))
+        return Err(Problem::new(format!("{ions} ions need as many waters, but there are only {}", oxygens.len()))
             .help("choose a lower concentration or a larger cell"));
     }
     Ok(())
@@ -118,14 +120,14 @@ fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     keys.into_iter().map(|(_, index)| index).collect()
 }
 
-/// State of a placement of ions.
+/// State of the algorithm that places ions.
 struct Work<'a> {
     cell: &'a PeriodicCell,
     oxygens: &'a [Vec3],
     counts: &'a IonCounts,
     solute_grid: Grid,
     oxygen_grid: Grid,
-    /// whether an ion may replace a water, for each water
+    /// for each water, whether an ion may replace the water
     open: Vec<bool>,
     sites: IonSites,
     solute: &'a [Charge],
@@ -136,7 +138,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Marks as open all waters that are at least the given distance (nm) from the solute and from all placed ions.
+    /// Marks waters as open if their distance from the solute and from all placed ions is at least the given distance
+    /// (nm).
     fn reopen(&mut self, distance: f64) {
         self.open = self.oxygens.iter().map(|&o| !self.solute_grid.any_near(o, distance, |_, _| true)).collect();
         for at in 0..self.sites.cations.len() {
@@ -156,8 +159,8 @@ impl Work<'_> {
         });
     }
 
-    /// Returns the charge (e) of the next ion; `None` if all ions have been placed. The next ion is one that reduces
-    /// the magnitude of the total charge, as long as such ions remain.
+    /// Returns the charge (e) of the next ion; `None` if all ions have been placed. The next ion reduces the magnitude
+    /// of the total charge, as long as ions of the required sign remain.
     fn next_charge(&self) -> Option<f64> {
         let cations_left = self.sites.cations.len() < self.counts.cations;
         let anions_left = self.sites.anions.len() < self.counts.anions;
@@ -225,7 +228,8 @@ mod tests {
 
     const METHODS: [Placement; 2] = [Placement::Random { seed: 3 }, Placement::Electrostatic];
 
-    /// Returns a cell with a solute of a charge of −2 e at one end and of −1 e at the other end, and oxygens of waters.
+    /// Returns a cell with a solute and oxygens of waters. The solute has a charge of −2 e at one end, and of −1 e at
+    /// the opposite end.
     fn system(shape: Shape) -> (PeriodicCell, Vec<Charge>, Vec<Vec3>) {
         let cell = CellPlan { shape, size: Size::Distance(4.0), orient: false }.around(&[]).unwrap().cell;
         let center = cell.to_cartesian(Vec3::splat(0.5));
@@ -263,8 +267,9 @@ mod tests {
         }
     }
 
-    /// Tests that the first cation replaces the water at the lowest potential, found by brute force among the waters
-    /// that are far enough from the solute. This water is near the end with the charge of larger magnitude.
+    /// Tests that the first cation replaces the water at the lowest potential among all waters that are far enough from
+    /// the solute. The test finds this water by brute force. The chosen water is near the end of the solute that has a
+    /// charge of −2 e.
     #[test]
     fn the_potential_decides() {
         let (cell, charges, oxygens) = system(Shape::Octahedron);
@@ -279,7 +284,7 @@ mod tests {
         let sites = place_ions(&cell, &charges, &oxygens, &counts(3, 1), METHODS[1]).unwrap();
         assert_eq!(sites.cations[0], lowest);
         assert!(distance(oxygens[lowest], &charges[0]) < 0.6);
-        // the anion is at the highest potential of the solute and the placed cations
+        // the anion is at the highest potential of the solute and of the cations that were placed before the anion
         let ions: Vec<Charge> =
             sites.cations.iter().map(|&water| Charge { position: oxygens[water], charge: 1.0 }).collect();
         let potential = |o: Vec3| potential(o) + ions.iter().map(|ion| ion.charge / distance(o, ion)).sum::<f64>();

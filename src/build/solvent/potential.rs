@@ -1,10 +1,10 @@
 //! Coulomb potential of charges at many positions, by a tree code.
 //!
 //! The method is that of J. Barnes and P. Hut, Nature 324, 446 (1986), doi:10.1038/324446a0. A node of the tree holds
-//! the charges within a box. Far from the box, at the displacement d from its center, the potential is the multipole
-//! expansion up to the quadrupole, q/d + p·d/d³ + d·Q·d/2d⁵, with the charge q = Σ qᵢ, the dipole p = Σ qᵢrᵢ and the
-//! traceless quadrupole Q = Σ qᵢ(3rᵢrᵢ − rᵢ²1) about the center (J. D. Jackson, Classical Electrodynamics, 3rd edition,
-//! equation 4.10). Lengths are in nm, charges in e and potentials in e/nm. Periodic images are not included.
+//! the charges within a box. Far from the box, at the displacement d from the center of the box, the potential is the
+//! multipole expansion up to the quadrupole, q/d + p·d/d³ + d·Q·d/2d⁵, with the charge q = Σ qᵢ, the dipole p = Σ qᵢrᵢ
+//! and the traceless quadrupole Q = Σ qᵢ(3rᵢrᵢ − rᵢ²1) about the center (J. D. Jackson, Classical Electrodynamics, 3rd
+//! edition, equation 4.10). Lengths are in nm, charges in e and potentials in e/nm. Periodic images are not included.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ use md_engine::vec3::Vec3;
 use super::extent::bounds;
 use super::place::Charge;
 
-/// Opening criterion of the tree code: the expansion of a node is used if the radius of the node divided by its
-/// distance is at most this number. A test of this module measures the error.
+/// Opening criterion of the tree code: the multipole expansion of a node is used if the radius of the node is at most
+/// this fraction of the distance to the node. A unit test of this module measures the error of the tree code.
 const OPENING: f64 = 0.3;
-/// Largest number of charges of a leaf, a node that is not divided. Evaluating an expansion takes about as long as the
-/// potential of ten charges.
+/// Largest number of charges of a leaf, a node that is not divided. Evaluating the expansion of a node takes about as
+/// long as computing the potential of ten charges.
 const LEAF: usize = 16;
 /// Lower limit of the distance (nm) in a Coulomb potential, so that the potential is finite at the position of a
 /// charge.
@@ -27,7 +27,7 @@ const SMALLEST_DISTANCE: f64 = 0.01;
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     charges: Vec<Charge>,
-    /// nodes of the tree, the root last; empty without charges
+    /// nodes of the tree, with the root last; empty if there are no charges
     nodes: Vec<Node>,
 }
 
@@ -38,7 +38,7 @@ struct Node {
     radius: f64,
     charge: f64,
     dipole: Vec3,
-    /// rows of the quadrupole
+    /// rows of the quadrupole tensor, e nm²
     quadrupole: [Vec3; 3],
     charges: Range<usize>,
     /// indices of the two child nodes; `None` for a leaf
@@ -54,8 +54,8 @@ impl Sources {
         sources
     }
 
-    /// Makes the node of a range of charges and its child nodes. Returns the index of the node. Both children have the
-    /// same number of charges, so that the depth of the recursion is the binary logarithm of the number of charges.
+    /// Creates the node that holds a range of charges, and its child nodes. Returns the index of the node. Each child
+    /// node gets half of the charges, so the depth of the recursion grows as the logarithm of the number of charges.
     fn divide(&mut self, range: Range<usize>) -> usize {
         let charges = &mut self.charges[range.clone()];
         let positions: Vec<Vec3> = charges.iter().map(|charge| charge.position).collect();

@@ -4,7 +4,8 @@
 pub(super) const OXYGEN: f64 = 0.152;
 /// Radius (nm) of hydrogen, as in [`bondi_radius`].
 pub(super) const HYDROGEN: f64 = 0.120;
-/// Radius (nm) of carbon and of elements that the table does not list. The value is near the middle of all radii.
+/// Radius (nm) of carbon and of elements that the table does not list. The value is near the middle of the range of the
+/// radii in the table.
 const OTHER: f64 = 0.170;
 
 /// Returns the van-der-Waals radius (nm) of an element by its atomic number. Radii are those of A. Bondi, J. Phys.

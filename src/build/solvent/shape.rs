@@ -2,8 +2,8 @@
 //!
 //! Lattice vectors are those of the manuals of GROMACS and AMBER, reduced as [`PeriodicCell`] requires. If the distance
 //! between nearest periodic images is d, the volume of a cube is d³, of a truncated octahedron 4√3/9 d³ = 0.770 d³, and
-//! of a rhombic dodecahedron √2/2 d³ = 0.707 d³. The distance of a point to a face is half of its distance to the image
-//! of the point in the adjacent cell. Therefore a padding p makes the distance between the solute and its images 2p.
+//! of a rhombic dodecahedron √2/2 d³ = 0.707 d³. If a solute keeps the distance p (the padding) to every face, the
+//! distance between the solute and its periodic images is at least 2p.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::error::Problem;
@@ -12,9 +12,9 @@ use md_engine::vec3::{Vec3, vec3};
 use super::extent::{bounds, diameter, principal_axes};
 use super::limits;
 
-/// Smallest distance (nm) between the solute and a face of a cell of given size. The value is the distance between
-/// nearest oxygens in water, so that a layer of water fits: L. B. Skinner et al., J. Chem. Phys. 138, 074506 (2013),
-/// doi:10.1063/1.4790861.
+/// Smallest distance (nm) between the solute and the faces of a cell whose size is given instead of a padding. The
+/// value is the distance between nearest oxygens in water, so that a layer of water fits: L. B. Skinner et al., J.
+/// Chem. Phys. 138, 074506 (2013), doi:10.1063/1.4790861.
 const WATER_LAYER: f64 = 0.28;
 
 /// Shape of a periodic cell.
@@ -34,8 +34,8 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     /// Distance (nm) between the outermost atoms and the faces of the cell, measured between centers of atoms. A cube
-    /// and a rectangular box enclose the bounding box of the solute. An octahedron and a dodecahedron enclose a
-    /// sphere of the diameter of the solute, so that the solute can rotate.
+    /// and a rectangular box enclose the bounding box of the solute. An octahedron and a dodecahedron enclose a sphere
+    /// whose diameter is that of the solute, so that the solute can rotate.
     Padding(f64),
     /// distance (nm) between nearest periodic images; for a cube and a rectangular box, the length of all edges
     Distance(f64),
@@ -50,8 +50,8 @@ pub struct CellPlan {
     pub shape: Shape,
     /// size of the cell
     pub size: Size,
-    /// Whether the solute is rotated so that its principal axes lie along the axes of the cell, the longest along a.
-    /// The solute is not rotated if the rotated solute would need a larger cell.
+    /// Whether the solute is rotated so that its principal axes lie along x, y and z, with the longest principal axis
+    /// along x. The solute is not rotated if the rotated solute would need a larger cell.
     pub orient: bool,
 }
 
@@ -65,8 +65,8 @@ pub struct Enclosed {
 }
 
 impl CellPlan {
-    /// Makes the cell around a solute with the given positions (nm), and moves the solute to the center of the cell,
-    /// (a + b + c)/2. If the plan states the size of the cell, `positions` may be empty.
+    /// Makes the cell around a solute with the given positions (nm), and moves the solute to the center of the cell. If
+    /// the plan states the size of the cell, `positions` may be empty.
     pub fn around(&self, positions: &[Vec3]) -> Result<Enclosed, Problem> {
         limits::check_positions(positions)?;
         let plain = self.enclose(positions.to_vec());
@@ -96,7 +96,7 @@ impl CellPlan {
         Ok(Enclosed { cell, positions })
     }
 
-    /// Returns the cell for a solute that needs the given edges (nm) without padding.
+    /// Returns the cell for a solute whose smallest cell, without padding, has the edges `needed` (nm).
     fn cell(&self, needed: [f64; 3], empty: bool) -> Result<PeriodicCell, Problem> {
         let edges = match self.size {
             Size::Padding(_) if empty => {
@@ -104,13 +104,14 @@ impl CellPlan {
                     .help("give the size of the cell instead of the padding"));
             }
             Size::Padding(padding) if !(padding >= 0.0 && padding.is_finite()) => {
-                return Err(Problem::new(format!("a padding of {padding} nm")).help("give a padding such as 1.0 nm"));
+                return Err(Problem::new(format!("the padding of {padding} nm is not valid"))
+                    .help("give a padding such as 1.0 nm"));
             }
             Size::Padding(padding) => needed.map(|edge| edge + 2.0 * padding),
             Size::Distance(distance) => [distance; 3],
             Size::Edges(edges) if self.shape == Shape::Rectangular => edges,
             Size::Edges(_) => {
-                return Err(Problem::new(format!("three edges for the shape {:?}", self.shape))
+                return Err(Problem::new(format!("three edges are given for the shape {:?}", self.shape))
                     .help("give one distance, or choose a rectangular cell"));
             }
         };
@@ -138,7 +139,7 @@ impl Shape {
         let rows = match self {
             Shape::Cube => [vec3(d, 0.0, 0.0), vec3(0.0, d, 0.0), vec3(0.0, 0.0, d)],
             Shape::Rectangular => [vec3(d, 0.0, 0.0), vec3(0.0, edges[1], 0.0), vec3(0.0, 0.0, edges[2])],
-            // the scalar product of any two lattice vectors is −d²/3
+            // the scalar product of any two lattice vectors of length d is −d²/3
             Shape::Octahedron => {
                 let (x, y, z) = (-d / 3.0, 8f64.sqrt() / 3.0 * d, 6f64.sqrt() / 3.0 * d);
                 [vec3(d, 0.0, 0.0), vec3(x, y, 0.0), vec3(x, -0.5 * y, z)]
@@ -199,7 +200,7 @@ mod tests {
         ] {
             let made = plan(shape, Size::Distance(d)).around(&[]).unwrap();
             assert!((made.cell.volume() / d.powi(3) - factor).abs() < 1e-12, "{shape:?}");
-            // the distance to the nearest periodic image is d
+            // the length of the shortest lattice vector is `d`
             let images = (0..125).map(|i| [i % 5 - 2, i / 5 % 5 - 2, i / 25 - 2]).filter(|image| *image != [0; 3]);
             let nearest = images.map(|image| made.cell.shift(image).norm()).fold(f64::INFINITY, f64::min);
             assert!((nearest - d).abs() < 1e-12, "{shape:?}");

@@ -27,18 +27,18 @@ impl WaterGeometry {
     /// L. Jorgensen et al., J. Chem. Phys. 79, 926 (1983), doi:10.1063/1.445869).
     pub const TIP3P: Self = Self { oxygen_hydrogen: 0.09572, hydrogen_hydrogen: 0.151_390_065_452_732 };
 
-    /// Refuses distances that do not form a triangle, or that are far from those of water.
+    /// Refuses distances that do not form a triangle, and O–H distances outside the range from 0.05 nm to 0.15 nm.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let Self { oxygen_hydrogen: leg, hydrogen_hydrogen: base } = *self;
         if (0.05..=0.15).contains(&leg) && 0.0 < base && base < 2.0 * leg {
             return Ok(());
         }
-        Err(Problem::new(format!("a water with {leg} nm from O to H and {base} nm from H to H"))
+        Err(Problem::new(format!("a water molecule cannot have {leg} nm from O to H and {base} nm from H to H"))
             .help("give the distances in nm, such as 0.09572 and 0.15139"))
     }
 
-    /// Returns the positions of O, H, H of a molecule of this geometry in the plane and orientation of `water`, with
-    /// its oxygen at `oxygen`.
+    /// Returns the positions of O, H, H of a molecule with this geometry. The oxygen is at `oxygen`; the plane and the
+    /// orientation of the molecule are those of `water`.
     fn shaped(&self, oxygen: Vec3, water: &[Vec3; 3]) -> [Vec3; 3] {
         let [o, first, second] = *water;
         let bisector = (first + second) * 0.5 - o;
@@ -77,9 +77,9 @@ impl Tile {
         self.waters.len() as f64 / self.edge.powi(3)
     }
 
-    /// Returns those waters of an infinite lattice of boxes whose oxygen satisfies `inside`. Only boxes that overlap
-    /// the region between the corners `low` and `high` (nm) are searched. Distances between oxygens are multiplied by
-    /// `scale`, and molecules have the given geometry.
+    /// Returns the waters whose oxygen position satisfies `inside`, from an infinite lattice of copies of the box. Only
+    /// boxes that overlap the region between the corners `low` and `high` (nm) are searched. Distances between oxygens
+    /// are multiplied by `scale`, and the returned molecules have the geometry `geometry`.
     pub(super) fn waters_between(
         &self,
         [low, high]: [Vec3; 2],

@@ -56,7 +56,8 @@ pub(super) fn words(path: &Path) -> Result<Vec<OsString>, String> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-/// Appends the keys of a table to `words` as options. A list repeats the option for each of its items.
+/// Appends the keys of a table to `words` as options. If the value of a key is a list, the option is repeated for each
+/// item of the list.
 fn options(table: Table, words: &mut Vec<String>) -> Result<(), String> {
     for (key, value) in table {
         let option = format!("--{}", key.replace('_', "-"));

@@ -46,20 +46,21 @@ fn has_other_solute(built: &Built) -> bool {
     })
 }
 
-/// Stages before production of a solute in a periodic cell. The preset restrains the heavy atoms of proteins.
+/// Stages of minimisation and equilibration for a solute in a periodic cell. The preset restrains the heavy atoms of
+/// proteins.
 const PRESET: &str = "[[stage]]
 preset = \"equilibrate-protein\"    # minimises, heats, relaxes the density, releases restraints
 ";
 /// Setting of [`PRESET`] that restrains all heavy atoms of the solute.
 const SOLUTE: &str = "select = \"heavy and not (water or ion)\"
 ";
-/// First stage of a system without restraints, a minimisation.
+/// Minimisation, the first stage of a system without restraints.
 const MINIMIZE: &str = "[[stage]]
 name = \"minimize\"
 kind = \"minimize\"
 
 ";
-/// Stages after [`MINIMIZE`] and before production of a periodic cell without a solute.
+/// Equilibration stages that follow [`MINIMIZE`], for a periodic cell without a solute.
 const HEAT_IN_CELL: &str = "[[stage]]
 name       = \"heat\"
 kind       = \"dynamics\"
@@ -76,7 +77,7 @@ timestep   = \"2 fs\"
 thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"1 ps\" }
 barostat   = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"2 ps\" }
 ";
-/// Stages after [`MINIMIZE`] and before production of a system without a periodic cell.
+/// Equilibration stages that follow [`MINIMIZE`], for a system without a periodic cell.
 const HEAT: &str = "[[stage]]
 name       = \"heat\"
 kind       = \"dynamics\"
@@ -90,10 +91,10 @@ const SEMI_ISOTROPIC: &str =
     "barostat   = { kind = \"c-rescale\", coupling = \"semi-isotropic\", pressure = \"1 bar\", \
                               coupling_time = \"5 ps\" }
 ";
-/// Stages before production of a system with a membrane. At 310 K all lipids of `md build` are fluid. Among these
-/// lipids DLPE has the highest transition temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids 69, 1
-/// (1994), doi:10.1016/0009-3084(94)90024-8). The head groups are restrained until the lipid chains have filled the
-/// gaps at the solute. Then the head groups are released while the area changes, and the solute is released last.
+/// Stages of minimisation and equilibration for a system with a membrane. At 310 K all lipids of `md build` are fluid.
+/// Among these lipids DLPE has the highest transition temperature, 303 K (R. Koynova and M. Caffrey, Chem. Phys. Lipids
+/// 69, 1 (1994), doi:10.1016/0009-3084(94)90024-8). The head groups are restrained until the lipid chains have filled
+/// the gaps at the solute. The head groups are then released while the area changes, and the solute is released last.
 const MEMBRANE: &str = "[[stage]]
 name = \"minimize\"
 kind = \"minimize\"

@@ -7,7 +7,7 @@ use crate::config::key::{Key, Kind, Range, key, word};
 use crate::config::words;
 use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
 
-/// Allowed relative force errors of PME. With a larger error, PME would no longer compute Coulomb forces.
+/// Allowed relative force errors of PME. A larger error would make the Coulomb forces meaningless.
 const FORCE_ERROR: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1" };
 /// Allowed relative tolerances of constraints. The lower limit follows from the rounding errors of f64. With a
 /// tolerance above the upper limit a bond is not really constrained.
@@ -55,12 +55,12 @@ pub(super) static FORCES: &[Key] = &[
         .doc("Accuracy of PME, set by force_error, or by spacing and order, or by alpha, grid and order."),
     word("lj_modifier", LJ_MODIFIERS, "\"force-switch\"")
         .default(BY_FORCE_FIELD)
-        .doc("End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged); force or potential switched to zero between lj_switch and the cutoff, as with GROMACS' Force-switch and Potential-switch (OpenMM has the potential switch); or truncated. \"force-field\" is \"potential-shift\", or \"force-switch\" from 1.0 nm with CHARMM force fields. 1-4 pairs are not modified."),
+        .doc("Lennard-Jones potential at the cutoff: the potential is shifted to zero at the cutoff (forces unchanged); the force or the potential is switched to zero between lj_switch and the cutoff, as with GROMACS' Force-switch and Potential-switch (OpenMM has the potential switch); or the potential is truncated. \"force-field\" is \"potential-shift\", or \"force-switch\" from 1.0 nm with CHARMM force fields. 1-4 pairs are not modified."),
     key("lj_switch", Quantity(Length, Range::POSITIVE), "\"1.0 nm\"")
         .doc("Distance from which Lennard-Jones forces or potentials are switched off, with lj_modifier = \"force-switch\" or \"potential-switch\": GROMACS' rvdw-switch, OpenMM's switchDistance."),
     word("coulomb_modifier", &words::of(&words::MODIFIERS), "\"potential-shift\"")
         .default(Is("\"potential-shift\""))
-        .doc("End of the direct-space Coulomb potential: shifted to zero at the cutoff (forces unchanged), or truncated."),
+        .doc("Direct-space Coulomb potential at the cutoff: the potential is shifted to zero at the cutoff (forces unchanged), or truncated."),
     key("dispersion_correction", Boolean, "true")
         .words(&["all-pairs", "non-excluded", "pme", words::FORCE_FIELD])
         .default(Rule("\"force-field\", or false with cutoff_lj = \"none\"", |table| match table.word("cutoff_lj") {
@@ -89,7 +89,7 @@ pub(super) static FORCES: &[Key] = &[
         .doc("Solute scaled as in REST2. Energies within the solute are multiplied by factor, and energies between the solute and other atoms by the square root of factor: charges, Lennard-Jones, 1-4 pairs, torsions and correction maps, but not bonds and angles. For replicas with several factors see `md help ensemble.solute_temperature`."),
     key("list", Kind::Table(LIST), "{ tolerance = \"0.005 kJ/mol/ps\" }")
         .default(Is("{}"))
-        .doc("When pair lists are rebuilt: after a fixed number of steps, with a buffer that follows from the tolerated energy drift and pressure error; or, if buffer is set, whenever an atom has moved by half of the buffer, so that no pair is ever missed."),
+        .doc("Criterion for rebuilding pair lists. If buffer is not set, lists are rebuilt after a fixed number of steps, with a buffer that follows from the tolerated energy drift and pressure error. If buffer is set, lists are rebuilt whenever an atom has moved by half of the buffer, so that no pair is ever missed."),
 ];
 
 const ALPHA: Key = key("alpha", Quantity(InverseLength, SPLITTING), "\"3.1 1/nm\"")
@@ -108,7 +108,7 @@ static PME: &[Key] = &[
             let others = ["alpha", "grid", "spacing"].iter().any(|name| table.is_set(name));
             (!others).then(|| "5e-4".to_owned())
         }))
-        .doc("Largest RMS error of the electrostatic force divided by the RMS force; alpha, grid and order follow from it."),
+        .doc("Largest RMS error of the electrostatic force divided by the RMS force; alpha, grid and order follow from this error."),
     key("order", Integer(4, 8), "5")
         .default(Rule("4 with spacing, 5 with alpha and grid", |table| {
             let with = |name, order: &str| table.is_set(name).then(|| order.to_owned());

@@ -61,17 +61,17 @@ static SYSTEM: &[Key] = &[
         .default(Is("[]"))
         .doc("Parameters of a CHARMM topology: prm, str and rtf files of its force field, in the order in which CHARMM reads them; a later file replaces parameters of an earlier one. Paths are relative to the folder of the input file."),
     key("cell", Cell, "[\"6 nm\", \"6 nm\", \"9 nm\"]")
-        .doc("Periodic cell, instead of the cell of the coordinates: edges a, b, c, and then, unless all are 90 deg, angles alpha, beta, gamma, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM cards have no cell; PDB and PDBx/mmCIF files have one unless its edges are 1 or 0 angstrom."),
+        .doc("Periodic cell, instead of the cell of the coordinates: edges a, b, c, followed by the angles alpha, beta, gamma unless all angles are 90 deg, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM cards have no cell; PDB and PDBx/mmCIF files have a cell unless its edges are 1 or 0 angstrom."),
 ];
 
 static RUN: &[Key] = &[
     key("seed", Integer(0, i64::MAX), "1")
         .words(&["random"])
         .default(Is("1"))
-        .doc("Seed of all random numbers. The same seed gives the same run, bit for bit on the same machine with the same settings; change the seed for an independent run. \"random\" draws a seed from the operating system for each new run; the log and effective.toml list it as a number, and a continued run keeps it."),
+        .doc("Seed of all random numbers. The same seed gives the same run, bit for bit on the same machine with the same settings; change the seed for an independent run. \"random\" draws a seed from the operating system for each new run; the log and effective.toml list the seed as a number, and a continued run keeps the seed."),
     key("device", Text, "\"cpu\"")
         .default(Is("\"auto\""))
-        .doc("Device that computes forces: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" uses the GPU if there is one, it supports the system, and its initial forces and energies agree with the CPU; log and summary give the reason for the choice. If a requested GPU is missing, or its results do not agree, the run ends with exit code 6."),
+        .doc("Device that computes forces: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" uses the GPU if the GPU supports the system and its initial forces and energies agree with the CPU; log and summary give the reason for the choice. If a requested GPU is missing, or its results do not agree, the run ends with exit code 6."),
     key("threads", Integer(1, 4096), "8")
         .words(&["auto"])
         .default(Is("\"auto\""))
@@ -87,7 +87,7 @@ static RUN: &[Key] = &[
         .doc("How pair lists and the PME grid are chosen at the requested accuracy. \"model\": by a cost model, with the same choice in every run. \"measure\": the best candidates of the model are timed before the first stage of dynamics, also with other Coulomb cutoffs of the same force error (unless alpha and grid are given); another run may choose differently, but a continued run keeps its choice; on a GPU nothing is timed, and the model chooses only pair lists. \"off\": pair lists for 20 steps and PME of order 4. Log and summary.json list the candidates, the choice and the gain."),
     key("reproducible", Boolean, "false")
         .default(Is("false"))
-        .doc("Results are identical bit for bit on any number of threads up to 16, at a cost of about a tenth of the speed with 24,000 atoms. Without this option, results are identical bit for bit only in runs with the same number of threads. With either setting, the instruction set changes rounding; to compare different processors, set simd."),
+        .doc("Whether results are identical bit for bit on any number of threads up to 16, at a cost of about a tenth of the speed with 24,000 atoms. Without this option, results are identical bit for bit only in runs with the same number of threads. With either setting, the instruction set changes rounding; to compare different processors, set simd."),
     word("simd", &words::of(&words::SIMD_LEVELS), "\"avx2\"")
         .default(Is("\"auto\""))
         .doc("Instruction set of the CPU kernels; the environment variable MD_SIMD has the same effect."),
@@ -100,7 +100,7 @@ static RUN: &[Key] = &[
 static OUTPUT: &[Key] = &[
     key("directory", Folder, "\"out\"")
         .default(Is("\"out\""))
-        .doc("Folder for every file of the run, relative to the folder of the input file. It is created when the run starts."),
+        .doc("Folder for every file of the run, relative to the folder of the input file. The folder is created when the run starts."),
     key("trajectory", Kind::OneOrMore(TRAJECTORY), "{ every = \"10 ps\", file = \"trajectory.h5md\" }")
         .words(&["none"])
         .default(Is("{}"))
@@ -121,7 +121,7 @@ static OUTPUT: &[Key] = &[
         .doc("Write the final structure and velocities also to final.gro, in addition to final.rst7 and final.pdb."),
     key("report", Boolean, "false")
         .default(Is("true"))
-        .doc("Write report.html at the end of the run: a page with verdicts, pictures, averages and a description of the methods. `md report` writes it at any time."),
+        .doc("Write report.html at the end of the run: a page with verdicts, pictures, averages and a description of the methods. `md report` writes this page at any time."),
 ];
 
 static TRAJECTORY: &[Key] = &[
@@ -135,7 +135,7 @@ static TRAJECTORY: &[Key] = &[
         .doc("Name of the file in the output folder; its extension determines the format."),
     key("velocities", Boolean, "true")
         .default(Is("false"))
-        .doc("Write velocities, at half a step before the positions."),
+        .doc("Write velocities, which are half a step earlier than the positions."),
     key("forces", Boolean, "true").default(Is("false")).doc("Write forces."),
     key("images", Boolean, "true")
         .default(Is("false"))
@@ -143,7 +143,7 @@ static TRAJECTORY: &[Key] = &[
     key("precision", Quantity(Length, ROUNDING), "\"0.001 nm\"")
         .words(&["lossless"])
         .default(Rule("\"lossless\"; \"0.001 nm\" for XTC and PDB, which always round", rounding))
-        .doc("Largest rounding of positions, for smaller files: positions are rounded to 0.001 nm or 0.0001 nm, the coarser of those that do not exceed this value. With smaller values and with \"lossless\", positions are stored as 32-bit numbers."),
+        .doc("Largest rounding of positions, for smaller files. Values of at least 0.001 nm round positions to 0.001 nm, and smaller values of at least 0.0001 nm round positions to 0.0001 nm. With still smaller values and with \"lossless\", positions are stored as 32-bit numbers."),
     key("select", Text, "\"not water\"")
         .doc("Selection of the written atoms (default: all). Classes: all protein backbone sidechain nucleic water ion lipid hydrogen heavy. Properties with values: name, resname, element, type, chain, segid, resid, index, molecule; with a comparison: mass, charge, resid, index, molecule. Operators: and, or, not, parentheses. Expansions: byres, same residue as, same molecule as, same chain as, bonded to, around 0.5 nm of, within 0.5 nm of; distances are evaluated once, with the starting positions. docs/selections.md has the details, and md select tries a selection. Molecules are made whole with all of their atoms before the selection."),
 ];
@@ -216,7 +216,8 @@ mod tests {
     #[test]
     fn the_page_for_users_of_other_programs_names_keys() {
         const PAGE: &str = include_str!("../../../docs/coming-from.md");
-        // code that is no key of `md`: files of a run or of this repository, commands, and options of commands
+        // code in the page that is not a key of `md`: files of a run or of this repository, commands, and options of
+        // commands
         let is_other = |code: &str| {
             ["md ", "--", "\"", "examples/"].iter().any(|start| code.starts_with(start)) || code.ends_with(".csv")
         };
@@ -225,7 +226,7 @@ mod tests {
         let paths: Vec<String> = all().into_iter().map(|(path, _)| format!(".{path}")).collect();
         let mut named = 0;
         for code in rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|code| !is_other(code)) {
-            // a table cell has names before every "=", or a list of names
+            // the code is a single name, or text in which a name precedes each "="
             let texts = code.split('"').step_by(2).collect::<String>();
             let words: Vec<&str> = texts
                 .split(|c: char| !(c.is_alphanumeric() || "._=[]".contains(c)))

@@ -15,7 +15,7 @@ pub(super) const NOT_NEGATIVE: Range =
     Range { above: -f64::MIN_POSITIVE, at_most: f64::INFINITY, words: "zero or greater" };
 
 /// Allowed time steps. The limit of 100 fs allows coarse-grained models and rejects mistakes such as "2 ps". For
-/// comparison, the fastest motion of atoms, a bond to hydrogen, has a period of 10 fs.
+/// comparison, a bond to hydrogen, which vibrates fastest, has a period of 10 fs.
 const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 100 fs" };
 
 pub(super) static STAGE: &[Key] = &[
@@ -26,7 +26,7 @@ pub(super) static STAGE: &[Key] = &[
         .default(Rule("the kind", |table| quoted(table.word("kind")?)))
         .doc("Name in log and files; letters, digits, - and _; each stage has its own name."),
     key("preset", Text, "\"equilibrate-protein\"")
-        .doc("Stages of a common protocol, instead of all other keys; `md check --effective` shows them. \"equilibrate-protein\" minimises, heats, relaxes the density, and releases the restraints on the protein, without frames; its settings are temperature (default: 300 K), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\"). A stage whose name is already in use is numbered: minimize-2."),
+        .doc("Stages of a common protocol, which replace all other keys of the stage; `md check --effective` shows these stages. \"equilibrate-protein\" minimises, heats, relaxes the density, and releases the restraints on the protein, without writing trajectory frames. Its settings are temperature (default: 300 K), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\"). A stage whose name is already in use is numbered: minimize-2."),
     key("repeat", Integer(1, 1000), "10")
         .doc("Number of repetitions of the stage, named name-1, name-2, ..."),
     key("duration", Quantity(Time, Range::POSITIVE), "\"1 ns\"")
@@ -44,7 +44,7 @@ pub(super) static STAGE: &[Key] = &[
     key("initial_step", Quantity(Length, Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1 nm" }), "\"0.01 nm\"")
         .default(Is("\"0.01 nm\""))
         .only(MINIMIZE)
-        .doc("Largest displacement of an atom in a step of a minimisation. The first step is shorter, a tenth of it."),
+        .doc("Largest displacement of an atom in a step of a minimisation. The first step is a tenth of this length."),
     key("timestep", Quantity(Time, TIMESTEP), "\"2 fs\"")
         .default(Required)
         .only(DYNAMICS)
@@ -103,7 +103,7 @@ pub(super) static STAGE: &[Key] = &[
             },
         ))
         .only(DYNAMICS)
-        .doc("Steps between removals of center-of-mass motion (without a cell also of rotation). With \"none\", the degrees of freedom of this motion count in the temperature, which is right if friction and noise, or collisions, act on this motion."),
+        .doc("Steps between removals of center-of-mass motion and, without a cell, of rotation. With \"none\", the temperature includes the degrees of freedom of this motion, which is right if the thermostat also acts on this motion, by friction and noise or by collisions."),
 ];
 
 const DYNAMICS: Condition = ("kind", &["dynamics"]);
@@ -179,7 +179,7 @@ static BAROSTAT: &[Key] = &[
         .doc("Directions that scale together: x, y and z (isotropic); x and y, with z separately (semi-isotropic, for membranes); or none (anisotropic). The cell is not sheared."),
     key("pressure", Kind::Schedules(Pressure, Range::ANY), "\"1 bar\"")
         .default(Is("\"1 bar\""))
-        .doc("Pressure; or a list: for x and y together and for z with semi-isotropic coupling, for x, y and z with anisotropic coupling. Different pressures in directions that can change do not define an ensemble. Each pressure may be a list of times (from the start of the stage) and pressures, with linear interpolation between them: [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]], or [\"1 bar\", [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]]] for z alone."),
+        .doc("Pressure, or a list of pressures: two values (one for x and y, one for z) with semi-isotropic coupling, or three values (for x, y and z) with anisotropic coupling. Different pressures in directions that can change do not define an ensemble. Each pressure may be a list of times (from the start of the stage) and pressures, with linear interpolation between them: [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]], or [\"1 bar\", [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]]] for z alone."),
     key("surface_tension", Quantity(SurfaceTension, Range::ANY), "\"20 mN/m\"")
         .default(Is("\"0 mN/m\""))
         .only(("coupling", &["semi-isotropic"]))
@@ -191,7 +191,7 @@ static BAROSTAT: &[Key] = &[
     key("compressibility", Quantities(Compressibility, NOT_NEGATIVE), "\"4.5e-5 1/bar\"")
         // compressibility of water at 300 K
         .default(Is("\"4.5e-5 1/bar\""))
-        .doc("Isothermal compressibility; an estimate is enough, because it only scales the coupling time, or the initial size of Monte Carlo volume moves. It may be a list like pressure; zero keeps the length of the cell fixed."),
+        .doc("Isothermal compressibility; an estimate is enough, because the value only scales the coupling time, or the initial size of Monte Carlo volume moves. The value may be a list with one compressibility for each direction, as for pressure; zero keeps the cell fixed along the direction."),
     EVERY
         .default(Rule("10; 100 with kind = \"monte-carlo\"", |table| {
             Some(if table.word("kind")? == "monte-carlo" { "100" } else { "10" }.to_owned())

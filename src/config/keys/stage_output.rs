@@ -23,8 +23,10 @@ pub(super) static STAGE_OUTPUT: &[Key] = &[
         .doc("Interval between checkpoints in this stage."),
 ];
 
-const EVERY: Key =
-    key("every", Interval, "\"1 ps\"").words(&["none"]).default(Required).doc("Interval in this stage, or \"none\".");
+const EVERY: Key = key("every", Interval, "\"1 ps\"")
+    .words(&["none"])
+    .default(Required)
+    .doc("Interval between outputs of this stage, or \"none\".");
 
 static TRAJECTORY: &[Key] = &[
     key("file", Text, "\"trajectory.h5md\"")

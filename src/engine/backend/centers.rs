@@ -6,7 +6,8 @@ use crate::vec3::Vec3;
 /// velocity of the center of mass of a group.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupSums {
-    /// kinetic energies ½ Σ M V² of the group centers, half a step before and after the time of the forces, kJ/mol
+    /// kinetic energies ½ Σ M V² (kJ/mol) of groups with mass M and center-of-mass velocity V, half a step before the
+    /// forces, and (next field) half a step after the forces
     pub(super) before: Vec3,
     pub(super) after: Vec3,
     /// ½ Σ M V(t−½dt) V(t+½dt) for forces at time t, with the mass M and the velocity V of each group center, kJ/mol

@@ -7,23 +7,28 @@ use crate::term::LjSwitch;
 
 /// The dispersion correction of a system as a function of the volume.
 ///
-/// With ⟨c⟩ averaged over pairs of N atoms in the volume V and g(r) = 1 beyond the cutoff r_c, the tails are E₆ =
-/// −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids, §2.8).
+/// For N atoms in the volume V, with averages ⟨c⟩ over pairs and g(r) = 1 beyond the cutoff r_c, the tail of the r⁻⁶
+/// term is E₆ = −2πN²⟨c6⟩/(3 V r_c³), and the tail of the r⁻¹² term is E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley,
+/// Computer Simulation of Liquids, §2.8).
 ///
 /// A potential shift also raises the energy of every pair inside the cutoff. The correction subtracts the potential
-/// shift for 4πr_c³N/(3V) − 1 neighbours of each atom (−1 because an atom is not its own neighbour), so with the shift
-/// the corrections of the r⁻⁶ and r⁻¹² terms are 2E₆ + N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
+/// shift for the 4πr_c³N/(3V) − 1 neighbours of each atom within the cutoff r_c (−1 because an atom is not its own
+/// neighbour). With the shift, the correction of the r⁻⁶ term with the tail E₆ is 2E₆ + N⟨c6⟩/(2r_c⁶). With the shift,
+/// the correction of the r⁻¹² term with the tail E₁₂ is 4E₁₂ − N⟨c12⟩/(2r_c¹²).
 ///
-/// The r⁻⁴ term of 12-6-4 ions has the tail E₄ = −2πN²⟨c4⟩/(V r_c). With a potential shift the correction of the r⁻⁴
-/// term is 4/3 E₄ + N⟨c4⟩/(2r_c⁴). The trace of the virial of the r⁻⁴ correction is 4E₄.
+/// The r⁻⁴ term of 12-6-4 ions has the tail E₄ = −2πN²⟨c4⟩/(V r_c) beyond the cutoff r_c. With a potential shift, the
+/// correction of the r⁻⁴ term with the tail E₄ is 4/3 E₄ + N⟨c4⟩/(2r_c⁴). The trace of the virial of the r⁻⁴ correction
+/// is four times the tail E₄ of the r⁻⁴ term.
 ///
-/// The virial W of the correction is the virial of the forces that the cutoff removes: tr W = 6E₆ + 12E₁₂, with or
-/// without a shift. With a potential shift tr W equals −3V dE/dV, where E is the energy of the correction.
+/// The virial W of the correction is the virial of the forces that the cutoff removes. With the tails E₆ and E₁₂ of the
+/// r⁻⁶ and r⁻¹² terms, the trace is tr W = 6E₆ + 12E₁₂, with or without a shift. With a potential shift tr W equals −3V
+/// dE/dV, where E is the energy of the correction.
 ///
 /// With a switch the correction also contains the energy that the switch removes, 2πN²/V ∫ (U − U_switched) r² dr up to
-/// r_c, with the pair potential U and g(r) = 1. A force switch shifts the energy of all pairs closer than the switching
-/// distance r₁ by the same amount. The correction excludes the pair of an atom with itself, as for a potential shift.
-/// With a switch, the energy is continuous at the cutoff, and the trace of the virial W is −3V dE/dV.
+/// the cutoff r_c, with the pair potential U and g(r) = 1. A force switch shifts the energy of all pairs closer than
+/// the switching distance r₁ by the same amount. The correction for a switch leaves out the pair of an atom with
+/// itself, as the correction for a potential shift does. With a switch, the energy is continuous at the cutoff, and the
+/// trace of the virial W is −3V dE/dV.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DispersionTail {
     /// volume-dependent part of the energy (all but `constant`) times the volume, kJ/mol nm³
@@ -73,8 +78,8 @@ impl DispersionTail {
     }
 }
 
-/// Returns, for α = 6 and 12, the integral ∫ ΔV r² dr (nm³⁻ᵅ) up to the cutoff, and the constant ΔV (nm⁻ᵅ) below the
-/// switching distance `from`. ΔV is the energy that a switch removes from r⁻ᵅ/α.
+/// Returns two numbers for each of α = 6 and α = 12: the integral ∫ ΔV r² dr (nm³⁻ᵅ) up to the cutoff, and the constant
+/// value of ΔV (nm⁻ᵅ) below the switching distance `from`. ΔV is the energy that a switch removes from r⁻ᵅ/α.
 fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
     let missing = |r: f64| {
         let [sixth, twelfth] = switch.radial(r * r, 1.0 / r).energy;
@@ -95,7 +100,7 @@ fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
 }
 
 /// Number of intervals of Simpson's rule between the switching distance and the cutoff. The relative error of the
-/// integral is 10⁻¹¹ for a switch over half the cutoff.
+/// integral is 10⁻¹¹ if the switching distance is half the cutoff.
 const INTERVALS: u32 = 1000;
 
 /// Returns the sums of c4, c6 and c12 over all ordered pairs of atoms (self pairs included), and the sums over the self

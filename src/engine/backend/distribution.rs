@@ -8,9 +8,9 @@ use crate::vec3::Vec3;
 /// The part of a system that this process holds: all atoms by default, or the home atoms of one rank. The backend
 /// `Host` sums over the atoms of all processes with the functions of this trait, which all processes call together.
 pub trait Distribution {
-    /// Moves atoms to their new home processes, before a new outer list is built. The arrays in `others` have one
-    /// vector for each home atom, or are empty, and move with the atoms. If the home atoms of this process may have
-    /// changed, returns the system of the new home atoms.
+    /// Moves atoms to their new home processes, before a new outer list is built. Each array in `others` is empty or
+    /// has one vector for each home atom; the vectors move with the atoms. Returns the system of the new home atoms, or
+    /// `None` if the home atoms of this process cannot have changed.
     fn migrate(
         &mut self,
         _cell: Option<&PeriodicCell>,
@@ -23,8 +23,8 @@ pub trait Distribution {
     fn home(&self) -> Option<Home<'_>> {
         None
     }
-    /// Returns whether this process adds the energies of terms that all processes evaluate; true in exactly one
-    /// process.
+    /// Returns whether this process counts the energies of terms that all processes evaluate. Exactly one process
+    /// returns true.
     fn counts_shared_energies(&self) -> bool {
         true
     }
@@ -53,8 +53,8 @@ pub struct Home<'a> {
     /// molecules that consist of several constraint groups, and whose atoms may be at home in different processes; in
     /// ascending order
     pub shared: &'a [u32],
-    /// index in this process of each atom of the whole system: less than the number of home atoms for a home atom, and
-    /// at least this number for any other atom; empty before atoms are distributed
+    /// index in this process of each atom of the whole system. Only home atoms have an index below the number of home
+    /// atoms. The array is empty before atoms are distributed
     pub numbers: &'a [u32],
 }
 

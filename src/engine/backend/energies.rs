@@ -17,14 +17,15 @@ macro_rules! define_energies {
             pub position_restraint: f64,
             /// energy of restraints on collective variables ([`crate::restraint`])
             pub restraint: f64,
-            /// Lennard-Jones: pairs + 1-4 + dispersion correction or LJ-PME mesh
+            /// Lennard-Jones energy: pairs + 1-4 pairs + long-range part (dispersion correction or LJ-PME mesh)
             pub lj: f64,
             /// the 1-4 part of `lj`
             pub lj_14: f64,
-            /// the long-range part of `lj`: with LJ-PME the mesh energy and its self term, otherwise the dispersion
-            /// correction
+            /// the long-range part of `lj`: the dispersion correction, or, with LJ-PME, the energy of the mesh and the
+            /// self term of LJ-PME
             pub dispersion_correction: f64,
-            /// Coulomb: real space + 1-4 + exclusion correction + reciprocal + self + neutralising plasma term
+            /// Coulomb energy: real space + 1-4 pairs + correction of excluded pairs + reciprocal space + self energy +
+            /// neutralising plasma
             pub coulomb: f64,
             /// the 1-4 part of `coulomb`
             pub coulomb_14: f64,

@@ -8,7 +8,8 @@ use crate::vec3::{Mat3, Vec3};
 pub struct External {
     /// energy of the external force, kJ/mol
     pub energy: f64,
-    /// W = Σ r⊗F in kJ/mol, for the pressure; zero for an applied field that stays fixed when the box is scaled
+    /// virial W = Σ r⊗F in kJ/mol with positions r and external forces F, for the pressure; zero for an applied field
+    /// that stays fixed when the box is scaled
     pub virial: Mat3,
 }
 

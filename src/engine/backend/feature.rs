@@ -14,7 +14,7 @@ pub enum Feature {
     TemperatureGroups,
     /// an isotropic barostat of this kind
     Barostat(BarostatKind),
-    /// a barostat that scales directions differently
+    /// a barostat that scales the directions x, y, z by different factors
     DirectionalBarostat,
     /// multiple time steps: reciprocal-space forces every n-th step
     MultipleTimeSteps,
@@ -115,7 +115,7 @@ impl Platform {
     }
 
     /// Returns an error message if the platform does not support one of the features in `used`. Each element of `used`
-    /// is the name of the part of the input that uses a feature, and the feature. The message contains the first
+    /// holds the name of a part of the input and the feature that this part uses. The message contains the first
     /// unsupported feature and the name of the part that uses the feature.
     pub fn refusal<S: std::fmt::Display>(self, used: impl IntoIterator<Item = (S, Feature)>) -> Option<String> {
         let (user, feature) = used.into_iter().find(|&(_, feature)| !self.supports(feature))?;

@@ -1,7 +1,7 @@
 //! Integration in host memory: the state, leapfrog, constraints and couplings, with the forces of any [`ForceField`].
 //!
 //! All data are `f64` in topology order. Sums are accumulated in fixed order over fixed sections of atoms, so the
-//! results do not depend on the number of threads, bit for bit.
+//! results are the same bit for bit for any number of threads.
 
 use super::leapfrog::{Section, StepResult};
 use super::refresh::Refresh;
@@ -58,10 +58,10 @@ struct Atoms {
     sites: SitePlan,
     /// constraint groups (atoms connected by constraints)
     groups: Molecules,
-    /// molecules, or the parts of molecules that are at home in this process; a Monte Carlo volume move scales the
-    /// centers of mass of whole molecules
+    /// whole molecules, or the parts of molecules among the home atoms of this process; a Monte Carlo volume move
+    /// scales the centers of mass of whole molecules
     molecules: Molecules,
-    /// parts of molecules whose other parts may be at home in other processes; `None` before the first volume move
+    /// parts of those molecules that may have atoms in several processes; `None` before the first volume move
     shared: Option<SharedMolecules>,
 }
 
@@ -94,7 +94,7 @@ pub struct Host<F> {
     field: F,
     external: Vec<Box<dyn ExternalForce>>,
     restraints: Restraining,
-    /// atoms of collective variables, if several processes hold the atoms of the system
+    /// atoms of collective variables; used only if several processes hold the atoms of the system
     collective: CollectiveAtoms,
     level: Level,
     team: Arc<Team>,
@@ -120,8 +120,8 @@ pub struct Host<F> {
     /// results of the last step, one per section of the constraint plan (a range of consecutive atoms; no constraint
     /// connects two sections)
     step_results: Vec<StepResult>,
-    /// temperature groups of the home atoms, followed by the temperature groups of the whole system; `None` if all
-    /// atoms share one heat bath
+    /// temperature groups of the home atoms (the next field holds those of the whole system); `None` if all atoms share
+    /// one heat bath
     temperature_groups: Option<Arc<TemperatureGroups>>,
     all_temperature_groups: Option<Arc<TemperatureGroups>>,
     centers: Centers,
@@ -180,9 +180,9 @@ impl<F: ForceField> Host<F> {
         &mut self.field
     }
 
-    /// Integrates a leapfrog step with constraints for one section of the atoms after another. The data of a section
-    /// stay in cache from the velocity update (kick) through the constraints to an optional velocity refreshment.
-    /// Returns the virial of the constraint forces times the square of the time step, amu nm².
+    /// Integrates a leapfrog step with constraints, section by section. The data of a section stay in cache from the
+    /// velocity update (kick) through the constraints to an optional velocity refreshment. Returns the virial of the
+    /// constraint forces times the square of the time step, amu nm².
     fn leapfrog(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Mat3> {
         std::mem::swap(&mut self.old, &mut self.positions);
         let timestep = step.timestep;
@@ -216,8 +216,8 @@ impl<F: ForceField> Host<F> {
         Ok(sum)
     }
 
-    /// Returns three kinetic energies of the last step in kJ/mol: half a step before and half a step after the time of
-    /// the forces, and after a velocity refreshment.
+    /// Returns three kinetic energies of the last step in kJ/mol: half a step before the time of the forces, half a
+    /// step after the time of the forces, and after a velocity refreshment.
     fn kinetic_energies(&self) -> [f64; 3] {
         self.step_results.iter().fold([0.0; 3], |[before, after, renewed], result| {
             [before + result.before, after + result.after, renewed + result.renewed]

@@ -18,7 +18,7 @@ pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
 }
 
 /// Leapfrog step of one section of the atoms, with forces F and masses m: v(t+½dt) = v(t−½dt) + F dt/m and x(t+dt) =
-/// x(t) + v(t+½dt) dt. Afterwards the constraints are applied.
+/// x(t) + v(t+½dt) dt. The constraints are applied after the unconstrained update.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) plan: &'a ConstraintPlan,
@@ -39,8 +39,8 @@ pub(super) struct StepResult {
     pub(super) after: f64,
     /// kinetic energy of the velocities that a thermostat renewed in the middle of the step, kJ/mol
     pub(super) renewed: f64,
-    /// virial of the constraints times the square of the time step, Σ r⊗(m Δx) in amu nm², with the displacement Δx of
-    /// an atom by constraints; or the atoms whose constraints failed
+    /// virial of the constraints times the square of the time step: Σ r⊗(m Δx) in amu nm², with the displacement Δx of
+    /// an atom by constraints. The error holds the atoms whose constraints failed
     pub(super) constraint_virial: std::result::Result<Mat3, ConstraintFailure>,
     /// wall time spent on constraints
     pub(super) constraining: Duration,
@@ -58,8 +58,8 @@ impl StepResult {
 }
 
 impl Section<'_> {
-    /// Integrates the section. Computes the virial of the constraints if `virial` is true, and refreshes velocities if
-    /// `refresh` is given.
+    /// Integrates the section. The function computes the virial of the constraints if `virial` is true, and refreshes
+    /// velocities if `refresh` is given.
     pub(super) fn advance(&self, level: Level, virial: bool, refresh: Option<Refresh<'_>>) -> StepResult {
         dispatch(level, LeapfrogKernel { section: *self, virial, refresh })
     }

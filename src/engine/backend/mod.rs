@@ -1,7 +1,7 @@
 //! Backends compute forces and integration steps. The trait [`Backend`] has one implementation per device.
 //!
-//! A backend owns the state during a run, in the atom order and memory layout of its device. All data that cross this
-//! interface are in topology order. The backend is chosen once, at the start of a run.
+//! A backend owns the state during a run, in the atom order and memory layout of its device. All arguments and results
+//! of the functions of [`Backend`] are in topology order. The backend is chosen once, at the start of a run.
 
 mod centers;
 pub mod choice;
@@ -92,10 +92,10 @@ impl Evaluation {
 /// Reciprocal-space forces that are kept apart from the other forces ([`LongRange::Apart`]); empty otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Impulse {
-    /// weight of the reciprocal-space forces in the step; zero if no reciprocal-space forces act apart from the other
-    /// forces
+    /// weight of the reciprocal-space forces in the step; zero if these forces are not kept apart, or do not act in the
+    /// step
     pub weight: f64,
-    /// reciprocal-space forces alone, without the weight, kJ/mol/nm; part of [`Evaluation::forces`]
+    /// reciprocal-space forces without the weight, kJ/mol/nm; these forces are also included in [`Evaluation::forces`]
     pub forces: Vec<Vec3>,
     /// all forces, with the reciprocal-space forces weighted, kJ/mol/nm
     pub acting: Vec<Vec3>,
@@ -126,8 +126,8 @@ pub struct Leapfrog {
     /// remaining work of the scaling or velocity change, with the present forces. After [`Backend::scale_box`] the
     /// present forces must have been evaluated with their virial
     pub pending_work: bool,
-    /// velocities are refreshed in this stage, so the impulses of reciprocal-space forces add to the work of the
-    /// thermostat ([`crate::ensemble::multiple_time_steps`])
+    /// velocities are refreshed in this stage; the impulses of reciprocal-space forces then contribute to the work of
+    /// the thermostat ([`crate::ensemble::multiple_time_steps`])
     pub refreshed: bool,
 }
 
@@ -179,9 +179,9 @@ pub trait Backend: Send {
     /// `lookahead` (ps).
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
     /// Returns whether the pair lists of the schedule `lists` have expired, that is whether atoms have moved so far
-    /// that a pair may be missing. An asynchronous device checks the lists only at some steps, and always if
-    /// `must_know` is true. The device makes no step with expired lists: the device builds new lists at the step where
-    /// the old lists expired, and replays the steps requested since that step.
+    /// that a pair may be missing. An asynchronous device checks the lists in every call if `must_know` is true, and
+    /// otherwise only at some steps. An asynchronous device makes no step with expired lists: at the step where the
+    /// lists expired, the device builds new lists and replays the steps requested since that step.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
     /// Returns the number of outer lists built so far.
     fn searches(&self) -> u64;
@@ -202,8 +202,8 @@ pub trait Backend: Send {
         }
         Err(unsupported(Feature::Restraints))
     }
-    /// Returns the active restraints, with their work at the last step that returned kinetic energies. Returns `None`
-    /// if the backend does not support restraints.
+    /// Returns the active restraints, together with the work of the restraints at the last step that returned kinetic
+    /// energies. Returns `None` if the backend does not support restraints.
     fn restraining(&self) -> Option<&Restraining> {
         None
     }
@@ -221,10 +221,10 @@ pub trait Backend: Send {
     /// Makes one leapfrog step with constraints, optionally with a velocity refreshment. A step with a refreshment
     /// gives the same state, bit for bit, as a step without a refreshment followed by [`Backend::change_velocities`].
     fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic>;
-    /// Scales the box and the centers of the constraint groups by factors that follow from the volume and from the
-    /// pressure of the centers at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
-    /// barostat's work is added by this function, and the remaining part by the next [`Backend::integrate`]. The forces
-    /// must have been evaluated with their virial.
+    /// Scales the box and the centers of mass of the constraint groups ([`crate::ensemble::barostat`]). The scale
+    /// factors follow from the volume and from the pressure of the group centers at the time of the last forces. The
+    /// first part of the barostat's work is added by this function, and the remaining part by the next
+    /// [`Backend::integrate`]. The forces must have been evaluated with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
     /// Makes a Monte Carlo volume move ([`crate::ensemble::volume_trial`]) and evaluates `workload`, which must request
     /// energies, at the accepted positions. The function prunes the inner list so that the list holds the pairs within
@@ -253,7 +253,7 @@ pub trait Backend: Send {
     fn pair_counts(&self) -> Result<PairCounts>;
 }
 
-/// Returns the error for a plan with an unsupported feature that no earlier check found.
+/// Returns the error for an unsupported feature that no earlier check of the plan has found.
 pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
     let problem = Problem::new(format!("this device does not support {}", feature.name()));
     problem.help("set run.device = \"cpu\"").into()

@@ -10,8 +10,8 @@ use crate::term::{
 /// Lennard-Jones potential of a pair within the cutoff.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LjPotential {
-    /// unmodified potential or shifted potential: the value of the potential at 1/r² = `inverse_r2` is subtracted.
-    /// `inverse_r2` is 1/r² (nm⁻²) at the cutoff, or zero without a shift
+    /// potential with or without a shift: the potential at the cutoff is subtracted if there is a shift. `inverse_r2`
+    /// is 1/r² (nm⁻²) at the cutoff, or zero without a shift
     Shifted {
         inverse_r2: f64,
     },
@@ -44,8 +44,8 @@ impl LjPotential {
     }
 }
 
-/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff. The value of the term at 1/r² = `inverse_r2` is
-/// subtracted; `inverse_r2` is 1/r² (nm⁻²) at the cutoff, or zero without a shift.
+/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff. With a potential shift, the value of the term at the
+/// cutoff is subtracted. `inverse_r2` is 1/r² (nm⁻²) at the cutoff, or zero without a shift.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InducedDipole {
     inverse_r2: f64,
@@ -64,8 +64,8 @@ impl InducedDipole {
     }
 }
 
-/// Real-space term of LJ-PME. The term is added to Lennard-Jones pairs within the cutoff and to excluded pairs, because
-/// the mesh includes all pairs.
+/// Real-space term of LJ-PME. The term subtracts the contribution of the mesh, which includes all pairs, from
+/// Lennard-Jones pairs within the cutoff and from excluded pairs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DispersionPotential {
     beta: f64,
@@ -101,9 +101,10 @@ impl DispersionPotential {
     }
 }
 
-/// Coulomb potential of a pair. With a potential shift, the potential of two unit charges at the cutoff (1/nm) is
-/// subtracted for interacting pairs within the cutoff, but not for excluded pairs and self terms. The reaction field
-/// also acts on interacting pairs only, as in OpenMM.
+/// Coulomb potential of a pair. With a potential shift, the potential at the cutoff is subtracted for interacting pairs
+/// within the cutoff, but not for excluded pairs and self terms. The field `shift` is the potential of two unit charges
+/// at the cutoff, 1/nm. The reaction field acts on interacting pairs within the cutoff, but not on excluded pairs, as
+/// in OpenMM.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CoulombPotential {
     Off,
@@ -143,8 +144,8 @@ impl CoulombPotential {
         }
     }
 
-    /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of an excluded pair, which cancel the contribution of the pair to
-    /// the reciprocal sum.
+    /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of an excluded pair. Force and energy cancel the contribution of
+    /// the pair to the reciprocal sum.
     #[inline(always)]
     pub(super) fn excluded(&self, charge_product: f64, r2: f64) -> (f64, f64) {
         match *self {
@@ -158,7 +159,7 @@ impl CoulombPotential {
         self.excluded(1.0, 0.0).1
     }
 
-    /// Returns whether excluded pairs need [`Self::excluded`].
+    /// Returns whether excluded pairs need the correction [`Self::excluded`].
     pub(super) fn corrects_excluded(&self) -> bool {
         matches!(self, CoulombPotential::Ewald { .. })
     }

@@ -72,7 +72,7 @@ impl Refresh<'_> {
     /// Returns the topology indices of the home atoms from `first` on; lanes behind the last atom hold arbitrary
     /// values.
     #[inline(always)]
-    #[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
+    #[allow(clippy::manual_memcpy, reason = "the compiler may fail to inline the copy method of slices")]
     fn numbers(&self, first: usize) -> Lanes<u32> {
         let Some(home) = self.home else { return indices_from(first as u32) };
         let mut numbers = [0; NORMALS];
@@ -91,8 +91,9 @@ impl Refresh<'_> {
         renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number(group))
     }
 
-    /// Returns two factors for each of the `count` atoms from `first` on: α − 1 and the standard deviation of the
-    /// noise. Both factors are zero for an atom that is not refreshed.
+    /// Returns two factors for each of the `count` atoms from index `first` on: α − 1, where α is the fraction of the
+    /// velocity that is kept, and the standard deviation of the noise. Both factors are zero for an atom that is not
+    /// refreshed.
     #[inline(always)]
     fn factors(&self, first: usize, count: usize) -> [[f64; NORMALS]; 2] {
         let renewals = self.refreshment.renewals.as_slice();

@@ -9,22 +9,22 @@ use crate::pair::ListSchedule;
 use crate::system::TrialMoves;
 use crate::vec3::Vec3;
 
-/// Share of the outer list's buffer that a volume move may use. The rest of the outer list's buffer is left for the
+/// Fraction of the outer list's buffer that a volume move may use. The rest of the outer list's buffer is left for the
 /// motion of atoms.
 const BUFFER_SHARE: f64 = 0.25;
 
 /// Operations of a backend that make up a Monte Carlo volume move.
 pub(super) trait VolumeMoves: Backend {
-    /// Returns, for each extent of the cell that moves change, the acceptance statistics and the maximum change of the
-    /// moves.
+    /// Returns the acceptance statistics and the maximum change of the volume moves, for each extent of the cell
+    /// (volume, xy area or length).
     fn trial_moves(&mut self) -> &mut [TrialMoves; 3];
     /// Returns the number of molecules.
     fn molecules(&self) -> usize;
     /// Returns the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff.
     fn cutoff(&self) -> f64;
     /// Computes the positions after a move in which the centers of mass of molecules are scaled by `factors` and each
-    /// molecule moves rigidly with its center. Returns the largest distance (nm) of any atom between the position after
-    /// the move and the old position scaled by `factors`.
+    /// molecule moves rigidly with its center. The scaled positions of the atoms are their old positions times
+    /// `factors`. Returns the largest distance (nm) of an atom from its scaled position.
     fn stretch(&mut self, factors: Vec3) -> Result<f64>;
     /// Prunes the inner list at the present positions, so that the list has all pairs within `radius` (nm).
     fn prune_within(&mut self, radius: f64) -> Result<()>;
@@ -65,8 +65,8 @@ pub(super) fn try_volume(
         backend.prune_lists(0.0)?;
         return backend.forces(workload);
     }
-    // two atoms whose distance after the move is less than the cutoff have a distance of less than `reach` now, because
-    // each atom deviates from its own scaled position by at most the distance that `stretch` returns
+    // two atoms that are closer than the cutoff after the move are closer than `reach` before the move, because the
+    // distance of each atom from its scaled position is at most the result of `stretch`
     let reach = (cutoff + 2.0 * backend.stretch(factors)?) / factors.x.min(factors.y).min(factors.z);
     backend.prune_within(reach)?;
     backend.forces(workload)?;

@@ -104,7 +104,7 @@ pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
 /// Counts that determine the work of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct StepCounts<'a> {
-    /// the system, without the terms that are constant because of constraints
+    /// the system, without terms whose energy is constant because of constraints
     pub system: &'a System,
     /// number of work partitions, each with its own force buffer; one on a GPU, which adds all forces atomically
     pub parts: usize,
@@ -118,10 +118,9 @@ pub struct StepCounts<'a> {
     pub meshes: f64,
 }
 
-/// Operations per pair of the pair kernel: 1.5 for the offset of atom j from the center of the i-atoms (computed once
-/// for two vectors of i-atoms), 8 for difference and r², 1 for the maximum, 1 for the charges, 1 + 8 for the table, 1
-/// for the product, 6 for the force on atom i and 3 for the force on atom j (summed over i-atoms before the sum is
-/// stored).
+/// Operations per pair of the pair kernel: 1.5 for the offset of atom j from the center of the i-atoms (one computation
+/// for two vectors of i-atoms), 8 for the difference vector and r², 1 for the lower bound of r², 1 for the charges, 1 +
+/// 8 for the table, 1 for the product, 6 for the force on atom i and 3 for the force on atom j.
 const PAIR_FLOPS: f64 = 30.5;
 /// Additional operations of a pair with Lennard-Jones: 4 for 1/r², 2 for mixing, 4 for powers, 5 for the force. The
 /// count is for the Lorentz–Berthelot rule; the counts of other combination rules differ by at most 3.
@@ -141,8 +140,9 @@ const LEAPFROG_FLOPS: f64 = 29.0;
 const SETTLE_FLOPS: f64 = 320.0;
 /// Operations per constraint of a SHAKE cluster: three iterations and the update.
 const DISTANCE_FLOPS: f64 = 150.0;
-/// Operations of a CMAP term and of a 1-4 pair, which are absent from the table of bonded terms. Both numbers include
-/// the displacements (12 operations for each nearest image) and the sums of forces.
+/// Operations of a CMAP term; the next constant is the number of operations of a 1-4 pair. The table of bonded terms
+/// has no counts for CMAP terms and 1-4 pairs. Both numbers include the displacements (12 operations for each nearest
+/// image) and the sums of forces.
 const CMAP_FLOPS: f64 = 400.0;
 const PAIR14_FLOPS: f64 = 40.0;
 /// Bytes of a position or velocity in f64, and of a force in f32.
@@ -170,9 +170,8 @@ impl StepCounts<'_> {
         self.system.topology.atoms.len() as f64
     }
 
-    /// Returns the work of the pair kernel. The memory traffic consists of the offset, charge and parameters of each
-    /// atom (24 bytes), of the force on each atom, which is read and written, and of the list, with 4 bytes per cluster
-    /// pair and 24 bytes per entry.
+    /// Returns the work of the pair kernel. The memory traffic per atom is 24 bytes for offset, charge and parameters,
+    /// and the force, which is read and written. The list adds 4 bytes per cluster pair and 24 bytes per entry.
     fn pair_kernel(&self) -> Work {
         let PairCounts { slots, lj_slots, entries, .. } = self.pairs;
         let switch = if self.system.settings.lj_switch().is_some() { SWITCH_FLOPS } else { 0.0 };
@@ -187,7 +186,7 @@ impl StepCounts<'_> {
         let PairCounts { slots, outer_slots, .. } = self.pairs;
         let tests = (self.searches + self.prunes) * outer_slots as f64;
         let lists = self.searches * list_bytes(outer_slots) + self.prunes * list_bytes(outer_slots + slots);
-        // a search sorts positions and rebuilds the copies in slot order; a pruning recomputes the offsets
+        // a search sorts positions and rebuilds the arrays in slot order; a pruning recomputes the offsets
         let copies = (self.searches * (VECTOR + 60.0) + self.prunes * (VECTOR + FORCE)) * self.atoms();
         Work { flops: TEST_FLOPS * tests, bytes: lists + copies }
     }
@@ -215,7 +214,8 @@ impl StepCounts<'_> {
         let (points, complex) = (nx * ny * nz, nx * ny * (nz / 2.0 + 1.0).floor());
         let (order, splines) = (pme.order as f64, GRID_POSITION_FLOPS + 3.0 * spline_flops(pme.order));
         let spread = splines + order * (1.0 + order * (1.0 + 2.0 * order));
-        // two multiply-adds per grid point, then products with the spline weights of a plane, and the chain rule
+        // per atom: two multiply-adds for each grid point, six operations for each row of grid points (products with
+        // spline weights), and the chain rule
         let gather = splines + 4.0 * order.powi(3) + 6.0 * order.powi(2) + 18.0;
         [
             // each thread clears, fills and reduces its own grid (16 bytes per point); then the sum of the grids is
@@ -225,8 +225,8 @@ impl StepCounts<'_> {
                 bytes: (VECTOR + 8.0) * charged + (16.0 * self.parts as f64 + 4.0) * points,
             },
             // a real transform takes 5/2 N log₂ N operations, and the influence function takes two operations per
-            // complex point; each of three passes reads and writes four bytes per point, and the second pass also reads
-            // the influence function
+            // complex point. Each of the three passes reads and writes four bytes per point, and the second pass also
+            // reads the influence function
             Work { flops: 5.0 * points * points.log2() + 2.0 * complex, bytes: 24.0 * points + 4.0 * complex },
             // the potential is copied with padding before it is read; mesh forces are added to the pair forces
             Work { flops: gather * charged, bytes: (VECTOR + 8.0 + 2.0 * FORCE) * charged + 12.0 * points },
@@ -272,8 +272,8 @@ impl StepCounts<'_> {
         }
     }
 
-    /// Returns the work of leapfrog. Positions and velocities are read and written, old positions are written, forces
-    /// and two masses are read, and velocities and masses are read again for the second kinetic energy.
+    /// Returns the work of leapfrog. Positions and velocities are read and written, and old positions are written.
+    /// Forces, masses and inverse masses are read. Velocities and masses are read again for the second kinetic energy.
     fn update(&self) -> Work {
         Work { flops: LEAPFROG_FLOPS * self.atoms(), bytes: (7.0 * VECTOR + 24.0) * self.atoms() }
     }
@@ -284,8 +284,9 @@ fn list_bytes(slots: u64) -> f64 {
     4.0 * (slots / CLUSTER_PAIR) as f64
 }
 
-/// Returns the number of operations for values and slopes of a B-spline of this order along one axis: one for 1 −
-/// fraction, 6n − 7 for raising the order to each n from 3 on, and one difference for each slope but the last.
+/// Returns the number of operations for the values and slopes of a B-spline of this order along one axis. The values
+/// take one operation for 1 − fraction, and 6n − 7 operations to raise the order to each n from 3 on. Each slope except
+/// the last takes one difference.
 fn spline_flops(order: usize) -> f64 {
     ((3..=order).map(|n| 6 * n - 7).sum::<usize>() + order) as f64
 }
@@ -311,9 +312,9 @@ mod tests {
         let mut list = PairList::default();
         list.chunks.push(chunk);
         let counts = PairCounts::new(&list, &list);
-        // the pair kernel computes eight cluster pairs with all i-atoms, and four with two of the four i-atoms;
-        // Lennard-Jones interactions are computed for both masked pairs, for two full pairs and a half in the first
-        // entry, and for half of each of four pairs in the second entry
+        // the pair kernel computes eight cluster pairs with all four i-atoms, and four cluster pairs with two of the
+        // i-atoms. Lennard-Jones interactions are computed for both masked cluster pairs, for two cluster pairs and
+        // half of a third in the first entry, and for half of each of four cluster pairs in the second entry
         let slots = 8 * 32 + 4 * 16;
         let lj_slots = 4 * 32 + 16 + 4 * 16;
         let expected = PairCounts { slots, lj_slots, entries: 3, outer_slots: slots, busiest_slots: slots };

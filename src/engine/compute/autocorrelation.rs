@@ -53,7 +53,7 @@ impl Autocorrelation {
     ///
     /// Panics if the series is longer than planned, or if `sums` is longer than the series.
     pub fn add(&mut self, series: impl ExactSizeIterator<Item = f64>, sums: &mut [f64]) {
-        assert!(series.len() <= self.length && sums.len() <= series.len(), "a series of up to the planned length");
+        assert!(series.len() <= self.length && sums.len() <= series.len(), "the series or `sums` is too long");
         self.padded[series.len()..].fill(0.0);
         self.padded.iter_mut().zip(series).for_each(|(to, from)| *to = from);
         let work = &mut self.work[..self.forward.get_scratch_len()];

@@ -42,9 +42,9 @@ impl Real for f64 {
 /// A device for Fourier transforms and matrix products, with its own memory.
 ///
 /// Operations run asynchronously in the order of the calls: an operation may still run when its call returns, and its
-/// errors may be reported later. Sizes that do not match are an error of the caller, and cause a panic.
+/// errors may be reported later. A mismatch of sizes is an error of the caller and causes a panic.
 pub trait Core {
-    /// An array in the memory of the device. Arrays of the host may be borrowed.
+    /// An array in the memory of the device. An array on the host may borrow its elements.
     type Array<'a, T: Number>;
     /// A plan for Fourier transforms of one size.
     type Fft<T: Real>;
@@ -66,7 +66,7 @@ pub trait Core {
         complex: &mut Self::Array<'_, Complex<T>>,
     ) -> Result<()>;
     /// Transforms `complex` into `real` and overwrites `complex`. The result is not normalised. `complex` must be the
-    /// transform of real numbers, so that elements with k = −k (modulo the size) are real.
+    /// transform of real numbers, so that the elements at wave vectors k with k = −k (modulo the size) are real.
     fn inverse<T: Real>(
         &self,
         fft: &mut Self::Fft<T>,
@@ -89,7 +89,7 @@ pub trait Core {
 /// Location of a matrix in an array. The matrix is the stored row-major matrix or its transpose.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    /// range of the matrix' elements in the array
+    /// range of the elements of the matrix in the array
     pub(super) span: Range<usize>,
     /// number of columns of the stored matrix
     pub(super) columns: usize,
@@ -97,7 +97,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Numbers of rows and columns of the matrix, after transposition.
+    /// Returns the numbers of rows and columns of the matrix, after transposition.
     pub(super) fn size(&self) -> [usize; 2] {
         let rows = self.span.len() / self.columns;
         if self.transposed { [self.columns, rows] } else { [rows, self.columns] }
@@ -112,13 +112,13 @@ pub struct Operand<'a, A> {
 }
 
 impl<'a, A> Operand<'a, A> {
-    /// Returns the matrix of the given rows of an array, which stores rows of `columns` ≥ 1 elements one after the
-    /// other.
+    /// Returns the matrix that consists of the given rows of an array. The array stores rows of `columns` ≥ 1 elements
+    /// one after another.
     pub fn new(array: &'a A, rows: Range<usize>, columns: usize) -> Self {
         Operand { array, layout: Layout { span: rows.start * columns..rows.end * columns, columns, transposed: false } }
     }
 
-    /// Returns the transpose of the matrix, over the same elements.
+    /// Returns the transpose of the matrix, which uses the same elements in memory.
     pub fn transposed(mut self) -> Self {
         self.layout.transposed ^= true;
         self
@@ -204,7 +204,7 @@ mod tests {
     use std::fmt::Debug;
 
     const SIZE: [usize; 3] = [4, 6, 10];
-    /// Wave vector that differs from its own mirror image along every axis.
+    /// Wave vector k that differs from −k, modulo the grid size, along every axis.
     const WAVE: [usize; 3] = [1, 2, 3];
 
     /// Tests transforms of 3 + 2 cos φ + ½ sin φ with φ = 2π k·r/n on N grid points. The transform is 3 N at 0, N (1 −

@@ -76,7 +76,7 @@ struct Scratch {
 impl Fft3 {
     /// Plans transforms of n_x × n_y × n_z real points, with each number at least 1.
     pub fn new(size: [usize; 3]) -> Self {
-        assert!(size.iter().all(|&n| n > 0), "a grid has points in every direction");
+        assert!(size.iter().all(|&n| n > 0), "a grid must have points in every direction");
         let [nx, ny, nz] = size;
         let mz = nz / 2 + 1;
         let (real_to_complex, complex_to_real) = plan_real(nz);
@@ -93,12 +93,12 @@ impl Fft3 {
         Self { size, real_to_complex, complex_to_real, along_x, along_y, slabs, scratch, columns }
     }
 
-    /// Number of real points along x, y, z.
+    /// Returns the number of real points along x, y, z.
     pub fn size(&self) -> [usize; 3] {
         self.size
     }
 
-    /// Number of complex points along x, y, z.
+    /// Returns the number of complex points along x, y, z.
     pub fn reciprocal_size(&self) -> [usize; 3] {
         [self.size[0], self.size[1], self.size[2] / 2 + 1]
     }
@@ -107,7 +107,7 @@ impl Fft3 {
     pub fn forward<T: FftReal>(&mut self, real: &mut [T], complex: &mut [Complex<T>]) {
         let [nx, ny, nz] = self.size;
         let mz = nz / 2 + 1;
-        assert_eq!((real.len(), complex.len()), (nx * ny * nz, nx * ny * mz), "grids of the planned size");
+        assert_eq!((real.len(), complex.len()), (nx * ny * nz, nx * ny * mz), "arrays must have the planned size");
         let (plan_z, plan_y) = (&self.real_to_complex, &self.along_y[0]);
         complex
             .par_chunks_mut(self.slabs * ny * mz)
@@ -119,7 +119,7 @@ impl Fft3 {
                     real.iter_mut().zip(&*input).for_each(|(to, &from)| *to = from.into());
                     plan_z
                         .process_with_scratch(real, line, &mut work[..plan_z.get_scratch_len()])
-                        .expect("line lengths are those of the plan");
+                        .expect("the lines have the lengths of the plan");
                     output.iter_mut().zip(&*line).for_each(|(to, &from)| *to = narrow(from));
                 }
                 for slab in complex.chunks_exact_mut(ny * mz) {
@@ -129,12 +129,12 @@ impl Fft3 {
         self.transform_x(complex, 0);
     }
 
-    /// Transforms `complex` back into `real` and overwrites `complex`. Imaginary parts that are zero in the transform
-    /// of real numbers are not read.
+    /// Transforms `complex` back into `real` and overwrites `complex`. The imaginary parts of elements that are real in
+    /// every transform of real numbers are not read.
     pub fn inverse<T: FftReal>(&mut self, complex: &mut [Complex<T>], real: &mut [T]) {
         let [nx, ny, nz] = self.size;
         let mz = nz / 2 + 1;
-        assert_eq!((real.len(), complex.len()), (nx * ny * nz, nx * ny * mz), "grids of the planned size");
+        assert_eq!((real.len(), complex.len()), (nx * ny * nz, nx * ny * mz), "arrays must have the planned size");
         self.transform_x(complex, 1);
         let (plan_z, plan_y) = (&self.complex_to_real, &self.along_y[1]);
         complex
@@ -154,7 +154,7 @@ impl Fft3 {
                     }
                     plan_z
                         .process_with_scratch(line, real, &mut work[..plan_z.get_scratch_len()])
-                        .expect("line lengths are those of the plan and the ends are real");
+                        .expect("the lines have the lengths of the plan, and their first and last elements are real");
                     output.iter_mut().zip(&*real).for_each(|(to, &from)| *to = T::nearest(from));
                 }
             });

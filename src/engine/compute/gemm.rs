@@ -21,7 +21,7 @@ mod private {
         /// Computes C ← α A B + β C, where A is m × k, B is k × n, and C is row-major.
         ///
         /// # Safety
-        /// Every element that sizes and strides reach must lie inside the memory of its matrix, and C must overlap
+        /// Every element that the sizes and strides address must be inside the memory of its matrix, and C must overlap
         /// neither A nor B.
         unsafe fn multiply(size: [usize; 3], alpha: Self, a: At<Self>, b: At<Self>, beta: Self, c: *mut Self);
     }
@@ -56,11 +56,11 @@ impl<'a, T> Matrix<'a, T> {
     /// column.
     pub fn new(data: &'a [T], columns: usize) -> Self {
         let rows = data.len() / columns;
-        assert_eq!(data.len(), rows * columns, "a matrix consists of whole rows");
+        assert_eq!(data.len(), rows * columns, "`data` must consist of whole rows");
         Self { data, rows, columns, strides: [columns, 1] }
     }
 
-    /// Returns the transpose of the matrix, over the same numbers.
+    /// Returns the transpose of the matrix, which borrows the same numbers.
     pub fn transposed(self) -> Self {
         let [row, column] = self.strides;
         Self { data: self.data, rows: self.columns, columns: self.rows, strides: [column, row] }
@@ -76,9 +76,10 @@ impl<'a, T> Matrix<'a, T> {
         self.columns
     }
 
-    /// Pointer to the first element of row `first`, with the strides.
+    /// Returns a pointer to the first element of row `first`, and the strides.
     fn at_row(&self, first: usize) -> private::At<T> {
-        // a slice is at most isize::MAX long, and no stride is longer than its slice
+        // the conversion cannot overflow, because no stride is longer than the slice, which has at most isize::MAX
+        // elements
         (self.data[first * self.strides[0]..].as_ptr(), self.strides.map(|stride| stride as isize))
     }
 }
@@ -86,7 +87,8 @@ impl<'a, T> Matrix<'a, T> {
 /// Number of portions of rows of C per thread. More portions would balance the load better, but each portion packs B
 /// again.
 const PORTIONS_PER_THREAD: usize = 2;
-/// A multiple of the number of rows that each kernel of `matrixmultiply` computes at once.
+/// Each kernel of `matrixmultiply` computes a number of rows of the result at once, and this constant is a multiple of
+/// that number.
 const KERNEL_ROWS: usize = 16;
 
 /// Computes C ← α A B + β C, with C row-major. Rows of C are distributed over the current rayon pool. Every element
@@ -94,8 +96,8 @@ const KERNEL_ROWS: usize = 16;
 /// read if β is zero.
 pub fn gemm<T: GemmReal>(alpha: T, a: Matrix<'_, T>, b: Matrix<'_, T>, beta: T, c: &mut [T]) {
     let (rows, inner, columns) = (a.rows, a.columns, b.columns);
-    assert_eq!(inner, b.rows, "as many columns on the left as rows on the right");
-    assert_eq!(c.len(), rows * columns, "a result of {rows} × {columns}");
+    assert_eq!(inner, b.rows, "the left matrix must have as many columns as the right matrix has rows");
+    assert_eq!(c.len(), rows * columns, "the result must have {rows} × {columns} elements");
     if c.is_empty() {
         return;
     }

@@ -45,13 +45,14 @@ impl Split {
         Split { re: zeros(), im: zeros() }
     }
 
-    /// Returns the lines whose elements begin at `first` and are `stride` vectors apart.
+    /// Returns sixteen lines: the first elements are at index `first`, and successive elements are `stride` vectors
+    /// apart.
     #[inline(always)]
     pub fn lines(&self, first: usize, stride: usize) -> Lines<'_> {
         Lines { re: &self.re[first..], im: &self.im[first..], stride }
     }
 
-    /// Returns the lines of [`Self::lines`], mutably.
+    /// Returns the same lines as [`Self::lines`], mutable.
     #[inline(always)]
     pub fn lines_mut(&mut self, first: usize, stride: usize) -> LinesMut<'_> {
         LinesMut { re: &mut self.re[first..], im: &mut self.im[first..], stride }
@@ -71,7 +72,7 @@ impl Lines<'_> {
         (length - 1).checked_mul(self.stride).is_some_and(|last| last < self.re.len().min(self.im.len()))
     }
 
-    /// Loads a register of the element at the index `at` of the arrays.
+    /// Loads register number `register` of the element at the index `at` of the arrays.
     ///
     /// # Safety
     /// `at` is less than the length of both arrays. The caller checks the indices once for many elements, because a
@@ -96,7 +97,7 @@ impl LinesMut<'_> {
         Lines { re: self.re, im: self.im, stride: self.stride }.contain(length)
     }
 
-    /// Stores a register of the element at the index `at` of the arrays.
+    /// Stores register number `register` of the element at the index `at` of the arrays.
     ///
     /// # Safety
     /// `at` is less than the length of both arrays, as for [`Lines::get`].
@@ -109,7 +110,7 @@ impl LinesMut<'_> {
     }
 }
 
-/// Complex numbers, one for each lane of a register. The transform of radix nine uses all registers.
+/// Complex numbers, one for each lane of a register. The transform of radix nine needs all vector registers.
 #[derive(Clone, Copy)]
 struct Complex<A> {
     re: A,
@@ -260,8 +261,8 @@ impl Kernel for Transform<'_> {
 }
 
 impl LineFft {
-    /// Twiddle factors of element p of a group, for outputs 1 … radix − 1. The slice is empty for p = 0, because all
-    /// factors are 1.
+    /// Returns the twiddle factors of element p of a group, for outputs 1 … radix − 1. The slice is empty for p = 0,
+    /// because all factors are 1.
     #[inline(always)]
     fn twiddles(&self, stage: &Stage, p: usize) -> &[[f32; 2]] {
         match p {
@@ -364,8 +365,8 @@ fn four<A: Arithmetic>(a: [Complex<A>; 4]) -> [Complex<A>; 4] {
     [even[0].plus(odd[0]), even[1].minus_i(odd[1]), even[0].minus(odd[0]), even[1].plus_i(odd[1])]
 }
 
-/// Transforms an odd number R of elements from the sums and differences of elements k and R − k, which are multiplied
-/// by cosines and sines. `roots[step · k]` is e^{−2πi k/R}.
+/// Transforms an odd number R of elements. The sums of elements k and R − k are multiplied by cosines, and the
+/// differences of elements k and R − k by sines. The root e^{−2πi k/R} is the element `roots[step · k]`.
 #[inline(always)]
 fn odd<A: Arithmetic, const R: usize>(a: [Complex<A>; R], roots: &[[f32; 2]], step: usize) -> [Complex<A>; R] {
     let (mut sums, mut differences, mut out) = (a, a, a);
@@ -464,14 +465,14 @@ mod tests {
 
     #[test]
     fn forward_is_the_definition_and_inverse_undoes_it() {
-        // the lengths include every radix with a transform in registers, alone and combined with other radices, primes
-        // without such a transform, and lengths with three stages
+        // the lengths include every radix with a transform in registers, alone and combined with other radices; primes
+        // without a transform in registers; and lengths with three stages
         for length in (1..=40).chain([54, 64, 72, 77, 81, 96, 100, 108, 143]) {
             for level in Level::available() {
                 let [back, spectrum] = round(level, length, 3);
-                // tolerance for the largest of about a hundred errors. Each stage rounds numbers of about √n with a
-                // relative error of 6e-8. A prime factor without a transform in registers is summed directly, which
-                // adds another factor √n
+                // tolerance for the largest error of about a hundred elements. Each stage rounds numbers of about √n
+                // with a relative error of 6e-8. A prime factor without a transform in registers is summed directly,
+                // which adds another factor √n
                 let tolerance = 1e-6 * length as f64;
                 for k in 0..length {
                     for lane in [0, 7, 15] {

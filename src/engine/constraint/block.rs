@@ -10,7 +10,8 @@ use crate::simd::Simd;
 use crate::vec3::{Mat3, Vec3, vec3};
 use std::ops::Range;
 
-/// Atoms of eight molecules of `K` atoms. Unused lanes at the end repeat the last molecule and are never written.
+/// Atoms of eight molecules of `K` atoms. Unused lanes at the end repeat the last molecule, and results in unused lanes
+/// are not stored.
 #[derive(Clone, Copy, Debug)]
 struct Atoms<const K: usize> {
     of: [[u32; LANES]; K],
@@ -27,44 +28,46 @@ impl<const K: usize> Atoms<K> {
     /// Reads the vectors of all lanes.
     ///
     /// # Safety
-    /// All atoms are in range of `vectors`.
+    /// All atom indices of the block are in range of `vectors`.
     #[inline(always)]
     unsafe fn read(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; K] {
-        // SAFETY: the caller guarantees that all atoms are in range
+        // SAFETY: the caller guarantees that all atom indices are in range of `vectors`
         map(self.of, |atoms| gather(|lane| unsafe { *vectors.get_unchecked(atoms[lane] as usize) }))
     }
 
     /// Reads the vectors of all lanes from shared memory.
     ///
     /// # Safety
-    /// All atoms are in range, and no other thread writes them at the same time.
+    /// All atom indices of the block are in range, and no other thread writes the vectors of these atoms during the
+    /// call.
     #[inline(always)]
     unsafe fn read_shared(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; K] {
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         map(self.of, |atoms| gather(|lane| unsafe { vectors.get(atoms[lane]) }))
     }
 
     /// Adds changes to the vectors of the used lanes.
     ///
     /// # Safety
-    /// All atoms are in range, and no other thread accesses them at the same time.
+    /// All atom indices of the block are in range, and no other thread accesses the vectors of these atoms during the
+    /// call.
     #[inline(always)]
     unsafe fn add(&self, vectors: &SharedVectors<'_>, changes: &[Vec3<Lanes>; K]) {
         for k in 0..K {
             for l in 0..self.used.min(LANES) {
-                // SAFETY: the caller guarantees the safety conditions
+                // SAFETY: the caller guarantees the conditions under `# Safety` of this function
                 unsafe { vectors.add(self.of[k][l], lane(changes[k], l)) };
             }
         }
     }
 
-    /// Adds corrections to positions, and adds the corrections multiplied by the rate 1/dt (1/ps) to velocities.
+    /// Adds the corrections Δx to positions, and adds Δx/dt to velocities.
     ///
     /// # Safety
     /// The conditions of [`Self::add`] hold.
     #[inline(always)]
     unsafe fn correct(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; K]) {
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe {
             self.add(&motion.positions, changes);
             if let Some((velocities, rate)) = &motion.velocities {
@@ -73,7 +76,7 @@ impl<const K: usize> Atoms<K> {
         }
     }
 
-    /// Factor for each lane: 1 in lanes with a molecule of their own, 0 in lanes that repeat the last molecule.
+    /// Factor for each lane: 1 in used lanes, and 0 in unused lanes, which repeat the last molecule.
     #[inline(always)]
     fn mask(&self) -> Lanes {
         Lanes(from_fn(|lane| if lane < self.used { 1.0 } else { 0.0 }))
@@ -96,7 +99,8 @@ impl Atoms<3> {
         first..first + 3
     }
 
-    /// Transposes rows of nine numbers, one for each molecule, into vectors for each atom.
+    /// Transposes eight rows of nine numbers, where each row belongs to one molecule, into one vector of lanes for each
+    /// atom.
     #[inline(always)]
     fn columns<S: Simd>(rows: [&[f64; 9]; LANES]) -> [Vec3<Lanes>; 3] {
         let [a, b, c, d, e, f, g, h] = map(S::transpose8(map(rows, first_eight)), Lanes);
@@ -116,14 +120,15 @@ impl Atoms<3> {
     /// Reads the vectors of all lanes like [`Self::read_shared`], for molecules of consecutive atoms.
     ///
     /// # Safety
-    /// All atoms are in range, and no other thread accesses them at the same time.
+    /// All atom indices of the block are in range, and no other thread accesses the vectors of these atoms during the
+    /// call.
     #[inline(always)]
     unsafe fn read_shared_rows<S: Simd>(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; 3] {
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         Self::columns::<S>(from_fn(|lane| nine(unsafe { vectors.read_slice(self.row(lane)) })))
     }
 
-    /// Transposes vectors for each atom into rows of nine numbers, one for each molecule.
+    /// Transposes the vectors of the atoms into eight rows of nine numbers, where each row belongs to one molecule.
     #[inline(always)]
     fn rows<S: Simd>([a, b, c]: &[Vec3<Lanes>; 3]) -> [(Lanes, f64); LANES] {
         let rows = S::transpose8([&a.x.0, &a.y.0, &a.z.0, &b.x.0, &b.y.0, &b.z.0, &c.x.0, &c.y.0]);
@@ -138,7 +143,8 @@ impl Atoms<3> {
     unsafe fn add_rows(&self, vectors: &SharedVectors<'_>, rows: &[(Lanes, f64); LANES]) {
         for lane in 0..self.used {
             let (row, last) = rows[lane];
-            // SAFETY: the caller guarantees the safety conditions; each slice is dropped before the next slice is made
+            // SAFETY: the caller guarantees the conditions under `# Safety` of this function; each slice is dropped
+            // before the next slice is made
             add_nine(nine_mut(unsafe { vectors.slice(self.row(lane)) }), row, last);
         }
     }
@@ -150,7 +156,7 @@ impl Atoms<3> {
     #[inline(always)]
     unsafe fn correct_rows<S: Simd>(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; 3]) {
         let rows = Self::rows::<S>(changes);
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe {
             self.add_rows(&motion.positions, &rows);
             if let Some((velocities, rate)) = &motion.velocities {
@@ -173,8 +179,8 @@ fn first_eight(nine: &[f64; 9]) -> &[f64; 8] {
     nine.first_chunk().expect("eight of nine numbers")
 }
 
-/// Adds nine numbers to `to`. The first eight numbers are added as [`Lanes`], because the compiler does not translate a
-/// loop over nine numbers to vector instructions.
+/// Adds the eight numbers `eight` and the ninth number `last` to `to`. The first eight numbers are added as [`Lanes`],
+/// because the compiler does not translate a loop over nine numbers to vector instructions.
 #[inline(always)]
 fn add_nine(to: &mut [f64; 9], eight: Lanes, last: f64) {
     let first: &mut [f64; 8] = to.first_chunk_mut().expect("eight of nine numbers");
@@ -188,8 +194,9 @@ fn nine_mut(vectors: &mut [Vec3]) -> &mut [f64; 9] {
     bytemuck::cast_slice_mut(vectors).try_into().expect("three vectors")
 }
 
-/// Virial Σ r⊗(m Δx) in amu nm², lane by lane. The tensor is symmetric for central forces, and its upper triangle is
-/// stored: xx xy xz yy yz zz.
+/// Sum Σ r⊗(m Δx) in amu nm² for each lane. The sum is over the hydrogens of waters or the leaves of SHAKE clusters,
+/// with the mass m, the bond vector r and the correction Δx of each atom. The tensor is symmetric for central forces,
+/// and its upper triangle is stored: xx xy xz yy yz zz.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneVirial([Lanes; 6]);
 
@@ -229,10 +236,12 @@ impl SettleBlock {
         Self { rows: atoms.are_rows(), atoms, shape }
     }
 
-    /// Makes the waters rigid. If `virial` is requested, adds the contribution of the corrections to the virial.
+    /// Corrects the positions and velocities of the waters, so that the waters are rigid. If `virial` is `Some`, adds
+    /// the contribution of the corrections to the virial.
     ///
     /// # Safety
-    /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
+    /// All atom indices of the block are in range of the arrays of `motion`, and no other thread accesses the data of
+    /// these atoms during the call.
     #[inline(always)]
     pub(super) unsafe fn apply<S: Simd>(
         &self,
@@ -240,7 +249,7 @@ impl SettleBlock {
         virial: Option<&mut LaneVirial>,
     ) -> Result<(), ConstraintFailure> {
         let (atoms, positions) = (&self.atoms, &motion.positions);
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         let (old, new) = unsafe {
             match self.rows {
                 true => (atoms.read_rows::<S>(motion.old), atoms.read_shared_rows::<S>(positions)),
@@ -255,7 +264,7 @@ impl SettleBlock {
                 virial.add(old[k] - old[0], changes[k] * mass);
             }
         }
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe {
             match self.rows {
                 true => atoms.correct_rows::<S>(motion, &changes),
@@ -274,7 +283,7 @@ impl SettleBlock {
         positions: &[Vec3],
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe {
             let changes = settle::project(&self.shape, self.atoms.read(positions), self.atoms.read_shared(velocities));
             self.check(&changes)?;
@@ -286,11 +295,12 @@ impl SettleBlock {
     /// Satisfies the constraints at the end of a drift.
     ///
     /// # Safety
-    /// All atoms are in range of the arrays of `drift`, and no other thread accesses them at the same time.
+    /// All atom indices of the block are in range of the arrays of `drift`, and no other thread accesses the data of
+    /// these atoms during the call.
     #[inline(always)]
     pub(super) unsafe fn finish_drift<S: Simd>(&self, drift: &Drift<'_>) -> Result<(), ConstraintFailure> {
         let (atoms, half) = (&self.atoms, Lanes::splat(drift.half));
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         let (positions, velocities) = unsafe {
             match self.rows {
                 true => (atoms.read_shared_rows::<S>(drift.positions), atoms.read_shared_rows::<S>(drift.velocities)),
@@ -310,7 +320,7 @@ impl SettleBlock {
             displacements[k] += projection[k] * half;
         }
         self.check(&displacements)?;
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe {
             match self.rows {
                 true => {
@@ -326,8 +336,8 @@ impl SettleBlock {
         Ok(())
     }
 
-    /// Returns an error if the changes in some lane are not numbers. If some change in a lane is not a number, all
-    /// three components of the change of the oxygen are NaN or infinite.
+    /// Returns an error if a change is NaN or infinite in some lane. If any change in a lane is NaN or infinite, all
+    /// three components of the change of the oxygen in this lane are NaN or infinite, too.
     #[inline(always)]
     fn check(&self, changes: &[Vec3<Lanes>; 3]) -> Result<(), ConstraintFailure> {
         let oxygen = changes[0].x;
@@ -376,11 +386,12 @@ impl<const N: usize> ShakeBlock<N> {
         Self { center, leaves, shape }
     }
 
-    /// Corrects positions until the constraints are satisfied. If `virial` is requested, adds the contribution of the
+    /// Corrects positions until the constraints are satisfied. If `virial` is `Some`, adds the contribution of the
     /// corrections to the virial.
     ///
     /// # Safety
-    /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
+    /// All atom indices of the block are in range of the arrays of `motion`, and no other thread accesses the data of
+    /// these atoms during the call.
     #[inline(always)]
     pub(super) unsafe fn apply(
         &self,
@@ -388,7 +399,7 @@ impl<const N: usize> ShakeBlock<N> {
         tolerance: f64,
         virial: Option<&mut LaneVirial>,
     ) -> Result<(), ConstraintFailure> {
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         let (old, new) = unsafe {
             let [old_center] = self.center.read(motion.old);
             let old = map(self.leaves.read(motion.old), |leaf| leaf - old_center);
@@ -402,7 +413,7 @@ impl<const N: usize> ShakeBlock<N> {
                 virial.add(old[i], solution.leaves[i] * (mask / self.shape.inverse_leaf_mass[i]));
             }
         }
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe {
             self.center.correct(motion, &[solution.center]);
             self.leaves.correct(motion, &solution.leaves);
@@ -419,7 +430,7 @@ impl<const N: usize> ShakeBlock<N> {
         positions: &[Vec3],
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe {
             let [center] = self.center.read(positions);
             let bonds = self.leaves.read(positions).map(|leaf| leaf - center);
@@ -434,10 +445,11 @@ impl<const N: usize> ShakeBlock<N> {
     /// Returns, for all lanes, the vector of each leaf minus the vector of the center.
     ///
     /// # Safety
-    /// All atoms are in range, and no other thread writes them at the same time.
+    /// All atom indices of the block are in range, and no other thread writes the vectors of these atoms during the
+    /// call.
     #[inline(always)]
     unsafe fn bonds(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; N] {
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         let ([center], leaves) = unsafe { (self.center.read_shared(vectors), self.leaves.read_shared(vectors)) };
         map(leaves, |leaf| leaf - center)
     }
@@ -445,11 +457,12 @@ impl<const N: usize> ShakeBlock<N> {
     /// Satisfies the constraints at the end of a drift.
     ///
     /// # Safety
-    /// All atoms are in range of the arrays of `drift`, and no other thread accesses them at the same time.
+    /// All atom indices of the block are in range of the arrays of `drift`, and no other thread accesses the data of
+    /// these atoms during the call.
     #[inline(always)]
     pub(super) unsafe fn finish_drift(&self, drift: &Drift<'_>, tolerance: f64) -> Result<(), ConstraintFailure> {
         let half = Lanes::splat(drift.half);
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         let [bonds, velocities] = unsafe { [self.bonds(drift.positions), self.bonds(drift.velocities)] };
         let [projection, rest] = shake::finish_drift(&self.shape, &bonds, &velocities, half, tolerance);
         self.check(&projection)?;
@@ -458,7 +471,7 @@ impl<const N: usize> ShakeBlock<N> {
         for i in 0..N {
             leaves[i] += projection.leaves[i] * half;
         }
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe {
             self.center.add(drift.velocities, &[projection.center]);
             self.leaves.add(drift.velocities, &projection.leaves);

@@ -1,14 +1,15 @@
 //! Coupled constraints: chains, branches, rings (`constraints = "all-bonds"`).
 //!
-//! Coupled constraints are solved like SHAKE clusters, by Newton's method with the matrix A_kl = (Σ ± w) d_k · d_l,
-//! which is kept for all iterations. d_k and d_l are the bond vectors of constraints k and l at the start of the step,
-//! and the sum is over the inverse masses w of the atoms that both constraints share. The sign is + if both bonds begin
-//! or both end at the shared atom, and − otherwise. A is symmetric and positive definite, and is sparse, because its
-//! elements are zero for constraints that share no atom. A is factored once per step, in an elimination order that is
-//! found once per run. In the elimination order the factors of a chain have no fill-in, and the factors of a ring have
-//! one additional element per bond. The cost is linear in the number of bonds. For every topology the solver either
-//! satisfies all constraints within the tolerance or returns an error. Cf. V. Kräutler, W. F. van Gunsteren, P. H.
-//! Hünenberger, J. Comput. Chem. 22, 501 (2001), doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
+//! Coupled constraints are solved like SHAKE clusters, by Newton's method with a matrix A that is the same in all
+//! iterations. The elements of the matrix A are A_kl = (Σ ± w) d_k · d_l, where d_k and d_l are the bond vectors of
+//! constraints k and l at the start of the step. The sum is over the atoms that constraints k and l share, and w is the
+//! inverse mass of a shared atom. The sign is + if both bonds begin or both end at the shared atom, and − otherwise.
+//! The matrix A is symmetric and positive definite. The matrix is sparse, because its elements are zero for constraints
+//! that share no atom. The matrix is factored once per step, in an elimination order that is found once per run. In the
+//! elimination order the factors of a chain have no fill-in, and the factors of a ring have one additional element per
+//! bond. The cost is linear in the number of bonds. For every topology the solver either satisfies all constraints
+//! within the tolerance or returns an error. Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem.
+//! 22, 501 (2001), doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -34,8 +35,8 @@ pub(super) struct Coupled {
     /// coupling of two constraints for each element of the sparsity pattern: ± the inverse mass (1/amu) of the shared
     /// atom, or 0 for fill-in
     coupling: Vec<f64>,
-    /// work space, kept between steps so that a step allocates no memory; only one thread works on a cluster, so that
-    /// locking never waits
+    /// work space, kept between steps so that a step allocates no memory; locking never waits, because only one thread
+    /// works on a cluster
     scratch: Mutex<Scratch>,
 }
 
@@ -44,14 +45,14 @@ struct Scratch {
     /// bond vectors at the start of the step, nm
     bonds: Vec<Vec3>,
     multipliers: Vec<f64>,
-    /// first the residuals, later the changes of the Lagrange multipliers
+    /// residuals of the constraints, which the solver replaces by the changes of the Lagrange multipliers
     change: Vec<f64>,
     matrix: Values,
 }
 
 impl Coupled {
-    /// Prepares a connected cluster in which no pair of atoms is constrained twice. `inverse_mass` returns the
-    /// inverse mass of an atom in 1/amu.
+    /// Prepares the solver of a connected cluster with at most one constraint between any two atoms. `inverse_mass`
+    /// returns the inverse mass of an atom in 1/amu.
     pub(super) fn new(constraints: &[Constraint], inverse_mass: impl Fn(u32) -> f64) -> Self {
         let (order, pattern) = eliminate(neighbors(constraints));
         let constraints: Vec<Constraint> = order.iter().map(|&k| constraints[k as usize]).collect();
@@ -72,14 +73,15 @@ impl Coupled {
         Self { constraints, inverse_mass, pattern, coupling, scratch }
     }
 
-    /// Corrects positions until all constraints are satisfied. Returns the sum Σ r⊗(m Δx) over the corrections Δx in
-    /// amu nm².
+    /// Corrects positions until all constraints are satisfied. Returns the sum Σ r⊗(m Δx) in amu nm² over the atoms,
+    /// with the mass m, position r and correction Δx of each atom.
     ///
     /// # Safety
-    /// The atoms of this cluster are in range of all arrays, and no other thread accesses them at the same time.
+    /// All atom indices of the cluster are in range of the arrays of `motion`, and no other thread accesses the data of
+    /// these atoms during the call.
     pub(super) unsafe fn shake(&self, motion: &Motion<'_>, tolerance: f64) -> Result<Mat3, ConstraintFailure> {
         let mut scratch = self.prepare(|atom| motion.old[atom as usize]);
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe { self.iterate(&mut scratch, &motion.positions, motion.velocities.as_ref(), tolerance) }?;
         let outer = |(&bond, &multiplier): (&Vec3, &f64)| Mat3::outer(bond, bond).scaled(multiplier);
         Ok(scratch.bonds.iter().zip(&scratch.multipliers).map(outer).fold(Mat3::ZERO, |a, b| a + b))
@@ -91,7 +93,7 @@ impl Coupled {
     /// The conditions of [`Self::shake`] hold.
     pub(super) unsafe fn finish_drift(&self, drift: &Drift<'_>, tolerance: f64) -> Result<(), ConstraintFailure> {
         let &Drift { positions, velocities, half } = drift;
-        // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` for all atoms of this cluster
         unsafe {
             let mut scratch = self.prepare(|atom| positions.get(atom) - velocities.get(atom) * half);
             self.solve_projection(&mut scratch, velocities)?;
@@ -104,8 +106,8 @@ impl Coupled {
         }
     }
 
-    /// Newton's method with the bonds and the factored matrix of `scratch`. Adds the corrections to `positions`, and
-    /// adds the corrections multiplied by the rate 1/dt (1/ps) to velocities.
+    /// Iterates Newton's method with the bond vectors and the factored matrix in `scratch`. Adds the corrections Δx to
+    /// `positions`, and adds Δx times the rate 1/dt (1/ps) to velocities.
     ///
     /// # Safety
     /// The conditions of [`Self::shake`] hold.
@@ -117,13 +119,13 @@ impl Coupled {
         tolerance: f64,
     ) -> Result<(), ConstraintFailure> {
         scratch.multipliers.fill(0.0);
-        // the error message names the bond with the largest error before the first iteration, since after divergence
-        // the largest error may be in any bond
+        // the error message names the bond with the largest error before the first iteration, because any bond can have
+        // the largest error after a divergence
         let mut worst_bond = 0;
         for iteration in 0..MAX_ITERATIONS {
             let mut worst = (0.0, 0);
             for (k, c) in self.constraints.iter().enumerate() {
-                // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
+                // SAFETY: the caller guarantees the conditions under `# Safety` for all atoms of this cluster
                 let bond = unsafe { positions.get(c.atoms[1]) - positions.get(c.atoms[0]) };
                 let square = c.length * c.length;
                 scratch.change[k] = 0.5 * (square - bond.norm_squared());
@@ -146,7 +148,7 @@ impl Coupled {
             for k in 0..self.constraints.len() {
                 scratch.multipliers[k] += scratch.change[k];
                 let force = scratch.bonds[k] * scratch.change[k];
-                // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
+                // SAFETY: the caller guarantees the conditions under `# Safety` for all atoms of this cluster
                 unsafe {
                     self.push(k, force, positions);
                     if let Some((velocities, rate)) = velocities {
@@ -168,10 +170,10 @@ impl Coupled {
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
         let mut scratch = self.prepare(|atom| positions[atom as usize]);
-        // SAFETY: the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` of this function
         unsafe { self.solve_projection(&mut scratch, velocities) }?;
         for k in 0..self.constraints.len() {
-            // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
+            // SAFETY: the caller guarantees the conditions under `# Safety` for all atoms of this cluster
             unsafe { self.push(k, scratch.bonds[k] * scratch.change[k], velocities) };
         }
         Ok(())
@@ -188,7 +190,7 @@ impl Coupled {
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
         for (k, c) in self.constraints.iter().enumerate() {
-            // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
+            // SAFETY: the caller guarantees the conditions under `# Safety` for all atoms of this cluster
             let velocity = unsafe { velocities.get(c.atoms[1]) - velocities.get(c.atoms[0]) };
             scratch.change[k] = -scratch.bonds[k].dot(velocity);
         }
@@ -199,7 +201,7 @@ impl Coupled {
         }
     }
 
-    /// Computes the bond vectors at the positions `at` of the atoms, and the factored matrix.
+    /// Computes the bond vectors and the factored matrix A, where `at` returns the position of an atom.
     fn prepare(&self, at: impl Fn(u32) -> Vec3) -> MutexGuard<'_, Scratch> {
         let mut guard = locked(&self.scratch);
         let scratch = &mut *guard;
@@ -225,7 +227,7 @@ impl Coupled {
     unsafe fn push(&self, k: usize, force: Vec3, vectors: &SharedVectors<'_>) {
         let [i, j] = self.constraints[k].atoms;
         let [wi, wj] = self.inverse_mass[k];
-        // SAFETY: the atoms belong to this cluster, for which the caller guarantees the safety conditions
+        // SAFETY: the caller guarantees the conditions under `# Safety` for all atoms of this cluster
         unsafe {
             vectors.add(i, -force * wi);
             vectors.add(j, force * wj);
@@ -233,7 +235,7 @@ impl Coupled {
     }
 }
 
-/// Returns the indices of the other constraints that share an atom with each constraint.
+/// Returns, for each constraint, the indices of all other constraints that share an atom with the constraint.
 fn neighbors(constraints: &[Constraint]) -> Vec<BTreeSet<u32>> {
     let mut at_atom: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (k, c) in constraints.iter().enumerate() {

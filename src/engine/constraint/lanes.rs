@@ -1,4 +1,4 @@
-//! Vectors of eight `f64`, the width at which constraints are solved on every instruction set.
+//! Vectors of eight `f64`, with which constraints are solved on every instruction set.
 //!
 //! [`Lanes`] has only operations whose result IEEE 754 defines exactly (no fused multiply-add, no approximate roots).
 //! Results are therefore the same bit for bit, whether the compiler translates the loops to one AVX-512 register, to
@@ -27,7 +27,7 @@ impl Lanes {
         Lanes([value; LANES])
     }
 
-    /// Square root of every lane; NaN in negative lanes.
+    /// Square root of every lane; NaN for a negative number.
     #[inline(always)]
     pub fn sqrt(mut self) -> Self {
         for value in &mut self.0 {
@@ -43,7 +43,8 @@ impl Lanes {
         ((a + e) + (c + g)) + ((b + f) + (d + h))
     }
 
-    /// True when every lane is within ±`bound` of zero; false with any NaN.
+    /// Returns true if no lane is NaN and the magnitude of every lane is at most the number in the same lane of
+    /// `bound`.
     #[inline(always)]
     pub fn within(self, bound: Self) -> bool {
         let mut all = true;

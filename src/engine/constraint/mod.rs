@@ -2,8 +2,8 @@
 //!
 //! [`derive()`] selects the constraints. A [`ConstraintPlan`] sorts the constraints into independent blocks that share
 //! no atom. [`ConstraintPlan::apply`] solves the constraints of a section after the unconstrained update of a step.
-//! [`ConstraintPlan::project`] removes velocity components along constraints. A plan for unit masses removes force
-//! components along constraints.
+//! [`ConstraintPlan::project`] removes velocity components along constraints. With unit masses, a plan also removes the
+//! components of forces along constraints, if forces are passed in place of velocities.
 //!
 //! All arithmetic is f64. Positions are not wrapped, and molecules are whole, so that minimum images are not needed.
 //! The solution of a block does not depend on other blocks, so that results are the same bit for bit for any
@@ -40,21 +40,22 @@ pub struct Motion<'a> {
     pub old: &'a [Vec3],
     /// positions after the unconstrained update (nm), corrected in place
     pub positions: SharedVectors<'a>,
-    /// velocities (nm/ps) after the unconstrained update, which are corrected by Δx/dt, together with 1/dt (1/ps);
-    /// `None` if velocities are not corrected
+    /// velocities (nm/ps) after the unconstrained update, and 1/dt (1/ps); Δx/dt is added to the velocities for each
+    /// position correction Δx; `None` if velocities are not corrected
     pub velocities: Option<(SharedVectors<'a>, f64)>,
 }
 
-/// A drift x(t) → x(t+dt) in whose middle velocities were changed from v to w. The velocities w need not satisfy the
-/// constraints.
+/// A drift x(t) → x(t+dt). In the middle of the drift, the velocities were changed from v to w. The velocities w need
+/// not satisfy the constraints.
 ///
-/// The unconstrained end of the drift is x(t+dt) = ½ (x₀ + x₁) + ½ dt w, where x₀ and x₁ = x₀ + v dt are the ends of
-/// the drift with the old velocities, and satisfy the constraints. In the middle of the drift the velocity v is
-/// perpendicular to all mean bonds ½ (r₀ + r₁), because (r₁ − r₀)·(r₁ + r₀) = r₁² − r₀² = 0. The new velocity w must
-/// also be perpendicular to the mean bonds: the components of w along the mean bonds are removed, and positions are
-/// changed by ½ dt times the change of w. Then positions are displaced along the mean bonds until the constraints are
-/// satisfied. For a free rotor, w then has the distribution of velocities in the tangent plane exactly, and w and the
-/// new end of the drift belong to a drift of the leapfrog integrator.
+/// The unconstrained end of the drift is x(t+dt) = ½ (x₀ + x₁) + ½ dt w, where x₀ and x₁ = x₀ + v dt are the start and
+/// the end of the drift with the old velocity v. The positions x₀ and x₁ satisfy the constraints. In the middle of the
+/// drift the velocity v is perpendicular to all mean bonds ½ (r₀ + r₁), where r₀ and r₁ are the bond vectors at x₀ and
+/// x₁. The product (r₁ − r₀)·(r₁ + r₀) = r₁² − r₀² is zero, because the constraints hold at x₀ and x₁. The new velocity
+/// w must also be perpendicular to the mean bonds: the components of w along the mean bonds are removed, and positions
+/// are changed by ½ dt times the change of w. Then positions are displaced along the mean bonds until the constraints
+/// are satisfied. For a free rotor, w then has exactly the Maxwell–Boltzmann distribution of velocities in the tangent
+/// plane. A leapfrog step with constraints gives the same velocity w and the same end of the drift.
 #[derive(Clone, Copy, Debug)]
 pub struct Drift<'a> {
     /// positions at the unconstrained end of the drift (nm), corrected in place
@@ -71,7 +72,7 @@ impl From<ConstraintFailure> for Error {
     }
 }
 
-/// Largest relative deviation of a distance at `positions` (nm) from its constraint length.
+/// Largest relative deviation of a constrained distance at `positions` (nm) from the length of the constraint.
 pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
     let waters = constraints.settles.iter().flat_map(|water| {
         let [o, h1, h2] = water.atoms;

@@ -16,8 +16,8 @@ use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
 /// Minimum number of atoms of a section. The work for a section takes about 3 µs, and the data of a section fit into
-/// the second-level cache. Many small sections can be divided evenly among many threads. The number is a multiple of
-/// 24 and of 32, the numbers of atoms in eight waters with three sites and with four sites each.
+/// the second-level cache. Many small sections can be divided evenly among many threads. The number is a multiple of 24
+/// and of 32, which are the numbers of atoms in eight three-site waters and in eight four-site waters.
 const SECTION: usize = 384;
 
 /// All constraints of a system, sorted into blocks that share no atom. Blocks are sorted into sections of consecutive
@@ -35,7 +35,7 @@ pub struct ConstraintPlan {
     shakes4: Vec<ShakeBlock<4>>,
 }
 
-/// Constraints by solver, in groups that share no atom.
+/// Groups of constraints that share no atom, in one list for each solver.
 #[derive(Debug, Default)]
 pub struct Groups {
     /// rigid waters without other constraints
@@ -47,8 +47,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Sorts constraints by solver. Returns an error for the same input as [`ConstraintPlan::new`], except that waters
-    /// whose sides form no triangle are accepted.
+    /// Sorts constraints into waters, SHAKE clusters and coupled clusters. Returns an error for the same input as
+    /// [`ConstraintPlan::new`], except that waters whose sides form no triangle are accepted.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         let (settles, clusters) = independent(constraints, masses)?;
         let mut groups = Groups { settles, ..Groups::default() };
@@ -119,7 +119,8 @@ impl ConstraintPlan {
         Ok(plan)
     }
 
-    /// Appends the blocks of `settles` and of `clusters`, all within `atoms`.
+    /// Appends the section of the atoms in the range `atoms`, with blocks for the constraints in `settles` and
+    /// `clusters`.
     fn add_section(
         &mut self,
         atoms: Range<usize>,
@@ -168,10 +169,11 @@ impl ConstraintPlan {
 
     /// Corrects the positions and velocities of the atoms in a section.
     ///
-    /// Returns the sum Σ r⊗(m Δx) in amu nm² if `virial` is true, and otherwise zero. The sum divided by dt² is the
-    /// virial Σ r⊗F of the constraint forces F = m Δx/dt² at the start of the step. If the caller adds the results of
-    /// the sections in order, the sum is the same bit for bit on any number of threads. SETTLE is exact; other
-    /// constraints are satisfied within the relative tolerance.
+    /// If `virial` is true, returns the sum Σ r⊗(m Δx) in amu nm² over the atoms of the section, with the mass m,
+    /// position r and position correction Δx of each atom. Otherwise returns zero. The sum divided by dt² is the virial
+    /// Σ r⊗F of the constraint forces F = m Δx/dt² at the start of the step. If the caller adds the results of the
+    /// sections in order, the sum is the same bit for bit on any number of threads. SETTLE is exact; other constraints
+    /// are satisfied within the relative tolerance.
     ///
     /// # Safety
     /// No other thread accesses the atoms of the section at the same time.
@@ -255,16 +257,16 @@ impl ConstraintPlan {
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
-    /// Moves `positions` (nm) until the positions satisfy all constraints, with all threads. The corrections are along
-    /// the constrained distances at the positions `reference` (nm).
+    /// Moves `positions` (nm) with all threads until all constraints are satisfied. The corrections are along the
+    /// directions of the constraints at the positions `reference` (nm).
     pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
         self.apply_all(&mut motion, false, &mut vec![]).map(|_| ())
     }
 
     /// Removes from `velocities` (nm/ps), in parallel, the components along constraints at `positions` (nm). Momentum
-    /// is conserved. A plan for unit masses, called with forces instead of velocities, removes the force components
-    /// along constraints.
+    /// is conserved. With unit masses, a plan also removes the components of forces along constraints, if forces are
+    /// passed in place of velocities.
     pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
         let velocities = &SharedVectors::new(velocities);
@@ -294,7 +296,7 @@ impl Kernel for SectionKernel<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
-        // SAFETY: the code that made the kernel guarantees the safety conditions
+        // SAFETY: the code that made the kernel guarantees the safety conditions of `ConstraintPlan::apply`
         unsafe { self.plan.correct::<S>(self.section, self.motion, self.virial) }
     }
 }
@@ -364,11 +366,12 @@ fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Ra
     sections
 }
 
-/// Maximum number of constraints of one atom. All constraints of an atom are solved together, so their number must be
-/// limited. No real atom has so many bonds.
+/// Maximum number of constraints of one atom. All constraints of an atom are solved together, so that the number of
+/// constraints of an atom must be limited. Atoms of real molecules have far fewer bonds than this maximum.
 const MOST_PER_ATOM: usize = 64;
 
-/// Returns an error for constraints that no geometry can satisfy.
+/// Returns an error if an atom of a constraint does not exist, has no mass or occurs twice, if a length is not
+/// positive, or if an atom has too many constraints.
 fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     let check = |atoms: &[u32], lengths: &[f64]| {
         let name = || atoms.iter().map(|a| (a + 1).to_string()).collect::<Vec<_>>().join(", ");
@@ -402,7 +405,7 @@ fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
         Some(atom) => {
             let message =
                 format!("atom {} is in {} constraints; the maximum is {MOST_PER_ATOM}", atom + 1, counts[atom]);
-            Err(Problem::new(message).help("set constraints = \"none\", or check the bonds of that atom"))
+            Err(Problem::new(message).help("set constraints = \"none\", or check the bonds of the atom"))
         }
     }
 }

@@ -12,7 +12,8 @@ const OXYGEN: u8 = 8;
 /// Number of distances between the three atoms of a water.
 const SIDES: usize = 3;
 
-/// Relative difference below which two lengths in input files count as equal. Files print at least eight digits.
+/// Relative difference below which two lengths in input files are treated as equal. Programs write lengths with at
+/// least eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
 /// The bonds that are constrained, as selected by the key `constraints` of the input file.
@@ -34,10 +35,10 @@ pub enum ConstraintKind {
 /// Selects constraints: the constraints in the topology, and the bonds or angles that `kind` names.
 ///
 /// With `rigid_water` every water becomes a [`Settle`], whatever `kind` is, and the bonds of waters are not added to
-/// the other constraints. Without `rigid_water` only waters whose three sides are constrained in the topology become
-/// a [`Settle`]. The lengths come from the bond terms and the constraints in the topology. The H–H length of a water
-/// may also follow from the H–O–H angle. Bonds to massless sites are not constrained, since the positions of virtual
-/// sites are computed. The tolerance is the default of [`Constraints`].
+/// the other constraints. Without `rigid_water` only waters whose three sides are constrained in the topology become a
+/// [`Settle`]. The constraint lengths come from the bond terms and the constraints in the topology. The H–H length of a
+/// water may also follow from the H–O–H angle. Bonds to massless sites are not constrained, since the positions of
+/// virtual sites are computed. The tolerance is the default of [`Constraints`].
 pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
     let mut sides = vec![0; topology.residues.len()];
@@ -77,7 +78,9 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
     for ([i, j], length) in own.chain(chosen).filter(flexible) {
         if !(length > 0.0 && length.is_finite()) {
             let message = format!("the bond between atoms {} and {} has length {length} nm", i + 1, j + 1);
-            return Err(Problem::new(message).help("correct the length, because the bond is constrained to it").into());
+            return Err(Problem::new(message)
+                .help("give the bond a positive length, because the bond is constrained")
+                .into());
         }
         bonds.push(Constraint { atoms: [i.min(j), i.max(j)], length });
     }
@@ -144,7 +147,7 @@ fn agree(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME_LENGTH * a.abs()
 }
 
-/// The geometry of one water from its bonded terms.
+/// Geometry of a water, as given by its bonded terms.
 #[derive(Clone, Copy, Debug)]
 struct WaterShape {
     /// atoms in the order O, H, H
@@ -177,14 +180,14 @@ impl WaterShape {
             return Err(problem("no O-H bond length is known"));
         };
         if !agree(oh, other) {
-            return Err(problem("its two O-H bonds differ in length"));
+            return Err(problem("the two O-H bonds of the water differ in length"));
         }
         let from_angle = self.angle.map(|angle| 2.0 * oh * (0.5 * angle).sin());
         let Some(hh) = self.hh.or(from_angle) else {
             return Err(problem("neither an H-H bond nor an H-O-H angle is known"));
         };
         if !(oh > 0.0 && hh > 0.0 && hh < 2.0 * oh) {
-            return Err(problem("its O-H and H-H lengths do not form a triangle"));
+            return Err(problem("the O-H and H-H lengths of the water do not form a triangle"));
         }
         Ok(Settle { atoms: [o, h1, h2], oh, hh })
     }

@@ -3,12 +3,12 @@
 //! The three constraint forces of a water act along the sides of the triangle at the start of the step (the old
 //! triangle). Constraint forces change neither the center of mass nor the heights of the atoms above the plane of the
 //! old triangle. The unknown is a rigid rotation with three angles. The angles φ and ψ follow from the heights of the
-//! atoms. The angle θ within the plane follows from the moment Σ m r × Δr about the normal of the plane, because the
-//! constraint forces do not change this moment. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992),
-//! doi:10.1002/jcc.540130805.
+//! atoms. The angle θ within the plane follows from the moment Σ m r × Δr about the normal of the plane, with the
+//! masses m, positions r and displacements Δr of the atoms. Constraint forces do not change this moment. S. Miyamoto,
+//! P. A. Kollman, J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
 //!
-//! The new triangle is built from the constrained side lengths and an orthonormal frame, so that its sides are exact
-//! to rounding even if the sides of the old triangle have errors. SETTLE does not iterate.
+//! The new triangle is built from the constrained side lengths and an orthonormal frame. The sides of the new triangle
+//! are therefore exact to rounding, even if the sides of the old triangle have errors. SETTLE does not iterate.
 
 use super::lanes::Lanes;
 use crate::arrays::map;
@@ -101,8 +101,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (level, lift) = (-(down * cos_phi), aside * sin_psi * sin_phi);
     let (yb2, yc2) = (level - lift, level + lift);
 
-    // rotation by θ within the plane, from the conservation of the moment γ about z, which requires α cos θ' + β sin θ'
-    // = γ
+    // rotation by θ within the plane: the moment γ about z is conserved, which requires α sin θ + β cos θ = γ with the
+    // coefficients α and β of the tilted triangle
     let alpha = xb2 * (xb0 - xc0) + yb0 * yb2 + yc0 * yc2;
     let beta = xb2 * (yc0 - yb0) + xb0 * yb2 + xc0 * yc2;
     let gamma = xb0 * yb1 - xb1 * yb0 + xc0 * yc1 - xc1 * yc0;
@@ -113,18 +113,18 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let b3 = ex * (xb2 * cos_theta - yb2 * sin_theta) + ey * (xb2 * sin_theta + yb2 * cos_theta) + ez * zb1;
     let c3 = ex * (-(xb2 * cos_theta) - yc2 * sin_theta) + ey * (yc2 * cos_theta - xb2 * sin_theta) + ez * zc1;
     let (db, dc) = (b3 - b1, c3 - c1);
-    // the correction of the oxygen follows from momentum conservation, so that momentum is conserved exactly; a
-    // correction computed from the angles would conserve momentum only to the rounding error of the position of the
-    // oxygen
+    // the correction of the oxygen follows from momentum conservation, so that momentum is conserved exactly; with a
+    // correction from the angles, the rounding error of the oxygen position would change the momentum
     [-(db + dc) * Lanes::splat(shape.mass_ratio), db, dc]
 }
 
-/// Corrections of the velocities (O, H, H; nm/ps) that make the time derivatives of all side lengths zero. `positions`
-/// (nm) need not be a rigid triangle. The result is NaN or infinite in lanes whose triangle is flat.
+/// Corrections of the velocities (O, H, H; nm/ps) that make the time derivatives of all side lengths zero. The
+/// triangles at `positions` (nm) need not have the side lengths of the rigid water. The result is NaN or infinite in
+/// lanes whose triangle is flat.
 ///
-/// Each side d from atom i to atom j has a multiplier μ, which changes the velocities of its atoms by −μ d/mᵢ and +μ
-/// d/mⱼ. The three conditions d·(vⱼ − vᵢ) = 0 are symmetric linear equations for the multipliers. The
-/// equations are solved by Gaussian elimination, with masses in units of the hydrogen mass.
+/// Each side d from atom i to atom j has a multiplier μ, which changes the velocities of atoms i and j by −μ d/mᵢ and
+/// +μ d/mⱼ. The three conditions d·(vⱼ − vᵢ) = 0 are symmetric linear equations for the multipliers. The equations are
+/// solved by Gaussian elimination, with masses in units of the hydrogen mass.
 #[inline(always)]
 pub(super) fn project(
     shape: &SettleShape,
@@ -138,7 +138,7 @@ pub(super) fn project(
     let (vb, vc) = (velocities[1] - velocities[0], velocities[2] - velocities[0]);
     let (bb, cc, ee) = (b.norm_squared() * (one + ratio), c.norm_squared() * (one + ratio), e.norm_squared());
     let (bc, be, ce) = (b.dot(c) * ratio, -b.dot(e), c.dot(e));
-    // elimination of the first, then of the second multiplier
+    // elimination of the first multiplier, and then of the second multiplier
     let inverse = one / bb;
     let (lc, le) = (bc * inverse, be * inverse);
     let (cc, ce, ee) = (cc - lc * bc, ce - lc * be, ee + ee - le * be);
@@ -169,8 +169,9 @@ mod tests {
         SettleShape::new(MASSES, OH, HH).unwrap()
     }
 
-    /// Tolerance of the sides, nm. The errors are a few relative rounding errors (2⁻⁵³) of a length of 0.1 nm, and
-    /// the rounding errors of positions of up to 10 nm, where adjacent floating-point numbers differ by 1.8e-15 nm.
+    /// Tolerance of the sides, nm. The tolerance allows a few rounding errors (relative 2⁻⁵³) of a length of 0.1 nm,
+    /// and the rounding errors of positions of up to 10 nm. Near 10 nm, adjacent floating-point numbers differ by
+    /// 1.8e-15 nm.
     const SIDE_TOLERANCE: f64 = 1e-14;
 
     fn random_water(index: u32) -> ([Vec3; 3], [Vec3; 3]) {

@@ -1,14 +1,16 @@
-//! Constraints from one center to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
+//! SHAKE: constraints between a center and up to four leaves (a heavy atom and its hydrogens), solved for eight SHAKE
+//! clusters at a time.
 //!
 //! The leaves are coupled only through the center, so that a SHAKE cluster of n bonds is an n×n problem. The unknowns
-//! are the Lagrange multipliers λ with |s_i + Σ_j (w_c + δ_ij w_i) λ_j d_j| = L_i. L_i are the constraint lengths. d_i
-//! and s_i are the bond vectors (leaf − center) at the start of the step and after the unconstrained update. w_c and
-//! w_i are the inverse masses of the center and of leaf i. Newton's method with the matrix A_ij = d_i·d_j (w_c + δ_ij
-//! w_i) is iterated until all constraints are satisfied. The iteration is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C.
-//! Berendsen, J. Comput. Phys. 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5) in matrix form. A is computed from the
-//! bond vectors at the start of the step and is the same in all iterations. A is therefore symmetric, and is factored
-//! only once. Each iteration multiplies the error by about the angle (rad) by which a bond rotates in a step, which is
-//! 0.05 at 2 fs.
+//! are the Lagrange multipliers λ_j of the conditions |s_i + Σ_j (w_c + δ_ij w_i) λ_j d_j| = L_i, one for each leaf i
+//! with the constraint length L_i. The vectors d_i and s_i are the bond vectors (leaf − center) of leaf i at the start
+//! of the step and after the unconstrained update, and w_c and w_i are the inverse masses of the center and of leaf i.
+//! Newton's method is iterated until all constraints are satisfied, with the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of
+//! the bond vectors d and inverse masses w. The iteration is a matrix form of SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J.
+//! C. Berendsen, J. Comput. Phys. 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5). The matrix A is computed from the
+//! bond vectors at the start of the step, so that the matrix is symmetric and is the same in all iterations. The matrix
+//! is factored only once per step. Each iteration multiplies the error by about the angle (rad) by which a bond rotates
+//! in a step. In a time step of 2 fs a bond rotates by about 0.05 rad.
 
 use super::lanes::{LANES, Lanes};
 use crate::vec3::Vec3;
@@ -31,8 +33,9 @@ pub(super) struct ShakeShape<const N: usize> {
     pub(super) length_squared: [Lanes; N],
 }
 
-/// The symmetric matrix A of Newton's method, A_ij = d_i·d_j (w_c + δ_ij w_i), as L D Lᵀ: the unit lower triangle L and
-/// the inverse of D.
+/// Factors of the symmetric matrix A = L D Lᵀ of Newton's method: the unit lower triangular matrix L, and the inverse
+/// of the diagonal matrix D. The elements of A are A_ij = d_i·d_j (w_c + δ_ij w_i), with the bond vectors d at the
+/// start of the step and the inverse masses w of center and leaf.
 struct Factored<const N: usize> {
     lower: [[Lanes; N]; N],
     inverse_diagonal: [Lanes; N],
@@ -100,8 +103,8 @@ fn push<const N: usize>(
     (center, leaves)
 }
 
-/// Residual (L² − |s|²)/2 (nm²) of each bond vector s with the constraint length L. To first order the magnitude of the
-/// residual is L² times the relative error of the length.
+/// Residual (L² − |s|²)/2 (nm²) of each bond vector s with the constraint length L. For a small error of the bond
+/// length, the magnitude of the residual is about L² times the relative error of the bond length.
 #[inline(always)]
 fn residuals<const N: usize>(shape: &ShakeShape<N>, bonds: &[Vec3<Lanes>; N]) -> [Lanes; N] {
     let mut residual = [Lanes::ZERO; N];
@@ -134,7 +137,7 @@ pub(super) fn shake<const N: usize>(
     iterate(shape, &Factored::new(shape, old), old, new, tolerance)
 }
 
-/// Newton's method with the factored matrix A (`factored`) of the bond vectors `old`.
+/// Iterates Newton's method, where `factored` is the factored matrix A of the bond vectors `old`.
 #[inline(always)]
 fn iterate<const N: usize>(
     shape: &ShakeShape<N>,
@@ -183,7 +186,7 @@ pub(super) fn project<const N: usize>(
     projected(shape, &Factored::new(shape, bonds), bonds, velocities)
 }
 
-/// Computes the velocity corrections of [`project`] from the factored matrix A (`factored`) of the bond vectors.
+/// Computes the velocity corrections of [`project`], where `factored` is the factored matrix A of the bond vectors.
 #[inline(always)]
 fn projected<const N: usize>(
     shape: &ShakeShape<N>,
@@ -205,9 +208,9 @@ fn projected<const N: usize>(
     ShakeSolution { center, leaves, failed }
 }
 
-/// Changes of velocities (nm/ps), then the remaining changes of positions (nm), that satisfy the constraints at the end
-/// of a drift ([`super::Drift`]). `bonds` (nm) and `velocities` (nm/ps) are differences leaf − center, and `half` is
-/// half of the time step in ps.
+/// Returns the changes of velocities (nm/ps) and the remaining changes of positions (nm) that satisfy the constraints
+/// at the end of a drift ([`super::Drift`]). `bonds` (nm) and `velocities` (nm/ps) are differences leaf − center, and
+/// `half` is half of the time step in ps.
 #[inline(always)]
 pub(super) fn finish_drift<const N: usize>(
     shape: &ShakeShape<N>,
@@ -230,7 +233,8 @@ pub(super) fn finish_drift<const N: usize>(
     [projection, rest]
 }
 
-/// Leaf and lane of the largest magnitude. NaN counts as larger than any number.
+/// Returns the index of the leaf and the index of the lane at which the magnitude of `values` is largest. A lane with
+/// NaN counts as larger than any number.
 #[cold]
 fn worst<const N: usize>(values: &[Lanes; N]) -> Option<(usize, usize)> {
     let magnitude = |(leaf, lane): (usize, usize)| values[leaf].0[lane].abs();

@@ -31,7 +31,7 @@ unsafe impl Send for SharedVectors<'_> {}
 unsafe impl Sync for SharedVectors<'_> {}
 
 impl<'a> SharedVectors<'a> {
-    /// Makes a handle to the elements of `vectors`, which stay borrowed during its lifetime.
+    /// Makes a handle to the elements of `vectors`, which stay borrowed during the lifetime of the handle.
     pub fn new(vectors: &'a mut [Vec3]) -> Self {
         Self { start: vectors.as_mut_ptr(), length: vectors.len(), borrow: PhantomData }
     }
@@ -49,7 +49,7 @@ impl<'a> SharedVectors<'a> {
     /// Returns element `index`.
     ///
     /// # Safety
-    /// `index < len()`, and no other thread writes this element at the same time.
+    /// `index` is less than `len()`, and no other thread writes this element at the same time.
     #[inline(always)]
     pub unsafe fn get(&self, index: u32) -> Vec3 {
         debug_assert!((index as usize) < self.length);
@@ -62,7 +62,7 @@ impl<'a> SharedVectors<'a> {
     /// # Safety
     /// The range is within `len()`, and no other thread reads or writes these elements during the slice's lifetime.
     #[inline(always)]
-    #[allow(clippy::mut_from_ref, reason = "exclusive by the contract, as for a cell")]
+    #[allow(clippy::mut_from_ref, reason = "the caller guarantees exclusive access, as for `UnsafeCell`")]
     pub unsafe fn slice(&self, range: Range<usize>) -> &mut [Vec3] {
         debug_assert!(range.start <= range.end && range.end <= self.length);
         // SAFETY: the caller guarantees that the accessed elements are in range and not aliased
@@ -83,7 +83,7 @@ impl<'a> SharedVectors<'a> {
     /// Adds `change` to element `index`.
     ///
     /// # Safety
-    /// `index < len()`, and no other thread reads or writes this element at the same time.
+    /// `index` is less than `len()`, and no other thread reads or writes this element at the same time.
     #[inline(always)]
     pub unsafe fn add(&self, index: u32, change: Vec3) {
         debug_assert!((index as usize) < self.length);

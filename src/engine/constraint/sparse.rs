@@ -5,16 +5,16 @@
 
 use std::collections::BTreeSet;
 
-/// Sparsity pattern: the positions of the nonzero elements, and the element from which each product of the
-/// factorisation is subtracted.
+/// Sparsity pattern: the positions of the nonzero elements, and the target element of each product that the
+/// factorisation subtracts.
 #[derive(Debug)]
 pub(super) struct Pattern {
     /// start of each column in `rows`
     starts: Vec<u32>,
     /// row of each element, ascending within a column
     rows: Vec<u32>,
-    /// target of each pair of elements p > q in one column: the index of the element from which the product of p and q
-    /// is subtracted, in row `rows[p]` and column `rows[q]`
+    /// index of a target element for each pair of elements p > q in one column; the target is in row `rows[p]` and
+    /// column `rows[q]`, and the factorisation subtracts the product of elements p and q from the target
     targets: Vec<u32>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Values {
     pub(super) entries: Vec<f64>,
 }
 
-/// Finds an elimination order by minimum degree. Of several rows of equal degree the row with the smallest number comes
+/// Finds an elimination order by minimum degree. Among rows of equal degree, the row with the smallest number comes
 /// first. Returns the elimination order and the sparsity pattern of L in this order.
 ///
 /// `neighbors[k]` holds the rows coupled to row k, without k itself.
@@ -71,7 +71,9 @@ impl Pattern {
                     let row = pattern.rows[p];
                     let within = pattern.column(pattern.row(q));
                     let found = pattern.rows[within.clone()].binary_search(&row);
-                    pattern.targets.push((within.start + found.expect("elimination joins all of a column")) as u32);
+                    pattern
+                        .targets
+                        .push((within.start + found.expect("elimination couples all rows of a column")) as u32);
                 }
             }
         }

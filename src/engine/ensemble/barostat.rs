@@ -2,49 +2,54 @@
 //!
 //! At time t the barostat computes a length factor μ_α and a velocity factor ν_α for each direction α of x, y, z. The
 //! components α of the cell vectors are multiplied by μ_α. Atoms are moved in groups: the component α of the position
-//! of a *group center* at t is multiplied by μ_α, and the component α of its velocity is multiplied by ν_α. A group is
-//! a set of atoms connected by constraints; an atom without a constraint is a group of its own. The scaling does not
-//! change the shape or the rotation of a group. The scaling has no shear, so that an orthorhombic cell stays
-//! orthorhombic. Stretching a triclinic cell changes the angles of the cell, but its vectors stay in the reduced form.
-//! Leapfrog continues from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t) and the
-//! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt,
-//! component by component.
+//! of a *group center* at t is multiplied by μ_α, and the component α of the velocity of the group center is multiplied
+//! by ν_α. A group is a set of atoms connected by constraints; an atom without a constraint is a group of its own. The
+//! scaling does not change the shape or the rotation of a group. The scaling has no shear, so that an orthorhombic cell
+//! stays orthorhombic. Stretching a triclinic cell changes the cell angles, but the cell vectors stay in the reduced
+//! form. Leapfrog continues from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t)
+//! and the velocity V(t+½) of each group center become μ R(t) and ν V(t+½). With the length factor μ and the velocity
+//! factor ν, the scaling therefore changes the position R(t+dt) of a group center to R(t+dt) + (μ−1) R(t) + (ν−1)
+//! V(t+½) dt, component by component.
 //!
 //! The barostat uses the pressure of the group centers at the time t of the scaling. Along direction α the pressure of
-//! the group centers is P_αα = (2K_αα + W_αα)/V, with the volume V, the kinetic term 2K_αα = ½ Σ M (V_α(t−½)² +
-//! V_α(t+½)²) of the centers, and their virial W_αα = Σ r_α F_α − Σ (r−R)_α F_α. M is the mass of a group and V_α a
-//! component of the velocity of its center. R is the position of the center and r the position of an atom of the group,
-//! both at t. The forces F exclude constraint forces, because constraint forces do not move a group center. Directions
-//! that are scaled alike use the mean of their pressures. The pressure in the output is not the pressure of the group
-//! centers, but the atomic pressure, which includes constraint forces. If all groups are rigid, the distances |r−R| are
-//! the same at t−dt, t and t+dt. The virial of the constraint forces is therefore exactly −2K′, where K′ is the kinetic
-//! energy of the motion inside the groups, averaged over both half steps. The trace of the atomic pressure then equals
-//! the trace of the pressure of the centers. For groups that can bend (CH₃), only the time averages of the atomic
-//! pressure and of the pressure of the centers are equal.
+//! the group centers is P_αα = (2K_αα + W_αα)/V, where V is the volume of the cell. The kinetic term is 2K_αα = ½ Σ M
+//! (V_α(t−½)² + V_α(t+½)²), with the mass M of each group and the velocity component V_α of the group center. The
+//! virial of the group centers is W_αα = Σ r_α F_α − Σ (r−R)_α F_α. The position R of the group center and the position
+//! r of an atom of the group are those at the time t. The forces F exclude constraint forces, because constraint forces
+//! do not move a group center. If several directions are scaled alike, the barostat uses the mean of the pressures
+//! along these directions. The pressure in the output is not the pressure of the group centers, but the atomic
+//! pressure, which includes constraint forces. If all groups are rigid, all distances |r−R| are the same at t−dt, t and
+//! t+dt. The virial of the constraint forces is therefore exactly −2K′, where K′ is the kinetic energy of the motion
+//! inside the groups, averaged over both half steps. The trace of the atomic pressure then equals the trace of the
+//! pressure of the centers. For groups that can bend (CH₃), only the time averages of the atomic pressure and of the
+//! pressure of the centers are equal.
 //!
 //! If a run removes the motion of the center of mass, the average kinetic energy of the group centers is smaller by ½
-//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. For N groups the volume then has
-//! the distribution that N − 1 groups would have without this removal. Monte Carlo volume moves count all N groups.
+//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. The volume of N groups then has
+//! the same distribution as the volume of N − 1 groups in a run that does not remove the motion of the center of mass.
+//! Monte Carlo volume moves count all N groups.
 //!
-//! Only the velocities of group centers are scaled, and not the velocities of atoms relative to their group center. The
-//! pressure P does not contain the kinetic energy of the relative velocities, so that a scaling of the relative
-//! velocities would correlate their kinetic energy with the volume. A scaling must use the pressure at the time t at
-//! which positions are scaled. The kinetic energy K and the virial W are independent only at equal times, and a
-//! pressure from another time would correlate K(t+½) and W(t).
+//! The barostat scales only the velocities of group centers, and does not scale the velocities of atoms relative to
+//! their group center. The pressure P does not contain the kinetic energy of the relative velocities. A scaling of the
+//! relative velocities would therefore correlate their kinetic energy with the volume. A scaling must use the pressure
+//! at the time t at which positions are scaled. The kinetic energy K and the virial W are independent only at equal
+//! times, and a pressure from another time would correlate K(t+½) and W(t).
 //!
 //! Work of a scaling. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly, where U is the
 //! potential energy. The term ½ Σ m v(t−½)·v(t+½) differs from the mean of the kinetic energies K(t−½) and K(t+½) by a
 //! function of x(t). A scaling by length factors μ and velocity factors ν changes U by ΔU(t). The gradient of ΔU also
-//! changes the force of the next half kick, which adds ½ dt dΔU/dt. The change ΔU(t) and the change by the half kick
-//! add up to ΔU at t+½. To second order in dt and ln μ the work is therefore the sum over directions of
+//! changes the force of the next half kick, which changes the energy by ½ dt dΔU/dt. The change ΔU(t) and the change by
+//! the half kick add up to ΔU at t+½. The work is therefore a sum over the directions x, y and z. To second order in dt
+//! and ln μ, the term of each direction is
 //!
 //! (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)).
 //!
-//! K, K× = ½ Σ M V(t−½) V(t+½) and W are the αα elements of the kinetic energies and the virial of the group centers,
-//! which have the masses M and the velocities V. W(t+dt) is computed in the next force evaluation, at the scaled
-//! positions. Since dU = −Σ W_αα d ln μ_α along any path of scaling, the mean of W(t) and W(t+dt) integrates dU to
-//! second order. The total energy E minus the sum of all work is conserved. The conserved quantity contains no term of
-//! pressure times volume, because the energy of the piston is not part of E.
+//! The symbols K and K× = ½ Σ M V(t−½) V(t+½) are the αα elements of kinetic energies of the group centers, which have
+//! the masses M and the velocities V. The symbol W is the αα element of the virial of the group centers. W(t+dt) is
+//! computed in the next force evaluation, at the scaled positions. Since dU = −Σ W_αα d ln μ_α along any path of
+//! scaling, the change of U follows from the mean of W(t) and W(t+dt) with an error of third order in ln μ. The total
+//! energy E minus the sum of all work is conserved. The conserved quantity contains no term of pressure times volume,
+//! because the energy of the piston is not part of E.
 //!
 //! The target pressure P₀ may change with time, because the total energy E does not depend on P₀. A change of P₀
 //! affects only later scalings, whose work is part of the conserved quantity. A conserved quantity that contains E +
@@ -64,8 +69,9 @@ use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
 
-/// Largest relative change of a cell edge in one scaling by a barostat. The edges of a well-coupled liquid change by
-/// less than 1e-4. A change of ten percent would invalidate pair lists, PME grids and constraints.
+/// Largest relative change of a cell edge in one scaling by a barostat. In one scaling of a well-coupled liquid, the
+/// cell edges change by less than a relative 1e-4. A change of ten percent would invalidate pair lists, PME grids and
+/// constraints.
 pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
 /// Minimum number of couplings per relaxation time τ of [`stochastic_rescale`]. An Euler step of Δt makes the variance
@@ -87,8 +93,8 @@ pub struct Barostat {
     pub surface_tension: f64,
     /// relaxation time, ps; zero for Monte Carlo volume moves
     pub coupling_time: f64,
-    /// isothermal compressibility of the volume for pressure along each of x, y, z, in nm³/(kJ/mol); each cell length
-    /// has a third of this compressibility; zero in directions in which the cell is rigid
+    /// isothermal compressibility of the volume for a pressure along x, y and z, nm³ mol/kJ; the compressibility of
+    /// each cell length is a third of this value; zero for a direction in which the cell is rigid
     pub compressibility: [f64; 3],
     /// steps between couplings or volume moves
     pub every: u32,
@@ -193,7 +199,7 @@ impl Barostat {
         let extents = self.coupling.extents().iter().enumerate();
         let free = || extents.clone().filter(|(_, directions)| self.compressibility[directions[0]] > 0.0);
         let chosen = (random.uniform() * free().count() as f64) as usize;
-        let (extent, &directions) = free().nth(chosen).expect("a barostat has a direction that is free");
+        let (extent, &directions) = free().nth(chosen).expect("a barostat scales at least one direction");
         VolumeTrial {
             extent,
             directions: [0, 1, 2].map(|direction| directions.contains(&direction)),
@@ -207,8 +213,8 @@ impl Barostat {
         }
     }
 
-    /// Draws the random numbers of the box scaling after a step of the run. `temperature` is that of the thermostat in
-    /// K.
+    /// Draws the random numbers of the box scaling after a step of the run. `temperature` is the temperature of the
+    /// thermostat in K.
     pub fn scaling(&self, temperature: f64, CouplingStep { time, timestep, key }: CouplingStep) -> BoxScaling {
         let (interval, extents) = (f64::from(self.every) * timestep, self.coupling.extents());
         let relaxation = |index: usize| {
@@ -223,13 +229,13 @@ impl Barostat {
         BoxScaling { coupling: self.coupling, relaxations, surface_tension: self.surface_tension }
     }
 
-    /// Mean-square change of ln L₁ − ln L₂ per ps, where L₁ and L₂ are cell lengths that belong to the first and the
-    /// last extent of the cell. The material is assumed to be a liquid, which does not resist changes of shape.
-    /// `volume` is in nm³ and `temperature` in K. For stochastic rescaling the value follows from the noise of the
-    /// algorithm. For Monte Carlo volume moves the value is an estimate: a move with an adapted maximum size changes
-    /// the logarithm of an extent by about 0.8 kTβ/V in the mean square, where β is the compressibility, and the
-    /// relaxation of the volume reduces this mean-square change. `None` for weak coupling, for which the value is
-    /// unknown.
+    /// Mean-square change of ln L₁ − ln L₂ per ps, where L₁ is a cell length of the first extent of the cell, and L₂ is
+    /// a cell length of the last extent. The material is assumed to be a liquid, which does not resist changes of
+    /// shape. `volume` is in nm³ and `temperature` in K. For stochastic rescaling the value follows from the noise of
+    /// the algorithm. For Monte Carlo volume moves the value is an estimate. A move with an adapted maximum size
+    /// changes the logarithm of an extent; the mean square of the change is about 0.8 kTβ/V, where β is the
+    /// compressibility and V the volume. The relaxation of the volume reduces this mean-square change. Returns `None`
+    /// for weak coupling, for which the value is unknown.
     pub fn shape_diffusion(&self, temperature: f64, volume: f64, timestep: f64) -> Option<f64> {
         let extents = self.coupling.extents();
         let (first, last) = (extents.first()?.len() as f64, extents.last()?.len() as f64);
@@ -256,7 +262,7 @@ impl Barostat {
     }
 }
 
-/// Target of an extent of the cell: volume, area of x and y, or a length.
+/// Target pressure, compressibility and relaxation time of an extent of the cell (the volume, the xy area or a length).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
     /// external pressure, kJ/mol/nm³
@@ -284,16 +290,16 @@ impl ScaleFactors {
         self.velocities.map(|factor| factor * factor - 1.0).dot(kinetic)
     }
 
-    /// Work (kJ/mol) of the scaling on the velocities of the group centers. `after` is the kinetic energy K(t+½) of the
-    /// centers before the scaling. `cross` is K× = ½ Σ M V(t−½) V(t+½) with the masses M and velocities V of the
+    /// Kinetic part (kJ/mol) of the work of the scaling on the group centers. `after` is the kinetic energy K(t+½) of
+    /// the centers before the scaling. `cross` is K× = ½ Σ M V(t−½) V(t+½) with the masses M and velocities V of the
     /// centers. Both `after` and `cross` are in kJ/mol along x, y, z.
     pub fn kinetic_work(&self, after: Vec3, cross: Vec3) -> f64 {
         self.kinetic_change(after) + (self.lengths - self.velocities).dot(after - cross)
     }
 
-    /// Half of the work (kJ/mol) of the scaling against the forces. `changes` is ln μ along x, y, z, where μ are the
-    /// length factors. `virial` is the diagonal of the virial of the group centers (kJ/mol). The whole work is the sum
-    /// of the values of this function for the virials before and after the scaling.
+    /// Half of the work (kJ/mol) that the scaling does against the forces. `changes` is ln μ along x, y, z, where μ are
+    /// the length factors. `virial` is the diagonal of the virial of the group centers (kJ/mol). The whole work is the
+    /// sum of the values of this function for the virials before and after the scaling.
     pub fn half_potential_work(changes: Vec3, virial: Vec3) -> f64 {
         -0.5 * virial.dot(changes)
     }
@@ -317,18 +323,18 @@ pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
     height * (pressure.z - 0.5 * (pressure.x + pressure.y))
 }
 
-/// Relaxation law of an extent s of the cell (volume, area or length), as a function of pressure P and volume V. With x
-/// = 1 − a (P₀ − P − e/V) + n/√V, stochastic rescaling changes s to x² s, and weak coupling changes s to x s. The
-/// fields `rate`, `pressure`, `thermal` and `noise` are a, P₀, e and n.
+/// Relaxation law of an extent s of the cell (volume, area or length), as a function of pressure P and volume V.
+/// Stochastic rescaling changes s to x² s, and weak coupling changes s to x s, where x = 1 − a (P₀ − P − e/V) + n/√V.
+/// The fields `rate`, `pressure`, `thermal` and `noise` are a, P₀, e and n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
-    /// rate a: relative change of √s or s per pressure, nm³ mol/kJ
+    /// rate a: relative change of √s or s per unit of pressure, nm³ mol/kJ
     pub rate: f64,
     /// target pressure P₀, kJ/mol/nm³
     pub pressure: f64,
     /// thermal energy e, which counts as the pressure e/V, kJ/mol
     pub thermal: f64,
-    /// noise n, with the contribution n/√V, nm^(3/2)
+    /// noise coefficient n, which contributes n/√V to x, nm^(3/2)
     pub noise: f64,
     /// true for stochastic rescaling: √s of the extent s relaxes, and velocities are divided by the length factor;
     /// false for weak coupling: s relaxes, and velocities are unchanged
@@ -352,7 +358,7 @@ impl Relaxation {
     }
 }
 
-/// Scaling by a barostat as a function of pressure and cell, with all random numbers already drawn.
+/// Box scaling by a barostat as a function of pressure and cell. All random numbers of the scaling are already drawn.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BoxScaling {
     /// directions that are scaled alike
@@ -376,8 +382,8 @@ impl BoxScaling {
         let [mut lengths, mut velocities] = [[1.0; 3]; 2];
         for (directions, relaxation) in self.coupling.extents().iter().zip(&self.relaxations) {
             let sum: f64 = directions.iter().map(|&along| measured[along]).sum();
-            // γ₀ lowers the target pressure of the area to P₀ − γ₀/L; adding γ₀/L to the measured pressure has the
-            // same effect
+            // the surface tension γ₀ lowers the target pressure P₀ of the xy area to P₀ − γ₀/L, where L is the height
+            // of the cell; adding γ₀/L to the measured pressure has the same effect
             let pull = if directions.len() == 2 { self.surface_tension / height } else { 0.0 };
             let mean = sum / directions.len() as f64 + pull;
             let factor = relaxation.length_factor(mean, cell.volume(), directions.len())?;
@@ -390,10 +396,9 @@ impl BoxScaling {
     }
 }
 
-/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions, where μ is the length factor, P the
-/// pressure, and β, P₀ and τ are the compressibility, the target pressure and the relaxation time of `target`.
-/// Velocities are unchanged. The fluctuations of the volume are wrong, so that weak coupling is suitable only for
-/// equilibration.
+/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P), where μ is the length factor of an extent of n directions, and P is the
+/// pressure. The compressibility β, the target pressure P₀ and the relaxation time τ are those of `target`. Velocities
+/// are unchanged. The fluctuations of the volume are wrong, so that weak coupling is suitable only for equilibration.
 ///
 /// `interval` is Δt in ps. H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
 pub fn berendsen(target: Target, interval: f64) -> Relaxation {
@@ -405,20 +410,22 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 /// isothermal–isobaric ensemble.
 ///
 /// The extents s of the cell are the volume V, or the area and the height, or the three lengths, so that V = Π s. Each
-/// extent has n directions. The extents diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT) Π ds,
-/// where A is the xy area, γ₀ the surface tension and F the free energy. The derivative −∂F/∂ε with ε = ln s is V times
-/// the pressure P, averaged over the directions of s. The diffusion constant is D = kTβ/(Vτ). The Itô drift that
-/// conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), where L is the height of the cell, and the term γ₀/L
-/// is present only if s is the area. In this drift the contribution D of ln Π s and the term ∂D/∂ε = −D cancel for
-/// every s, because D is proportional to 1/V = 1/Π s. For λ = √s, whose relative change is x = λ'/λ, the stochastic
-/// differential equation is dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW, where the noise of a single s no longer
-/// depends on s. The length factor μ follows from μⁿ = x². Velocities are divided by μ, so that the scaling conserves
-/// the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
+/// extent has n directions. The extents diffuse in the potential −kT ln p, with the probability density p(s) Π ds ∝
+/// exp(−(P₀V − γ₀A + F)/kT) Π ds, where A is the xy area, γ₀ the surface tension and F the free energy. The derivative
+/// −∂F/∂ε with ε = ln s is V times the pressure P, averaged over the directions of s. The diffusion constant is D =
+/// kTβ/(Vτ), with the compressibility β and the relaxation time τ. The Itô drift that conserves p is D ∂ln(p Π s)/∂ε +
+/// ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), where L is the height of the cell. The term γ₀/L is present only if s is the area. The
+/// term ∂D/∂ε of the Itô drift is −D for every s, because D is proportional to 1/V = 1/Π s. The term ∂D/∂ε therefore
+/// cancels the contribution D of ln Π s to the drift. The variable λ = √s, whose relative change is x = λ'/λ, follows
+/// the stochastic differential equation dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW. If s is the only extent,
+/// the noise of λ does not depend on s. The length factor μ of an extent of n directions follows from μⁿ = x², where x
+/// is the relative change of √s. Velocities are divided by μ, so that the scaling conserves the phase-space volume. The
+/// pressure P contains the kinetic part 2K/V with the instantaneous kinetic energy K.
 ///
 /// The compressibility β of an extent of n directions is n/3 of the compressibility of the volume, so that all lengths
-/// of a uniform material relax alike. If the target pressures of independent directions differ, the pressures do not
-/// derive from a potential. With different target pressures no ensemble is sampled, and only the average pressures are
-/// correct.
+/// of a uniform material relax alike. If the target pressures of independent directions differ, no potential of the
+/// cell corresponds to these pressures. With different target pressures no ensemble is sampled, and only the average
+/// pressures are correct.
 ///
 /// `temperature` is in K. `interval` is Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number depends on (seed,
 /// step, index) only. M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto,
@@ -447,8 +454,8 @@ pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     Error::unstable(what, [])
 }
 
-/// Checks a cell whose size has changed, while the PME grid and the cutoff (nm) stay the same. Returns an error if an
-/// atom would interact with two periodic images of another atom.
+/// Checks whether the cutoff (nm) is still valid for a cell whose size has changed. Returns an error if an atom would
+/// interact with two periodic images of another atom.
 pub(crate) fn check_minimum_image(cell: &PeriodicCell, cutoff: f64) -> Result<()> {
     let half = cell.max_cutoff();
     if cutoff <= half {

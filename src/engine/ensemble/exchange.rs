@@ -2,12 +2,12 @@
 //!
 //! A state k has a temperature, optionally a pressure, and a Hamiltonian. The probability density of state k is
 //! exp(−uₖ) with uₖ(x, V) = (Uₖ(x) + Pₖ V)/kTₖ. Replicas a and b in the states i and j swap their states with the
-//! probability min(1, exp(−Δ)), Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b), which leaves the product of all densities invariant.
-//! If all states have the same Hamiltonian and pressure, this swap probability is that of Sugita and Okamoto (Chem.
-//! Phys. Lett. 314, 141, 1999, doi:10.1016/S0009-2614(99)01123-9). If pressures differ, the swap probability is that of
-//! Okabe, Kawata, Okamoto and Mikami (Chem. Phys. Lett. 335, 435, 2001,
-//! doi:10.1016/S0009-2614(01)00055-0). Momenta cancel from Δ, because the velocities of a replica that goes from the
-//! temperature T to T' are multiplied by √(T'/T).
+//! probability min(1, exp(−Δ)), where Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b). This swap probability leaves the product of
+//! all densities invariant. If all states have the same Hamiltonian and pressure, this swap probability is that of
+//! Sugita and Okamoto (Chem. Phys. Lett. 314, 141, 1999, doi:10.1016/S0009-2614(99)01123-9). If pressures differ, the
+//! swap probability is that of Okabe, Kawata, Okamoto and Mikami (Chem. Phys. Lett. 335, 435, 2001,
+//! doi:10.1016/S0009-2614(01)00055-0). Kinetic energies cancel in the exponent Δ of the swap probability, because the
+//! velocities of a replica that goes from the temperature T to T' are multiplied by √(T'/T).
 //!
 //! Neighbouring states in the list of states try to swap their replicas: states 1–2, 3–4, ... at odd exchange attempts
 //! (counted from 1), and states 2–3, 4–5, ... at even exchange attempts.
@@ -70,14 +70,15 @@ pub struct Attempt {
     pub probabilities: Vec<Option<f64>>,
 }
 
-/// The lower state k of each pair of states k and k+1 that try to swap their replicas at exchange attempt `attempt`.
+/// Iterates over the lower state k of each pair of states (k, k+1) that try to swap their replicas at exchange attempt
+/// `attempt`.
 fn pairs(attempt: u64, states: usize) -> impl Iterator<Item = usize> {
     let first = if attempt.is_multiple_of(2) { 1 } else { 0 };
     (first..states.saturating_sub(1)).step_by(2)
 }
 
-/// State with which `state` tries to swap its replica at exchange attempt `attempt`, among `states` states. `None` if
-/// `state` does not take part in this attempt.
+/// State with which `state` tries to swap its replica at exchange attempt `attempt`, among `states` states. The result
+/// is `None` if `state` does not take part in this attempt.
 pub fn neighbour(attempt: u64, state: usize, states: usize) -> Option<usize> {
     pairs(attempt, states).find_map(|low| match state {
         _ if state == low => Some(low + 1),
@@ -93,7 +94,7 @@ impl Exchange {
     }
 
     /// Decides which replicas swap their states in an exchange attempt. `states` are the current states of the
-    /// replicas. Each random number depends only on seed, number of the attempt and pair of states.
+    /// replicas. Each random number depends only on the seed, the number of the attempt, and the pair of states.
     pub fn decide(&self, attempt: u64, states: &[usize], offers: &[Offer]) -> Attempt {
         let count = self.states.len();
         let mut holder = vec![0; count];
@@ -141,9 +142,9 @@ pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: 
 }
 
 /// Mean exchange probability of two temperatures (K) for a potential energy that fluctuates like harmonic degrees of
-/// freedom. With the heat capacity C = f k/2 and normally distributed energies, Δ has the mean m = C (T₂−T₁)²/(k
-/// T₁T₂) and the variance 2m, and ⟨min(1, exp(−Δ))⟩ is erfc(√m/2).
-/// D. A. Kofke, J. Chem. Phys. 117, 6911 (2002), doi:10.1063/1.1507776.
+/// freedom. With the heat capacity C = f k/2 of f degrees of freedom and normally distributed energies, the exponent Δ
+/// has the mean m = C (T₂−T₁)²/(k T₁T₂) and the variance 2m. The mean exchange probability ⟨min(1, exp(−Δ))⟩ is then
+/// erfc(√m/2). D. A. Kofke, J. Chem. Phys. 117, 6911 (2002), doi:10.1063/1.1507776.
 pub fn harmonic_acceptance(degrees_of_freedom: usize, [low, high]: [f64; 2]) -> f64 {
     let mean = 0.5 * degrees_of_freedom as f64 * (high - low).powi(2) / (low * high);
     libm::erfc(0.5 * mean.sqrt())

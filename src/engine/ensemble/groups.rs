@@ -36,7 +36,7 @@ impl TemperatureGroups {
         }
         if groups.len() > MOST_GROUPS {
             return Err(Problem::new(format!("there are too many temperature groups ({})", groups.len()))
-                .help(format!("at most {MOST_GROUPS} are possible")));
+                .help(format!("at most {MOST_GROUPS} temperature groups are possible")));
         }
         let mut of_atom = vec![0u8; topology.atoms.len()];
         for (group, atoms) in (1u8..).zip(groups) {
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(all.degrees_of_freedom(), [8.0]);
         let groups = TemperatureGroups::new(&system, RemovedMotion::Translation, &[vec![2, 3], vec![1]]).unwrap();
         assert_eq!((0..4).map(|atom| groups.of_atom(atom)).collect::<Vec<_>>(), [0, 2, 1, 1]);
-        // the groups have 3, 5 and 3 degrees of freedom, before 3 of these 11 are subtracted, in proportion, for the
-        // removed motion of the whole system
+        // the groups have 3, 5 and 3 degrees of freedom, from which the 3 removed degrees of freedom of the whole
+        // system are subtracted in proportion
         let expected = [3.0, 5.0, 3.0].map(|free| free * 8.0 / 11.0);
         assert!(groups.degrees_of_freedom().iter().zip(expected).all(|(free, wanted)| (free - wanted).abs() < 1e-12));
         let kept = TemperatureGroups::new(&system, RemovedMotion::Nothing, &[vec![1, 0]]).unwrap();

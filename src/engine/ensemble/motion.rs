@@ -6,12 +6,12 @@ use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 use crate::vec3::{Vec3, vec3};
 
 /// A principal moment of inertia below this fraction of the largest moment counts as zero, because all atoms then lie
-/// on one axis. For an exactly linear molecule rounding gives a fraction of about 1e-16. For a molecule that is bent by
-/// 0.01° the fraction is 1e-8.
+/// on one axis. In an exactly linear molecule, rounding errors make the smallest moment about 1e-16 of the largest
+/// moment. In a molecule that is bent by 0.01°, the smallest moment is about 1e-8 of the largest moment.
 pub(crate) const LINEAR: f64 = 1e-12;
 
 /// Mass-weighted mean of `vectors`: the center of mass for positions, and the velocity of the center of mass for
-/// velocities. Zero if the total mass is zero.
+/// velocities. The mean is zero if the total mass is zero.
 pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
     let total: f64 = masses.iter().sum();
     if total == 0.0 {

@@ -1,18 +1,19 @@
 //! Nosé–Hoover chains.
 //!
 //! A chain has M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π² for j > 1,
-//! with the number of degrees of freedom f and the coupling time τ. Each thermostat is driven by its predecessor, Q₁
-//! v̇₁ = 2K − f kT, Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT, and slowed by its successor, v̇ⱼ = … − vⱼ vⱼ₊₁. K is the kinetic energy
-//! K(t+½) of the velocities that are scaled. Velocities of atoms decay as v̇ = −v₁ v. A coupling solves the equations
-//! of the chain over a time Δt, separately from the motion of the atoms. The equations are solved by the reversible
-//! splitting of Martyna et al. with Suzuki–Yoshida weights. The canonical distribution is stationary under the coupling
-//! together with leapfrog. The work is computed as for any velocity factor ([`super::rescaling`]): the energy minus the
-//! work is conserved, and the energy of the chain is the negative work.
+//! with the number of degrees of freedom f and the coupling time τ. Each thermostat is driven by its predecessor in the
+//! chain, Q₁ v̇₁ = 2K − f kT and Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT, and is slowed by its successor, which adds −vⱼ vⱼ₊₁ to v̇ⱼ.
+//! K is the kinetic energy K(t+½) of the half-step velocities, which the thermostat scales. The velocities v of atoms
+//! decay as v̇ = −v₁ v, where v₁ is the velocity of the first thermostat. A coupling solves the equations of the chain
+//! over a time Δt, separately from the motion of the atoms. The equations are solved by the reversible splitting of
+//! Martyna et al. with Suzuki–Yoshida weights. The coupling and leapfrog together leave the canonical distribution
+//! stationary. The work is computed as for any velocity factor ([`super::rescaling`]). The energy minus the work is
+//! conserved: the negative work takes the place of the energy of the chain in the conserved quantity.
 //!
 //! The coupling time τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The thermostat is
 //! deterministic, so that stiff degrees of freedom, or a few degrees of freedom without coupling to other degrees of
 //! freedom, may not be sampled. Stochastic velocity rescaling draws the kinetic energy from its canonical distribution
-//! even for such systems.
+//! even for systems with stiff or uncoupled degrees of freedom.
 //!
 //! G. J. Martyna, M. L. Klein, M. E. Tuckerman, J. Chem. Phys. 97, 2635 (1992), doi:10.1063/1.463940; G. J. Martyna,
 //! M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996), doi:10.1080/00268979600100761.

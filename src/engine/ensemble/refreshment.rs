@@ -1,29 +1,30 @@
 //! Thermostats that partially refresh the velocity of each atom: friction and noise, or collisions.
 //!
 //! In the middle of the drift from x(t) to x(t+dt) velocities v become v' = α v + √(1−α²) √(kT/m) R, where R is a
-//! normal random number. The velocity v' is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt +
-//! √(2γkT/m) dW with the friction coefficient γ over the time τ, and α = exp(−γτ). The first half of the drift uses v,
-//! and the second half uses v'. Leapfrog has moved the atoms with v in both halves of the drift. The second half of the
+//! normal random number. The velocity v' is the exact solution, after the time τ, of the Ornstein–Uhlenbeck process dv
+//! = −γ v dt + √(2γkT/m) dW with the friction coefficient γ, and α = exp(−γτ). The first half of the drift uses v, and
+//! the second half uses v'. Leapfrog has moved the atoms with v in both halves of the drift. The second half of the
 //! drift is therefore corrected: ½ dt (v' − v) is added to x(t+dt), and the constraints of the second half are
 //! satisfied ([`crate::constraint::Drift`]). A refreshment with γ > 0 at every step is the middle scheme of Langevin
 //! dynamics. In a harmonic potential the positions have the canonical distribution at any stable time step, and v(t−½)
 //! and v(t+½) both have the Maxwell–Boltzmann distribution. The distributions of positions and velocities stay correct
-//! if velocities are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E.
-//! Tuckerman, J. Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
+//! if velocities are refreshed only every few steps, with a correspondingly longer time τ. Z. Zhang, X. Liu, K. Yan, M.
+//! E. Tuckerman, J. Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
 //!
 //! Constraints in the middle of a drift. Leapfrog moves the ends of a bond along chords. In the middle of the chord the
-//! mean bond ½ (r(t) + r(t+dt)) is exactly perpendicular to the velocity v, and v' is made perpendicular to the mean
-//! bond. With constraint forces along the bond at t instead, as in GROMACS' integrator `sd`, v' would keep a component
-//! along the bond of the order of the angle θ by which the bond rotates in a step. For free rotors this remaining
-//! component along the bond makes the rotation too hot by a fraction 0.4 ⟨θ²⟩ (computed with friction coefficients from
-//! 0.2/dt to 2/dt): 0.9 K at 300 K for rigid water at 4 fs with hydrogens of 1 amu. With constraint forces along the
+//! mean bond ½ (r(t) + r(t+dt)) is exactly perpendicular to the old velocity v, and constraint forces make the new
+//! velocity v' perpendicular to the mean bond. With constraint forces along the bond at the time t, as in GROMACS'
+//! integrator `sd`, the new velocity v' would keep a component along the bond. The component along the bond is of the
+//! order of the angle θ by which the bond rotates in a step. For free rotors, the remaining component along the bond
+//! makes the rotation too hot by a fraction 0.4 ⟨θ²⟩, which is 0.9 K at 300 K for rigid water at 4 fs with hydrogens of
+//! 1 amu. The fraction was computed with friction coefficients from 0.2/dt to 2/dt. With constraint forces along the
 //! mean bond the temperature of free rotors is exact.
 //!
-//! The work of a refreshment is the kinetic energy after the refreshment minus the kinetic energy before it, and is
-//! added to the work of the thermostat at once. The constraint forces do no work in the refreshment, because they are
-//! perpendicular to v and v'. The kinetic energy at time t is the mean of the kinetic energies before and after the
-//! kick at t. The total energy at t therefore contains the kinetic energy before the refreshment, and the total energy
-//! at t+dt contains the kinetic energy after the refreshment.
+//! The work of a refreshment is the change of the kinetic energy by the refreshment, and is added to the work of the
+//! thermostat at once. Constraint forces are perpendicular to the velocities before and after the refreshment, and
+//! therefore do no work. The kinetic energy at time t is the mean of the kinetic energies before and after the kick at
+//! t. The total energy at t therefore contains the kinetic energy before the refreshment, and the total energy at t+dt
+//! contains the kinetic energy after the refreshment.
 //!
 //! Refreshments do not conserve momentum.
 
@@ -59,8 +60,8 @@ impl Renewal {
     }
 
     /// Andersen collisions with a bath at the rate 1/τ over `interval` (ps). A collision replaces the whole velocity.
-    /// Atoms connected by constraints collide together, so that their velocities stay canonical.
-    /// H. C. Andersen, J. Chem. Phys. 72, 2384 (1980), doi:10.1063/1.439486.
+    /// Atoms connected by constraints collide at the same time, so that their velocities stay canonical. H. C.
+    /// Andersen, J. Chem. Phys. 72, 2384 (1980), doi:10.1063/1.439486.
     pub fn andersen(Bath { temperature, coupling_time, .. }: Bath, interval: f64) -> Self {
         Renewal { kept: 0.0, probability: 1.0 - (-interval / coupling_time).exp(), temperature }
     }
@@ -70,8 +71,9 @@ impl Renewal {
         (1.0 - self.kept * self.kept) * BOLTZMANN * self.temperature
     }
 
-    /// Whether a group of atoms connected by constraints is refreshed. `atoms` is the index of the group.
-    #[inline(never)] // the call costs less than the random number, and kernels stay small
+    /// Whether a group of atoms connected by constraints is refreshed. `atoms` is the index of this group.
+    // a call takes less time than drawing the random number, so inlining gains little and would enlarge the kernels
+    #[inline(never)]
     pub fn acts_on(&self, RandomKey { seed, step }: RandomKey, atoms: u32) -> bool {
         Stream::new(seed, Purpose::Collision, step, atoms).uniform() < self.probability
     }

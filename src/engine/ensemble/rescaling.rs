@@ -1,25 +1,27 @@
 //! Thermostats that multiply all velocities of a temperature group by one factor λ.
 //!
-//! The factor depends on the kinetic energy K of the velocities that are scaled. Leapfrog scales the half-step
-//! velocities v(t+½dt), written v(t+½). The average of K is ½ kT for each degree of freedom, except for a relative
-//! error of (ω dt)²/12 in a vibration of frequency ω. A factor computed from the mean of both half steps would heat
-//! stiff degrees of freedom, whose kinetic energy changes within a step, and cool soft degrees of freedom.
+//! The factor depends on the kinetic energy K of the velocities that are scaled. The velocities that are scaled are the
+//! half-step velocities v(t+½dt) of leapfrog, written v(t+½). The average kinetic energy K of the half-step velocities
+//! is ½ kT for each degree of freedom, except for a relative error of (ω dt)²/12 in a vibration of frequency ω. A
+//! factor computed from the mean kinetic energy of both half steps would heat stiff degrees of freedom, whose kinetic
+//! energy changes within a step, and would cool soft degrees of freedom.
 //!
 //! Work of a velocity factor λ. The energy at t is U + ½ (K(t−½) + K(t+½)), with the potential energy U and the kinetic
-//! energies K of both half steps. The velocity v(t+½) is multiplied by λ after the atoms have moved to x(t+dt). With
-//! the factor λ, v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore
+//! energies K of both half steps. The velocity v(t+½) is multiplied by λ after the atoms have moved to x(t+dt). The
+//! factor λ changes v(t+3/2) from v(t+½) + F(t+dt) dt/m to λ v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore
 //! larger by (λ² − 1) K(t+½) + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The term (λ² − 1) K(t+½) of this energy difference
 //! ([`scaling_work`]) is added to the work of the thermostat at once. The term with the forces, which is ½ (1 − 1/λ) dt
 //! Σ v·F for the scaled velocities v, is added when the forces F(t+dt) are known ([`pending_work`]). The energy minus
 //! the work is the conserved quantity.
 //!
 //! The forces F in the work of a velocity factor λ do not contain constraint forces. Constraint forces depend on the
-//! velocities, so that λ changes them. Consider a bond of length r that rotates with the velocity v by the angle θ = v
-//! dt/r in a step. The part Kᵣ = K sin²(θ/2) of the kinetic energy K of the bond belongs to the velocity along r(t+dt).
-//! The constraint removes Kᵣ, and the next step rotates the bond by the angle λθ. K(t+3/2) and all later kinetic
-//! energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled velocity v and the change Δv that constraints make to v(t+3/2), C
-//! = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is added to the work, too. Without the term −½ (λ−1) C the conserved
-//! quantity would drift by 10⁻² kJ/mol/ps with strong thermostats.
+//! velocities, so that the factor λ changes the constraint forces. Consider a bond of length r that rotates with the
+//! velocity v by the angle θ = v dt/r in a step. The part Kᵣ = K sin²(θ/2) of the kinetic energy K of the bond belongs
+//! to the velocity along r(t+dt). The constraint removes the part Kᵣ of the kinetic energy, and the next step rotates
+//! the bond by the angle λθ. The kinetic energy K(t+3/2) and all later kinetic energies are λ² K + λ² (λ²−1) Kᵣ. For
+//! the scaled velocity v and the change Δv that constraints make to v(t+3/2), the sum C = Σ m v·Δv is −2 λ² (1+λ) Kᵣ.
+//! The term −½ (λ−1) C is therefore added to the work, too. Without the term −½ (λ−1) C the conserved quantity would
+//! drift by 10⁻² kJ/mol/ps with strong thermostats.
 //!
 //! All random numbers of a coupling can be drawn before the kinetic energy is known ([`Rescaling`]), so that a device
 //! can rescale velocities without sending the kinetic energy to the host.
@@ -84,9 +86,10 @@ pub(super) fn check_factor(factor: f64, kinetic: f64) -> Result<f64> {
     Err(Error::unstable(what, []))
 }
 
-/// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), limited to the value that changes K to K̄ at once. `interval` is the
-/// time Δt (ps) since the last coupling. Weak coupling suppresses fluctuations and samples no ensemble.
-/// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
+/// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), with the kinetic energy K, its target K̄ and the coupling time τ. If Δt
+/// exceeds τ, the factor λ changes K to K̄ at once. `interval` is the time Δt (ps) since the last coupling. Weak
+/// coupling suppresses fluctuations and samples no ensemble. H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984),
+/// doi:10.1063/1.448118.
 pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
     if bath.degrees_of_freedom == 0.0 {
         return Rescaling::NONE;
@@ -95,16 +98,16 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
     Rescaling { kept: (1.0 - rate).sqrt(), along: 0.0, across: rate * bath.target() }
 }
 
-/// Stochastic velocity rescaling: K follows a first-order relaxation, with noise that makes the distribution of K
-/// canonical.
+/// Stochastic velocity rescaling: the kinetic energy K follows a first-order relaxation, with noise that makes the
+/// distribution of K canonical.
 ///
-/// With c = exp(−Δt/τ), f degrees of freedom, a normal random number R, the sum S of f − 1 squared normal random
-/// numbers and the mean K̄ = ½ f kT, λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign
-/// of R + √(c f K/((1−c) K̄)). Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), and λ has the sign of
-/// the expression in the first square. `interval` is Δt in ps. With τ = 0 the new K does not depend on the old K. The
-/// relaxation is solved exactly, so that Δt may be any number of steps. The random numbers depend on (seed, step,
-/// group) only. G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7,
-/// A8).
+/// The factor follows from λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c
+/// f K/((1−c) K̄)). The symbols are c = exp(−Δt/τ), the number f of degrees of freedom, a normal random number R, the
+/// sum S of f − 1 squared normal random numbers, and the mean K̄ = ½ f kT. Equivalently, λ² = (√c + R √((1−c) K̄/(f
+/// K)))² + (1−c) S K̄/(f K), and λ has the sign of the expression in the first square. `interval` is Δt in ps. With τ =
+/// 0 the new kinetic energy does not depend on the old kinetic energy. The relaxation is solved exactly, so that Δt may
+/// be any number of steps. The random numbers depend on (seed, step, group) only. G. Bussi, D. Donadio, M. Parrinello,
+/// J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
 pub fn velocity_rescale(bath: Bath, interval: f64, RandomKey { seed, step }: RandomKey, group: u32) -> Rescaling {
     let Bath { degrees_of_freedom, coupling_time, .. } = bath;
     if degrees_of_freedom == 0.0 {
@@ -118,7 +121,7 @@ pub fn velocity_rescale(bath: Bath, interval: f64, RandomKey { seed, step }: Ran
     Rescaling { kept: c.sqrt(), along: r * renewed.sqrt(), across: renewed * s }
 }
 
-/// Kinetic energy (kJ/mol) that a factor λ adds to velocities of kinetic energy `kinetic`.
+/// Kinetic energy (kJ/mol) that a factor λ adds to velocities with the kinetic energy `kinetic`.
 pub fn scaling_work(kinetic: f64, factor: f64) -> f64 {
     (factor * factor - 1.0) * kinetic
 }
@@ -128,8 +131,8 @@ pub fn pending(factor: f64) -> f64 {
     1.0 - 1.0 / factor
 }
 
-/// Part of the work (kJ/mol) of a velocity factor λ that is added in the next step, from the coefficient `pending` = 1
-/// − 1/λ. `forces` is dt Σ v·F with the scaled velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change that
+/// Part of the work (kJ/mol) of a velocity factor λ that is added in the next step. `pending` is the coefficient 1 −
+/// 1/λ. `forces` is dt Σ v·F with the scaled velocities v. `constraints` is C = Σ m v·Δv, where Δv is the change that
 /// constraints make to the velocities of the next step.
 pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
     0.5 * pending * (forces - constraints / (1.0 - pending))
@@ -165,8 +168,8 @@ mod tests {
         {
             let values = chain(f, interval, coupling_time, samples);
             let n = values.len() as f64;
-            // the kinetic energy is an AR(1) chain with correlation c per step; squares decay as c², so that samples /
-            // ((1+c)/(1−c)) values are independent
+            // the kinetic energy is an AR(1) process with correlation c per step, so that n (1−c)/(1+c) of the n
+            // samples are independent; the squares have the smaller correlation c²
             let c = if coupling_time > 0.0 { (-interval / coupling_time).exp() } else { 0.0 };
             let independent = n * (1.0 - c) / (1.0 + c);
             let mean = values.iter().sum::<f64>() / n;
@@ -205,7 +208,8 @@ mod tests {
             let exact = 0.5 * (next * next - v * v);
             let constraints = factor * v * next * between - (factor * v).powi(2);
             let work = scaling_work(0.5 * v * v, factor) + pending_work(pending(factor), 0.0, constraints);
-            // the neglected term of the next order is θ² times the constraint term, which is λ² θ²/4 of the work
+            // the neglected term of the next order is θ² times the constraint term, and the constraint term is λ² θ²/4
+            // times the work
             assert!((work / exact - 1.0).abs() < angle.powi(4), "{work} for {exact}");
         }
     }

@@ -116,7 +116,7 @@ impl ThermostatKind {
             ThermostatKind::Andersen => {
                 ThermostatFacts { word: "andersen", name: "Andersen's thermostat", refreshes: true, ..common }
             }
-            // with fewer couplings weak coupling overshoots the target temperature
+            // with less than one coupling per coupling time, weak coupling overshoots the target temperature
             ThermostatKind::Berendsen => ThermostatFacts {
                 word: "berendsen",
                 name: "Berendsen's weak coupling",

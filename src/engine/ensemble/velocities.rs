@@ -4,8 +4,8 @@ use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 use crate::vec3::{Vec3, vec3};
 
-/// Velocity (nm/ps) of one atom at `temperature` (K): each component is normally distributed with variance kT/m. Zero
-/// for a massless site.
+/// Velocity (nm/ps) of one atom at `temperature` (K): each component is normally distributed with variance kT/m. The
+/// velocity of a massless site is zero.
 ///
 /// The result is a pure function of (seed, step, atom). The caller removes the motion of the whole system
 /// ([`super::motion`]) and projects out the components along constraints

@@ -1,31 +1,33 @@
 //! Monte Carlo barostats, whose trial moves change the volume, or the xy area or the height, or one of the three
 //! lengths of the cell.
 //!
-//! A volume move picks one of the variable extents s of the cell at random, and changes ε = ln s by δ, which is uniform
-//! in ±Δ. The cell is stretched along the directions of s, together with the centers of mass of whole molecules.
-//! Distances inside a molecule are unchanged. The sampled distribution is p(s) Π ds ∝ V^N exp(−(U + P₀V − γ₀A)/kT) Π
-//! ds, over the positions of N centers of mass relative to the cell, with the potential energy U, the volume V, the
-//! target pressure P₀, the xy area A and the surface tension γ₀. The move is accepted with the probability min(1,
-//! exp(−w/kT)), w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ, where N+1 instead of N appears because δ is uniform in ε, not in
-//! s. After a rejected move the complete state is restored bit for bit. J. Åqvist et al., Chem. Phys. Lett. 384, 288
-//! (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M. Ferguson, Comput. Phys. Commun. 91, 283 (1995),
-//! doi:10.1016/0010-4655(95)00059-O.
+//! A volume move picks one of the variable extents s of the cell at random, and changes ε = ln s by a random number δ,
+//! which is uniform between −Δ and Δ. The cell is stretched along the directions of s, together with the centers of
+//! mass of whole molecules. Distances inside a molecule are unchanged. The sampled distribution of the extents s and of
+//! the positions of N centers of mass relative to the cell is p(s) Π ds ∝ V^N exp(−(U + P₀V − γ₀A)/kT) Π ds, with the
+//! potential energy U, the volume V, the target pressure P₀, the xy area A and the surface tension γ₀. The move is
+//! accepted with the probability min(1, exp(−w/kT)), where w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ, with the changes ΔU, ΔV
+//! and ΔA of potential energy, volume and xy area. The factor of kT δ is N+1 instead of N, because trial moves are
+//! uniform in the logarithm ε of the extent, not in the extent s. After a rejected move the complete state is restored
+//! bit for bit. J. Åqvist et al., Chem. Phys. Lett. 384, 288 (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D.
+//! M. Ferguson, Comput. Phys. Commun. 91, 283 (1995), doi:10.1016/0010-4655(95)00059-O.
 //!
 //! A volume move takes place at the time t of the positions x(t) of a step, before the forces F of the step act. The
-//! potential energy of the move is that of x(t). The velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and
-//! AMBER. The velocities v(t−½) are independent of the volume. The velocities v(t−½) depend on x(t) to first order in
-//! dt, since v(t) = v(t−½) + ½ dt F/m. A move therefore heats the system by an energy of the order δ² (F dt)²/m, where
-//! δ is the change of the logarithm of the extent, and the thermostat removes this heat.
+//! potential energy of the move is computed at the positions x(t). The velocities of leapfrog, v(t−½), are unchanged,
+//! as in OpenMM and AMBER. The velocities v(t−½) are independent of the volume. The velocities v(t−½) depend on x(t) to
+//! first order in dt, since v(t) = v(t−½) + ½ dt F/m. A move therefore heats the system by an energy of the order δ² (F
+//! dt)²/m, where δ is the change of the logarithm of the extent, and the thermostat removes this heat.
 //!
 //! A volume move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF,
 //! where ΔU and ΔF are the changes of the potential energy and of the forces. This increase of the conserved quantity
-//! is added to the work of the barostat. F excludes constraint forces, whose contribution is of second order in dt.
+//! is added to the work of the barostat. The forces F exclude constraint forces, whose contribution is of second order
+//! in dt.
 //!
 //! Detailed balance requires that the maximum change Δ of the logarithm of an extent does not depend on which earlier
 //! volume moves were accepted. During the first [`ADAPTING`] moves of each extent in a stage, Δ is adapted towards an
 //! acceptance of one half. After the adaptation Δ is constant, and the ensemble is sampled correctly. A stage begins
-//! with the last Δ of the stage before it. At the start of the run Δ is √(kTβ/V) with the compressibility β and the
-//! volume V, which is the standard deviation of ln V.
+//! with the last maximum change Δ of the previous stage. At the start of the run Δ is the standard deviation √(kTβ/V)
+//! of ln V, with the compressibility β and the volume V.
 //!
 //! A cell narrower than twice the cutoff is outside the ensemble: a move to such a cell is rejected.
 
@@ -41,9 +43,9 @@ pub const ADAPTING: u64 = 200;
 /// fraction of one quarter has a standard error of 0.07.
 const FEWEST_TRIALS: u64 = 40;
 
-/// Amount by which ln Δ increases after an accepted move, or decreases after a rejected move. `tried` is the number
-/// of earlier moves. The amount falls from 0.3 to 0.04, so that the acceptance with the adapted Δ varies by about
-/// 0.05 between runs.
+/// Amount by which the logarithm of the maximum change Δ increases after an accepted move, or decreases after a
+/// rejected move. `tried` is the number of earlier moves. The amount falls from 0.3 to 0.04, so that the acceptance
+/// with the adapted Δ varies by about 0.05 between runs.
 fn adaptation(tried: u64) -> f64 {
     0.3 * (1.0 + tried as f64 / 10.0).powf(-0.7)
 }
@@ -54,7 +56,7 @@ fn adaptation(tried: u64) -> f64 {
 pub struct VolumeTrial {
     /// index of the extent of the cell
     pub extent: usize,
-    /// whether the extent includes x, y, z
+    /// whether the extent includes the direction, for each of x, y, z
     pub directions: [bool; 3],
     /// target pressure P₀, kJ/mol/nm³
     pub pressure: f64,
@@ -66,15 +68,16 @@ pub struct VolumeTrial {
     pub kt: f64,
     /// change δ of the logarithm of the extent, divided by the maximum change Δ; between −1 and 1
     pub change: f64,
-    /// uniform random number between 0 and 1; the move is accepted if this number is less than exp(−w/kT)
+    /// uniform random number between 0 and 1; the move is accepted if this number is less than exp(−w/kT), where w is
+    /// the work of the move
     pub threshold: f64,
     /// time step of the run, ps
     pub timestep: f64,
 }
 
 impl VolumeTrial {
-    /// Change δ of the logarithm of the extent in a cell of volume `volume` (nm³). Also sets the maximum change Δ to
-    /// its initial value before the first move.
+    /// Change δ of the logarithm of the extent in a cell of volume `volume` (nm³). Before the first move, the maximum
+    /// change Δ is set to its initial value.
     pub fn change_of(&self, moves: &mut TrialMoves, volume: f64) -> f64 {
         if moves.largest == 0.0 {
             moves.largest = (self.kt * self.compressibility / volume).sqrt();
@@ -101,7 +104,7 @@ impl VolumeTrial {
         let external = self.pressure * (after.volume() - before.volume());
         let tension = self.surface_tension * (area(after) - area(before));
         let work = energy + external - tension - (molecules as f64 + 1.0) * self.kt * change;
-        // the comparison is false for NaN
+        // the comparison is false if the work is NaN, so that the move is rejected
         self.threshold < (-work / self.kt).exp()
     }
 

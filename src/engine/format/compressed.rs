@@ -34,8 +34,8 @@ const BYTES_PER_STREAM: u64 = 16 << 10;
 /// Maximum size of an xz dictionary in KiB; `xz -9` needs 64 MiB.
 const MAX_XZ_MEMORY_KIB: u32 = 512 << 10;
 
-/// Minimum similarity (Jaro–Winkler) to the name of a missing file at which the error suggests the name of an existing
-/// file.
+/// Minimum Jaro–Winkler similarity of two file names. The error for a missing file suggests existing files whose names
+/// are at least this similar.
 const SIMILAR: f64 = 0.85;
 
 /// Returns the contents of a file, unpacked if it is compressed.
@@ -132,7 +132,11 @@ fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> Parsed<()> {
     if *streams <= FREE_STREAMS + out.len() as u64 / BYTES_PER_STREAM {
         return Ok(());
     }
-    let message = format!("this file has more than {} {kind} streams that unpack to {} bytes", *streams - 1, out.len());
+    let message = format!(
+        "this file has more than {} {kind} streams, which together unpack to {} bytes",
+        *streams - 1,
+        out.len()
+    );
     let help = format!(
         "in a file of more than {FREE_STREAMS} streams, each must unpack to {BYTES_PER_STREAM} bytes on average; if \
          the file is right, unpack it yourself"

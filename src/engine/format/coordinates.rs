@@ -30,7 +30,7 @@ pub struct Coordinates {
     pub left_out: LeftOut,
 }
 
-/// Contents of a file that were left out when one structure was read from it.
+/// Parts of a file that were left out when a structure was read from the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// number of models after the first, if only the first model was requested
@@ -56,7 +56,7 @@ pub struct Label {
     pub number: i32,
     /// identifier of the chain and name of the segment
     pub chain: ChainLabel,
-    /// hash of chain, residue number and insertion code, by which residues with the same name are distinguished
+    /// hash of chain, residue number and insertion code, which distinguishes residues with the same name
     pub place: u64,
 }
 
@@ -109,8 +109,9 @@ pub(super) fn is_dummy(lengths: [f64; 3]) -> bool {
 }
 
 /// Names of the space group P 1, which has no symmetry except the translations of the lattice. The names are in
-/// capitals and without blanks. A file that names no space group has a simulation cell. Programs that do not align the
-/// columns of PDB files put the number of copies into the field of the space group, as in `P 1 1`.
+/// capitals and without blanks. The cell of a file that names no space group is taken for a simulation cell. Programs
+/// that do not align the columns of PDB files put the number of copies into the field of the space group, as in `P 1
+/// 1`.
 const WITHOUT_SYMMETRY: [&str; 7] = ["", "?", ".", "1", "P1", "P11", "P111"];
 
 /// Whether the symmetry of a crystal with the given space group puts further copies of the atoms into its cell.

@@ -106,10 +106,11 @@ const ELEMENTS: [(&str, f64); 94] = [
 /// differ by more than this tolerance.
 const MASS_TOLERANCE: f64 = 0.2;
 
-/// Maximum difference in amu between the mass of a united carbon and the sum of the atomic weights of its atoms.
-/// Force fields round masses of united carbons to 13.019, 14.027, 15.035 and 16.043 amu. The masses of united carbons
-/// differ from the sums by less than the tolerance. The masses of nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0)
-/// differ from the sums by more than the tolerance.
+/// Maximum difference in amu between the mass of a united carbon (a united atom of a carbon and its hydrogens) and the
+/// sum of the atomic weights of its atoms. Force fields round masses of united carbons to 13.019, 14.027, 15.035 and
+/// 16.043 amu. The masses of united carbons in force fields differ from the sums of atomic weights by less than the
+/// tolerance. The masses of nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0) differ from the masses of united
+/// carbons by more than the tolerance.
 const UNITED_TOLERANCE: f64 = 0.005;
 
 /// Atomic weight of carbon in amu. [`HYDROGEN`] is the atomic weight of hydrogen in amu, and [`CARBON_INDEX`] is the
@@ -185,7 +186,7 @@ pub fn of_names(name: &str, residue: &str) -> u8 {
 ///    amu is carbon, and `CA` of 40 amu is calcium.
 /// 2. The mass is that of a united carbon CHₙ, n = 1 to 4. The tolerance is `MASS_TOLERANCE` if the name begins with
 ///    C, and `UNITED_TOLERANCE` otherwise.
-/// 3. The name begins with H, C, N, O, P or S, and an atom of this element can have the mass after hydrogen mass
+/// 3. The name begins with H, C, N, O, P or S, and the mass is possible for an atom of this element after hydrogen mass
 ///    repartitioning.
 /// 4. The mass is the atomic weight of an element.
 pub fn guess(name: Name, mass: f64) -> u8 {

@@ -19,8 +19,8 @@ const FREE_HOLES: u64 = 64 << 20;
 /// In the output of a simulation program the holes (ranges that take no space on disk) are small.
 const MOST_HOLES: u64 = 64;
 
-/// Opens a regular file for reading. Anything else than a regular file is an error, which is returned before a byte
-/// is read. A sparse file that occupies almost no disk space but reads as gigabytes of zeros is an error, too.
+/// Opens a regular file for reading. Any other kind of file is an error, which is returned before a byte is read. A
+/// sparse file that occupies almost no disk space but reads as gigabytes of zeros is an error, too.
 pub fn open(path: &Path) -> Result<File> {
     let file = open_with(path, OpenOptions::new().read(true))?;
     let length = file.metadata()?.len();
@@ -33,13 +33,13 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Opens a regular file with the given options, for example for writing. Anything else than a regular file is an
-/// error, which is returned before a byte is read or written.
+/// Opens a regular file with the given options, for example for writing. Any other kind of file is an error, which is
+/// returned before a byte is read or written.
 pub fn open_with(path: &Path, how: &mut OpenOptions) -> Result<File> {
     open_regular(path, how, 0)
 }
 
-/// Opens a regular file like [`open_with`]. A symbolic link at `path` is an error (ELOOP), too.
+/// Opens a regular file like [`open_with`]. A symbolic link at `path` is also an error (ELOOP).
 pub fn open_unfollowed(path: &Path, how: &mut OpenOptions) -> Result<File> {
     open_regular(path, how, libc::O_NOFOLLOW)
 }
@@ -61,7 +61,7 @@ fn open_regular(path: &Path, how: &mut OpenOptions, flags: i32) -> Result<File> 
     let what = if kind.is_dir() {
         "this is a folder, expected a file"
     } else {
-        "not a regular file: pipes and devices are not read or written; put a file in its place"
+        "this is not a regular file: pipes and devices are not read or written; give the path of a regular file"
     };
     Err(Error::new(ErrorKind::InvalidInput, what))
 }
@@ -92,7 +92,7 @@ fn holds(file: &File, length: u64, wanted: u64) -> bool {
         };
         let Ok(hole) = seek(data, libc::SEEK_HOLE) else { return true };
         found += hole.min(length).saturating_sub(data);
-        // the end of a data range must lie after its start, unless the file has been truncated since
+        // the end of a data range lies after the start of the range, unless the file has been truncated in the meantime
         if hole <= at {
             break;
         }

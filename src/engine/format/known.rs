@@ -20,12 +20,12 @@ pub struct Format<R> {
     pub read: R,
 }
 
-/// Function that reads a topology from its path and its unpacked bytes. Messages name the path, and the paths of
-/// included files are relative to the path of the topology.
+/// Function that reads a topology from its path and its unpacked bytes. Messages name the path. Relative paths of
+/// included files start at the folder of the topology.
 pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Description>;
 
-/// Function that reads coordinates from unpacked bytes. The angle (degrees) is used for a box of which the file states
-/// only the edges.
+/// Function that reads coordinates from unpacked bytes. If the file states only the edges of the box, the box gets the
+/// given angle (degrees).
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
 /// Topology formats. A file is read with the first format in this table that recognises the file.
@@ -47,7 +47,7 @@ pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Resul
     Ok(gromacs::read_position_restraints(path, &bytes, options)?)
 }
 
-/// Function that returns the text of a topology. The writer of a format that states the cell needs the cell of the
+/// Function that returns the text of a topology. If the format states the cell, the function needs the cell of the
 /// coordinates. If the format cannot express a term exactly, the error names the term.
 pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<String>;
 
@@ -108,15 +108,15 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
 /// Function that reads all models of a coordinate file.
 type ModelsReader = fn(&[u8]) -> Parsed<Vec<Coordinates>>;
 
-/// Names of the coordinate formats that hold several models, with readers of all models.
+/// Name of each coordinate format that can hold several models, and the function that reads all models.
 pub const MODELS: [(&str, ModelsReader); 2] = [("PDB", pdb::read_models), ("PDBx/mmCIF (cif)", mmcif::read_models)];
 
 /// Advice on what to use instead of a GROMACS run input file (tpr).
 const OF_RUN_INPUT: &str = "use the topology (top) that grompp read, and for trajectories also a structure: gmx \
                             editconf -f run.tpr -o run.gro";
 
-/// Whether the bytes are those of a GROMACS run input file (tpr). A run input file begins with one or two lengths in
-/// XDR format and a text `VERSION …`.
+/// Whether the bytes are those of a GROMACS run input file (tpr). A run input file begins with one or two integers in
+/// XDR format (text lengths), followed by a text `VERSION …`.
 fn is_run_input(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0, 0, 0])
         && [4, 8].iter().any(|&at| bytes.get(at..).is_some_and(|text| text.starts_with(b"VERSION")))
@@ -158,9 +158,9 @@ pub fn read_topology_with(path: &Path, options: &TopologyOptions) -> Result<Desc
 
 /// Reads a coordinate file of any known format, compressed or not. The format is recognised by the contents.
 ///
-/// `expected_atoms` is the number of atoms in the topology, if there is one. `box_angle` (degrees) is used for a box of
-/// which the file states only the edges, as old files do; see [`crate::system::CellHint::angle_degrees`]. The error is
-/// a [`Problem`] that names file and line.
+/// `expected_atoms` is the number of atoms in the topology, if there is one. If the file states only the edges of the
+/// box, as old files do, the box gets the angle `box_angle` (degrees); see [`crate::system::CellHint::angle_degrees`].
+/// The error is a [`Problem`] that names file and line.
 pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
     let bytes = super::read(path)?;
     let coordinates = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| (format.read)(&bytes, box_angle));
@@ -183,12 +183,14 @@ pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coo
     Ok(models.map_err(|problem| problem.in_file(path))?)
 }
 
-/// Returns the coordinates. If the topology has another number of atoms, returns an error.
+/// Returns the coordinates. Returns an error if the number of atoms in the coordinates differs from `expected_atoms`.
 fn of_topology(coordinates: Coordinates, expected_atoms: Option<usize>) -> Parsed<Coordinates> {
     let found = coordinates.positions.len();
     match expected_atoms.filter(|&expected| expected != found) {
-        Some(expected) => Err(Problem::new(format!("holds {found} atoms, but the topology has {expected}"))
-            .help("topology and coordinates must belong together")),
+        Some(expected) => {
+            Err(Problem::new(format!("the coordinates have {found} atoms, but the topology has {expected}"))
+                .help("topology and coordinates must belong together"))
+        }
         None => Ok(coordinates),
     }
 }

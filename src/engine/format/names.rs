@@ -1,10 +1,10 @@
 //! Names, masses and bonds of atoms without a force field, as needed for reading a trajectory.
 //!
-//! A topology states names, masses and bonds. For a PSF file, the parameter files of its force field are not needed.
-//! Structures (gro, PDB, mmCIF) state names and residues. The masses of a structure are the standard atomic weights of
-//! the elements. The element of an atom is stated in the file, or follows from the names of the atom and its residue
-//! ([`element::of_names`]). CONECT records of a PDB file determine the bonds if they join all atoms of every residue.
-//! Other structures state no bonds, or bonds of some residues only.
+//! A topology states names, masses and bonds. Reading the names and bonds of a PSF file does not require the parameter
+//! files of the force field. Structures (gro, PDB, mmCIF) state names and residues. The masses of a structure are the
+//! standard atomic weights of the elements. The element of an atom is stated in the file, or follows from the names of
+//! the atom and its residue ([`element::of_names`]). The bonds of a PDB file are known if its CONECT records join all
+//! atoms of every residue. Other structures state no bonds, or bonds of some residues only.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::system::{Atom, Exclusions, Molecules, Residue, Topology};
 /// Topology with the names of atoms and residues in a file.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// topology of the atoms; without bonded terms and parameters if the file has no force field
+    /// topology of the atoms; if the file has no force field, the topology has no bonded terms and no parameters
     pub topology: Topology,
     /// whether the file states which atoms are bonded
     pub has_bonds: bool,
@@ -59,8 +59,8 @@ fn joins_residues(topology: &Topology) -> bool {
         && pairs.all(|(_, first)| molecules.of_atom(first) == molecules.of_atom(first + 1))
 }
 
-/// Copies the names and residues of a structure to the atoms of a topology. Nothing is copied unless the structure
-/// has labels of all atoms.
+/// Copies the names and residues of a structure to the atoms of a topology. If the structure does not have a label for
+/// each atom, the topology does not change.
 pub fn take_names(topology: &mut Topology, labels: &[Label]) {
     if labels.is_empty() || labels.len() != topology.atoms.len() {
         return;
@@ -73,7 +73,7 @@ pub fn take_names(topology: &mut Topology, labels: &[Label]) {
     (topology.residues, topology.chain_labels) = (residues, chain_labels);
 }
 
-/// Returns a topology with the atoms and residues that the labels of a structure name.
+/// Returns a topology with the atoms and residues of a structure, from the labels of its atoms.
 fn of_labels(labels: &[Label]) -> Topology {
     let mut topology = Topology { exclusions: Exclusions::from_pairs(labels.len(), []), ..Topology::default() };
     let mut last: Option<&Label> = None;

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use crate::vec3::Vec3;
 
-/// Alignment of the data in bytes. The header is padded so that the data start at a multiple of this number (NumPy
-/// format specification, version 1.0).
+/// Alignment of the data in bytes. The header is padded so that the data start at a multiple of 64 bytes (NumPy format
+/// specification, version 1.0).
 const ALIGNMENT: usize = 64;
 
 /// Writes `vectors` as a NumPy array of shape (N, 3).

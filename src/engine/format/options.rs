@@ -18,8 +18,8 @@ pub struct TopologyOptions {
     /// If the total number of atoms of all copies differs from the number of atoms in the coordinates, the topology is
     /// refused before the copies are created
     pub atoms: Option<usize>,
-    /// molecules to read from a file that describes molecules but no system (GROMACS `.itp`, residues of
-    /// CHARMM); `None` if the file must describe a system
+    /// molecules to read from a file that describes molecules but no system, such as a GROMACS `.itp` file or a CHARMM
+    /// residue topology; `None` if the file must describe a system
     pub molecules: Option<Molecules>,
 }
 
@@ -53,7 +53,7 @@ impl TopologyOptions {
                 let problem = Problem::new(format!("system.{key} has no effect on this topology"));
                 Err(problem
                     .in_file(path)
-                    .help("remove it: macros are for GROMACS, files of parameters for CHARMM topologies"))
+                    .help("remove the key: macros are for GROMACS topologies, parameter files for CHARMM topologies"))
             }
             None => Ok(()),
         }

@@ -6,17 +6,18 @@ use super::element::symbol;
 use crate::error::Problem;
 use crate::system::{Name, Topology};
 
-/// Returns an error if an atom has another element than in the topology, or if the atoms of a residue have the same
-/// names as in the topology in another order. Different names alone are not an error, because force fields use
-/// different names for many atoms (`HN` and `H`, `OW` and `O`).
+/// Returns an error if the element of an atom differs from the topology, or if a residue has the atom names of the
+/// topology in a different order. Different names alone are not an error, because force fields use different names for
+/// many atoms (`HN` and `H`, `OW` and `O`).
 pub fn check_order(topology: &Topology, labels: &[Label]) -> Result<(), Problem> {
     let refuse = |atom: usize, found: String, expected: String| {
         let residue = &topology.residues[topology.atoms[atom].residue as usize];
         let (name, number) = (residue.name.as_str(), residue.number);
-        Err(Problem::new(format!("atom {} is {found}, but in the topology {expected} of {name} {number}", atom + 1))
-            .help(
-                "the atoms must be in the order of the topology: write the coordinates with the program that made it",
-            ))
+        Err(Problem::new(format!(
+            "atom {} is {found}, but the topology has {expected} of residue {name} {number}",
+            atom + 1
+        ))
+        .help("write the coordinates in the order of the topology, with the program that made the topology"))
     };
     for (index, (atom, label)) in topology.atoms.iter().zip(labels).enumerate() {
         if label.element != 0 && atom.element != 0 && label.element != atom.element {

@@ -2,8 +2,9 @@
 
 use crate::system::{BondedTerms, Topology};
 
-/// Compile-time check of the writers of topologies, each of which writes or refuses every list of terms. If a list is
-/// added to [`BondedTerms`], add the list to the writers of AMBER and GROMACS topologies, and then to this pattern.
+/// Compile-time check that the topology writers treat every list of bonded terms. A writer must either write a list or
+/// refuse it. If a list is added to [`BondedTerms`], add the list to the writers of AMBER and GROMACS topologies, and
+/// then to this pattern.
 const _: fn(&BondedTerms) = |terms| {
     let BondedTerms {
         bonds: _,
@@ -22,8 +23,8 @@ const _: fn(&BondedTerms) = |terms| {
     } = terms;
 };
 
-/// Returns the first atom of each part, and as the last element the number of all atoms. The list of atoms is divided
-/// between any two consecutive atoms if no link connects an atom before the division with an atom after it. A part is
+/// Returns the index of the first atom of each part, followed by the number of atoms. A part ends after an atom if no
+/// link connects any of the atoms up to this atom with a later atom. The next part begins with the next atom. A part is
 /// a molecule, or several molecules whose atoms are interleaved. `links` must call its argument once for each link,
 /// with the atoms of the link.
 pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -> Vec<u32> {

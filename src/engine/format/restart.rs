@@ -93,8 +93,8 @@ struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// Reads `atoms` vectors from line `at` on, and multiplies them by `unit`. A product longer than `most` is an
-    /// error.
+    /// Reads `atoms` vectors from line `at` on, and converts them to the engine's units by the factor `unit`. A
+    /// converted vector that is longer than `most` is an error.
     fn vectors(&self, at: usize, atoms: usize, unit: f64, most: f64) -> Parsed<Vec<Vec3>> {
         let mut vectors = Vec::with_capacity(atoms);
         while vectors.len() < atoms {
@@ -158,7 +158,7 @@ impl Numbers<'_> {
             3 => {
                 let mut values = self.row(line, 3)?;
                 let angle = box_angle.ok_or_else(|| {
-                    problem("the box has edges but no angles").help("give it six numbers: a b c alpha beta gamma")
+                    problem("the box has edges but no angles").help("give the box six numbers: a b c alpha beta gamma")
                 })?;
                 values[3..].fill(angle);
                 values
@@ -177,8 +177,8 @@ impl Numbers<'_> {
     }
 }
 
-/// Writes coordinates in text form. Numbers too large for `F12.7` are written with fewer decimals, which programs in
-/// Fortran and C can read.
+/// Writes coordinates in text form. Numbers that are too large for `F12.7` are written with fewer decimals. Fortran and
+/// C programs can read these numbers.
 pub fn write_rst7(coordinates: &Coordinates, out: &mut impl Write) -> std::io::Result<()> {
     let title: String = coordinates.title.chars().filter(|c| !c.is_control()).take(80).collect();
     writeln!(out, "{title}")?;

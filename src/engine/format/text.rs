@@ -25,8 +25,8 @@ pub(super) fn remove_mark(bytes: &mut Vec<u8>) {
     bytes.drain(..mark);
 }
 
-/// Formats the items on all threads with `append(index, items, text)`, and writes the text in order. `append` is
-/// called with a sequence of consecutive items and the index of the first item of the sequence.
+/// Formats the items in parallel by calls of `append(index, items, text)`, and writes the texts in the order of the
+/// items. `append` is called with a sequence of consecutive items and the index of the first item of the sequence.
 pub(super) fn write_in_pieces<T: Sync>(
     items: &[T],
     out: &mut impl Write,

@@ -57,7 +57,7 @@ impl Unit {
     /// Parses the text of a unit. Returns `None` if the unit is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_lowercase().replace("_per_", "/").replace(" per ", "/").replace(['*', '·'], " ");
-        // LAMMPS writes brackets around an energy; other brackets are not in use
+        // LAMMPS writes energy units in brackets; brackets around other units are not in use
         let text = match text.strip_prefix('(') {
             Some(rest) => rest.replacen(')', "", 1),
             None => text,

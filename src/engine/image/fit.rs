@@ -1,4 +1,4 @@
-//! Choice of the periodic images of molecules for which a reference structure fits best to a target structure.
+//! Choice of the periodic images in which the molecules of a reference structure fit best to a target structure.
 
 use super::{Image, Parts};
 use crate::cell::PeriodicCell;
@@ -9,14 +9,15 @@ use crate::vec3::Vec3;
 const MOST_ROUNDS: usize = 20;
 
 impl Parts {
-    /// Chooses periodic images of the parts (molecules) of a `reference` structure such that its root-mean-square
-    /// deviation from `target` after superposition is smallest. `reference` (nm) has whole molecules and the lattice
-    /// `cell`. `target` (nm) has whole and gathered molecules.
+    /// Chooses periodic images for the parts (molecules) of a `reference` structure. The chosen images minimise the
+    /// root-mean-square deviation from `target` after superposition. The molecules of `reference` (nm) must be whole,
+    /// and `cell` is the periodic cell of `reference`. The molecules of `target` (nm) must be whole and in the images
+    /// that [`Self::gather`] chooses.
     ///
-    /// Three initial arrangements of images are tried: the images as stored, the gathered images, and the images
-    /// after a superposition of the largest part alone. Each arrangement is improved iteratively. One iteration
-    /// superposes the whole target on the reference, and then moves every part of the reference to the image nearest
-    /// to the superposed target. The iteration ends when the deviation no longer decreases. The result does not
+    /// Three initial arrangements are tried: the stored images, the images of [`Self::gather`], and the images nearest
+    /// to the target after a superposition of the largest part alone. Each arrangement is improved iteratively. One
+    /// iteration superposes the whole target on the reference, and then moves every part of the reference to the image
+    /// nearest to the superposed target. The iteration ends when the deviation no longer decreases. The result does not
     /// depend on the images that are stored in a file, and is the same after a rigid motion of the reference.
     pub fn fit(&self, cell: &PeriodicCell, reference: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let stored = vec![[0; 3]; self.len()];
@@ -30,8 +31,8 @@ impl Parts {
         best.map(|(images, _)| images).unwrap_or_default()
     }
 
-    /// Improves an arrangement of images iteratively. Returns the final images and the root-mean-square deviation of
-    /// the reference in these images.
+    /// Improves an arrangement of images iteratively. Returns the final images, and the root-mean-square deviation
+    /// between the target and the reference in the final images.
     fn improved(
         &self,
         cell: &PeriodicCell,
@@ -58,8 +59,8 @@ impl Parts {
         (images, deviation)
     }
 
-    /// Returns the images in which the parts are nearest to their positions in the target, after `motion` has moved the
-    /// target onto the reference.
+    /// Moves the target by `motion`, and returns the images in which the parts of the reference are nearest to the
+    /// moved target.
     fn expected(&self, cell: &PeriodicCell, motion: &Superposition, reference: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let target: Vec<Vec3> = target.iter().map(|r| motion.apply(*r)).collect();
         self.nearest_to(cell, reference, &target)

@@ -5,20 +5,22 @@
 //!
 //! - **Molecules** are the atoms joined by bonds, constraints and virtual sites
 //!   ([`crate::system::Topology::molecules`]).
-//! - **A molecule is whole** if the vector between two linked atoms is the minimum image, for every link
+//! - **A molecule is whole** if, for every link, the vector between the two linked atoms is the minimum image
 //!   ([`WholeMolecules`]).
-//! - **Several molecules are gathered** along the minimum spanning tree of the shortest distances between their atoms
-//!   ([`Parts::gather`]). A long chain of molecules in contact therefore stays together.
+//! - **Several molecules are gathered**: each molecule is shifted to the image nearest to its neighbour in the minimum
+//!   spanning tree of the shortest distances between molecules ([`Parts::gather`]). A long chain of molecules in
+//!   contact therefore stays together.
 //! - **The molecules of a reference structure** get the images in which the reference fits best to the structure with
-//!   which it is compared ([`Parts::fit`]). The reference is not gathered, because it may be a crystal structure in
-//!   which other molecules are in contact than in the simulation.
+//!   which it is compared ([`Parts::fit`]). The reference is not gathered, because the contacts between molecules in a
+//!   crystal structure may differ from the contacts in the simulation.
 //!
-//! - **The molecules of a frame that is compared with other frames** get the images that fit best to one of these
-//!   frames ([`Parts::fit`]), because gathering can arrange two frames differently.
-//! - **A point moves from frame to frame** by the minimum image of the difference between its wrapped positions
-//!   ([`Paths`]).
+//! - **The molecules of a frame that is compared with other frames** get the images that fit best to a chosen frame
+//!   ([`Parts::fit`]), because gathering can arrange two frames differently.
+//! - **The displacement of a point between two frames** is the minimum image of the difference between its wrapped
+//!   positions ([`Paths`]).
 //!
-//! The nearest image of a displacement is [`PeriodicCell::minimum_image`](crate::cell::PeriodicCell::minimum_image).
+//! [`PeriodicCell::minimum_image`](crate::cell::PeriodicCell::minimum_image) returns the shortest periodic image of a
+//! displacement.
 
 mod fit;
 mod parts;

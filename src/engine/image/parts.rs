@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 /// must be whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
-    /// indices into the selection, part by part
+    /// indices of the atoms in the selection, sorted by part
     places: Vec<u32>,
     /// offset of each part in `places`, followed by the length of `places`
     starts: Vec<u32>,
 }
 
 impl Parts {
-    /// Splits the selected `atoms` into parts, in the order in which molecules first appear among them.
+    /// Splits the selected `atoms` into parts, in the order of the first selected atom of each molecule.
     pub fn new(molecules: &Molecules, atoms: &[u32]) -> Self {
         let mut number = std::collections::HashMap::new();
         let part_of = |&atom: &u32| {
@@ -51,9 +51,9 @@ impl Parts {
         self.starts.windows(2).map(|part| &self.places[part[0] as usize..part[1] as usize])
     }
 
-    /// Returns the images in which the parts are gathered: the atoms at the two ends of each link of the minimum
-    /// spanning tree are at their minimum-image distance. The tree connects the parts by the shortest distances between
-    /// their atoms. The first part keeps its image.
+    /// Returns the image of each part such that the two atoms of every link of the minimum spanning tree are at their
+    /// minimum-image distance. The tree connects the parts by the shortest distances between their atoms. The first
+    /// part keeps its image.
     pub fn gather(&self, cell: &PeriodicCell, positions: &[Vec3]) -> Vec<Image> {
         match self.len() {
             0 | 1 => vec![[0; 3]; self.len()],
@@ -73,8 +73,8 @@ impl Parts {
         self.iter().map(nearest).collect()
     }
 
-    /// Returns the image of each part in which the sum of squared distances between its atoms and their positions in
-    /// `target` is smallest.
+    /// Returns an image for each part: the image that minimises the sum of the squared distances of its atoms from
+    /// their positions in `target`.
     pub fn nearest_to(&self, cell: &PeriodicCell, positions: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let displacement = |part: &[u32]| {
             let of_atom = |&place: &u32| positions[place as usize] - target[place as usize];
@@ -101,7 +101,7 @@ impl Parts {
         }
     }
 
-    /// Moves the parts to the images of [`Self::gather`].
+    /// Moves each part to the image that [`Self::gather`] returns.
     pub fn make_gathered(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         let images = self.gather(cell, positions);
         self.shift(cell, &images, positions);

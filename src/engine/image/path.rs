@@ -5,10 +5,11 @@ use crate::vec3::Vec3;
 
 /// Continuous paths of points through periodic images, computed from the positions of the points in consecutive frames.
 ///
-/// A point moves from a frame to the next by the minimum image of the difference of its positions. Before the
-/// difference is computed, each position is wrapped into the cell of its own frame. Without this wrapping the paths in
-/// a cell whose size fluctuates would depend on the stored images, because a lattice vector differs from frame to frame
-/// (S. von Bülow, J. T. Bullerjahn, G. Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316).
+/// The displacement of a point between two consecutive frames is the minimum image of the difference between its
+/// positions in these frames. Before the difference is computed, each position is wrapped into the cell of its own
+/// frame. Without this wrapping the paths in a cell whose size fluctuates would depend on the stored images, because a
+/// lattice vector differs from frame to frame (S. von Bülow, J. T. Bullerjahn, G. Hummer, J. Chem. Phys. 153, 021101
+/// (2020), doi:10.1063/5.0008316).
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     /// wrapped and unwrapped position (nm) of each point in the last frame

@@ -1,5 +1,5 @@
-//! Gathering of molecules along the minimum spanning tree of their shortest distances (Kruskal, Proc. Am. Math. Soc. 7,
-//! 48 (1956), doi:10.1090/S0002-9939-1956-0078686-7).
+//! Choice of periodic images of molecules along the minimum spanning tree of the shortest distances between the
+//! molecules (Kruskal, Proc. Am. Math. Soc. 7, 48 (1956), doi:10.1090/S0002-9939-1956-0078686-7).
 //!
 //! Distances are minimum-image distances between atoms. The atoms of a molecule are divided into blocks with bounding
 //! spheres. Pairs of blocks are searched within a radius that grows until all molecules are joined, so that only nearby
@@ -139,11 +139,12 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns, for each pair of sets of parts that are not joined yet, the shortest link between them if it is shorter
-    /// than `radius` (nm).
+    /// Returns the shortest link between every two sets of parts that are not joined yet, if the link is shorter than
+    /// `radius` (nm).
     fn links(&self, radius: f64, joined: &mut Joined) -> Vec<Link> {
         let groups: Vec<usize> = self.blocks.iter().map(|block| joined.group(block.part)).collect();
-        // all sets of parts except the largest search their neighbourhood, which finds every pair of nearby sets
+        // the search does not start from blocks of the largest set; the pairs of this set with another set are found in
+        // the search from the other set
         let mut sizes: HashMap<usize, usize> = HashMap::new();
         groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
         let largest = sizes.into_iter().max_by_key(|&(group, size)| (size, group)).map(|(group, _)| group);
@@ -196,9 +197,9 @@ impl Search<'_> {
         shortest
     }
 
-    /// Calls `visit` once for each pair of nearby blocks if `looks` is true for at least one block of the pair. The
-    /// pairs are found on a grid of block centers. The nearby pairs include all pairs of blocks with atoms within
-    /// `radius` (nm) of each other.
+    /// Calls `visit` once for each pair of nearby blocks, unless `looks` is false for both blocks. The pairs are found
+    /// on a grid of block centers. The nearby pairs include all pairs of blocks with atoms within `radius` (nm) of each
+    /// other.
     fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
         let faces = self.cell.face_distances();
@@ -215,7 +216,7 @@ impl Search<'_> {
         for (index, &cell) in cells.iter().enumerate() {
             members[number(cell)].push(index);
         }
-        // indices along one axis of a grid cell and of its two periodic neighbours, each index once
+        // indices of a grid cell and of its two periodic neighbours along one axis, without repetition
         let around = |at: usize, count: usize| {
             let wide = count.min(3);
             (0..wide).map(move |offset| (at + offset + count - usize::from(wide == 3)) % count)

@@ -28,8 +28,8 @@ impl WholeMolecules {
     }
 
     /// Orders atoms by a breadth-first search along links. Molecules are the components connected by `links` and
-    /// `joins`, in the order of their first atoms. A join is followed only after all links of all atoms that have been
-    /// visited.
+    /// `joins`, in the order of their first atoms. Pairs in `joins` are followed only after the links of all visited
+    /// atoms have been followed.
     fn walk(atoms: usize, links: &[[u32; 2]], joins: &[[u32; 2]]) -> Self {
         let [links, joins] = [links, joins].map(|pairs| Graph::new(atoms, pairs));
         let mut visited = vec![false; atoms];
@@ -78,8 +78,8 @@ impl WholeMolecules {
         for &[atom, before] in &self.walk {
             let (atom, before) = (atom as usize, before as usize);
             if atom >= positions.len() {
-                // molecules are in the order of their first atoms, so that all later molecules are missing from
-                // `positions`, too
+                // molecules are in the order of their first atoms, so all later molecules are also missing from
+                // `positions`
                 break;
             }
             let link = positions[atom] - positions[before];
@@ -154,7 +154,7 @@ mod tests {
         let mut positions = vec![whole[0], whole[1] - vec3(2.0, 0.0, 0.0), whole[2] - vec3(2.0, 4.0, 0.0), whole[3]];
         positions.push(vec3(0.4, 0.3, 0.3));
         molecules.make_whole(&cell, &mut positions);
-        // tolerance for two additions of numbers near 2, with several roundings of 4e-16
+        // tolerance for several rounding errors of 4e-16, from two additions of numbers near 2
         assert!(whole.iter().zip(&positions).all(|(a, b)| (*a - *b).norm() < 2e-15), "{positions:?}");
         let before = positions.clone();
         molecules.make_whole(&cell, &mut positions);

@@ -2,28 +2,30 @@
 //! the list.
 //!
 //! A pair that is outside the list radius when the list is built can come within the cutoff before the list is rebuilt.
-//! The list then misses the pair that has come within the cutoff. If distances change by y ~ N(0, σ²), the mean energy
-//! error with the buffer b = r_list − r_cut is
+//! The list then lacks a pair that is within the cutoff. If distances change by y ~ N(0, σ²), the mean energy error
+//! ⟨ΔV⟩ with the buffer b = r_list − r_cut is:
 //!
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
-//! with the number density ρ, (x)₊ = max(x, 0), and the pair potential V, which is shifted to zero and expanded at the
-//! cutoff (the double integral of Páll & Hess 2013, 10.1016/j.cpc.2013.06.003, in closed form). The energy drift is
-//! ⟨ΔV⟩ divided by the list lifetime, summed over pairs of atom classes. Charges of opposite sign cancel in the mean.
-//! Lennard-Jones and Coulomb errors are added. A list of cluster pairs also holds most of the atom pairs just outside
-//! the list radius, see [`ClusterCorrection`].
+//! The symbols are the number density ρ, (x)₊ = max(x, 0), and the pair potential V, which is shifted to zero and
+//! expanded at the cutoff (the double integral of Páll & Hess 2013, 10.1016/j.cpc.2013.06.003, in closed form). The
+//! energy drift is ⟨ΔV⟩ divided by the list lifetime, summed over pairs of atom classes. The errors of pairs of like
+//! charges and the errors of pairs of opposite charges cancel in the mean. Lennard-Jones and Coulomb errors are added.
+//! A list of cluster pairs also holds most of the atom pairs just outside the list radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
 //! mean pressure is too high if some of these pairs are missed. The pressure error occurs even without energy drift. A
-//! missed pair at the distance r = r_cut − u lacks the virial r F = −r V′, so that
+//! missed pair at the distance r = r_cut − u lacks the virial r F = −r V′. The mean pressure error ⟨ΔP⟩ is:
 //!
-//! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3Ω) with the volume Ω, summed over Lennard-Jones pairs.
+//! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3Ω) with the volume Ω and the moments J_n above, summed
+//! over Lennard-Jones pairs.
 //!
-//! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first remaining term is the
-//! V‴ term. The sum in ⟨ΔV⟩ becomes |−V‴ J₃|, and the sum in ⟨ΔP⟩ becomes |−r_cut V‴ J₂|. With typical lists, missed
-//! pairs are at most 0.05 nm inside the cutoff. Up to 0.05 nm inside the cutoff all terms together are 0.92 times the
-//! V‴ term for a force switch from 1.0 to 1.2 nm, and 0.5 to 1.06 times the V‴ term for force and potential switches
-//! over 0.1 to 0.4 nm.
+//! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first nonzero term of the
+//! expansion is the term with the third derivative V‴. With a switch, the expression between the bars becomes −V‴ J₃ in
+//! ⟨ΔV⟩ and −r_cut V‴ J₂ in ⟨ΔP⟩. With typical lists, missed pairs are at most 0.05 nm inside the cutoff. For missed
+//! pairs at most 0.05 nm inside the cutoff, the whole expansion is 0.92 times its V‴ term if a force switch acts from
+//! 1.0 to 1.2 nm. For force and potential switches over 0.1 to 0.4 nm, the whole expansion is 0.5 to 1.06 times its V‴
+//! term.
 //!
 //! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
 //! cancel in neutral molecules: for water the estimate is twice the measured error, and would be thirty times the
@@ -31,16 +33,17 @@
 //! Simpson's rule, ⅔ ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. Simpson's rule is exact for errors
 //! that grow as tⁿ up to n = 3. With a buffer the errors grow as higher powers of t, for which Simpson's rule exceeds
 //! the mean. The number of pairs that a list with lookahead f misses at time t equals the number that a list without
-//! lookahead misses at time |t − f|. For a list with lookahead, T − f ≥ f therefore replaces T. The outer and the inner
-//! list each get half of the tolerated pressure error.
+//! lookahead misses at time |t − f|. For a list with lookahead f and lifetime T, Simpson's rule therefore uses T − f,
+//! which is at least f, in place of T. The outer and the inner list each get half of the tolerated pressure error.
 //!
-//! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list, at the time f (the
-//! lookahead) after the pruning. The inner list then misses pairs that leave the cutoff in the first half of its
-//! lifetime, and an equal number of pairs that enter the cutoff in the second half. By time reversal the energy errors
-//! of the two halves of the lifetime are opposite. The actual drift is a small part of the estimate, which ignores the
-//! cancellation of the two halves. The cancellation requires ballistic motion, which limits the lifetime of inner
-//! lists. The virial errors of the two halves of the lifetime do not cancel. The energy errors of the outer list do not
-//! cancel either, so that the outer list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
+//! Pruning uses the positions r + v f that are predicted from the velocities v for the time f (the lookahead) after the
+//! pruning, which is the middle of the lifetime of the inner list. The inner list then misses pairs that leave the
+//! cutoff in the first half of its lifetime, and an equal number of pairs that enter the cutoff in the second half. By
+//! time reversal the energy errors of the two halves of the lifetime are opposite. The actual drift is a small part of
+//! the estimate, which ignores the cancellation of the two halves. The cancellation requires ballistic motion, which
+//! limits the lifetime of inner lists. The virial errors of the two halves of the lifetime do not cancel. The energy
+//! errors of the outer list do not cancel either, so that the outer list gets only the part [`OUTER_BUDGET`] of the
+//! tolerated drift.
 //!
 //! The density ρ = N/Ω refers to the volume Ω that the N atoms fill ([`super::filled_volume`]), not to the cell: a slab
 //! in vacuum has as many missed pairs as the same volume of bulk liquid. The pressure error is the error of the
@@ -87,7 +90,7 @@ impl ListSchedule {
 
     /// Returns whether a pair within `cutoff` (nm) may be missing from these lists. Since the search, a barostat has
     /// scaled the positions by μ = `scale`. In addition, atoms have moved by at most d, where d² = `longest_squared`
-    /// (nm²). Pairs that were further apart than the list radius R at the search are now at least μR − 2d apart.
+    /// (nm²). If a pair was further apart than the list radius R at the search, its distance is now at least μR − 2d.
     pub(crate) fn may_miss(&self, cutoff: f64, scale: f64, longest_squared: f64) -> bool {
         let slack = scale * self.outer - cutoff;
         slack < 0.0 || 4.0 * longest_squared > slack * slack
@@ -101,8 +104,8 @@ const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 /// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by 0.15
 /// rad in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a lifetime of 16
 /// fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom, respectively. Without lookahead the drift is
-/// −0.015 kT/ns per degree of freedom, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh
-/// missed Lennard-Jones forces.
+/// −0.015 kT/ns per degree of freedom. With a slightly larger list radius the drift is 0.02 kT/ns per degree of
+/// freedom, because missed Coulomb forces then have a larger effect than missed Lennard-Jones forces.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of a single list without pruning.
 const CONVENTIONAL_LIFETIME: u32 = 20;
@@ -111,9 +114,9 @@ const CONVENTIONAL_LIFETIME: u32 = 20;
 #[derive(Clone, Copy)]
 struct ErrorBudget {
     drift: f64,
-    /// budget for the drift due to Lennard-Jones interactions alone. All Lennard-Jones interactions attract at the
-    /// cutoff, so that their estimated drift equals their actual drift. The estimate for charges adds magnitudes of
-    /// errors that nearly cancel
+    /// budget for the drift due to Lennard-Jones interactions alone. The Lennard-Jones interactions of all pairs
+    /// attract at the cutoff, so that the estimated drift equals the actual drift. The estimated Coulomb drift exceeds
+    /// the actual drift, because the estimate adds the magnitudes of errors that nearly cancel
     lj: f64,
     pressure: f64,
 }
@@ -124,9 +127,9 @@ const OUTER_BUDGET: ErrorBudget = ErrorBudget { drift: 0.1, lj: 0.002, pressure:
 const INNER_BUDGET: ErrorBudget = ErrorBudget { drift: 1.0, lj: 0.03, pressure: 0.5 };
 
 /// Correction for cluster pairs. An atom pair at a distance x beyond the list radius is absent from the list only if
-/// all atom pairs of its cluster pair are beyond the radius. The fraction of absent pairs is `at_radius` + `slope` x/l,
-/// where l = (8/ρ)^(1/3) is the size of a block. The fractions were measured on water and on a solvated protein, and
-/// agree to 0.003.
+/// all atom pairs of its cluster pair are beyond the radius. At the distance x beyond the radius, the fraction of
+/// absent pairs is `at_radius` + `slope` x/l, with the block size l = (8/ρ)^(1/3) and the number density ρ of the
+/// atoms. The values measured on water differ by at most 0.003 from the values measured on a solvated protein.
 #[derive(Clone, Copy)]
 struct ClusterCorrection {
     at_radius: f64,
@@ -185,7 +188,8 @@ pub struct BufferEstimate<'a> {
     volume: f64,
     kt: f64,
     timestep: f64,
-    /// V′ (1/nm²) and V″ (1/nm³) of the Coulomb interaction V of unit charges at the cutoff, for unit Coulomb constant
+    /// first derivative (1/nm²) and second derivative (1/nm³) of the Coulomb interaction of unit charges at the cutoff,
+    /// for unit Coulomb constant
     coulomb_slopes: [f64; 2],
     /// corrections for the outer and the inner list
     corrections: [ClusterCorrection; 2],
@@ -224,14 +228,14 @@ impl<'a> BufferEstimate<'a> {
         move |beyond| (correction.at_radius + correction.slope * beyond / block).min(1.0)
     }
 
-    /// Returns the time (ps) for which a list of `steps` steps must be valid. The list is last used one step before the
-    /// next list is built.
+    /// Returns the age (ps) at which a list with a lifetime of `steps` steps is last used. The list is last used one
+    /// step before the next list is built.
     fn lifetime(&self, steps: u32) -> f64 {
         f64::from(steps.saturating_sub(1).max(1)) * self.timestep
     }
 
-    /// Returns the errors of a list with this radius (nm) and a lifetime of `steps`, pruned at positions predicted
-    /// `lookahead` (ps) ahead.
+    /// Returns the errors of a list with this radius (nm) and a lifetime of `steps`. The list is pruned with positions
+    /// that are predicted for the time `lookahead` (ps) after the pruning.
     fn missed(&self, radius: f64, steps: u32, lookahead: f64, correction: ClusterCorrection) -> Missed {
         let (lifetime, missing) = (self.lifetime(steps), self.missing(correction));
         let after = |time: f64| self.virial(radius, time, &missing);
@@ -242,9 +246,9 @@ impl<'a> BufferEstimate<'a> {
 
     /// Returns the mean energy errors per atom and time (kJ/mol/ps) due to Lennard-Jones and due to Coulomb
     /// interactions, for a list with this radius (nm) after `time` (ps). `missing(x)` is the fraction of pairs at a
-    /// distance x (nm) beyond the radius that the list lacks. The mean of x over missed pairs, weighted with their
-    /// energy error, is ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n, where n is the order of the first derivative of V
-    /// that is not zero at the cutoff.
+    /// distance x (nm) beyond the radius that the list lacks. The mean of x over missed pairs, weighted with the energy
+    /// error of each pair, is J_n₊₁/J_n with the moments J_n of [`moments`]. The number n is the order of the first
+    /// derivative of the pair potential that is not zero at the cutoff.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
         for (pairs, shell, [_, j1, j2, j3, j4]) in self.displacement_moments(radius, time) {
@@ -276,8 +280,8 @@ impl<'a> BufferEstimate<'a> {
         virial.abs()
     }
 
-    /// Returns for each pair of atom classes the sums of interaction parameters, the fraction of atom pairs per nm of
-    /// distance at the list radius, and the moments J₀ … J₄ of the displacements after `time` (ps).
+    /// Returns three results for each pair of atom classes: the sums of interaction parameters, the fraction of atom
+    /// pairs per nm of distance at the list radius, and the moments J₀ … J₄ of the displacements after `time` (ps).
     fn displacement_moments(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 5])> {
         self.pairs.iter().map(move |pairs| {
             let sigma = pairs.motions.iter().map(|motion| motion.variance(self.kt, time)).sum::<f64>().sqrt();
@@ -302,7 +306,7 @@ impl<'a> BufferEstimate<'a> {
             return cutoff;
         }
         let (mut low, mut high) = (cutoff, cutoff + 0.05);
-        // `FARTHEST` is larger than any cell, so that no larger radius is tried
+        // `FARTHEST` exceeds the size of any cell, so larger radii are not tried
         while !fits(high) && high < FARTHEST {
             (low, high) = (high, cutoff + 2.0 * (high - cutoff));
         }
@@ -405,7 +409,8 @@ impl<'a> BufferEstimate<'a> {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
-        // pruning separates blocks within the Coulomb radius from blocks within the Lennard-Jones radius only
+        // pruning separates the blocks beyond the Coulomb radius, which have only Lennard-Jones interactions, from the
+        // other blocks
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
         let pairs = if self.settings.lj_switch().is_some() { switched * pairs } else { pairs };
@@ -420,14 +425,16 @@ impl<'a> BufferEstimate<'a> {
         settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0))
     }
 
-    /// Returns V‴ (kJ/mol/nm³) at the Lennard-Jones cutoff, summed over pairs; `None` without a switch.
+    /// Returns the third derivative of the Lennard-Jones potential (kJ/mol/nm³) at the cutoff, summed over pairs;
+    /// `None` without a switch.
     fn switched_lj(&self, pairs: &Pairs) -> Option<f64> {
         let ([c6, c12, _], switch) = (pairs.lj, self.settings.lj_switch()?);
         let [sixth, twelfth] = switch.third_derivative(self.settings.cutoff_lj?);
         Some(12.0 * c12 * twelfth - 6.0 * c6 * sixth)
     }
 
-    /// Returns V′ (kJ/mol/nm) and V″ (kJ/mol/nm²) at the Lennard-Jones cutoff, summed over pairs; zeros with a switch.
+    /// Returns the first (kJ/mol/nm) and the second derivative (kJ/mol/nm²) of the Lennard-Jones potential at the
+    /// cutoff, summed over pairs; zeros with a switch.
     fn lj_slopes(&self, pairs: &Pairs) -> [f64; 2] {
         if self.settings.lj_modifier.switch_distance().is_some() {
             return [0.0; 2];
@@ -441,9 +448,9 @@ impl<'a> BufferEstimate<'a> {
     }
 }
 
-/// Returns the moments J₀ (nm) … J₄ (nm⁵) of a truncated normal distribution, J_n = σⁿ⁺¹ K_n₊₁. Higher moments follow
-/// from the recurrence of repeated integrals of the error function (Abramowitz & Stegun, 7.2.5): (n + 1) K_n₊₁ = K_n₋₁
-/// − z K_n.
+/// Returns the moments J₀ (nm) … J₄ (nm⁵) of a truncated normal distribution: J_n = σⁿ⁺¹ K_n₊₁ with K_m = E[(x −
+/// z)₊ᵐ]/m!, where x is a normal number, z = b/σ, and b is the buffer. Higher moments follow from the recurrence (m +
+/// 1) K_m₊₁ = K_m₋₁ − z K_m of repeated integrals of the error function (Abramowitz & Stegun, 7.2.5).
 fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     let z = buffer / sigma;
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
@@ -461,8 +468,8 @@ fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     ]
 }
 
-/// Returns V′ r⁷ and V″ r⁸ at the cutoff for the attraction −1/r⁶. With LJ-PME the direct-space attraction is −g(x)/r⁶
-/// with x = βr: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
+/// Returns the derivatives V′ and V″ of the attraction V = −1/r⁶ at the cutoff r, multiplied by r⁷ and r⁸. With LJ-PME
+/// the direct-space attraction is −g(x)/r⁶ with x = βr: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
 fn attraction_slopes(settings: &ForceSettings) -> [f64; 2] {
     let Some((pme, cutoff)) = settings.lj_pme().zip(settings.cutoff_lj) else { return [6.0, -42.0] };
     let x2 = (pme.alpha * cutoff).powi(2);

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 /// Number of atoms per parallel task.
 const ATOMS: usize = 4096;
 
-/// Returns the volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where the
-/// cell is divided into boxes of volume v that are about `width` (nm) wide, and nₖ atoms are in box k. For a liquid
+/// Returns the volume N/ρ (nm³) that the N atoms fill. The mean local density is ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v): the cell
+/// is divided into boxes of volume v and of a width of about `width` (nm), and box k contains nₖ atoms. For a liquid
 /// that fills the cell the result is smaller than the volume of the cell by the fraction Var(n)/⟨n⟩², due to
 /// fluctuations of nₖ (1 % for boxes of 0.9 nm in water). For a slab or a droplet in vacuum the result is the volume of
 /// the liquid.
@@ -42,14 +42,15 @@ mod tests {
     /// Edge of the cubic cell of the tests, nm.
     const EDGE: f64 = 6.0;
     const ATOMS: usize = 20_000;
-    /// Tolerance for independent atoms. Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and the mean over 216 boxes has
-    /// a relative standard error of √(2/216): the tolerance is four standard errors.
+    /// Tolerance of the filled volume for independent atoms. The relative variance Var(n)/⟨n⟩² is 1/⟨n⟩ = 1/93 in boxes
+    /// of 1 nm³, and its mean over 216 boxes has a relative standard error of √(2/216). The tolerance is four standard
+    /// errors.
     const FLUCTUATION: f64 = (1.0 + 4.0 * 0.096) / 93.0;
     /// Tolerance for a slab that is three boxes high and whose surface cuts through boxes. Boxes at the surface have
     /// a lower density.
     const SURFACE: f64 = 0.2;
 
-    /// Returns positions of independent atoms between z = 0 and `top` (nm) of a cube.
+    /// Returns random, independent positions of atoms in the part of the cell between z = 0 and z = `top` (nm).
     fn scattered(top: f64) -> Vec<Vec3> {
         let mut random = Stream::new(3, Purpose::Test, 0, 0);
         let mut along = |edge: f64| random.between(0.0, edge);

@@ -1,9 +1,9 @@
 //! A smooth radial function in eight equal bins of r², for SIMD levels whose registers hold eight floats.
 //!
-//! The bins of r² from 0 to the square of the largest distance are equal bins of y = 1 + r²/r²_max from 1 to 2, so that
-//! the three leading mantissa bits of y give the bin. Each bin has a polynomial in the exact offset of y from the start
-//! of the bin. A degree of 4 suffices for the usual Ewald splittings, because a Coulomb function minus its singular
-//! part, 1/r or 1/r³, is an entire function of r².
+//! The range of r² from 0 to r²_max, the square of the largest distance, is mapped to y = 1 + r²/r²_max from 1 to 2.
+//! The bins are equally wide in y, so that the three leading mantissa bits of y give the bin. Each bin has a polynomial
+//! in the exact offset of y from the start of the bin. For the usual Ewald splittings a polynomial of degree 4
+//! suffices: without its singular part 1/r or 1/r³, a Coulomb function is an entire function of r².
 
 use super::smooth::SmoothPart;
 use super::table::interpolate;
@@ -17,7 +17,7 @@ pub const QUARTIC: usize = 5;
 const MOST_TERMS: usize = 10;
 /// Number of distances at which the error of a bin is measured.
 const SAMPLES: usize = 100;
-/// Factor of the largest r² which keeps y below 2 for all r² up to the largest r², in spite of rounding.
+/// Factor by which r²_max is increased, so that y stays below 2 in spite of rounding.
 const MARGIN: f64 = 1.0 + 1e-6;
 
 /// Piecewise polynomials of y = 1 + `scale` · r².
@@ -73,10 +73,10 @@ impl Eighths {
     }
 }
 
-/// Returns the coefficients of the polynomial in y − `start` that approximates `function(y)` in the bin that begins at
-/// `start`, and the largest error times `weight(y)`. The nodes of interpolation are Chebyshev nodes of [0, 1], raised
-/// to a power: a power below 1 moves nodes to the end of the bin, where weights are larger. The best of several powers
-/// is taken.
+/// Returns the coefficients of a polynomial, and the largest value of its error times `weight(y)`. The polynomial in y
+/// − `start` approximates `function(y)` in the bin that begins at `start`. The interpolation nodes are Chebyshev nodes
+/// of [0, 1], raised to a power. Powers below 1 shift the nodes towards the end of the bin, where weights are larger.
+/// Several powers are tried, and the power with the smallest error is used.
 fn of_bin(function: impl Fn(f64) -> f64, weight: impl Fn(f64) -> f64, start: f64, terms: usize) -> (Vec<f64>, f64) {
     let width = 1.0 / BINS as f64;
     let samples = (0..=SAMPLES).map(|k| width * k as f64 / SAMPLES as f64);
@@ -107,8 +107,8 @@ mod tests {
 
     const CUTOFF: f64 = 0.9;
 
-    /// Returns the largest error relative to the scale, at many more distances than the fit used, and the degree of the
-    /// polynomials.
+    /// Returns the largest error relative to the scale, and the degree of the polynomials. The error is measured at
+    /// many more distances than in the fit.
     fn worst(part: &SmoothPart) -> (f64, usize) {
         let eighths = Eighths::fit(part);
         let [lowest, largest] = part.range;
@@ -123,7 +123,8 @@ mod tests {
     const FORCE: f64 = 5e-6;
     /// Relative tolerance of excluded pairs, equal to the tolerance of the kernel.
     const EXCLUDED: f64 = 5e-7;
-    /// Change of the steepest function of excluded pairs by the rounding of y, which is up to 6·10⁻⁸ of r²_max.
+    /// Error of the steepest function of excluded pairs due to the rounding of y, whose error is up to 6·10⁻⁸ in units
+    /// of r²_max.
     const ROUNDING: f64 = 7e-7;
 
     #[test]

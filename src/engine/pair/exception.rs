@@ -3,9 +3,10 @@
 
 use std::ops::BitOr;
 
-/// Bit masks for a set of atoms, which tell whether an atom of the set may form a pair that does not follow the
-/// Lennard-Jones combination rule (an exception). Each Lennard-Jones type has a key of one or more bits. The masks hold
-/// the keys of the types of the atoms, and the keys of all types that form an exception with one of these types.
+/// Bit masks for a set of atoms. An exception is a pair of atoms that does not follow the Lennard-Jones combination
+/// rule. The masks tell whether an atom of the set may form an exception. Each Lennard-Jones type has a key of one or
+/// more bits. The masks hold the keys of the types of the atoms, and the keys of all types that form an exception with
+/// one of these types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// keys of the types of all atoms in the set

@@ -16,16 +16,17 @@ pub const CLUSTER: usize = 4;
 /// Value that marks a slot without an atom.
 pub const NO_ATOM: u32 = u32::MAX;
 
-/// Block centers are multiples of this length (nm), so that differences between centers of up to 16 µm are exact in
-/// `f32`.
+/// Block centers are multiples of this length (nm), so that `f32` represents the difference between two centers exactly
+/// up to 16 µm.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 /// Side of a column in units of (1/density)^(1/3). The side of a column lies between the sides of cubic clusters
 /// (4^(1/3)) and cubic blocks (8^(1/3)). With the side 1.9, lists of water have the fewest SIMD vectors of pairs.
 const COLUMN_SIDE: f64 = 1.9;
 /// Approximate number of columns along the side of a tile.
 const TILE: usize = 16;
-/// Offset (nm) of empty slots from the center of their block, to be multiplied by the slot number. Empty slots are
-/// therefore beyond any cutoff from all other slots, and squared distances stay finite.
+/// Length (nm) that places empty slots: the offset of an empty slot from the center of its block is this length times
+/// the slot number plus one. Empty slots are therefore beyond any cutoff from each other and from all atoms, and
+/// squared distances stay finite.
 const NOWHERE: f32 = 1.0e6;
 
 /// Prefetch distance, in slots, of the loop that packs positions.
@@ -62,11 +63,11 @@ impl Bounds {
 }
 
 /// Bounds of [`LANES`] consecutive blocks: the lowest x, y and z of each block, then the highest x, y and z. In an
-/// empty block the lowest coordinate is above the highest coordinate.
+/// empty block the lower bound of each coordinate is above the upper bound.
 pub(super) type BoundsOfBlocks = [Aligned16; 6];
 
-/// Order of the columns: tile (rectangle of columns) after tile, so that data of neighbouring columns are still in
-/// cache.
+/// Order of the columns of a grid. Columns of one tile (a rectangle of columns) are consecutive, so that the data of
+/// neighbouring columns are likely to be in cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tiles {
     /// number of columns along the first and the second lattice vector
@@ -113,8 +114,8 @@ pub struct Grid {
     pub images: Vec<[i32; 3]>,
     /// center of each block (nm), whose coordinates are multiples of [`CENTRE_QUANTUM`]
     pub centers: Vec<[f32; 3]>,
-    /// bounds of each i-cluster (wrapped coordinates); in an empty cluster the lowest coordinate is above the highest
-    /// coordinate
+    /// bounds of each i-cluster (wrapped coordinates); in an empty cluster the lower bound of each coordinate is above
+    /// the upper bound
     pub cluster_bounds: Vec<Bounds>,
     /// bounds of all blocks
     pub(super) block_bounds: Vec<BoundsOfBlocks>,
@@ -128,7 +129,7 @@ pub struct Grid {
     /// sort key of the atom in each slot, column after column; the key consists of the depth of the atom in the column
     /// and the atom number
     sorted: Vec<u64>,
-    /// index in `sorted` of the next atom of each column, while atoms are sorted into columns
+    /// next free index in `sorted` for each column; used only while atoms are sorted into columns
     filled: Vec<u32>,
     /// number of times that the atoms have been sorted
     generation: u64,
@@ -183,10 +184,10 @@ impl Grid {
         (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
     }
 
-    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. Atoms for which `first[atom]` is true,
-    /// those with Lennard-Jones interactions, come first within a cluster. Atoms for which `apart[atom]` is true go to
-    /// the second section, which stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms
-    /// is divided into columns, and there are no periodic images.
+    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. Within a cluster, atoms with Lennard-Jones
+    /// interactions come first; `first[atom]` is true for these atoms. Atoms for which `apart[atom]` is true go to the
+    /// second section, which stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms is
+    /// divided into columns, and there are no periodic images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
@@ -244,7 +245,7 @@ impl Grid {
         }));
     }
 
-    /// Sorts atoms into columns by counting, then the atoms of each column by depth and number.
+    /// Sorts atoms into columns by counting sort, and then sorts the atoms of each column by depth and atom number.
     fn fill_slots(&mut self, first: &[bool]) {
         let (columns, zones) = (self.columns(), self.region.as_ref().map_or(1, Region::zones));
         self.column_starts.clear();
@@ -352,8 +353,8 @@ impl Grid {
                 lanes[lane] = value;
             }
         }
-        // the data are written by a few wide stores, because each store waits until other caches have released its
-        // cache line, and a store buffer holds only about sixty stores
+        // a few wide stores write the data, because a store buffer holds only about sixty stores, and each store stays
+        // in the buffer until other caches have released the cache line
         let to: &mut [f32x4] = bytemuck::cast_slice_mut(to);
         for (to, lanes) in to.chunks_exact_mut(2).zip(offsets) {
             let [a, b, c, d, e, f, g, h] = lanes;

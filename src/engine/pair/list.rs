@@ -1,9 +1,9 @@
 //! Cluster-pair lists.
 //!
 //! A list entry is an i-cluster with the j-blocks near it. Every unordered pair of atoms within the list radius is in
-//! exactly one entry. Of the two blocks that contain the atoms, the block with the i-cluster of this entry is the first
-//! in the order of zone, image and block number. In a domain, a pair of atoms is listed only if their zone numbers have
-//! no common bit ([`super::region`]). The entries of consecutive blocks form a chunk.
+//! exactly one entry. An entry lists a pair of atoms if the block of the i-cluster comes before the other block in the
+//! order of zone, image and block number. In a domain, a pair of atoms is listed only if the zone numbers of the two
+//! atoms have no common bit ([`super::region`]). The entries of consecutive blocks form a chunk.
 
 use super::grid::Grid;
 use std::ops::Range;
@@ -43,7 +43,7 @@ pub enum LjRows {
 }
 
 impl LjRows {
-    /// Returns the number of vectors of two rows that have Lennard-Jones interactions.
+    /// Returns the number of SIMD vectors, of two rows each, that have Lennard-Jones interactions.
     #[inline(always)]
     pub fn vectors(self) -> usize {
         self as usize
@@ -63,28 +63,28 @@ pub struct Entry {
     pub coulomb: bool,
     /// range of the masked j-blocks in [`ListChunk::masked`]
     pub masked: [u32; 2],
-    /// bounds of four ranges in [`ListChunk::plain`]: blocks within the radius of only the first vector of two i-atoms;
-    /// blocks within the radius of both vectors; blocks within the radius of only the second vector; blocks beyond the
-    /// Coulomb radius but within the Lennard-Jones radius
+    /// bounds of four ranges in [`ListChunk::plain`]: blocks within the radius of only the first SIMD vector of two
+    /// i-atoms; blocks within the radius of both SIMD vectors; blocks within the radius of only the second SIMD vector;
+    /// blocks beyond the Coulomb radius but within the Lennard-Jones radius
     pub plain: [u32; 5],
 }
 
 impl Entry {
-    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of both vectors of i-atoms.
+    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of both SIMD vectors of i-atoms.
     #[inline(always)]
     pub fn both(&self) -> Range<usize> {
         self.plain[1] as usize..self.plain[2] as usize
     }
 
-    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of only one vector of i-atoms, which
-    /// has the index `half`.
+    /// Returns the range of the blocks in [`ListChunk::plain`] that are within the radius of the SIMD vector of i-atoms
+    /// with index `half`, but not within the radius of the other SIMD vector.
     #[inline(always)]
     pub fn single(&self, half: usize) -> Range<usize> {
         self.plain[2 * half] as usize..self.plain[2 * half + 1] as usize
     }
 
-    /// Returns the range of the blocks in [`ListChunk::plain`] within the radius of the vector of i-atoms with index
-    /// `half`, whether or not these blocks are within the radius of the other vector.
+    /// Returns the range of all blocks in [`ListChunk::plain`] that are within the radius of the SIMD vector of i-atoms
+    /// with index `half`.
     #[inline(always)]
     pub fn row(&self, half: usize) -> Range<usize> {
         self.plain[half] as usize..self.plain[half + 2] as usize
@@ -97,7 +97,7 @@ impl Entry {
     }
 
     /// Returns the ranges of the blocks in [`ListChunk::plain`] that have Lennard-Jones interactions only: one range of
-    /// blocks for both vectors of i-atoms, and one range for each vector alone.
+    /// blocks for both SIMD vectors of i-atoms, and one range for each SIMD vector alone.
     #[inline(always)]
     pub fn uncharged(&self) -> (Range<usize>, [Range<usize>; 2]) {
         match (self.coulomb, self.lj_rows) {
@@ -116,7 +116,7 @@ impl Entry {
 }
 
 /// A j-block with an interaction mask: some of its atom pairs with the i-cluster are excluded, or were very close at
-/// pruning. Bit 8 i + j stands for the pair of atom i of the cluster and atom j of the block.
+/// pruning. Bit 8i + j of a mask stands for the pair of atom i of the cluster and atom j of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskedPair {
     /// index of the j-block
@@ -147,12 +147,12 @@ impl ListChunk {
         self.plain.clear();
     }
 
-    /// Returns the number of vectors of sixteen pairs.
+    /// Returns the number of SIMD vectors of sixteen pairs in the chunk.
     pub fn vectors(&self) -> usize {
         2 * self.masked.len() + self.entries.iter().map(Entry::vectors).sum::<usize>()
     }
 
-    /// Returns the work of the chunk in units of sixteen pairs.
+    /// Returns the estimated cost of the chunk, in units of the cost of sixteen pairs.
     pub fn weight(&self) -> usize {
         2 * (self.masked.len() + self.entries.len()) + self.vectors()
     }
@@ -179,7 +179,7 @@ impl PairList {
         assert_eq!(self.generation, grid.generation(), "atoms were sorted after the search of this pair list");
     }
 
-    /// Partitions the work into `parts` contiguous ranges of chunks with about equal work.
+    /// Divides the chunks into `parts` contiguous ranges of about equal cost ([`ListChunk::weight`]).
     pub fn split(&self, parts: usize, ranges: &mut Vec<Range<usize>>) {
         let total: usize = self.chunks.iter().map(ListChunk::weight).sum();
         ranges.clear();

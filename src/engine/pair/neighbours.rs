@@ -11,11 +11,12 @@ use std::ops::Range;
 
 /// Maximum number of bins along an axis, which limits the memory of the grid to 2 MB.
 const MOST_BINS: usize = 64;
-/// Largest number of bins per search distance. With more bins the visited bins contain less volume beyond the search
-/// distance, but cost more to visit.
+/// Largest number of bins per search distance. With more bins, the visited bins contain less volume beyond the search
+/// distance, but visiting the bins takes longer.
 const BINS_ALONG: f64 = 2.0;
-/// Largest number of bins per point, unless bins would be wider than the search distance. Points are often dense in a
-/// small part of the cell, for example the atoms of a protein in water.
+/// Largest number of bins per point; more bins are used only if the bins would otherwise be wider than the search
+/// distance. More bins than points are useful, because points are often dense in a small part of the cell, for example
+/// the atoms of a protein in water.
 const BINS_PER_POINT: f64 = 2.0;
 /// Relative margin that keeps rounding from placing a point outside of the bins that are visited.
 const MARGIN: f64 = 1e-9;
@@ -88,7 +89,7 @@ impl Neighbours {
 
     fn bin(&self, wrapped: Vec3) -> [i32; 3] {
         let fractions = self.cell.to_fractional(wrapped).to_array();
-        // without a cell fractions may lie outside of 0 to 1, because the origin is arbitrary
+        // without a cell, fractional coordinates may lie outside of 0 to 1, because the origin is arbitrary
         from_fn(|d| {
             let bin = (fractions[d] * f64::from(self.bins[d])).floor() as i32;
             if self.periodic { bin.clamp(0, self.bins[d] - 1) } else { bin.rem_euclid(self.bins[d]) }
@@ -115,9 +116,9 @@ impl Neighbours {
         });
     }
 
-    /// Calls `found` for ranges of points that together include all points within the distance, with the indices of the
-    /// points and the squares (nm²) of their distances from `position`. If the distance is longer than half of the
-    /// cell, images of a point count as further points, as for [`Neighbours::visit`]. The squares are in `scratch`
+    /// Calls `found` with the indices of points and the squares (nm²) of their distances from `position`. All points
+    /// within the distance are included, and some points at longer distances. If the distance is longer than half of
+    /// the cell, images of a point count as further points, as for [`Neighbours::visit`]. The squares are in `scratch`
     /// until the next call.
     #[inline]
     pub fn squares(&self, position: Vec3, scratch: &mut Vec<f64>, mut found: impl FnMut(&[u32], &[f64])) {
@@ -130,8 +131,8 @@ impl Neighbours {
         });
     }
 
-    /// Calls `row` with each range of consecutive points in bins near `position`, and with the vector (nm) that must be
-    /// added to the stored positions of these points to obtain their displacements from `position`.
+    /// Calls `row` with each range of consecutive points in bins near `position`, and with a vector (nm). The
+    /// displacement of a point from `position` is the sum of the stored position of the point and this vector.
     #[inline]
     fn rows(&self, position: Vec3, mut row: impl FnMut(Range<usize>, Vec3)) {
         let wrapped = self.wrapped(position);
@@ -185,7 +186,7 @@ mod tests {
     }
 
     proptest! {
-        /// The expected result comes from all images within four lattice vectors.
+        /// The test compares the neighbour search with a search over all images within six lattice vectors.
         #[test]
         fn the_grid_finds_what_all_images_do(
             which in 0usize..4,

@@ -1,10 +1,10 @@
 //! A smooth radial function as one polynomial in r², for GPUs.
 //!
 //! A Coulomb function minus its singular part, 1/r or 1/r³, is an entire function of r². A polynomial of degree 10 to
-//! 18 approximates this entire function over the whole range. In powers of u = center − r², with the center at 0.6
-//! cutoff², the terms do not cancel: for r² above the center all terms have the same sign, because the function and the
-//! magnitudes of all its derivatives decrease; for r² below the center rounding errors are small relative to the
-//! singular part 1/r or 1/r³.
+//! 18 approximates this entire function over the whole range. The polynomial is in powers of u = center − r² with
+//! center = 0.6 cutoff², so that the terms of the polynomial do not cancel. For r² above the center all terms have the
+//! same sign, because the function and the magnitudes of all its derivatives decrease. For r² below the center,
+//! rounding errors of the polynomial are small relative to the singular part 1/r or 1/r³.
 
 use super::smooth::SmoothPart;
 use super::table::interpolate;
@@ -55,8 +55,9 @@ impl Polynomial {
         best.1
     }
 
-    /// Interpolates the function at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½. The
-    /// zeros come from an asymptotic formula. Errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
+    /// Interpolates the function at the n zeros of a Jacobi polynomial, whose exponents are 7/4 (at r = 0) and −½. The
+    /// zeros come from an asymptotic formula. With these zeros as interpolation nodes, the maxima of the error relative
+    /// to r⁻³ or r⁻¹ are nearly equal.
     fn through(part: &SmoothPart, pairs: usize) -> Self {
         let [_, largest] = part.range;
         let count = FIRST_TERMS + 2 * pairs;
@@ -88,8 +89,8 @@ mod tests {
     use super::*;
     use crate::term::ewald_direct;
 
-    /// Returns the largest error relative to the scale, in units of the tolerance, at many more distances than the fit
-    /// used.
+    /// Returns the largest error relative to the scale, in units of the tolerance. The error is measured at many more
+    /// distances than in the fit.
     fn worst(part: &SmoothPart) -> f64 {
         let polynomial = Polynomial::fit(part);
         let [lowest, largest] = part.range;
@@ -103,9 +104,10 @@ mod tests {
     const CUTOFF: f64 = 0.9;
     /// Relative tolerance of forces, equal to the tolerance of the tables (`super::super::table`).
     const FORCE: f64 = 5e-6;
-    /// Tolerance of energies: sixteen roundings of 6·10⁻⁸.
+    /// Relative tolerance of energies, which allows for sixteen rounding errors of 6·10⁻⁸.
     const ENERGY: f64 = 1e-6;
-    /// Factor for the tolerance: errors between the samples of the fit may be larger by a tenth.
+    /// Largest error in units of the tolerance. Between the samples of the fit, errors may exceed the tolerance by a
+    /// tenth.
     const WORST: f64 = 1.1;
 
     #[test]

@@ -54,7 +54,7 @@ impl<S: Simd> Probe<S> {
         self.bits(first.min(second), self.radius_squared) != 0
     }
 
-    /// Returns the squared distances (nm²) between the block and each of the two vectors of i-atoms.
+    /// Returns the squared distances (nm²) between the block and each of the two SIMD vectors of i-atoms.
     #[inline(always)]
     fn distances(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> [S::F; 2] {
         let there = &packed[block];
@@ -74,7 +74,8 @@ impl<S: Simd> Probe<S> {
         squares
     }
 
-    /// Returns the pairs closer than `limit`, as bits: bit 8 i + j for atom i of the vector and atom j of the block.
+    /// Returns the pairs whose squared distance `r2` is below `limit` (nm²), as bits: bit 8 i + j for atom i of the
+    /// SIMD vector and atom j of the block.
     #[inline(always)]
     fn bits(&self, r2: S::F, limit: f32) -> u16 {
         S::F::bits(r2.lt(S::F::splat(limit)))
@@ -200,7 +201,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
                     masked.push(*pair);
                 }
             }
-            // the mask of a vector of two i-atoms has one byte for each of these atoms
+            // the mask of a SIMD vector of two i-atoms has one byte for each i-atom
             let lj_rows = lj_lanes[cluster / 2] >> (cluster % 2 * CLUSTER);
             let lj_rows = map([0, 1], |half| {
                 (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
@@ -243,7 +244,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
 /// the bounds of the ranges. `classify` finds the range of each of up to sixteen blocks. The code has no branches,
 /// since a processor cannot predict the range of a block.
 #[inline(always)]
-#[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
+#[allow(clippy::manual_memcpy, reason = "`copy_from_slice` is not always inlined")]
 fn sort_blocks<S: Simd, const FAR: bool>(
     to: &mut Vec<u32>,
     start: usize,
@@ -269,7 +270,7 @@ fn sort_blocks<S: Simd, const FAR: bool>(
         let bits = classify(group);
         for class in 0..classes {
             let Some(to) = found[class * capacity + counts[class]..].first_chunk_mut() else {
-                unreachable!("there is room for one group more")
+                unreachable!("there is room for one more group")
             };
             counts[class] += S::compress(values, bits[class], to);
         }
@@ -277,13 +278,13 @@ fn sort_blocks<S: Simd, const FAR: bool>(
     let (mut bounds, mut end) = ([start as u32; 5], 0);
     for class in 0..4 {
         let count = counts[class];
-        // the first range is already in place; the other ranges move down in whole groups of sixteen blocks, and the
-        // last group of a range never overwrites the start of the next range
+        // the first range is already in place; the other ranges are moved in groups of sixteen blocks, and no group
+        // overwrites blocks that are moved later
         let groups = if class > 0 { count.div_ceil(LANES) } else { 0 };
         for group in 0..groups {
             let from = found[class * capacity + group * LANES..].first_chunk::<LANES>().copied();
             let (Some(from), Some(to)) = (from, found[end + group * LANES..].first_chunk_mut()) else {
-                unreachable!("there is room for one group more")
+                unreachable!("there is room for one more group")
             };
             *to = from;
         }

@@ -4,8 +4,8 @@
 //! are in zone number 0. Halo atoms are copied from the next higher domains along one or more divided directions. Each
 //! bit of the zone number of a halo atom stands for one divided direction. A pair of atoms may be present in several
 //! domains. A pair that is present in several domains is computed in the domain that is the lowest along every divided
-//! direction. Only in the lowest domain do the zone numbers of the two atoms have no common bit (the eighth-shell
-//! method: Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
+//! direction. The zone numbers of the two atoms have no common bit only in this lowest domain (the eighth-shell method:
+//! Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};

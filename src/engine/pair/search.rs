@@ -28,7 +28,8 @@ pub struct SearchInput<'a> {
     pub marks: &'a [Marks],
     /// excluded pairs [i, j], i < j, ascending, that are too far apart to be corrected in the kernels
     pub far_exclusions: &'a [[u32; 2]],
-    /// distance (nm) beyond which a listed excluded pair is not the nearest image, and gets no Ewald correction
+    /// upper limit (nm) of the distance of the nearest image of excluded pairs; a listed excluded pair at a longer
+    /// distance gets no Ewald correction
     pub exclusion_reach: f64,
     /// list radius in nm; infinite if all pairs are listed
     pub radius: f64,
@@ -41,8 +42,8 @@ pub struct SearchScratch {
     /// the current stamp
     index_of: Vec<(u32, u32)>,
     stamp: u32,
-    /// blocks whose bounds are within the radius, later only the blocks with an atom pair within the radius; padded at
-    /// the end
+    /// blocks whose bounds are within the radius, later reduced to the blocks with an atom pair within the radius; has
+    /// [`LANES`] additional elements at the end
     near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
@@ -233,8 +234,8 @@ impl Search<'_, '_> {
         self.finish_entry(cluster, image, coulomb);
     }
 
-    /// Clears the interaction bits of excluded pairs, and sets their correction bits for the Ewald correction in the
-    /// nearest image only. In a small cell two blocks can be listed in several images.
+    /// Clears the interaction bits of excluded pairs. The bit that requests the Ewald correction of a pair is set only
+    /// for the nearest image of the pair. In a small cell two blocks can be listed in several images.
     #[inline(always)]
     fn mask_exclusions(&mut self, cluster: usize, home: bool, center: &[f32; 3]) {
         let SearchInput { grid, packed, exclusions, far_exclusions, exclusion_reach, .. } = self.input;
@@ -329,7 +330,8 @@ fn clip(span: Span, image: i32, n: i32) -> Span {
     [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]
 }
 
-/// Returns the interaction mask of a cluster with its own block in the home image, in which only pairs j > i count.
+/// Returns the interaction mask of a cluster with its own block in the home image. Only pairs with j > i interact, so
+/// that each pair is computed once.
 #[inline(always)]
 fn upper_triangle(cluster: usize) -> u32 {
     let first = cluster % 2 * CLUSTER;

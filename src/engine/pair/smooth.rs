@@ -1,8 +1,9 @@
-//! A radial function without its singular part, as a fit of polynomials needs it.
+//! A radial function without its singular part, which polynomials can approximate.
 
 use super::table::{RadialFunction, range};
 
-/// A radial function minus a singular function, which kernels add to a polynomial.
+/// The difference of a radial function and its singular part. Polynomials approximate the difference, and kernels add
+/// the singular part.
 pub struct SmoothPart<'a> {
     function: RadialFunction<'a>,
     singular: RadialFunction<'a>,
@@ -23,18 +24,20 @@ impl<'a> SmoothPart<'a> {
         SmoothPart { function, singular, tolerance, range, largest_value }
     }
 
-    /// Returns the lowest r² (nm²) for which a polynomial is accurate; kernels must raise smaller arguments to it.
+    /// Returns the lowest r² (nm²) for which a polynomial is accurate; kernels must raise smaller values of r² to this
+    /// value.
     pub fn lowest(&self) -> f64 {
         self.range[0]
     }
 
-    /// Returns the difference of both functions at r².
+    /// Returns the radial function minus its singular part at r².
     pub(super) fn value(&self, r2: f64) -> f64 {
         let r = r2.sqrt();
         (self.function)(r) - (self.singular)(r)
     }
 
-    /// Returns the value at r² to which errors are relative.
+    /// Returns the scale of relative errors at r²: the singular part, or the largest value of a function without a
+    /// singular part.
     pub(super) fn scale(&self, r2: f64) -> f64 {
         match (self.singular)(r2.sqrt()) {
             0.0 => self.largest_value,

@@ -1,11 +1,11 @@
 //! Radial functions of r² as piecewise quartics that fit into registers.
 //!
-//! Four bins per octave of r² over eight octaves are 32 bins. The exponent and the two leading mantissa bits of r²
-//! give the bin (`Float::look_up`). Each bin has a quartic in the exact offset u = r² − r²_bin. For erfc(αr)/r the
-//! relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest bin are raised
-//! to the lower end of this bin, which affects only overlapping atoms. SIMD levels without enough registers for the
-//! tables evaluate eight short polynomials ([`super::Eighths`]) and add 1/r; GPUs evaluate one long polynomial
-//! ([`super::Polynomial`]).
+//! Four bins per octave of r² over eight octaves are 32 bins. The exponent and the two leading mantissa bits of r² give
+//! the bin (`Float::look_up`). Each bin has a quartic in u, the exact offset of r² from the start of the bin. For
+//! erfc(αr)/r the relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest
+//! bin are raised to the lower end of this bin, which affects only overlapping atoms. SIMD levels without enough
+//! registers for the tables evaluate eight short polynomials ([`super::Eighths`]) and add 1/r; GPUs evaluate one long
+//! polynomial ([`super::Polynomial`]).
 
 use crate::simd::Tables;
 
@@ -60,7 +60,7 @@ impl RadialTable {
     }
 }
 
-/// Returns the exponents of two between which the table of a function up to `largest` nm covers r².
+/// Returns the base-2 logarithms of the lowest and the highest r² in the table of a function up to `largest` nm.
 fn octaves(largest: f64) -> [i32; 2] {
     let top = (largest * largest).log2().ceil() as i32;
     [top - OCTAVES, top]
@@ -111,8 +111,9 @@ pub(super) fn interpolate(function: impl Fn(f64) -> f64, nodes: &[f64]) -> Vec<f
 mod tests {
     use super::*;
 
-    /// Tolerance: the remainder of interpolating x^(−3/2) at five Chebyshev nodes of a bin of width w = x/4, (3/2 ·
-    /// 5/2 · 7/2 · 9/2 · 11/2)/5! · (w/2)⁵/2⁴ = 5.2·10⁻⁶ relative, plus a few roundings of 6·10⁻⁸.
+    /// Tolerance of relative errors. Interpolation of x^(−3/2) at five Chebyshev nodes of a bin of width w = x/4 has
+    /// the relative error (3/2 · 5/2 · 7/2 · 9/2 · 11/2)/5! · (w/2)⁵/2⁴ = 5.2·10⁻⁶, to which a few rounding errors of
+    /// 6·10⁻⁸ are added.
     const TOLERANCE: f64 = 5.5e-6;
 
     #[test]

@@ -14,9 +14,9 @@ use crate::vec3::Vec3;
 /// Returns the electrostatic energy (kJ/mol) and forces (kJ/mol/nm) of point charges (e) in a periodic cell with
 /// conducting surroundings. No pair is excluded. `tolerance` is the relative size of the largest omitted terms.
 ///
-/// The direct sum runs over minimum images up to the cell's largest cutoff r_c, so α = x/r_c with exp(−x²) =
-/// `tolerance`. The reciprocal sum runs over wave vectors m with |m| < α x/π. The cost for N charges grows as N² + N ·
-/// (number of wave vectors).
+/// The direct sum runs over minimum images up to the largest cutoff r_c of the cell. The splitting parameter is α =
+/// x/r_c with x² = −ln `tolerance`. The reciprocal sum runs over wave vectors m with |m| < α x/π, where α is the
+/// splitting parameter and x² = −ln `tolerance`. The cost for N charges grows as N² + N · (number of wave vectors).
 pub fn ewald(cell: &PeriodicCell, positions: &[Vec3], charges: &[f64], tolerance: f64) -> (f64, Vec<Vec3>) {
     let x = (-tolerance.ln()).sqrt();
     let cutoff = cell.max_cutoff();

@@ -30,8 +30,8 @@ pub struct Influence {
 pub struct Element {
     /// wave vector m, 1/nm
     pub wave: Vec3,
-    /// G in units of the [`MeshPotential`]: the transform of the potential is G times the transform of the charges, and
-    /// the energy is ½ G |S|² with the transform S of the charges
+    /// influence function G in units of the [`MeshPotential`]: the transform of the potential is G times the transform
+    /// S of the charges, and the energy is ½ G |S|²
     pub green: f64,
     /// virial factor f, nm²: the virial is the energy times (δ − f m⊗m) with the unit matrix δ
     pub virial: f64,

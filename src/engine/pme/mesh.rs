@@ -9,12 +9,12 @@ use crate::units::COULOMB;
 ///
 /// For charges at r₁ and r₂ the mesh gives the potential Σ_m Ĝ(m) Σ_{n,n′} (u_n u_n′/S²) e^{2πi[(m+nK)·r₂ −
 /// (m+n′K)·r₁]}. Ĝ is the reciprocal-space Ewald factor, and K is the number of grid points. u_n is the transform of
-/// the spline at the n-th alias of m, which is sinc(m/K + n) to the power of the spline order. S = Σ u_n is the
-/// denominator of the interpolation. The exact potential has only the term n = n′ = 0 with weight 1. The mean square of
-/// the force error over both positions, with sources weighted by their structure factor, is a sum over m of products of
-/// one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm & Holm. The sum per volume depends only on α and
-/// the grid spacings, so the sum is computed for a box of [`BOX`] points along each axis. The self-force comes from the
-/// terms of the potential with n − n′ = ±1, and its error is stored separately.
+/// the spline at the n-th alias of m, which is sinc(m/K + n) to the power of the spline order. S = Σ u_n is the sum of
+/// the transforms over all aliases n. The exact potential has only the term n = n′ = 0 with weight 1. The squared force
+/// error is averaged over both positions, and source charges are weighted by their structure factor. The mean square is
+/// a sum over m of products of one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm & Holm. The sum per
+/// volume depends only on α and the grid spacings, so the sum is computed for a box of [`BOX`] points along each axis.
+/// The terms of the potential with n − n′ = ±1 give the self-force, whose error is stored separately.
 pub(super) struct MeshError {
     /// error of the force between pairs of charges, (kJ/mol/nm)² nm³/e⁴
     pub(super) pair: f64,
@@ -23,8 +23,8 @@ pub(super) struct MeshError {
 }
 
 /// Number of points, along each axis, of the box for which the error sums are computed. The number is odd so that no
-/// wave vector lies on the boundary of the Brillouin zone, where S = 0 for odd spline orders. With α·spacing ≥ 0.1 the
-/// Gaussian spans at least one wave vector and the sums approximate integrals to a few per cent.
+/// wave vector lies on the boundary of the Brillouin zone, where S = 0 for odd spline orders. For α·spacing ≥ 0.1 the
+/// Gaussian is as wide as one wave vector or wider, so that the sums approximate integrals to a few per cent.
 const BOX: i32 = 25;
 /// Number of aliases on each side of a wave number. The contribution of the first neglected alias is smaller than the
 /// contribution of the last included alias by a factor of (3/4)^(2·order).
@@ -37,11 +37,11 @@ struct Line {
     wave: f64,
     /// Σ u_n²/S², with the transform u_n of the spline at alias n and S = Σ u_n
     square: f64,
-    /// Σ u_n² (m + nK)²/S² over the aliases n of wave number m on a grid of K points, 1/nm²
+    /// Σ u_n² (m + n/h)²/S² over the aliases n of wave number m on a grid with the spacing h, 1/nm²
     slope: f64,
-    /// u_0²/S²: the term of the wave number itself
+    /// u_0²/S²: the share of the wave number itself (alias 0), with u_n and S as in `square`
     own: f64,
-    /// Σ u_n u_{n−1}/S²: products of neighbouring aliases
+    /// Σ u_n u_{n−1}/S²: products of neighbouring aliases, with u_n and S as in `square`
     neighbour: f64,
 }
 
@@ -98,13 +98,15 @@ impl MeshError {
         Self { pair: pair * volume, own }
     }
 
-    /// Returns the squared error at a wave vector that the grid represents, in units of (2π Ĝ)². Contributions of
-    /// source charges at this wave vector are weighted with the structure factor `charge`. At aliases of the wave
-    /// vector source charges count as uncorrelated, because the wavelength of an alias is shorter than any molecule.
+    /// Returns the squared error at a wave vector that the grid represents, in units of (2π Ĝ)² with the
+    /// reciprocal-space Ewald factor Ĝ. Contributions of source charges at this wave vector are weighted with the
+    /// structure factor `charge`. Contributions at aliases of the wave vector are not weighted: the wavelength of an
+    /// alias is shorter than any molecule, so that charges count as uncorrelated.
     fn inside(a: &Line, b: &Line, c: &Line, squared: f64, charge: f64) -> f64 {
         let (product, own) = (a.square * b.square * c.square, a.own * b.own * c.own);
         let slopes = a.slope * b.square * c.square + a.square * b.slope * c.square + a.square * b.square * c.slope;
-        // on fine grids the terms below are differences of nearly equal numbers, which rounding can make negative
+        // on fine grids the terms below are differences of nearly equal numbers, and rounding can make these
+        // differences negative
         let right_source = (slopes * own - 2.0 * own * squared + squared).max(0.0);
         let aliased_source = slopes * (product - own).max(0.0);
         charge * right_source + aliased_source

@@ -39,7 +39,7 @@ pub fn beta_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
 }
 
 /// Returns the largest number between `low` and `high` for which `holds` is true, by bisection. `holds` must be true
-/// below this number and false above it.
+/// below the returned number and false above the returned number.
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     // each bisection determines one of the 53 bits of an f64
     for _ in 0..60 {
@@ -49,12 +49,12 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// Returns the number of grid points along an axis, at least `minimum`: the smallest even number whose only prime
-/// factors are 2, 3, 5 and 7, with 7 at most once and only together with 5. A transform of 70 points takes as long as a
-/// transform of 72 points, and a transform of 98 points takes as long as a transform of 100 points; 72 and 100 are the
-/// next larger sizes. Among the allowed sizes the measured cost does not decrease with size, apart from measurement
-/// noise. The smallest allowed size is therefore the cheapest. A size with a factor of 11 or 13 costs more than the
-/// next larger allowed size.
+/// Returns the smallest allowed number of grid points along an axis that is at least `minimum`. An allowed number is
+/// even and has only the prime factors 2, 3, 5 and 7, with 7 at most once and only together with 5. A transform of 70
+/// points takes as long as a transform of 72 points, and a transform of 98 points takes as long as a transform of 100
+/// points; 72 and 100 are the next larger sizes. Among the allowed sizes the measured cost does not decrease with size,
+/// apart from measurement noise. The smallest allowed size is therefore the cheapest. A size with a factor of 11 or 13
+/// costs more than the next larger allowed size.
 pub fn good_size(minimum: usize) -> usize {
     let smooth = |mut n: usize| {
         for prime in [2, 3, 5] {
@@ -132,11 +132,11 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
 
 /// Spline orders that the automatic choice of PME parameters considers.
 pub(super) const CHOICES: [usize; 3] = [4, 5, 6];
-/// Clock cycles per atom for spreading and gathering together, for each spline order, measured on Zen 4 in single
-/// precision. The SIMD rows of weights have four floats up to order 4, and eight from order 5.
+/// Clock cycles per atom for spreading charges and interpolating forces, for each spline order, measured on Zen 4 in
+/// single precision. The SIMD vectors of spline weights hold four floats up to order 4, and eight floats from order 5.
 const CYCLES_PER_ATOM: [(usize, f64); 4] = [(4, 107.0), (5, 250.0), (6, 360.0), (8, 640.0)];
-/// Clock cycles per grid point for both transforms and the influence function: first the cycles for grids that fit
-/// into a cache of 1 MiB, then the additional cycles for each doubling of the number of points beyond
+/// Clock cycles per grid point for the two Fourier transforms and the influence function. The first number applies to
+/// grids that fit into a cache of 1 MiB. The second number is added for each doubling of the number of points beyond
 /// [`CACHED_POINTS`]. The values were measured on grids of 40³ to 192³ points.
 const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
 /// Base-2 logarithm of the largest number of grid points that fits into the cache.
@@ -161,7 +161,7 @@ pub struct ErrorEstimate {
 }
 
 impl ErrorEstimate {
-    /// Returns the root of the sum of the squares of both errors, which are independent.
+    /// Returns the total error √(direct² + reciprocal²), because the two errors are independent.
     pub fn total(&self) -> f64 {
         self.direct.hypot(self.reciprocal)
     }
@@ -196,9 +196,9 @@ impl ErrorModel {
         }
     }
 
-    /// Returns the direct-space error, kJ/mol/nm. For uncorrelated charges the error is the estimate of Kolafa &
-    /// Perram, Mol. Simul. 9, 351 (1992), 2 C Σq² (N V r_c)^{−1/2} exp(−α²r_c²), with Coulomb's constant C, N charges,
-    /// volume V and cutoff r_c, except that the integral over the neglected forces is evaluated exactly.
+    /// Returns the direct-space error, kJ/mol/nm. For uncorrelated charges the error is approximately 2 C Σq² (N V
+    /// r_c)^{−1/2} exp(−α²r_c²), with Coulomb's constant C, N charges q, volume V and cutoff r_c (Kolafa & Perram 1992,
+    /// doi:10.1080/08927029208049126). In this function the integral over the neglected forces is evaluated exactly.
     pub(super) fn direct(&self, alpha: f64, cutoff: f64) -> f64 {
         let square = self.structure.neglected_force_square(alpha, cutoff);
         COULOMB * self.second * (square / (self.atoms.max(1.0) * self.cell.volume())).sqrt()
@@ -210,7 +210,7 @@ impl ErrorModel {
         ((pairs + self.fourth * mesh.own) / self.atoms.max(1.0)).sqrt()
     }
 
-    /// Returns the cheapest of the parameters in [`ErrorModel::choices`].
+    /// Returns the cheapest of the three sets of PME parameters from [`ErrorModel::choices`].
     pub fn parameters(&self, force_error: f64) -> Result<PmeParameters, Problem> {
         Ok(self.cheapest(self.choices(force_error)?))
     }
@@ -222,9 +222,9 @@ impl ErrorModel {
         others.into_iter().fold(first, |best, other| if cost(&other) < cost(&best) { other } else { best })
     }
 
-    /// Returns the parameters with the coarsest grid, for each of the orders 4, 5 and 6, whose expected RMS force error
-    /// is at most `force_error` (kJ/mol/nm). α follows from the allowed error of the direct sum, and the grid follows
-    /// from the allowed error of the reciprocal sum ([`allowed`]).
+    /// Returns PME parameters for each of the orders 4, 5 and 6. The grid is the coarsest grid whose expected RMS force
+    /// error is at most `force_error` (kJ/mol/nm). The allowed error of the direct sum determines α, and the allowed
+    /// error of the reciprocal sum determines the grid ([`allowed`]).
     pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {
         let ErrorEstimate { direct: allowed_direct, reciprocal: allowed_reciprocal } = allowed(force_error);
         // range of α·cutoff; at the lower end the Gaussian is as wide as the cutoff, and at the upper end the
@@ -261,17 +261,17 @@ pub fn allowed(force_error: f64) -> ErrorEstimate {
     ErrorEstimate { direct: force_error * DIRECT_FRACTION, reciprocal }
 }
 
-/// Fraction of the allowed error for the direct sum. The mesh error acts nearly like a slightly different smooth
-/// potential, and so conserves energy. The error of the direct sum comes from the truncation of the force at the
-/// cutoff. Pairs that the pair lists miss heat the system in proportion to the truncated force. With pair lists without
-/// lookahead, DHFR with a cutoff of 0.9 nm and a time step of 2 fs drifted by 0.049 kT/ns per degree of freedom if the
-/// direct error was 0.096 kJ/mol/nm, and by 0.020 kT/ns per degree of freedom if the direct error was 0.041 kJ/mol/nm.
-/// The fraction of a twentieth limits the error of the direct sum to 0.024 kJ/mol/nm if the total error has its default
-/// value, and makes the PME grid only a few per cent finer.
+/// Fraction of the allowed error for the direct sum. The mesh error acts like a small change of a smooth potential, so
+/// that forces with a mesh error still nearly conserve energy. The error of the direct sum comes from the truncation of
+/// the force at the cutoff. Pairs that the pair lists miss heat the system in proportion to the truncated force. With
+/// pair lists without lookahead, DHFR with a cutoff of 0.9 nm and a time step of 2 fs drifted by 0.049 kT/ns per degree
+/// of freedom if the direct error was 0.096 kJ/mol/nm, and by 0.020 kT/ns per degree of freedom if the direct error was
+/// 0.041 kJ/mol/nm. The fraction of a twentieth limits the error of the direct sum to 0.024 kJ/mol/nm if the total
+/// error has its default value, and makes the PME grid only a few per cent finer.
 const DIRECT_FRACTION: f64 = 0.05;
 
-/// Does the same as [`bisect`] with a precision of 10⁻³, which suffices because grid sizes are rounded far more
-/// coarsely.
+/// Returns the same number as [`bisect`] with a precision of 10⁻³, which suffices because the grid sizes are rounded by
+/// more than 10⁻³.
 pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     while high - low > 1e-3 {
         let middle = 0.5 * (low + high);
@@ -287,8 +287,8 @@ const SAMPLE: usize = 512;
 const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
 /// Returns the RMS electrostatic force (kJ/mol/nm) on a sample of atoms that is spread evenly over the system. The
-/// forces are computed with a reaction field with conducting surroundings. A relative force error times this RMS force
-/// is the absolute force error. The same system always has the same sample.
+/// forces are computed with a reaction field with conducting surroundings. The absolute force error is the relative
+/// force error times this RMS force. The same system always has the same sample.
 pub fn sample_force_rms(
     cell: &PeriodicCell,
     positions: &[Vec3],
@@ -366,7 +366,7 @@ mod tests {
         let model = ErrorModel::new(&cell, 0.9, &charges, ChargeStructure::uncorrelated());
         let published =
             |alpha: f64| 2.0 * COULOMB * 250.0 / (1000.0 * 125.0 * 0.9f64).sqrt() * (-(alpha * 0.9f64).powi(2)).exp();
-        // the formula of Kolafa and Perram is the leading order in 1/(αr_c)²
+        // the formula of Kolafa and Perram is the leading term of the direct-space error in an expansion in 1/(αr_c)²
         for alpha in [3.0, 4.0] {
             assert!((model.direct(alpha, 0.9) / published(alpha) - 1.0).abs() < 0.1, "{alpha}");
         }

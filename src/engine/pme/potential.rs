@@ -28,8 +28,8 @@ impl MeshPotential {
     /// Returns the Fourier transform T of the interaction at the squared wave number m² = `squared` (1/nm²). `gaussian`
     /// is the value of [`gaussian`] at the same m². In the formulas b = π|m|/α.
     ///
-    /// Coulomb: T = (C/π) exp(−b²)/m². T is zero at m = 0; the energy of the term m = 0 is
-    /// [`MeshPotential::plasma_energy`]. Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] =
+    /// Coulomb: T = (C/π) exp(−b²)/m². The Coulomb transform T is zero at m = 0; [`MeshPotential::plasma_energy`]
+    /// returns the energy of the term m = 0. Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] =
     /// −π^{3/2} α³/3 t(b).
     #[inline(always)]
     pub fn transform(self, squared: f64, gaussian: f64, alpha: f64) -> f64 {
@@ -40,10 +40,11 @@ impl MeshPotential {
         }
     }
 
-    /// Returns the factor f (nm²) of the virial T (δ − f m⊗m) at m² = `squared` (1/nm²): −2 dT/d(m²)/T.
+    /// Returns the factor f (nm²) of the virial T (δ − f m⊗m) at m² = `squared` (1/nm²): f = −2 dT/d(m²)/T, with the
+    /// transform T of the interaction and the unit matrix δ.
     ///
-    /// Coulomb: f = 2(1 + b²)/m², zero at m = 0. Dispersion: f = −t′(b)/t(b) b/m² = 6 (π/α)² [exp(−b²) − √π b
-    /// erfc(b)]/t(b).
+    /// Coulomb: f = 2(1 + b²)/m² with b = π|m|/α; f is zero at m = 0. Dispersion: f = −t′(b)/t(b) b/m² = 6 (π/α)²
+    /// [exp(−b²) − √π b erfc(b)]/t(b), with b = π|m|/α and t(b) from [`MeshPotential::transform`].
     #[inline(always)]
     pub fn virial_factor(self, squared: f64, alpha: f64) -> f64 {
         let ratio_squared = (PI / alpha).powi(2);
@@ -60,8 +61,8 @@ impl MeshPotential {
         }
     }
 
-    /// Returns the self-energy correction (kJ/mol) of a mesh with these charges, since the mesh includes the
-    /// interaction of each charge with itself: −C α/√π Σ q², or α⁶/12 Σ c6.
+    /// Returns the self-energy correction (kJ/mol) of a mesh: −C α/√π Σ q² for Coulomb, or α⁶/12 Σ c6 for dispersion.
+    /// The correction removes the interaction of each charge with itself, which the mesh includes.
     pub fn self_energy(self, alpha: f64, charges: &[f64]) -> f64 {
         let squares = charges.iter().map(|q| q * q).sum::<f64>();
         match self {
@@ -70,9 +71,9 @@ impl MeshPotential {
         }
     }
 
-    /// Returns the energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q with its neutralising plasma, in a cell of V nm³.
-    /// The virial is this energy times the unit matrix. The energy is zero for dispersion, which needs no neutralising
-    /// plasma, since the mesh includes the term m = 0.
+    /// Returns the energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q and the plasma that neutralises it, in a cell of
+    /// V nm³. The virial is this energy times the unit matrix. For dispersion the energy is zero: no plasma is needed,
+    /// because the mesh includes the term m = 0.
     pub fn plasma_energy(self, alpha: f64, charges: &[f64], volume: f64) -> f64 {
         match self {
             MeshPotential::Coulomb => {

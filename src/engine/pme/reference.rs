@@ -51,8 +51,8 @@ impl ReferencePme {
         sums
     }
 
-    /// Computes the potential of the charges on the grid, which [`Self::force`] reads. Returns energy and virial like
-    /// [`Self::evaluate`].
+    /// Computes the potential of the charges on the grid for later calls of [`Self::force`]. Returns energy and virial
+    /// like [`Self::evaluate`].
     pub fn solve_potential(&mut self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) -> (f64, Mat3) {
         match self.parameters.order {
             4 => self.spread::<4>(cell, positions, charges),
@@ -86,7 +86,8 @@ impl ReferencePme {
         }
     }
 
-    /// Multiplies the spectrum by the influence function. Returns the energy ½ Σ G |S|² and its virial.
+    /// Multiplies the spectrum by the influence function. Returns the energy ½ Σ G |S|² and its virial, with the
+    /// influence function G and the spectrum S of the charges.
     fn solve(&mut self, cell: &PeriodicCell) -> (f64, Mat3) {
         let [_, ny, mz] = self.fft.reciprocal_size();
         let nz = self.parameters.grid[2];
@@ -97,8 +98,8 @@ impl ReferencePme {
                 for (index, value) in slab.iter_mut().enumerate() {
                     let (y, z) = (index / mz, index % mz);
                     let element = influence.element(&reciprocal, volume, [x, y, z]);
-                    // each stored element is counted twice, because the half of the spectrum that is not stored has
-                    // the same energy; planes that are their own mirror image are counted once
+                    // the energy of a stored element counts twice, because only half of the spectrum is stored; the
+                    // planes z = 0 and z = nz/2 are stored completely and count once
                     let own_image = z == 0 || 2 * z == nz;
                     let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
                     *energy += part;
@@ -118,7 +119,8 @@ impl ReferencePme {
         (energy, virial)
     }
 
-    /// Returns the force (kJ/mol/nm) on a charge from the potential on the grid: F = −q Σ φ ∇(weights).
+    /// Returns the force (kJ/mol/nm) on a charge q from the potential φ on the grid: F = −q Σ φ ∇w with the spline
+    /// weights w of the grid points.
     pub fn force(&self, cell: &PeriodicCell, position: Vec3, charge: f64) -> Vec3 {
         match self.parameters.order {
             4 => self.gather::<4>(cell, position, charge),
@@ -163,7 +165,7 @@ impl<const N: usize> Support<N> {
         Self { points, first, value, derivative }
     }
 
-    /// Calls `visit(grid index, element along each axis, values, derivatives)` for every grid point.
+    /// Calls `visit(grid index, weight index along each axis, spline values, spline derivatives)` for every grid point.
     #[inline(always)]
     fn for_each(&self, mut visit: impl FnMut(usize, [usize; 3], &[[f64; N]; 3], &[[f64; N]; 3])) {
         let at = |d: usize, j: usize| (self.first[d] + j) % self.points[d];

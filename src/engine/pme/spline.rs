@@ -5,9 +5,9 @@ use crate::term::Real;
 /// Supported spline orders.
 pub const ORDERS: [usize; 4] = [4, 5, 6, 8];
 
-/// Returns the N weights of the cardinal B-spline M_N and their derivatives, for a particle with the grid coordinate g
-/// plus `fraction`; g is an integer, and `fraction` is in [0, 1). Element j belongs to grid point g + j and is
-/// M_N(fraction + N − 1 − j).
+/// Returns the N weights of the cardinal B-spline M_N and their derivatives. The particle has the grid coordinate g +
+/// `fraction`, where g is an integer and `fraction` is in [0, 1). Weight j belongs to grid point g + j, and its value
+/// is M_N(fraction + N − 1 − j).
 ///
 /// The splines satisfy the recursion M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) −
 /// M_{n−1}(x − 1). The spline is shifted by N − 1 points relative to the convention of textbooks. The energy does not
@@ -62,8 +62,8 @@ mod tests {
             let (value, derivative) = spline::<f64, N>(w);
             for j in 0..N {
                 let x = w + (N - 1 - j) as f64;
-                // the tolerance is 1e-12 instead of 1e-16, because the alternating sum loses precision by a factor of
-                // 8⁷/7!
+                // the tolerance is 1e-12 instead of 1e-16, because the cancellation in the alternating sum multiplies
+                // rounding errors by 8⁷/7!
                 assert!((value[j] - truncated_powers(N, x)).abs() < 1e-12, "order {N}, {x}");
                 let slope = truncated_powers(N - 1, x) - truncated_powers(N - 1, x - 1.0);
                 assert!((derivative[j] - slope).abs() < 1e-12, "order {N}, {x}");

@@ -1,5 +1,6 @@
-//! PME tuning: search for other splittings of the Coulomb sum between direct and reciprocal space with the same error.
-//! Each of the other splittings has a finer grid with a shorter cutoff, or a coarser grid with a longer cutoff.
+//! PME tuning: search for other splittings of the Coulomb sum between direct and reciprocal space. All splittings have
+//! the same error. A splitting with a finer grid has a shorter cutoff, and a splitting with a coarser grid has a longer
+//! cutoff.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -17,20 +18,21 @@ pub struct Splitting {
     pub parameters: PmeParameters,
 }
 
-/// Allowed range of the number of grid points along an edge, divided by the number along the same edge of the initial
-/// grid. With such ratios along three edges, the number of grid points is between an eighth and three times the number
-/// of the initial grid.
+/// Allowed range of the number of grid points along an edge, as a multiple of the number along this edge in the initial
+/// grid. The total number of grid points is therefore between an eighth of the initial number and three times the
+/// initial number.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
-/// Number of steps in the range [`FINENESS`], enough to include every good size of a grid of a hundred points.
+/// Number of steps in the range [`FINENESS`]. The steps are so small that all allowed sizes of a grid of about a
+/// hundred points are tried.
 const STEPS: u32 = 48;
 /// Number of cutoff steps per nm: cutoffs are multiples of 1/1000 nm.
 const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {
-    /// Finds a splitting for every spline order and for every grid that is about as fine as the grid of `base`. α is
-    /// the largest value that keeps the reciprocal error within the limit, and the cutoff is the shortest cutoff that
-    /// keeps the direct error within the limit. The limits of both errors are in `allowed`. Splittings with a cutoff
-    /// outside the range `cutoffs` (nm) are dropped.
+    /// Finds a splitting for every spline order and for every grid that is about as fine as the grid of `base`. Each
+    /// splitting has the largest α that keeps the reciprocal error within the limit, and the shortest cutoff that keeps
+    /// the direct error within the limit. The limits of both errors are in `allowed`. Splittings with a cutoff outside
+    /// the range `cutoffs` (nm) are dropped.
     pub fn splittings(
         &self,
         base: &PmeParameters,
@@ -63,7 +65,8 @@ impl ErrorModel {
             return None;
         }
         let needed = bisect_coarse(shortest, longest, |cutoff| self.direct(alpha, cutoff) > allowed.direct);
-        // the bisection may end slightly below the required cutoff, within its precision
+        // the result of the bisection may be slightly smaller than the required cutoff, because the bisection has a
+        // limited precision
         let enough = |steps: &f64| self.direct(alpha, steps / CUTOFF_STEPS) <= allowed.direct;
         let first = (needed * CUTOFF_STEPS).ceil();
         let cutoff = [first, first + 1.0, first + 2.0].into_iter().find(enough)? / CUTOFF_STEPS;
@@ -97,7 +100,7 @@ mod tests {
                 assert!(estimate.direct <= limits.direct && estimate.reciprocal <= limits.reciprocal, "{splitting:?}");
                 assert!((0.7..=1.0).contains(&splitting.cutoff), "{splitting:?}");
             }
-            // finer grids, which come later in the list, allow shorter cutoffs
+            // the later splittings of the list have finer grids, which allow shorter cutoffs
             let of_order: Vec<&Splitting> = found.iter().filter(|s| s.parameters.order == base.order).collect();
             assert!(of_order.is_sorted_by(|a, b| a.cutoff >= b.cutoff), "{of_order:?}");
             assert!(of_order.iter().any(|s| s.cutoff < 0.8) && of_order.iter().any(|s| s.cutoff > 0.9));

@@ -12,8 +12,8 @@ use crate::vec3::{Vec3, vec3};
 /// The charge structure factor S(m) = |Σ q e^{2πi m·r}|²/Σq², averaged over directions. S = 1 for uncorrelated
 /// charges.
 ///
-/// In a liquid of neutral molecules S is far below 1 at the wave numbers of an Ewald sum, because the force errors
-/// due to the atoms of one molecule nearly cancel. For wave numbers beyond the table S = 1.
+/// In a liquid of neutral molecules S is far below 1 at the wave numbers of an Ewald sum, because the contributions of
+/// the atoms of one molecule nearly cancel. For wave numbers beyond the table S = 1.
 #[derive(Clone, Debug)]
 pub struct ChargeStructure {
     /// structure factor S at the wave numbers m = (i + ½) · [`WIDTH`], where i is the index
@@ -23,8 +23,8 @@ pub struct ChargeStructure {
 /// Width of the shells of wave numbers in 1/nm. In a liquid the peaks of S are at least as wide as the inverse of a few
 /// molecular diameters.
 const WIDTH: f64 = 0.5;
-/// Number of shells. The shells extend to |m| = 12/nm, that is to a wavelength of 0.08 nm, which is shorter than a
-/// bond.
+/// Number of shells. The shells extend to wave numbers of 12/nm. The corresponding wavelength of 0.08 nm is shorter
+/// than a bond.
 const SHELLS: usize = 24;
 /// Number of wave vectors per shell. The value at one wave vector has a relative standard deviation of 1, so that the
 /// mean over a shell has a standard error of 25 %, and sums over many shells have a standard error of 10 %.
@@ -74,11 +74,11 @@ impl ChargeStructure {
 
     /// Returns ∫ |f|² S over all space (1/nm, for unit charges and without Coulomb's constant), where f is the
     /// direct-space Ewald force beyond `cutoff`. For S = 1 the integral is computed over distances r (Parseval's
-    /// theorem). For other S the part that charge correlations cancel is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with
-    /// f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
+    /// theorem). Other values of S reduce the integral by the part that charge correlations cancel: 4π∫ m² |f(m)|² (1 −
+    /// S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
     pub(super) fn neglected_force_square(&self, alpha: f64, cutoff: f64) -> f64 {
-        // f falls by a factor of e over the length 1/(2α²r_c). The integral by the trapezoidal rule covers twelve
-        // such lengths, which contain all but 10⁻⁵ of f, in steps of a tenth of the length
+        // the force f falls by a factor of e over the length 1/(2α²r_c). The integral is computed by the trapezoidal
+        // rule in steps of a tenth of this length, over twelve lengths, which contain all but 10⁻⁵ of f
         let step = 0.05 / (alpha * alpha * cutoff);
         // radius r, trapezoidal weight times r², and force f(r)
         let points: Vec<[f64; 3]> = (0..=120)

@@ -23,7 +23,7 @@ const UNNAMED_RESIDUE: &str = "MOL";
 pub struct AtomSpec<'a> {
     /// atom name, cut to eight bytes
     pub name: &'a str,
-    /// atomic number; 0 if there is none
+    /// atomic number; 0 for particles without an element
     pub element: u8,
     /// mass in amu, positive; zero for virtual sites
     pub mass: f64,
@@ -167,7 +167,7 @@ impl SystemBuilder {
         self.bond(bond.atoms)
     }
 
-    /// Lists of bonded terms, to which the caller can add angles, torsions, 1-4 pairs and other terms.
+    /// Returns the lists of bonded terms, to which the caller can add angles, torsions, 1-4 pairs and other terms.
     pub fn bonded(&mut self) -> &mut BondedTerms {
         &mut self.topology.bonded
     }
@@ -186,7 +186,8 @@ impl SystemBuilder {
 
     /// Excludes all pairs that are at most three bonds apart, and adds 1-4 pairs whose Coulomb and Lennard-Jones
     /// interactions are multiplied by the factors `coulomb` and `lennard_jones`. If both factors are zero, no 1-4 pairs
-    /// are added. Exclusions of [`SystemBuilder::exclude`] and 1-4 terms of [`SystemBuilder::bonded`] take precedence.
+    /// are added. If a pair is already in [`SystemBuilder::exclude`] or has a 1-4 term in [`SystemBuilder::bonded`], no
+    /// 1-4 pair is added for this pair.
     pub fn scale_pairs14(&mut self, coulomb: f64, lennard_jones: f64) -> &mut Self {
         self.scales14 = Some([coulomb, lennard_jones]);
         self
@@ -218,7 +219,7 @@ impl SystemBuilder {
         self.rule.unwrap_or(CombinationRule::LorentzBerthelot)
     }
 
-    /// Problems of the input that make it impossible to build a description.
+    /// Returns the problems of the input that prevent the builder from making a description.
     fn problems(&self) -> Vec<Problem> {
         let (atoms, types) = (self.topology.atoms.len(), self.types.len());
         let mut problems = vec![];

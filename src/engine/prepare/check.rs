@@ -232,7 +232,7 @@ fn check_vacuum(forces: &ForceOptions, truncation: &Truncation, path: Option<&Pa
     }
 }
 
-/// Returns the problem for a setting that needs a periodic cell, if the coordinates have no cell.
+/// Returns the problem that a setting needs a periodic cell, but the coordinates have no cell.
 pub fn needs_cell(what: &str, coordinates: Option<&Path>) -> Problem {
     let message = format!("{what} needs a periodic cell, and the coordinates have none");
     named(Problem::new(message), coordinates)

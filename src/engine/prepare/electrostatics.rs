@@ -20,7 +20,7 @@ pub struct Alternatives {
     pub others: Vec<Splitting>,
 }
 
-/// The Coulomb method with all its parameters, and alternative PME parameters of the requested accuracy.
+/// Returns the Coulomb method with all its parameters, and alternative PME parameters with the requested accuracy.
 pub(super) fn electrostatics(
     options: &Options<'_>,
     truncation: &Truncation,
@@ -41,7 +41,7 @@ pub(super) fn electrostatics(
     Ok((only, Alternatives::default()))
 }
 
-/// The dispersion correction, with all parameters of the mesh for LJ-PME.
+/// Returns the dispersion correction, and for LJ-PME also the mesh parameters.
 pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<DispersionCorrection> {
     let spec = match truncation.dispersion_correction {
         DispersionCorrection::Off => return Ok(DispersionCorrection::Off),
@@ -61,7 +61,8 @@ pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<Dispe
 
 /// Lower bound of the RMS force to which a relative error refers, as a fraction of the force between two ions with the
 /// RMS charge at the mean distance of atoms. The bound matters only in a perfect crystal, where the RMS force is zero.
-/// In liquids the RMS force is about equal to the force between two ions with the RMS charge.
+/// In liquids the RMS force is about equal to the force between two ions with the RMS charge at the mean distance of
+/// atoms.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
 /// Shortest Coulomb cutoff for tuning, as a fraction of the longer of the Coulomb and the Lennard-Jones cutoff.
 /// [`LONGEST_CUTOFF`] is the upper limit. With a shorter cutoff excluded pairs may be farther apart than the pair
@@ -118,7 +119,7 @@ fn pme_parameters(
     })
 }
 
-/// The RMS electrostatic force (kJ/mol/nm) to which a relative error refers.
+/// Returns the RMS electrostatic force (kJ/mol/nm) that is the scale of relative force errors.
 fn force_scale(cell: &PeriodicCell, cutoff: f64, topology: &Topology, positions: &[Vec3]) -> f64 {
     let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
     let excluded = |i: usize, j: usize| topology.exclusions.contains(i as u32, j as u32);

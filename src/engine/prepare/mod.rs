@@ -3,8 +3,8 @@
 //! [`prepare`] checks description, coordinates and options for validity and consistency. [`prepare`] then makes
 //! molecules whole, computes the positions of virtual sites, repartitions hydrogen mass, and scales the interactions of
 //! a solute. [`prepare`] also derives constraints, PME parameters, and alternative PME parameters for tuning. Bonded
-//! terms that constraints hold fixed are dropped or kept ([`ConstrainedTerms`]). Descriptions come from files
-//! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
+//! terms whose energy is constant because of constraints are dropped or kept ([`ConstrainedTerms`]). Descriptions come
+//! from files ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 
 mod builder;
 mod check;
@@ -44,7 +44,7 @@ pub struct Options<'a> {
     pub forces: &'a ForceOptions,
     /// how PME parameters are chosen for the requested accuracy
     pub tuning: TuningMethod,
-    /// whether bonded terms that constraints hold fixed are dropped or kept
+    /// whether bonded terms whose energy is constant because of constraints are dropped or kept
     pub constrained_terms: ConstrainedTerms,
     /// file names for messages
     pub files: Files<'a>,
@@ -69,13 +69,13 @@ pub struct Prepared {
     pub state: State,
     /// alternative PME parameters of the requested accuracy
     pub alternatives: Alternatives,
-    /// numbers of models and atoms in the coordinate file that were not used
+    /// numbers of unused models and unused atoms in the coordinate file
     pub left_out: LeftOut,
 }
 
 /// Makes the system and its initial state. Returns an error with all [`crate::error::Problem`]s of description,
-/// coordinates and options. If the input has no problem, an error holds the first problem that occurs while constraints
-/// or PME parameters are derived.
+/// coordinates and options. If the input has no problem, deriving constraints or PME parameters may still fail; the
+/// error then holds the first problem of the derivation.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
     let truncation = options.forces.truncation(&description.topology);
     let problems = check::problems(&description, &coordinates, options, &truncation);

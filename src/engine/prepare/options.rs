@@ -31,7 +31,7 @@ impl<T> Setting<T> {
 pub struct ForceOptions {
     /// Coulomb cutoff in nm; `None` = all pairs
     pub cutoff: Setting<Option<f64>>,
-    /// Lennard-Jones cutoff in nm; `None` = all pairs; by convention equal to the Coulomb cutoff
+    /// Lennard-Jones cutoff in nm; `None` = all pairs; the convention of all force fields is the Coulomb cutoff
     pub cutoff_lj: Setting<Option<f64>>,
     /// Coulomb method
     pub electrostatics: ElectrostaticsSpec,
@@ -65,8 +65,8 @@ pub(super) struct Truncation {
     pub(super) dispersion_correction: DispersionCorrection<LjPmeSpec>,
 }
 
-/// The convention for all force fields except CHARMM. The cutoffs are shorter than in CHARMM, and the dispersion
-/// correction adds the mean attraction beyond the cutoff.
+/// Cutoffs and corrections for all force fields except CHARMM. The cutoffs are shorter than in CHARMM, and the
+/// dispersion correction adds the mean attraction beyond the cutoff.
 const USUAL: Truncation = Truncation {
     cutoff: Some(0.9),
     cutoff_lj: Some(0.9),
@@ -110,8 +110,8 @@ impl Default for ForceOptions {
 }
 
 impl ForceOptions {
-    /// The defaults of the input file with `cutoff = "none"`, for systems without a periodic cell: all pairs, plain
-    /// 1/r.
+    /// The defaults of the input file with `cutoff = "none"`, for systems without a periodic cell. All pairs of atoms
+    /// interact, with the plain Coulomb potential 1/r.
     pub fn all_pairs() -> Self {
         ForceOptions {
             cutoff: Setting::Given(None),
@@ -139,7 +139,7 @@ impl ForceOptions {
         Truncation { cutoff, cutoff_lj, lj_modifier: self.lj_modifier.or(modifier), dispersion_correction }
     }
 
-    /// The keys of the input file that are left to the force field.
+    /// Returns the keys of the input file whose values are left to the convention of the force field.
     pub fn left_to_force_field(&self) -> Vec<&'static str> {
         let keys = [
             ("cutoff", self.cutoff == Setting::ForceField),
@@ -150,13 +150,13 @@ impl ForceOptions {
     }
 }
 
-/// Requested treatment of Coulomb interactions. PME parameters may still have to be derived from the cell.
+/// Requested treatment of Coulomb interactions. Parameters of PME may be derived from the cell later.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ElectrostaticsSpec {
     /// no Coulomb interactions
     Off,
-    /// 1/r, truncated at the cutoff if there is one
+    /// plain 1/r, truncated at the Coulomb cutoff if there is a cutoff
     Plain,
     /// reaction field
     ReactionField {
@@ -180,7 +180,7 @@ pub enum PmeSpec {
         /// B-spline order
         order: usize,
     },
-    /// maximum grid spacing; α follows from erfc(α·cutoff) = 1e-5, and tuning keeps the accuracy of this spacing
+    /// maximum grid spacing; α follows from erfc(α·cutoff) = 1e-5; tuning keeps the accuracy that the spacing gives
     Spacing {
         /// maximum grid spacing in nm
         spacing: f64,
@@ -198,7 +198,7 @@ pub enum LjPmeSpec {
     /// the input states the parameters of LJ-PME
     Explicit(PmeParameters),
     /// maximum grid spacing; the splitting parameter is chosen such that the direct-space potential at the cutoff is
-    /// 10⁻³ of r⁻⁶
+    /// 10⁻³ times the full potential r⁻⁶
     Spacing {
         /// maximum grid spacing in nm
         spacing: f64,
@@ -216,7 +216,7 @@ pub enum TuningMethod {
     /// the choice of a cost model, which is the same in every run
     #[default]
     Model,
-    /// the candidate that timing finds fastest, among several candidates that the cost model ranks best
+    /// the fastest candidate in a timing of the few candidates that the cost model ranks best
     Measure,
 }
 

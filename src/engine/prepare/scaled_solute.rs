@@ -2,14 +2,15 @@
 //! temperature.
 //!
 //! The energy inside the solute is multiplied by a factor λ, and the interaction energy of the solute with other atoms
-//! is multiplied by √λ. The energy among other atoms is unchanged. At the temperature T the solute crosses barriers as
-//! at the temperature T/λ. Charges of the solute are multiplied by √λ, and the Lennard-Jones ε of atoms of the solute
-//! by λ, so that the geometric mean with the ε of another atom is multiplied by √λ. 1-4 pairs are scaled in the same
-//! way. Torsions (periodic and Ryckaert–Bellemans, proper and improper) and correction maps are multiplied by √λ for
-//! each of their two outer atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since these
-//! terms keep the shape of molecules and are not barriers between conformations. L. Wang, R. A. Friesner, B. J. Berne,
-//! J. Phys. Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions with atoms inside and outside the solute are
-//! scaled as in G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
+//! is multiplied by √λ. The interaction energy between atoms outside the solute is unchanged. At the temperature T the
+//! solute crosses barriers as at the temperature T/λ. Charges of the solute are multiplied by √λ, and the Lennard-Jones
+//! ε of atoms of the solute is multiplied by λ. The geometric mean of ε between the solute and other atoms is therefore
+//! multiplied by √λ. 1-4 pairs are scaled in the same way. Torsions (periodic and Ryckaert–Bellemans, proper and
+//! improper) and correction maps are multiplied by λ if both outer atoms are in the solute, and by √λ if only one outer
+//! atom is in the solute. Bonds, angles and harmonic impropers are unchanged, since these terms keep the shape of
+//! molecules and are not barriers between conformations. L. Wang, R. A. Friesner, B. J. Berne, J. Phys. Chem. B 115,
+//! 9431 (2011), doi:10.1021/jp204407d; torsions with atoms inside and outside the solute are scaled as in G. Bussi,
+//! Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ impl ScaledSolute {
         Ok(())
     }
 
-    /// Factor λ^(n/2) for n = `count` atoms of the solute.
+    /// Returns the factor λ^(n/2) for n = `count` atoms of the solute.
     fn power(&self, count: usize) -> f64 {
         match count {
             0 => 1.0,

@@ -1,4 +1,4 @@
-//! Checks of the virtual sites of a description.
+//! Checks of the virtual sites of a topology.
 
 use std::collections::HashMap;
 
@@ -10,27 +10,30 @@ use crate::units::Range;
 /// Tolerance for the sums of the weights of a virtual site, because files may print only six digits of each weight.
 const UNITY: f64 = 1e-5;
 
-/// Returns the first problem of a virtual site.
+/// Returns the first problem in the constructions of virtual sites; `None` without a problem.
 pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> {
     let mut seen = vec![false; is_site.len()];
     topology.virtual_sites.iter().find_map(|VirtualSite { site, construction }| {
         let problem = |what: String| Problem::new(format!("virtual site {}: {what}", u64::from(*site) + 1));
         let Some(seen) = seen.get_mut(*site as usize) else {
-            return Some(problem(format!("no such atom exists; the topology has {} atoms", is_site.len())));
+            return Some(problem(format!(
+                "the atom of the site does not exist; the topology has {} atoms",
+                is_site.len()
+            )));
         };
         if std::mem::replace(seen, true) {
-            return Some(problem("it has more than one construction".into()));
+            return Some(problem("the site has more than one construction".into()));
         }
         let atoms = construction.atoms();
         if let Some(atom) = atoms.iter().find(|&&atom| atom as usize >= is_site.len()) {
             let count = is_site.len();
             return Some(problem(format!(
-                "it is constructed from atom {}, but there are only {count} atoms",
+                "the site is constructed from atom {}, but there are only {count} atoms",
                 u64::from(*atom) + 1
             )));
         }
         if let Some(atom) = repeated(atoms) {
-            return Some(problem(format!("atom {} appears twice in its construction", atom + 1)));
+            return Some(problem(format!("atom {} appears twice in the construction of the site", atom + 1)));
         }
         let beyond = || beyond(construction).map(|what| problem(what).help(MEND));
         shape(construction).map(problem).or_else(beyond)
@@ -49,8 +52,8 @@ fn repeated(atoms: &[u32]) -> Option<u32> {
 pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     let sites = &topology.virtual_sites;
     let place: HashMap<u32, usize> = sites.iter().enumerate().map(|(k, site)| (site.site, k)).collect();
-    // for each site, the sites that are constructed from this site, and the number of sites from which this site is
-    // constructed
+    // `followers`: for each site, the sites that are constructed from this site; `lacking`: for each site, the number
+    // of sites from which this site is constructed
     let (mut followers, mut lacking) = (vec![vec![]; sites.len()], vec![0; sites.len()]);
     for (k, site) in sites.iter().enumerate() {
         for parent in site.construction.atoms().iter().filter_map(|atom| place.get(atom)) {
@@ -71,7 +74,7 @@ pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     }
     if let Some(k) = lacking.iter().position(|&lacking| lacking > 0) {
         let message =
-            format!("virtual site {}: its construction depends on the site itself", u64::from(sites[k].site) + 1);
+            format!("virtual site {}: the construction depends on the site itself", u64::from(sites[k].site) + 1);
         return Err(Problem::new(message)
             .help("a site must be constructed from atoms with mass, directly or through other sites"));
     }
@@ -97,7 +100,7 @@ fn beyond(construction: &Construction) -> Option<String> {
             weights(rows.as_flattened()).or(check(Range::SITE_DISTANCE, position))
         }
     };
-    refused.map(|what| format!("it has {what}"))
+    refused.map(|what| format!("the site has {what}"))
 }
 
 /// Describes the first fault of the weights, distances and angles of a construction; `None` without a fault.
@@ -106,25 +109,25 @@ fn shape(construction: &Construction) -> Option<String> {
         let sum: f64 = weights.sum();
         // the comparison is false for NaN
         let right = (sum - wanted).abs() < UNITY;
-        (!right).then(|| format!("{what} add up to {sum}, not to {wanted}"))
+        (!right).then(|| format!("the sum of {what} is {sum} instead of {wanted}"))
     };
     let distance =
         // with a negative distance the site is on the opposite side of the first atom
-        |distance: f64| (distance == 0.0 || !distance.is_finite()).then(|| format!("its distance is {distance} nm"));
+        |d: f64| (d == 0.0 || !d.is_finite()).then(|| format!("the distance of the site is {d} nm, but must be finite and not zero"));
     let finite = |numbers: &[f64]| {
         (!numbers.iter().all(|number| number.is_finite()))
-            .then(|| format!("its parameters are not finite: {numbers:?}"))
+            .then(|| format!("the parameters of the site are not finite: {numbers:?}"))
     };
     match construction {
         Construction::Average { atoms, weights } if atoms.len() != weights.len() => {
-            Some(format!("it has {} weights for {} atoms", weights.len(), atoms.len()))
+            Some(format!("the site has {} weights for {} atoms", weights.len(), atoms.len()))
         }
         Construction::LocalFrame { atoms, weights, .. } if atoms.len() != weights.len() => {
-            Some(format!("it has {} weights for {} atoms", weights.len(), atoms.len()))
+            Some(format!("the site has {} weights for {} atoms", weights.len(), atoms.len()))
         }
-        Construction::Average2 { weights, .. } => sums_to("its weights", &mut weights.iter().copied(), 1.0),
-        Construction::Average3 { weights, .. } => sums_to("its weights", &mut weights.iter().copied(), 1.0),
-        Construction::Average { weights, .. } => sums_to("its weights", &mut weights.iter().copied(), 1.0),
+        Construction::Average2 { weights, .. } => sums_to("the weights of the site", &mut weights.iter().copied(), 1.0),
+        Construction::Average3 { weights, .. } => sums_to("the weights of the site", &mut weights.iter().copied(), 1.0),
+        Construction::Average { weights, .. } => sums_to("the weights of the site", &mut weights.iter().copied(), 1.0),
         Construction::FixedDistance2 { distance: d, .. } => distance(*d),
         Construction::FixedDistance3 { weight, distance: d, .. } => finite(&[*weight]).or(distance(*d)),
         Construction::FixedAngle3 { angle, distance: d, .. } => finite(&[*angle]).or(distance(*d)),
@@ -132,8 +135,8 @@ fn shape(construction: &Construction) -> Option<String> {
         Construction::FixedDistance4 { weights, distance: d, .. } => finite(weights).or(distance(*d)),
         Construction::LocalFrame { weights, position, .. } => {
             let column = |k: usize| weights.iter().map(move |weights| weights[k]);
-            let origin = sums_to("weights of its origin", &mut column(0), 1.0);
-            let axes = (1..3).find_map(|k| sums_to("weights of an axis", &mut column(k), 0.0));
+            let origin = sums_to("the weights of the origin", &mut column(0), 1.0);
+            let axes = (1..3).find_map(|k| sums_to("the weights of an axis", &mut column(k), 0.0));
             origin.or(axes).or(finite(position))
         }
     }

@@ -7,17 +7,18 @@ use crate::system::{BondedTerms, Constraints, Topology};
 /// Whether bonds of constrained length and angles between three constrained distances are dropped or kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstrainedTerms {
-    /// dropped, for dynamics and minimisation: the energy of these terms is constant, and constraint forces balance the
-    /// forces of these terms
+    /// dropped, for dynamics and minimisation: the energy of the dropped terms is constant, and constraint forces
+    /// balance the forces of the dropped terms
     #[default]
     Drop,
     /// kept, for single-point energies of the whole force field
     Keep,
 }
 
-/// Drops the terms that constraints hold fixed. The dropped terms are bonds of constrained length, and angles between
-/// three constrained distances (rigid waters; angles with hydrogen). Bonds between a virtual site and an atom from
-/// which it is constructed are also dropped, since AMBER files contain such bonds only to mark the sites.
+/// Drops the bonded terms whose energy is constant because of constraints. The dropped terms are bonds of constrained
+/// length, and angles between three constrained distances (rigid waters; angles with hydrogen). Bonds between a virtual
+/// site and the atoms of its construction are also dropped, since AMBER files contain these bonds only to mark the
+/// sites.
 pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {
     let ordered = |i: u32, j: u32| (i.min(j), i.max(j));
     let rigid = constraints.settles.iter().flat_map(|settle| {
@@ -39,7 +40,7 @@ pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Cons
     keep(g96_angles, |angle| is_free_angle(angle.atoms));
 }
 
-/// Removes the terms that `is_free` does not accept.
+/// Keeps only the terms for which `is_free` returns true.
 fn keep<T: Send>(terms: &mut Vec<T>, is_free: impl Fn(&T) -> bool + Send + Sync) {
     *terms = std::mem::take(terms).into_par_iter().filter(is_free).collect();
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// Messages that have arrived and are not yet received, indexed as `[receiver][sender]`.
+/// Messages that have been sent but not yet received, indexed as `[receiver][sender]`.
 struct Post {
     boxes: Mutex<Vec<Vec<VecDeque<Vec<u8>>>>>,
     arrived: Condvar,
@@ -81,7 +81,8 @@ impl Network for Thread {
         let members: Vec<usize> = (0..self.count).filter(|&rank| groups[rank] == group.to_le_bytes()).collect();
         let (count, rank) = (members.len(), members.iter().filter(|&&rank| rank < self.rank).count());
         let post = Arc::clone(locked(&self.post.groups).entry(group).or_insert_with(|| Arc::new(Post::new(count))));
-        // all members have found the entry of this group before another split reuses the group number
+        // after the barrier all members have found the entry of this group, so that another split can reuse the group
+        // number
         self.barrier();
         locked(&self.post.groups).remove(&group);
         self.barrier();

@@ -2,7 +2,7 @@
 //!
 //! The counters count the payloads that a rank passes to the [`super::Network`]. A message to one rank counts as one
 //! message. A message to all other ranks and a gather over n ranks count as n − 1 messages. An empty message counts as
-//! a message. The counters do not count barriers, splits, message headers, and additional messages of the transport,
+//! a message. The counters do not count barriers, splits, message headers, or additional messages of the transport,
 //! such as the lengths of gathered arrays or the internal messages of a collective operation of MPI.
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub enum Purpose {
     HaloPositions,
     /// forces on halo atoms
     HaloForces,
-    /// atoms that change their domain and groups that enter a halo, with each pair search
+    /// atoms that move to another domain, and groups of atoms that enter a halo; sent with each pair search
     Migration,
     /// transposes of the PME mesh, and planes of charges and potentials
     Mesh,
@@ -23,7 +23,7 @@ pub enum Purpose {
     Sums,
     /// commands of rank 0 to other ranks, with the data of the commands
     Commands,
-    /// positions, velocities and forces of all atoms, for rank 0
+    /// positions, velocities and forces of all atoms, sent to rank 0
     Output,
 }
 
@@ -127,8 +127,8 @@ mod tests {
                     ranks.exchange(above, &[1; 10], below, &mut [0; 10]);
                 });
                 assert_eq!(pulse, [10, 1]);
-                // the first message is the length of the second message, in 8 bytes; the second message is a list of
-                // three bytes, preceded by its length in one byte
+                // the first of two messages states the length of the second message in 8 bytes; the second message has
+                // the length of the list in one byte, and the three bytes of the list
                 let any = counted(&ranks, Purpose::Migration, |ranks| {
                     ranks.exchange_any(above, &vec![1u8, 2, 3], below);
                 });

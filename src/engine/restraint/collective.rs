@@ -1,19 +1,20 @@
-//! Restraints of collective variables during a stage: moving centers, and their work.
+//! Restraints of collective variables during a stage: moving centers, and the work of the restraints.
 //!
 //! A moving center ξ₀(t) = ξ₀ + v t makes the energy depend on time. The center can be treated as an additional
 //! coordinate of infinite mass, whose velocity v does not depend on forces. The momentum p of the center obeys dp/dt =
-//! −∂U/∂ξ₀, and K + U + v p is conserved. The work done by the center is W = −v p. The work obeys dW/dt = v ∂U/∂ξ₀ = v
-//! f, where f = −∂U/∂ξ is the force on the variable. Leapfrog changes p at whole steps, together with the momenta of
-//! the atoms (t±½ stands for t±½dt):
+//! −∂U/∂ξ₀. The sum K + U + v p is conserved, with the kinetic energy K, the potential energy U, and the velocity v and
+//! the momentum p of the center. The work done by a center with the velocity v and the momentum p is W = −v p. The work
+//! obeys dW/dt = v ∂U/∂ξ₀ = v f, where f = −∂U/∂ξ is the force on the variable. Leapfrog changes the momentum p of the
+//! center at whole steps, together with the momenta of the atoms. The notation t±½ stands for t±½dt.
 //!
-//! The work at half steps is W(t+½) = W(t−½) + v f(t) dt, with the velocity v of the center and the force f on the
-//! variable. The work at steps is W(t) = ½ (W(t−½) + W(t+½)), which is zero at the start of the stage.
+//! The work at half steps is W(t+½) = W(t−½) + v f(t) dt, where v is the velocity of the center and f is the force on
+//! the variable. The work at steps is W(t) = ½ (W(t−½) + W(t+½)), which is zero at the start of the stage.
 //!
-//! The work W of a moving center is integrated by the trapezoidal rule for ∫ v f dt, with the velocity v of the center
-//! and the force f on the variable. Leapfrog conserves the total energy minus the work, K + U − W, as well as it
-//! conserves K + U without moving centers: with a fluctuation of order dt² and without drift. The force constant k of
-//! position restraints may also change with time. The work of a change of the force constant is ∫ ∂U/∂k dk, which is
-//! integrated by the trapezoidal rule, too.
+//! The work W of a moving center is integrated by the trapezoidal rule for ∫ v f dt, where v is the velocity of the
+//! center and f is the force on the variable. Leapfrog conserves the total energy minus the work, K + U − W, with a
+//! fluctuation of order dt² and without drift. Without moving centers, leapfrog conserves the total energy K + U
+//! equally well. The force constant k of position restraints may also change with time. The work of a change of the
+//! force constant is ∫ ∂U/∂k dk, which is integrated by the trapezoidal rule, too.
 
 use super::{Configuration, PositionRestraints, Potential, Restraints, Variable, VariableKind};
 use crate::cell::PeriodicCell;
@@ -35,8 +36,8 @@ pub struct CollectiveRestraint {
 /// State of one restraint in a stage, which a checkpoint stores to resume the stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RestraintProgress {
-    /// lattice images of the molecules of the variable's groups, in which the molecules were gathered at the start of
-    /// the stage; `None` before the first evaluation
+    /// lattice images to which the molecules of the variable's groups are shifted, chosen at the start of the stage;
+    /// `None` before the first evaluation
     images: Option<Vec<Image>>,
     /// center ξ₀ at the start of the stage, nm or rad; `None` before the first evaluation
     center: Option<f64>,
@@ -93,7 +94,7 @@ pub struct Applied {
 #[derive(Clone, Debug, Default)]
 pub struct Restraining {
     restraints: Restraints,
-    /// position restraints of the home atoms of this process, by their indices among the home atoms
+    /// position restraints of the home atoms of this process; atom indices count only the home atoms
     held: Vec<Arc<PositionRestraints>>,
     /// state of each collective restraint, followed by one state for all position restraints together
     progress: Vec<RestraintProgress>,
@@ -113,8 +114,8 @@ impl Restraining {
         Restraining { held: restraints.positions.clone(), restraints, progress, samples, time: 0.0 }
     }
 
-    /// Restricts the position restraints to the home atoms of this process. `number` returns the index of an atom of
-    /// the whole system among the home atoms; `None` for an atom of another process.
+    /// Restricts the position restraints to the home atoms of this process. `number` converts the index of an atom in
+    /// the whole system to the index among the home atoms, and returns `None` for an atom of another process.
     pub fn take_home(&mut self, number: impl Fn(u32) -> Option<u32>) {
         self.held = self.restraints.positions.iter().map(|all| Arc::new(all.part(&number))).collect();
     }
@@ -191,14 +192,16 @@ impl Restraining {
         applied
     }
 
-    /// ∂U/∂k (nm²) for each set of position restraints at the last call of [`Self::apply`]. If the atoms are
-    /// distributed over several processes, each process replaces its values by the sums over all processes.
+    /// Derivative ∂U/∂k (nm²) of the energy U with respect to the force constant k, for each set of position restraints
+    /// at the last call of [`Self::apply`]. If the atoms are distributed over several processes, each process replaces
+    /// its values by the sums over all processes.
     pub fn slopes_mut(&mut self) -> &mut [f64] {
         &mut self.samples.slopes
     }
 
     /// Does the same as [`Self::apply`], but adds only the forces of collective restraints, for a device that computes
-    /// position restraints itself. Reads and changes only elements of the atoms in [`Self::collective_atoms`].
+    /// position restraints itself. Reads and changes only the elements of `positions` and `forces` that belong to the
+    /// atoms in [`Self::collective_atoms`].
     pub fn apply_collective(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -330,7 +333,7 @@ fn too_far(index: usize, kind: VariableKind, value: f64) -> Error {
                  the periodic cell, so that the minimum image is ambiguous",
                 value.to_degrees()
             );
-            (message, "use a larger cell, or choose groups whose centers follow each other at shorter distances")
+            (message, "use a larger cell, or choose groups whose consecutive centers are closer to each other")
         }
         VariableKind::Distance | VariableKind::Rmsd => {
             let message = format!(

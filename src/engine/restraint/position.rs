@@ -1,14 +1,15 @@
 //! Position restraints, which hold atoms near reference positions.
 //!
-//! The energy of an atom is E = ½ k (|d| − ρ)² if |d| > ρ, else 0, with the displacement d = x − x₀ from the reference
-//! position x₀ and the radius ρ of a flat bottom. AMBER's `restraint_wt` and CHARMM's force constants equal ½ k.
-//! Positions are not wrapped, and molecules are whole. Each atom has a lattice image n, in which the molecule of the
-//! atom was nearest to the molecule's reference positions at the start. The restrained position is x = r − n h, where r
-//! is the position of the atom and h are the lattice vectors. The displacement d is not replaced by its minimum image.
+//! The energy of an atom is E = ½ k (|d| − ρ)² if |d| > ρ, else 0, with the force constant k, the radius ρ of a flat
+//! bottom, and the displacement d = x − x₀ from the reference position x₀. AMBER's `restraint_wt` and CHARMM's force
+//! constants equal ½ k. Positions are not wrapped, and molecules are whole. Each atom has a lattice image n, chosen at
+//! the start such that the molecule of the atom is nearest to the molecule's reference positions. The restrained
+//! position is x = r − n h, where r is the position of the atom and h are the lattice vectors. The displacement d is
+//! not replaced by its minimum image.
 //!
-//! With a barostat reference positions may be scaled with the cell ([`ReferenceScaling`]). The virial is minus the
+//! A barostat may scale the reference positions together with the cell ([`ReferenceScaling`]). The virial is minus the
 //! derivative of the energy with respect to a strain of the cell and all atoms about the origin of the cell. The virial
-//! is W = Σ a⊗F, where the vector a (the arm) depends on the [`ReferenceScaling`].
+//! is W = Σ a⊗F with the forces F, where the vector a (the arm) depends on the [`ReferenceScaling`].
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
@@ -22,11 +23,12 @@ use std::collections::HashSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReferenceScaling {
-    /// references are not scaled; the arm is a = x
+    /// reference positions are not scaled; the arm a in the virial is the restrained position x
     None,
-    /// the center of mass X₀ of the references is scaled, and displacements from X₀ are not; the arm is a = x − X₀
+    /// the center of mass X₀ of the reference positions is scaled, and displacements from X₀ are not scaled; the arm a
+    /// in the virial is x − X₀ with the restrained position x
     CenterOfMass,
-    /// every reference is scaled; the arm is a = d
+    /// every reference position is scaled; the arm a in the virial is the displacement d from the reference position
     All,
 }
 
@@ -37,7 +39,7 @@ pub struct Held {
     pub atom: u32,
     /// reference position x₀, nm
     pub reference: Vec3,
-    /// lattice image n: the restraint acts on the position of the atom minus `shift(n)`
+    /// lattice image n, whose shift is subtracted from the position of the atom
     pub image: Image,
 }
 
@@ -66,8 +68,8 @@ pub struct PositionRestraints {
 }
 
 impl PositionRestraints {
-    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped) with the force constant k. Returns ∂E/∂k =
-    /// E/k (nm²) and the virial (kJ/mol).
+    /// Adds the forces (kJ/mol/nm) of the restraints with the force constant k to `forces`, for atoms at `positions`
+    /// (nm, not wrapped). Returns the derivative ∂E/∂k = E/k (nm²) of the energy E, and the virial (kJ/mol).
     pub fn apply(&self, k: f64, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> (f64, Mat3) {
         let scaled = self.scaled(cell);
         let (mut slope, mut virial) = (0.0, Mat3::ZERO);
@@ -90,8 +92,8 @@ impl PositionRestraints {
         PositionRestraints { force_constant: self.force_constant.clone(), held: held.collect(), ..*self }
     }
 
-    /// Returns a function that scales a reference position to the current cell. The function also returns the point
-    /// from which the arm a of the virial is measured.
+    /// Returns a function that scales a reference position to the current cell. The returned function also returns the
+    /// origin of the vector a in the virial Σ a⊗F.
     fn scaled(&self, cell: Option<&PeriodicCell>) -> impl Fn(Vec3) -> (Vec3, Vec3) + use<> {
         let (cells, scaling, center) = (self.cell.zip(cell.copied()), self.scaling, self.center);
         let moved = move |r: Vec3| cells.map_or(r, |(then, now)| now.to_cartesian(then.to_fractional(r)));
@@ -103,16 +105,16 @@ impl PositionRestraints {
         }
     }
 
-    /// Chooses the periodic images of atoms by whole molecules, so that energies do not depend on the images that are
-    /// stored in files. Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell` are
-    /// the positions and the cell at the start of the stage.
+    /// Chooses one periodic image for each molecule, so that energies do not depend on the periodic images in files.
+    /// Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell` are the positions
+    /// and the cell at the start of the stage.
     ///
     /// With center-of-mass scaling, reference positions are moved by lattice vectors into their cell, molecule by
-    /// molecule. Without scaling, reference positions are also moved into their cell if this cell is equal to `cell`,
-    /// the cell of the system. In all other cases reference positions are not moved: either the images of reference
-    /// positions have no effect on the energy, or the images in the file are intended. If consecutive restrained
-    /// molecules are equal, only the first of these molecules contributes to the center of mass, as in GROMACS. Each
-    /// atom gets the image in which the molecule of the atom is nearest to the molecule's reference positions.
+    /// molecule. Without scaling, reference positions are moved in the same way if their cell is equal to `cell`, the
+    /// cell of the system. In all other cases reference positions are not moved: either the periodic images in the file
+    /// have no effect on the energy, or the user has chosen these images. If consecutive restrained molecules are
+    /// equal, only the first of these molecules contributes to the center of mass, as in GROMACS. All atoms of a
+    /// molecule get the same periodic image, in which the molecule is nearest to its reference positions.
     pub fn choose_images(
         &mut self,
         topology: &Topology,
@@ -148,13 +150,13 @@ impl PositionRestraints {
         let scaled = self.scaled(Some(cell));
         let present: Vec<Vec3> = self.held.iter().map(|held| scaled(held.reference).0).collect();
         let own: Vec<Vec3> = atoms.iter().map(|&atom| positions[atom as usize]).collect();
-        // moving an atom by n h has the same effect as moving its reference by −n h
+        // a shift of an atom by a lattice vector has the same effect as the opposite shift of the reference position
         for (part, image) in parts.iter().zip(parts.nearest_to(cell, &own, &present)) {
             part.iter().for_each(|&place| self.held[place as usize].image = image.map(|n| -n));
         }
     }
 
-    /// Force (kJ/mol/nm) and E/k (nm²) for a displacement d (nm).
+    /// Force (kJ/mol/nm) and energy divided by the force constant k (nm²) for a displacement d (nm).
     fn well(&self, k: f64, d: Vec3) -> (Vec3, f64) {
         let beyond = d.norm() - self.flat_radius;
         if beyond <= 0.0 {

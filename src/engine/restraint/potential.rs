@@ -13,10 +13,11 @@ pub enum Potential {
     Force(f64),
 }
 
-/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a for δ > a,
-/// and δ + b for δ < −b, and 0 otherwise. For a periodic variable δ is reduced to the range from −π to π. For |e| > w
-/// the energy is linear with the slope of the harmonic energy at |e| = w: E = k w (|e| − w/2), as in AMBER's `nmropt`
-/// and GROMACS' distance restraints.
+/// Harmonic well with a flat bottom: E = ½ k e², with the force constant k and the excess e of the deviation over the
+/// flat bottom. The deviation is δ = ξ − ξ₀, and the flat bottom extends from δ = −b to δ = a. The excess e is δ − a
+/// for δ > a, δ + b for δ < −b, and 0 otherwise. For a periodic variable δ is reduced to the range from −π to π. Beyond
+/// an excess |e| = w the energy is linear with the slope of the harmonic energy at w: E = k w (|e| − w/2), as in
+/// AMBER's `nmropt` and GROMACS' distance restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
     /// center ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable at the start
@@ -61,8 +62,8 @@ impl Well {
     }
 }
 
-/// Reduces a deviation to the range from −π to π if the variable is periodic. Returns the deviation of a variable that
-/// is not periodic unchanged.
+/// Reduces a deviation to the range from −π to π if the variable is periodic. If the variable is not periodic, the
+/// deviation is returned unchanged.
 fn difference(deviation: f64, periodic: bool) -> f64 {
     if periodic { deviation - TAU * (deviation / TAU).round() } else { deviation }
 }

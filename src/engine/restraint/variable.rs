@@ -1,10 +1,10 @@
 //! Collective variables: functions of the positions of atoms, with their gradients.
 //!
 //! Distances, angles and torsions are between the centers of mass of groups; a group may be a single atom. Positions
-//! are not wrapped, and molecules are whole. The molecules of a group are gathered ([`crate::image`]) at the start of a
-//! stage, and keep the lattice images of the start during the stage. The displacement between two centers is the
-//! minimum image. If centers coincide or are collinear, so that a direction is undefined, the gradient is zero, as in
-//! OpenMM.
+//! are not wrapped, and molecules are whole. At the start of a stage, the molecules of a group are shifted to periodic
+//! images that are close to each other ([`crate::image`]). The chosen images do not change during the stage. The
+//! displacement between two centers is the minimum image. If centers coincide or are collinear, so that a direction is
+//! undefined, the gradient is zero, as in OpenMM.
 
 use crate::cell::{PeriodicCell, displacement};
 use crate::image::{Image, Parts};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub enum VariableKind {
     /// distance between two centers, nm
     Distance,
-    /// angle of three centers, with the vertex at the second, rad, from 0 to π
+    /// angle of three centers, with the vertex at the second center, rad, from 0 to π
     Angle,
     /// torsion of four centers, IUPAC sign, rad, from −π to π
     Torsion,
@@ -70,7 +70,7 @@ pub struct Configuration<'a> {
     pub images: &'a [Image],
 }
 
-/// Atoms of a group by molecule, and how the molecules are gathered.
+/// Atoms of a group, sorted by molecule. The atom `around`, if any, determines the periodic images of the molecules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Members {
     atoms: Vec<u32>,
@@ -79,14 +79,14 @@ pub struct Members {
 }
 
 impl Members {
-    /// Makes a group of atoms. The molecules of the group are gathered around the atom `around`, or along the
-    /// shortest distances between them if `around` is `None`.
+    /// Makes a group of atoms. Each molecule of the group is shifted to the periodic image nearest to the atom
+    /// `around`. If `around` is `None`, the images are chosen along the shortest distances between the molecules.
     pub fn new(atoms: Vec<u32>, molecules: &Molecules, around: Option<u32>) -> Self {
         let parts = Parts::new(molecules, &atoms);
         Members { atoms, parts, around }
     }
 
-    /// Images of the molecules of the group in which the molecules are gathered at the given positions.
+    /// Lattice images to which the molecules of the group are shifted, chosen for the given positions.
     fn gather(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Image> {
         let Some(cell) = cell else { return vec![[0; 3]; self.parts.len()] };
         let own = self.positions(positions);
@@ -100,7 +100,7 @@ impl Members {
         self.atoms.iter().map(|&atom| positions[atom as usize]).collect()
     }
 
-    /// Positions (nm) of the atoms at the start of a stage, with molecules gathered.
+    /// Positions (nm) of the atoms at the start of a stage, with each molecule shifted to its lattice image.
     pub fn gathered(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Vec3> {
         let mut own = self.positions(positions);
         if let Some(cell) = cell {
@@ -114,8 +114,8 @@ impl Members {
         &self.parts
     }
 
-    /// Whether several molecules, gathered without a central atom, extend over more than half of the cell in some
-    /// direction. The user may then have intended other periodic images.
+    /// Whether a group of several molecules, which has no central atom, extends over more than half of the cell along
+    /// any cell vector. The user of a wide group may have intended other periodic images of the molecules.
     pub fn is_wide(&self, cell: &PeriodicCell, positions: &[Vec3]) -> bool {
         let fractions: Vec<Vec3> =
             self.gathered(Some(cell), positions).iter().map(|r| cell.to_fractional(*r)).collect();
@@ -126,7 +126,7 @@ impl Members {
         self.around.is_none() && self.parts.len() > 1 && (0..3).any(|axis| extent(axis) > 0.5)
     }
 
-    /// Index of each atom in the list of atoms, and its position in the image of its molecule.
+    /// Index of each atom in the list of atoms of the group, and its position (nm) in the lattice image of the molecule.
     fn placed<'a>(&'a self, at: Configuration<'a>) -> impl Iterator<Item = (usize, Vec3)> + 'a {
         self.parts.iter().zip(at.images).flat_map(move |(part, image)| {
             let shift = at.cell.map_or(Vec3::ZERO, |cell| cell.shift(*image));
@@ -152,8 +152,9 @@ pub struct Group {
 }
 
 impl Group {
-    /// Makes a group of atoms with masses. The molecules of the group are gathered around the atom `around`, or along
-    /// the shortest distances between them if `around` is `None`. Returns `None` if the total mass is zero.
+    /// Makes a group of atoms with masses. Each molecule of the group is shifted to the periodic image nearest to the
+    /// atom `around`. If `around` is `None`, the images are chosen along the shortest distances between the molecules.
+    /// Returns `None` if the total mass is zero.
     pub fn new(atoms: &[u32], mass: impl Fn(u32) -> f64, molecules: &Molecules, around: Option<u32>) -> Option<Self> {
         let total: f64 = atoms.iter().map(|&atom| mass(atom)).sum();
         let massive: Vec<u32> = atoms.iter().copied().filter(|&atom| mass(atom) > 0.0).collect();
@@ -186,8 +187,8 @@ pub struct Superposed {
 }
 
 impl Superposed {
-    /// Makes a set of at least one atom with reference positions (nm). The molecules of the reference positions must be
-    /// gathered.
+    /// Makes a set of at least one atom with reference positions (nm). The caller must already have shifted the
+    /// molecules of the reference structure to the correct periodic images.
     pub fn new(members: Members, references: &[Vec3]) -> Self {
         let center = references.iter().copied().sum::<Vec3>() / references.len() as f64;
         Superposed { members, references: references.iter().map(|r| *r - center).collect() }
@@ -232,7 +233,7 @@ pub struct VariableValue {
     /// value ξ, nm or rad
     pub value: f64,
     slope: Slope,
-    /// whether a displacement is so long that another periodic image of the displacement may be as short
+    /// whether the minimum image of a displacement is ambiguous, because another periodic image may be equally short
     pub ambiguous: bool,
 }
 
@@ -241,14 +242,14 @@ enum Slope {
     /// derivatives ∂ξ/∂R of a variable ξ that depends on the centers R of its groups, and the sum Σ R⊗∂ξ/∂R for the
     /// virial
     Centers([Vec3; 4], Mat3),
-    /// derivatives of an RMSD ξ: ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ), where r is the position and y the reference position of
-    /// one of N atoms, c is the center, and Rᵀ rotates references onto atoms. The superposition minimises the
-    /// deviation, so that the derivative of the rotation does not contribute (Coutsias, Seok and Dill, J. Comput. Chem.
-    /// 25, 1849 (2004), doi:10.1002/jcc.20110)
+    /// derivatives ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ) of an RMSD ξ over N atoms, with the position r and the reference
+    /// position y of an atom, the center c of the atoms, and the rotation Rᵀ of references onto atoms. The
+    /// superposition minimises the deviation, so that the derivative of the rotation does not contribute (Coutsias,
+    /// Seok and Dill, J. Comput. Chem. 25, 1849 (2004), doi:10.1002/jcc.20110)
     Superposed { rows: [Vec3; 3], center: Vec3, scale: f64 },
 }
 
-/// RMSD (nm) below which the direction of its gradient consists of rounding errors.
+/// RMSD (nm) below which rounding errors determine the direction of the RMSD gradient.
 const SAME: f64 = 1e-10;
 
 /// A distance longer than this fraction of the shortest distance between opposite faces of the cell is ambiguous,
@@ -271,8 +272,8 @@ impl Variable {
         self.members().flat_map(|members| members.gather(cell, positions)).collect()
     }
 
-    /// Atoms whose positions determine the variable, and the atoms around which molecules are gathered. The index of an
-    /// atom that is in several groups is repeated.
+    /// Atoms whose positions determine the variable, and the atoms that determine the periodic images of molecules. The
+    /// index of an atom that is in several groups is repeated.
     pub fn atoms(&self) -> impl Iterator<Item = u32> + '_ {
         self.members().flat_map(|members| members.atoms.iter().copied().chain(members.around))
     }
@@ -341,7 +342,7 @@ impl Variable {
                 }
                 virial.scaled(force)
             }
-            _ => unreachable!("a variable finds the slope of its own kind"),
+            _ => unreachable!("the derivatives belong to a variable of the same kind"),
         }
     }
 
@@ -382,7 +383,7 @@ fn masked(d: Vec3, components: Components) -> Vec3 {
     Vec3 { x: keep(x, components[0]), y: keep(y, components[1]), z: keep(z, components[2]) }
 }
 
-/// Whether the selected components of a displacement are so long that the same components of another periodic image
+/// Whether the minimum image of a displacement is ambiguous in the selected components, because another periodic image
 /// may be shorter.
 fn is_ambiguous(cell: Option<&PeriodicCell>, d: Vec3, components: Components) -> bool {
     cell.is_some_and(|cell| {

@@ -4,8 +4,8 @@
 //! any thread, on any device and after any restart (J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 //! SC11, doi:10.1145/2063384.2063405).
 //!
-//! A [`Stream`] is the sequence of random numbers of one key, a temporary value that is never stored. [`normals`]
-//! returns three normally distributed numbers for each of many indices at once.
+//! A [`Stream`] is the sequence of random numbers of one key. A stream is a temporary value that is never stored.
+//! [`normals`] returns three normally distributed numbers for each of many indices at once.
 
 mod normals;
 
@@ -35,7 +35,7 @@ pub enum Purpose {
     Test = 255,
 }
 
-/// Seed and step of random numbers: the part of a key that all numbers of a step share.
+/// Seed and step of random numbers, which are the same for all random numbers of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RandomKey {
     /// seed of the run
@@ -48,7 +48,8 @@ const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 /// Increments of the Philox key between rounds (Weyl constants): the golden ratio and √3 − 1 as 32-bit fractions.
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 const ROUNDS: usize = 10;
-/// Number of blocks of four words for one key: the block number has 24 bits of the counter.
+/// Number of blocks of four random words that one key can give. The number of the block occupies 24 bits of the Philox
+/// counter.
 const BLOCKS: u32 = 1 << 24;
 
 /// Applies the bijection Philox4x32 with ten rounds to `counter` under `key`.
@@ -65,14 +66,14 @@ pub fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 
 /// Sequence of the random numbers of one key (seed, purpose, step, index).
 ///
-/// The counter words are index, step (low, high), and block number with the purpose in its top eight bits. The Philox
-/// key is the seed.
+/// The four counter words are the index, the low and the high half of the step, and a word with the purpose in the top
+/// eight bits and the block number in the other bits. The Philox key is the seed.
 #[derive(Clone, Debug)]
 pub struct Stream {
     key: [u32; 2],
     counter: [u32; 4],
-    /// second half of the last block of four words, if it has not been used yet; the field after this one holds the
-    /// second number of the last Box–Muller pair
+    /// unused second half of the last block of four words; the field `spare_gaussian` holds the second number of the
+    /// last Box–Muller pair
     spare_word: Option<u64>,
     spare_gaussian: Option<f64>,
 }
@@ -90,8 +91,7 @@ impl Stream {
             return word;
         }
         let [a, b, c, d] = philox4x32_10(self.counter, self.key);
-        // the block number stays within its 24 bits and starts again at zero, so that it never changes the bits of
-        // the purpose
+        // the block number stays within 24 bits and starts again at zero, so that the bits of the purpose never change
         self.counter[3] = (self.counter[3] & !(BLOCKS - 1)) | (self.counter[3].wrapping_add(1) & (BLOCKS - 1));
         self.spare_word = Some(u64::from(c) | u64::from(d) << 32);
         u64::from(a) | u64::from(b) << 32
@@ -123,9 +123,9 @@ impl Stream {
 
     /// Returns a number of the gamma distribution with the given shape > 0 and scale 1.
     ///
-    /// The method of G. Marsaglia, W. W. Tsang, ACM Trans. Math. Softw. 26, 363 (2000), doi:10.1145/358407.358414,
-    /// rejects less than 5 % of its trials, so that the cost does not grow with the shape. A gamma number of shape a <
-    /// 1 is drawn as a gamma number of shape a + 1 times U^{1/a}, where U is a uniform number, as in the same paper.
+    /// The method of Marsaglia and Tsang (2000, doi:10.1145/358407.358414) rejects less than 5 % of its trials, so that
+    /// the cost does not grow with the shape. A gamma number of shape a < 1 is drawn as a gamma number of shape a + 1
+    /// times U^{1/a}, where U is a uniform number, as Marsaglia and Tsang describe.
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             let boost = self.uniform().powf(1.0 / shape);

@@ -1,7 +1,7 @@
 //! Normal random numbers for many indices at once, in loops that a compiler vectorises.
 //!
 //! Numbers are in single precision. The Box–Muller transform uses 32 random bits for the radius and 32 for the angle,
-//! so that the largest magnitude is √(2·33 ln 2) = 6.8. Relative errors of its functions (ln, sin, cos) are below 10⁻⁷.
+//! so that the largest magnitude is √(2·33 ln 2) = 6.8. The functions ln, sin and cos have relative errors below 10⁻⁷.
 //! The code uses only sums, products, quotients and square roots, which every instruction set rounds alike, so that
 //! results are the same bit for bit on all instruction sets.
 
@@ -34,8 +34,8 @@ pub fn normals(RandomKey { seed, step }: RandomKey, purpose: Purpose, index: Lan
     [x, y, z]
 }
 
-/// Two lanes in each 64-bit word, with the first lane in the lower half. The 32-bit halves can be multiplied without
-/// conversion.
+/// Two lanes in each 64-bit word, with the first lane in the lower half. Each 32-bit half can be used in a
+/// multiplication without a conversion.
 type Halves = [u64; NORMALS / 2];
 
 /// Applies [`super::philox4x32_10`] in every lane.
@@ -70,7 +70,8 @@ fn box_muller(radius: Lanes<u32>, angle: Lanes<u32>) -> [Lanes<f32>; 2] {
         // uniform number in (0, 1], at least 2⁻³³
         let uniform = (radius[lane] as f32 + 0.5) * (1.0 / 4_294_967_296.0);
         let length = (-2.0 * ln(uniform)).sqrt();
-        // two bits of the word choose the quadrant, the other thirty the angle within the quadrant, from −π/4 to π/4
+        // two bits of the word choose the quadrant, and thirty bits choose the angle within the quadrant, from −π/4 to
+        // π/4
         let within = ((angle[lane] & 0x3fff_ffff) as i32 - 0x2000_0000) as f32 * (FRAC_PI_2 / 1_073_741_824.0);
         let (sine, cosine) = (sin(within), cos(within));
         let sign = if angle[lane] >> 31 == 0 { length } else { -length };

@@ -107,7 +107,7 @@ impl<'a> Evaluation<'a> {
     fn texts(&self, property: Text, values: &[Value]) -> Chosen {
         let place = values.first().map_or(0..0, |value| value.place.clone());
         if property == Text::Type && !self.has_types() {
-            let what = "this file names no force-field types: give a topology".to_owned();
+            let what = "the file states no force-field types: give a topology".to_owned();
             return Err(Fault { what, place });
         }
         let labels = self.labels(property, place)?;
@@ -142,8 +142,8 @@ impl<'a> Evaluation<'a> {
         if labels.len() == self.topology.residues.len() && labels.iter().any(is_given) {
             return Ok(labels);
         }
-        let files = "PDB and mmCIF files name chains, and PSF and PDB files segments";
-        let what = format!("this file names no {keyword} ({files}): select with molecule, resid or index");
+        let files = "PDB and mmCIF files state chains; PSF and PDB files state segments";
+        let what = format!("the file states no {keyword} ({files}): select with \"molecule\", \"resid\" or \"index\"");
         Err(Fault { what, place })
     }
 
@@ -208,7 +208,7 @@ impl<'a> Evaluation<'a> {
             Number::Charge if atoms.iter().all(|atom| atom.charge == 0.0) => "charges",
             _ => return Ok(()),
         };
-        let what = format!("all {what} are zero or unknown: give a topology that states them");
+        let what = format!("all {what} are zero or unknown: give a topology that states these values");
         Err(Fault { what, place: place.clone() })
     }
 
@@ -224,16 +224,16 @@ impl<'a> Evaluation<'a> {
         self.molecules.get_or_init(|| self.topology.molecules())
     }
 
-    /// Fails if the file states no bonds. A file in which every residue is a single atom passes the check, because it
-    /// has no bonds to state.
+    /// Fails if the file states no bonds. A file in which every residue is a single atom passes the check, because
+    /// single atoms have no bonds.
     fn check_bonds(&self, place: &Place) -> Result<(), Fault> {
         let topology = self.topology;
         let has_bonds = !topology.connectivity.is_empty() || !topology.constraints.is_empty();
         if has_bonds || topology.residues.len() == topology.atoms.len() {
             return Ok(());
         }
-        let what = "this file states no bonds, so its molecules are unknown: give a topology, or select with resid or \
-                    byres";
+        let what = "this file states no bonds, so its molecules are unknown: give a topology, or select with \
+                    \"resid\" or \"byres\"";
         Err(Fault { what: what.to_owned(), place: place.clone() })
     }
 
@@ -270,8 +270,8 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// Selects all atoms of the groups that contain a chosen atom. `group` returns the index of the group of an atom,
-    /// which is below `count`.
+    /// Selects all atoms of the groups that contain a chosen atom. `group` returns the index (below `count`) of the
+    /// group of an atom.
     fn sharing(&self, chosen: &[bool], count: usize, group: impl Fn(usize) -> usize) -> Vec<bool> {
         let mut groups = vec![false; count];
         chosen.iter().enumerate().filter(|(_, chosen)| **chosen).for_each(|(atom, _)| groups[group(atom)] = true);

@@ -48,7 +48,7 @@ pub(super) enum Text {
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub(super) text: String,
-    /// whether the text was in quotes, so that `*` and `?` are characters like any other
+    /// whether the text was in quotes, so that `*` and `?` are literal characters
     pub(super) quoted: bool,
     pub(super) place: Place,
 }

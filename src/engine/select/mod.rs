@@ -24,10 +24,10 @@
 //! as in MDAnalysis.
 //!
 //! An expansion (`around`, `within`, `byres` and the like) must be the last part of a selection or in parentheses,
-//! because programs differ in which of the following words belong to an expansion. `around` leaves out the atoms of the
-//! inner selection, and `within` keeps the atoms of the inner selection. Distances are those of the nearest periodic
-//! images. Without positions ([`select_at`]), selections with distances are refused, unless [`fix`] has stored their
-//! atoms in the topology.
+//! because programs disagree on how many of the following words an expansion includes. `around` leaves out the atoms of
+//! the inner selection, and `within` keeps the atoms of the inner selection. Distances are measured between nearest
+//! periodic images. Without positions ([`select_at`]), a selection with distances is refused, unless [`fix`] has stored
+//! the selected atoms in the topology.
 
 mod evaluate;
 mod expression;
@@ -116,7 +116,7 @@ fn evaluate(topology: &Topology, geometry: Option<Geometry<'_>>, text: &str) -> 
     let atoms = topology.atoms.len();
     if parts.saturating_mul(atoms) > MOST_TESTS {
         let message = format!("a selection from {atoms} atoms can have at most {} parts", MOST_TESTS / atoms);
-        let what = format!("{message}: list names or numbers after one keyword, for example index 1 5 7-20");
+        let what = format!("{message}: list names or numbers after one keyword, for example \"index 1 5 7-20\"");
         return Err(located(Fault { what, place: 0..0 }));
     }
     let chosen = Evaluation::new(topology, geometry).of(&expression).map_err(located)?;
@@ -129,8 +129,8 @@ fn evaluate(topology: &Topology, geometry: Option<Geometry<'_>>, text: &str) -> 
     Ok(atoms)
 }
 
-/// Maximum number of characters that a message quotes before the faulty part of a selection. Of the faulty part and of
-/// the text after it, a message quotes at most twice this number.
+/// Maximum number of characters that a message quotes before the faulty part of a selection. The faulty part, and the
+/// text after the faulty part, are each quoted up to twice this number of characters.
 const LONGEST_QUOTE: usize = 150;
 
 /// Converts a fault of a selection to a problem, whose message quotes the text with marks around the faulty part.

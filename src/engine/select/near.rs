@@ -2,8 +2,8 @@
 //!
 //! The targets (the atoms to which distances are measured) are sorted into a grid of bins whose opposite faces are at
 //! least the search distance apart. All targets near an atom are in the bin of the atom or in an adjacent bin. The
-//! distance of two atoms is that of their nearest periodic images, also if the search distance is more than half of the
-//! cell.
+//! distance of two atoms is the distance of their nearest periodic images, even if the search distance is more than
+//! half of the cell.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;

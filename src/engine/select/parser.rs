@@ -45,8 +45,8 @@ const KEYWORDS: [&str; 29] = [
 /// call.
 const DEEPEST: usize = 100;
 
-/// Number of letters up to which a lower-case word in a list of values is read as a name, although the word is a
-/// keyword of another program. Residues may be named `mol` or `box`, but not `residue`.
+/// Maximum length of a lower-case keyword of another program that a list of values may contain as a name. Residues may
+/// be named `mol` or `box`, but not `residue`.
 const LONGEST_SHORT: usize = 5;
 
 /// Fault of the text of a selection, with the byte range of the faulty part.
@@ -78,7 +78,8 @@ struct Parser<'a> {
     depth: usize,
     /// number of parts that were parsed already
     parts: usize,
-    /// byte range of the keyword of the expansion that ends at the last word parsed, if there is one
+    /// byte range of the keyword of an expansion that ends at the last parsed word; `None` if no expansion ends at this
+    /// word
     expanded: Option<Place>,
 }
 
@@ -110,7 +111,7 @@ impl<'a> Parser<'a> {
         let operator = self.words[at].text;
         let what = format!(
             "it is unclear whether the part after \"{operator}\" belongs to this: MDAnalysis says yes, other programs no. \
-             Write parentheses, either byres (A {operator} B) or (byres A) {operator} B"
+             Write parentheses, either \"byres (A {operator} B)\" or \"(byres A) {operator} B\""
         );
         Err(fault(place.start..self.words[at].place.end, what))
     }
@@ -168,7 +169,7 @@ impl<'a> Parser<'a> {
                 self.expand(word, kind)?
             }
             "bonded" => {
-                self.expect(word, "to", "for example bonded to name CA")?;
+                self.expect(word, "to", "for example \"bonded to name CA\"")?;
                 self.expand(word, Expansion::BondedTo)?
             }
             keyword @ ("around" | "within") => {
@@ -191,23 +192,23 @@ impl<'a> Parser<'a> {
 
     /// Parses `residue as`, `molecule as` or `chain as`.
     fn same(&mut self, word: &Word<'a>) -> Parsed<Expansion> {
-        let kinds = "expected same residue as, same molecule as, or same chain as";
+        let kinds = "expected \"same residue as\", \"same molecule as\" or \"same chain as\"";
         let what = self.peek().ok_or_else(|| fault(word.place.clone(), kinds))?;
         self.next += 1;
         let kind = match what.text.to_ascii_lowercase().as_str() {
             "residue" => Expansion::SameResidue,
             "molecule" => Expansion::SameMolecule,
             "chain" => Expansion::SameChain,
-            "fragment" => return Err(fault(what.place, "a fragment is a molecule: write same molecule as")),
+            "fragment" => return Err(fault(what.place, "a fragment is a molecule: write \"same molecule as\"")),
             _ => return Err(fault(what.place, kinds)),
         };
-        self.expect(&what, "as", "for example same residue as name CA")?;
+        self.expect(&what, "as", "for example \"same residue as name CA\"")?;
         Ok(kind)
     }
 
     /// Parses a length with its unit, and the following word `of`.
     fn distance(&mut self, word: &Word<'a>, keyword: &str) -> Parsed<f64> {
-        let example = format!("for example {keyword} 0.5 nm of protein");
+        let example = format!("for example \"{keyword} 0.5 nm of protein\"");
         let number = self.peek().filter(|word| word.form == Form::Plain);
         let number = number.ok_or_else(|| fault(word.place.clone(), format!("expected a distance, {example}")))?;
         self.next += 1;
@@ -246,14 +247,14 @@ impl<'a> Parser<'a> {
         if self.accept(&[expected]) {
             return Ok(());
         }
-        Err(fault(after.place.clone(), format!("expected \"{expected}\" after this, {example}")))
+        Err(fault(after.place.clone(), format!("expected \"{expected}\" next, {example}")))
     }
 
     /// Parses the values of a text property.
     fn texts(&mut self, word: &Word<'a>, property: Text) -> Parsed<Expression> {
         let equal = self.peek().filter(|next| next.form == Form::Symbol && matches!(next.text, "==" | "!=" | "="));
         if let Some(symbol) = equal {
-            let what = format!("write the values after the keyword: {0} CA CB, or not {0} CA CB", word.text);
+            let what = format!("write the values after the keyword: \"{0} CA CB\" or \"not {0} CA CB\"", word.text);
             return Err(fault(symbol.place, what));
         }
         let values = self.list(word)?.into_iter().map(|word| Value {
@@ -306,7 +307,7 @@ impl<'a> Parser<'a> {
         let found = self.comparison(word, property)?;
         let keyword = word.text;
         found.ok_or_else(|| {
-            let example = format!("{keyword} >= 0.5 and {keyword} < 1.5");
+            let example = format!("\"{keyword} >= 0.5 and {keyword} < 1.5\"");
             fault(word.place.clone(), format!("\"{keyword}\" needs one of == != < <= > >=, for example {example}"))
         })
     }
@@ -403,12 +404,12 @@ fn is_length_unit(text: &str) -> bool {
 /// Returns the message for a distance that has no unit.
 fn no_unit(keyword: &str, value: &str) -> String {
     let programs = match keyword {
-        "around" => "angstrom in MDAnalysis, and nm in programs whose lengths are in nm, such as MDTraj",
-        _ => "angstrom in VMD, and nm in GROMACS",
+        "around" => "distances are in angstrom in MDAnalysis, but in nm in programs such as MDTraj",
+        _ => "distances are in angstrom in VMD, but in nm in GROMACS",
     };
     format!(
-        "a distance needs a unit, because {keyword} {value} is in {programs}: write {keyword} {value} A of or {keyword} \
-             {value} nm of"
+        "a distance needs a unit (\"{keyword} {value}\" has no unit), because {programs}: write \"{keyword} {value} A \
+             of\" or \"{keyword} {value} nm of\""
     )
 }
 

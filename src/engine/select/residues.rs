@@ -8,9 +8,9 @@
 //! no lists of lipids, and VMD recognises proteins and nucleic acids by their bonds.
 //!
 //! The lists also have the residues of the force fields of `md build`, as a test in `src/build/forcefield/builtin.rs`
-//! checks. Three groups of residues of CHARMM36 are left out, because the PDB uses many of their names for other
-//! molecules: fatty acids, detergents, and modified nucleotides other than those in the table of common residues of
-//! Gemmi 0.7 (`src/resinfo.cpp`).
+//! checks. Fatty acids, detergents and most modified nucleotides of CHARMM36 are left out, because the PDB uses many of
+//! their names for other molecules. Modified nucleotides are included only if the table of common residues of Gemmi 0.7
+//! (`src/resinfo.cpp`) has them.
 
 /// Kind of residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Symbols of the selection language. A longer symbol comes before a symbol with which it begins, so that the longer
-/// symbol is found first.
+/// Symbols of the selection language. A longer symbol comes before the symbols with which the longer symbol begins, so
+/// that the longer symbol is found first.
 const SYMBOLS: [&str; 14] = ["&&", "||", "==", "!=", "<=", ">=", "(", ")", "&", "|", "<", ">", "=", "!"];
 
 /// Word, quoted text or symbol of a selection.
@@ -62,7 +62,8 @@ fn quoted(rest: &str) -> Option<&str> {
     };
     let end = inside.match_indices(quote).map(|(end, _)| end).find(|&end| ends_word(end))?;
     let found = &inside[..end];
-    // names contain no blanks, so that the single quotes at the ends of two names do not enclose a text
+    // a text with blanks in single quotes is not accepted, because the quotes may be the last characters of two names,
+    // as in `O5' C5'`
     (quote == '"' || !found.contains(char::is_whitespace)).then_some(found)
 }
 

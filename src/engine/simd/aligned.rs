@@ -8,8 +8,8 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, Copy, Debug)]
 struct Aligned<const N: usize>([f32; N]);
 
-/// Growable array of `[f32; N]`, where `N` is a multiple of eight, in aligned memory. No group of eight floats crosses
-/// a cache line, because a load across a cache line takes twice as long.
+/// Growable array of `[f32; N]`, where `N` is a multiple of eight, in aligned memory. Every group of eight floats lies
+/// within one cache line, because a load from two cache lines takes twice as long.
 #[derive(Clone, Debug, Default)]
 pub struct AlignedArrays<const N: usize>(Vec<Aligned<N>>);
 
@@ -38,7 +38,7 @@ impl<const N: usize> DerefMut for AlignedArrays<N> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [[f32; N]] {
         let () = Self::PACKED;
-        // SAFETY: size and address of an element are those of its array, as in `deref`; any floats are valid elements
+        // SAFETY: an element has the size and the address of its array, as in `deref`; any floats are valid elements
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len()) }
     }
 }

@@ -7,7 +7,7 @@ use crate::arrays::{from_fn, map};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Level of AVX2 and FMA.
+/// SIMD level with the instruction sets AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2;
 
@@ -311,7 +311,7 @@ impl Float for F256 {
     #[inline(always)]
     fn eighth(self, table: &[f32; 8]) -> Self {
         op!(F256(map(self.0, |v| {
-            // an index has the low three bits of a lane
+            // the low three bits of each lane are the index
             let index = _mm256_srli_epi32::<20>(_mm256_castps_si256(v));
             _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr()), index)
         })))
@@ -427,12 +427,13 @@ fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
 /// Returns the sums over the lanes of eight vectors, in the tree order of [`Float::sum`].
 ///
 /// The additions that halve vectors are written without arrays and loops, so that every sum stays in a register. The
-/// compiler may leave an array of registers in memory, and loops of 8, 4, 2, 1 additions would then load and store it.
+/// compiler may keep an array of registers in memory, so that loops of 8, 4, 2, 1 additions would load and store the
+/// array.
 #[inline(always)]
 fn sums8(v: &[F256]) -> __m256 {
     op!({
         let (a, b, c, d) = (sums4(v[0], v[4]), sums4(v[1], v[5]), sums4(v[2], v[6]), sums4(v[3], v[7]));
-        // four vectors are reduced from 4 to 2 lanes
+        // `first` and `last` each hold two partial sums of each of four vectors
         let first = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xee>(a, b));
         let last = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(c, d), _mm256_shuffle_ps::<0xee>(c, d));
         _mm256_add_ps(_mm256_shuffle_ps::<0x88>(first, last), _mm256_shuffle_ps::<0xdd>(first, last))

@@ -3,16 +3,16 @@
 use super::Aligned16;
 use std::arch::x86_64::*;
 
-/// Selects from the elements 8 k to 8 k + 7 of a row. The low three bits of each lane of `index` choose the element of
-/// this lane.
+/// Selects one of the elements 8 k to 8 k + 7 of a row for each lane. The low three bits of each lane of `index` choose
+/// the element of this lane.
 #[inline(always)]
 fn of_8<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
     let eight = row[k / 2].0[k % 2 * 8..].as_ptr();
     op!(_mm256_permutevar8x32_ps(_mm256_load_ps(eight), index))
 }
 
-/// Selects from the elements 8 k to 8 k + 15 of a row. The low four bits of each lane of `index` choose the element of
-/// this lane.
+/// Selects one of the elements 8 k to 8 k + 15 of a row for each lane. The low four bits of each lane of `index` choose
+/// the element of this lane.
 #[inline(always)]
 fn of_16<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
     op!({

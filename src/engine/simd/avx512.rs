@@ -5,7 +5,7 @@ use crate::arrays::map;
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Level of AVX-512 F, VL, BW, DQ with AVX2 and FMA.
+/// SIMD level with the instruction sets AVX-512 F, VL, BW and DQ, AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512;
 
@@ -24,7 +24,7 @@ impl Simd for Avx512 {
             let r = map(rows, |row| _mm512_loadu_pd(row.as_ptr()));
             let mut columns = [_mm512_setzero_pd(); 8];
             for odd in 0..2 {
-                // rows are combined in pairs: each quarter of a vector holds the elements of two rows in one column
+                // rows are combined in pairs, so that each quarter of a vector holds two elements of the same column
                 let pair = |i: usize| match odd {
                     0 => _mm512_unpacklo_pd(r[i], r[i + 1]),
                     _ => _mm512_unpackhi_pd(r[i], r[i + 1]),
@@ -260,7 +260,8 @@ impl Float for F512 {
         op!({
             let index = _mm512_castps_si512(self.0);
             if R == 1 {
-                // the two rows are concatenated into one table of 32 floats; lanes 8–15 select from its second half
+                // the two rows are concatenated into one table of 32 floats; lanes 8–15 select from the second half of
+                // the table
                 let index = _mm512_or_si512(index, _mm512_maskz_set1_epi32(0xff00, 16));
                 return F512(_mm512_permutex2var_ps(aligned(&rows[0][0]), index, aligned(&rows[1][0])));
             }
@@ -317,8 +318,8 @@ impl Float for F512 {
     fn sums16(v: &[Self; 16]) -> Self {
         op!({
             let add = |a: __m512, b: __m512| _mm512_add_ps(a, b);
-            // pairs of vectors are reduced from 16 to 8 lanes, and then groups of four vectors from 8 to 4 lanes, so
-            // that each quarter of a register belongs to one vector
+            // pairs of vectors are reduced from 16 to 8 lanes, and groups of four vectors from 8 to 4 lanes; each
+            // quarter of a register then belongs to one vector
             let halves =
                 |a: Self, b: Self| add(_mm512_shuffle_f32x4::<0x44>(a.0, b.0), _mm512_shuffle_f32x4::<0xee>(a.0, b.0));
             let quarters =

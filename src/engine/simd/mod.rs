@@ -10,17 +10,17 @@
 //! - Every function between `dispatch` and an intrinsic is `#[inline(always)]`. A function that the compiler does not
 //!   inline is compiled without the instruction set of its caller.
 //! - Kernels use [`crate::arrays`] and loops over an index instead of the methods `map` of arrays and `zip` of
-//!   iterators. The compiler does not inline `map` and `zip` if it puts them into another codegen unit.
-//!   `.ci/kernels.py` finds calls in the loops of kernels.
-//! - A kernel is dispatched in a function that is not generic, because other packages would otherwise compile the
-//!   kernel again.
+//!   iterators. The compiler does not inline `map` and `zip` if their code is in another codegen unit. `.ci/kernels.py`
+//!   finds calls in the loops of kernels.
+//! - A kernel is dispatched in a function that is not generic, because other packages would compile a generic function
+//!   and the kernel again.
 //! - Horizontal sums are trait operations that add lanes in one fixed tree order.
 //!
 //! The results of [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] differ between levels in the last bits. On the
 //! portable level every multiply-add also differs, because the product and the sum are rounded separately.
 
-/// Runs intrinsics. The callers of these intrinsics are reached only through `dispatch`, which has checked that the
-/// processor supports the intrinsics. Memory is accessed through references to arrays of the exact length.
+/// Runs intrinsics. Code that contains intrinsics runs only through `dispatch`, which has checked that the processor
+/// supports the intrinsics. Memory is accessed through references to arrays of the exact length.
 #[cfg(target_arch = "x86_64")]
 macro_rules! op {
     ($e:expr) => {
@@ -112,18 +112,18 @@ impl Level {
 pub trait Simd: Copy + 'static {
     /// level that the type represents
     const LEVEL: Level;
-    /// Whether [`Float::look_up`] reads tables from registers, which makes a look-up faster than 1/√x and the look-up
-    /// of a short polynomial ([`Float::eighth`]). Tables in registers need 32 registers of sixteen lanes each.
+    /// Whether [`Float::look_up`] reads tables from registers. Reading a table from registers is faster than computing
+    /// 1/√x and a short polynomial ([`Float::eighth`]). Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
-    /// Whether the level is needed on few processors only. For such a level only the most general variants of a kernel
-    /// are compiled, which shortens the build.
+    /// Whether the level is needed on few processors only. If true, only the most general variants of a kernel are
+    /// compiled for the level, which shortens the build.
     const RARE: bool;
     /// vector of 16 floats
     type F: Float;
     /// Computes a·b + c of scalars, with a single rounding if the level has a fused instruction.
     fn fma(a: f32, b: f32, c: f32) -> f32;
-    /// Writes the values of the lanes whose bit is set to the start of `to`, in order, and returns the number of
-    /// these values. The rest of `to` has unspecified values.
+    /// Copies the values of the lanes whose bit in `bits` is one to the start of `to`, in order, and returns the number
+    /// of these values. The rest of `to` has unspecified values.
     #[inline(always)]
     fn compress(values: [u32; LANES], bits: u16, to: &mut [u32; LANES]) -> usize {
         let mut count = 0;
@@ -206,8 +206,8 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns 1/√self with a relative error of at most 3.6·10⁻⁷ if self and 4·self are normal numbers. The last bits
     /// differ between levels.
     fn recip_sqrt_fast(self) -> Self;
-    /// Returns self; all lanes of self must be equal. The compiler may then do arithmetic on the result once for all
-    /// registers.
+    /// Returns self; all lanes of self must be equal. Because all lanes are equal, the compiler can do arithmetic on
+    /// the result once for all registers.
     #[inline(always)]
     fn uniform(self) -> Self {
         self
@@ -226,8 +226,8 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns the element of a table of eight floats at the index (bits of self >> 20) mod 8, which consists of the
     /// three leading mantissa bits.
     fn eighth(self, table: &[f32; 8]) -> Self;
-    /// Returns the exact offset of self inside its bin: self − (self with its low `BITS` bits cleared). The bins of
-    /// [`Self::look_up`] have 21 bits, and the bins of [`Self::eighth`] have 20.
+    /// Returns the exact offset of self inside its bin: self − (self with its low `BITS` bits cleared). `BITS` is 21
+    /// for the bins of [`Self::look_up`], and 20 for the bins of [`Self::eighth`].
     fn bin_offset<const BITS: u32>(self) -> Self;
     /// Adds lanes 8–15 to lanes 0–7, and subtracts the eight sums from the floats in `to`.
     fn subtract_folded(self, to: &mut [f32; 8]);
@@ -271,7 +271,7 @@ pub trait Kernel {
 /// Panics if this processor lacks the instructions of the level. The caller checks the level with
 /// [`Level::is_available`].
 pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
-    assert!(level.is_available(), "{} is not available on this processor", level.name());
+    assert!(level.is_available(), "the SIMD level {} is not available on this processor", level.name());
     match level {
         Level::Portable => kernel.run::<portable::Portable>(),
         #[cfg(target_arch = "x86_64")]
@@ -286,8 +286,8 @@ pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
 }
 
 /// Entry points of a kernel, one for each level. The compiler puts a provided method of a trait into the codegen unit
-/// of the module of the implementing type, so that kernels are compiled in parallel. Functions of the module `simd`
-/// would all be in one codegen unit.
+/// of the module that defines the implementing type. Kernels of different modules are therefore compiled in parallel.
+/// Functions of the module `simd` would all be in one codegen unit.
 ///
 /// # Safety
 /// The processor must have the instructions of the level.

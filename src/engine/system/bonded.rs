@@ -1,12 +1,13 @@
-//! Bonded terms: parameters, and the table from which all code that lists or evaluates the terms is generated.
+//! Parameters of bonded terms, and the table of all kinds of bonded terms. The code that lists or evaluates the terms
+//! is generated from the table.
 //!
-//! [`bonded_terms`] lists every kind of term. The lists of [`BondedTerms`], the fields of
-//! [`Energies`](crate::backend::Energies) and the columns of `energies.csv`, the loops of all backends, the layout on a
-//! GPU, counts and fingerprints are generated from the table [`bonded_terms`]. A new kind of term needs a formula in
-//! [`crate::term`], a type of its parameters that implements [`BondedTerm`], a row in the table, a reader, and for GPUs
-//! a formula in `kernels/term.cuh`.
+//! [`bonded_terms`] lists every kind of term. The table [`bonded_terms`] generates the lists of [`BondedTerms`], the
+//! fields of [`Energies`](crate::backend::Energies), the columns of `energies.csv`, the loops of all backends, the
+//! layout on a GPU, counts and fingerprints. A new kind of term needs a formula in [`crate::term`], a type of its
+//! parameters that implements [`BondedTerm`], a row in the table, a reader, and for GPUs a formula in
+//! `kernels/term.cuh`.
 //!
-//! Correction maps and 1-4 pairs, which have eight atoms or two energies, have separate lists and loops.
+//! Correction maps (eight atoms) and 1-4 pairs (two energies) have separate lists and loops.
 
 use super::CmapGrid;
 use crate::term::{self, Real};
@@ -15,8 +16,8 @@ use crate::vec3::Vec3;
 /// A kind of bonded term on N atoms with P parameters. The formula of the term takes the parameters and E = N − 1
 /// displacements, [`term::DISPLACEMENTS`].
 pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Send + Sync + 'static {
-    /// Name of the formula in `kernels/term.cuh`. `None` if the file has no formula for the term, so that GPUs do not
-    /// support systems with terms of this kind.
+    /// Name of the formula in `kernels/term.cuh`. `None` if the file has no formula for the term: GPUs then do not
+    /// support systems with this term.
     const KERNEL: Option<&'static str>;
     /// Number type in which mixed-precision backends compute the term: `f64` if the term is so stiff that the
     /// rounding of `f32` matters.
@@ -165,7 +166,8 @@ macro_rules! define_bonded_terms {
 }
 bonded_terms!(define_bonded_terms);
 
-/// Appends copies of the list of terms of a molecule. `change` modifies each term, given the number of the copy.
+/// Appends copies of the list of terms of a molecule. The function `change` modifies each copied term. The second
+/// argument of `change` is the number of the copy.
 fn append_copies<T: Copy>(list: &mut Vec<T>, molecule: &[T], copies: u32, change: impl Fn(&mut T, u32)) {
     list.reserve(molecule.len() * copies as usize);
     for copy in 0..if molecule.is_empty() { 0 } else { copies } {

@@ -1,4 +1,4 @@
-//! The contents of a topology, as read from a file or given by code.
+//! Contents of a topology that is read from a file or built in code.
 
 use super::{DispersionCorrection, Electrostatics, LjModifier, Nonbonded, Topology};
 
@@ -10,19 +10,19 @@ pub struct Description {
     pub topology: Topology,
     /// Lennard-Jones tables
     pub nonbonded: Nonbonded,
-    /// shape of the cell according to the topology file, with an angle for coordinate files that state no angles
+    /// shape of the cell in the topology file, and the angle between cell vectors for coordinate files that state no
+    /// angles
     pub cell_hint: CellHint,
-    /// whether the topology file has no names of atoms and residues, so that the names in the coordinate file are
-    /// used
+    /// whether the topology file has no names of atoms and residues; the names in the coordinate file are then used
     pub nameless: bool,
 }
 
-/// Non-bonded methods that a parameter file specifies, for example an OpenMM file.
+/// Non-bonded methods that a file of parameters specifies, such as a file of OpenMM.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Methods {
     /// cutoff in nm; `None` = all pairs
     pub cutoff: Option<f64>,
-    /// Coulomb method; PME parameters are those for the cell in the file
+    /// Coulomb method, with PME parameters for the cell in the file
     pub electrostatics: Electrostatics,
     /// modifier of the Lennard-Jones potential at the cutoff
     pub lj_modifier: LjModifier,

@@ -87,17 +87,17 @@ impl Molecules {
 }
 
 impl Topology {
-    /// Pairs of nearby atoms of one molecule. The pairs are the chemical bonds and the constraints of the force field,
-    /// with or without a chemical bond (function types 1 and 2 of `[ constraints ]` in GROMACS). The atoms of rigid
-    /// waters are linked by bonds.
+    /// Pairs of nearby atoms of one molecule. The pairs are the chemical bonds, and the constraints of the force field
+    /// between atoms with or without a chemical bond (function types 1 and 2 of `[ constraints ]` in GROMACS). The
+    /// atoms of a rigid water are linked by the chemical bonds of the water.
     pub fn links(&self) -> Vec<[u32; 2]> {
         let constrained = self.constraints.iter().map(|constraint| constraint.atoms);
         self.connectivity.iter().copied().chain(constrained).collect()
     }
 
     /// Pairs of atoms that belong to one molecule because a virtual site connects them. The atoms of a pair may be far
-    /// apart. The first atom from which the site is constructed is paired with each of the other atoms of the
-    /// construction, and with the site.
+    /// apart. The first atom of the construction is paired with each of the other atoms of the construction, and with
+    /// the site.
     pub fn site_joins(&self) -> Vec<[u32; 2]> {
         let joins = |site: &VirtualSite| {
             let atoms = site.construction.atoms();
@@ -117,8 +117,8 @@ impl Topology {
 }
 
 impl System {
-    /// Groups of atoms connected by constraints, with the virtual sites constructed from them. An atom without a
-    /// constraint forms a separate group.
+    /// Groups of atoms that are connected by constraints, together with the virtual sites that are constructed from
+    /// these atoms. An atom without a constraint forms a separate group.
     pub fn constrained_groups(&self) -> Molecules {
         let settles = self.constraints.settles.iter().map(|settle| settle.atoms);
         let rigid = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);

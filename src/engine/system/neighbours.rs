@@ -1,7 +1,8 @@
-//! Searches for pairs of atoms by the number of bonds between them, from which excluded and scaled pairs are derived.
-//! The distance of a pair is the smallest number of bonds on a path between its atoms.
+//! Searches for pairs of atoms by the number of bonds between the atoms. Excluded pairs and scaled 1-4 pairs are
+//! derived from the number of bonds. The distance of a pair is the smallest number of bonds on a path between its
+//! atoms.
 
-/// Finds atoms by the number of bonds between them and a given atom.
+/// Finds the atoms that are a given number of bonds away from an atom.
 pub struct Neighbours {
     bonded: Vec<Vec<u32>>,
     /// number of the last search that reached each atom; 0 if no search has reached the atom

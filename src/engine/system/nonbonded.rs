@@ -13,7 +13,7 @@ const MOST_TYPES: usize = 4096;
 pub enum CombinationRule {
     /// c6 and c12 are geometric means
     Geometric,
-    /// σ is an arithmetic mean, ε a geometric mean
+    /// σ is an arithmetic mean, and ε is a geometric mean
     LorentzBerthelot,
 }
 
@@ -32,8 +32,9 @@ impl LennardJones {
         LennardJones { c6: 4.0 * epsilon * sigma.powi(6), c12: 4.0 * epsilon * sigma.powi(12) }
     }
 
-    /// Whether the combination rule can combine the parameters of this type with those of other types. c6 and c12 must
-    /// be finite and not negative. If the rule combines σ and ε, c6 and c12 must both be zero or both be positive.
+    /// Whether the combination rule can combine the parameters of this type with the parameters of other types. c6 and
+    /// c12 must be finite and not negative. If the rule combines σ and ε, c6 and c12 must both be zero or both be
+    /// positive.
     pub fn is_combined_by(&self, rule: CombinationRule) -> bool {
         let LennardJones { c6, c12 } = *self;
         let good = [c6, c12].iter().all(|c| c.is_finite() && *c >= 0.0);
@@ -60,10 +61,10 @@ pub struct Nonbonded {
 
 /// Relative tolerance for deciding whether a pair of types follows a combination rule. c6 and c12 must agree with the
 /// rule within this tolerance, or within the precision of the digits in the file. In the single precision of the
-/// kernels the relative error of σ is 2⁻²⁴ and that of σ¹² is 7·10⁻⁷.
+/// kernels, σ has a relative error of 2⁻²⁴, and σ¹² has a relative error of 7·10⁻⁷.
 const RULE_TOLERANCE: f64 = 1e-6;
-/// Maximum relative uncertainty, due to the digits in a file, with which a pair of types can count as following a
-/// combination rule. Pairs with a larger uncertainty keep their parameters from the file.
+/// Maximum relative uncertainty of the parameters, due to the digits in a file, at which a pair of types may count as
+/// following a combination rule. Pairs with a larger uncertainty keep their parameters from the file.
 const MOST_ROUNDING: f64 = 1e-4;
 
 impl Nonbonded {
@@ -92,7 +93,7 @@ impl Nonbonded {
         table
     }
 
-    /// Table of the parameters that `pair` returns for each two types i and j ≤ i.
+    /// Table of the parameters that `pair` returns for each pair of types i and j with j ≤ i.
     pub fn from_pairs<E>(
         types: usize,
         mut pair: impl FnMut(usize, usize) -> Result<LennardJones, E>,
@@ -139,7 +140,7 @@ impl Nonbonded {
         self.pair(a, b) != (0.0, 0.0) || self.c4(a, b) != 0.0
     }
 
-    /// √c6 (kJ^½/mol^½ nm³) of a pair of atoms of the same type, which the mesh of LJ-PME uses instead of a charge.
+    /// √c6 (kJ^½/mol^½ nm³) of a pair of atoms of the same type. The mesh of LJ-PME uses √c6 instead of a charge.
     pub fn root_c6(&self, lj_type: u32) -> f64 {
         self.pair(lj_type, lj_type).0.max(0.0).sqrt()
     }
@@ -152,8 +153,8 @@ impl Nonbonded {
         [CombinationRule::Geometric, CombinationRule::LorentzBerthelot].into_iter().find(|&rule| obeys(rule))
     }
 
-    /// Pairs of `types` whose parameters in the table differ from those of the combination rule (exceptions). `None`
-    /// if the rule cannot combine the parameters of a type.
+    /// Exceptions: pairs of `types` whose parameters in the table differ from the parameters that the combination rule
+    /// gives. `None` if the rule cannot combine the parameters of a type.
     pub fn exceptions(&self, rule: CombinationRule, types: &[u32]) -> Option<Vec<[u32; 2]>> {
         let expressible = |&t: &u32| {
             let (c6, c12) = self.pair(t, t);
@@ -253,7 +254,7 @@ mod tests {
         for digits in [5, 6, 8, 16] {
             assert_eq!(printed(&exact, digits).rule(), Some(CombinationRule::LorentzBerthelot), "{digits}");
             assert_eq!(printed(&products, digits).rule(), Some(CombinationRule::Geometric), "{digits}");
-            // changes a pair by ten times the maximum error that the digits of all parameters can cause together
+            // a pair is changed by ten times the maximum error that the digits of all parameters can cause together
             let mut off = printed(&exact, digits);
             let change = 1.0 + 10.0 * (9.0 * 0.5 * 10f64.powi(-(digits as i32))).max(RULE_TOLERANCE);
             off.c12[1] *= change;

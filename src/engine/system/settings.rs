@@ -44,14 +44,14 @@ impl LjModifier {
     }
 }
 
-/// Treatment of dispersion beyond the Lennard-Jones cutoff. The type `P` has the parameters of LJ-PME.
+/// Treatment of dispersion beyond the Lennard-Jones cutoff. The type `P` holds the parameters of LJ-PME.
 #[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DispersionCorrection<P = PmeParameters> {
     /// no correction
     Off,
-    /// average over all pairs of atoms with the tails of r⁻⁶ and r⁻¹², as in OpenMM: N atoms count as N(N+1)/2 pairs,
-    /// and n atoms of one type as n(n+1)/2 pairs
+    /// average of c6 and c12 over all pairs of atoms, with the tails of r⁻⁶ and r⁻¹² (OpenMM); N atoms count as
+    /// N(N+1)/2 pairs, and n atoms of one type count as n(n+1)/2 pairs
     #[default]
     AllPairs,
     /// average of c6 over all pairs that are not excluded, with the tail of r⁻⁶ only (GROMACS)
@@ -76,7 +76,7 @@ pub struct PmeParameters {
 pub enum Electrostatics {
     /// no Coulomb interactions
     Off,
-    /// plain 1/r, truncated at the cutoff if there is one
+    /// plain 1/r, truncated at the Coulomb cutoff if there is a cutoff
     Plain,
     /// reaction field 1/r + k_rf r² − c_rf, with the given relative permittivity beyond the cutoff
     ReactionField {
@@ -110,7 +110,7 @@ pub enum ListPolicy {
 /// Settings of the force computation, with the values of all parameters.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ForceSettings {
-    /// Coulomb cutoff in nm; `None` = all pairs (only without a cell)
+    /// Coulomb cutoff in nm; `None` = all pairs, which is possible only without a cell
     pub cutoff: Option<f64>,
     /// Lennard-Jones cutoff in nm; `None` = all pairs
     pub cutoff_lj: Option<f64>,
@@ -154,7 +154,7 @@ impl ForceSettings {
         coulomb.into_iter().chain(self.lj_pme())
     }
 
-    /// The longer of the Coulomb and the Lennard-Jones cutoff in nm; infinite if one of the cutoffs is `None`.
+    /// The longer of the Coulomb and the Lennard-Jones cutoff in nm; infinite if either cutoff is `None`.
     pub fn longest_cutoff(&self) -> f64 {
         self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))
     }
@@ -193,8 +193,8 @@ pub struct Constraints {
 
 impl Default for Constraints {
     fn default() -> Self {
-        // the tolerance is smaller than OpenMM's default of 1e-5, so that the error of constraints, 1e-8 per step,
-        // does not contribute visibly to the energy drift
+        // the tolerance is smaller than OpenMM's default of 1e-5; the resulting error of 1e-8 per step does not
+        // contribute visibly to the energy drift
         Self { settles: vec![], bonds: vec![], tolerance: 1e-6 }
     }
 }

@@ -10,11 +10,11 @@ pub struct Coupling {
     pub thermostat_work: f64,
     /// energy that the barostat has added to the system since the start of the run, kJ/mol
     pub barostat_work: f64,
-    /// logarithms of the length factors along x, y, z of the last box scaling, if only the first half of the work of
-    /// this scaling has been added so far; otherwise zero
+    /// logarithms of the length factors along x, y, z of the last box scaling; zero after the second half of the work
+    /// of this scaling has been added
     pub pending_scaling: Vec3,
-    /// coefficient 1 − 1/λ of the pending work of a velocity rescaling by λ, for each temperature group; empty if no
-    /// work is pending
+    /// coefficient 1 − 1/λ for each temperature group, where λ is the factor of the velocity rescalings whose work has
+    /// not been added yet; empty if all work has been added
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,
@@ -77,7 +77,7 @@ pub struct State {
     pub cell: Option<PeriodicCell>,
     /// positions, nm, unwrapped
     pub positions: Vec<Vec3>,
-    /// velocities, nm/ps, at the half step before `time` (leapfrog); empty for atoms at rest, for example after
+    /// velocities at the half step before `time` (leapfrog), nm/ps; empty if all atoms are at rest, for example after
     /// reading coordinates without velocities
     pub velocities: Vec<Vec3>,
     /// variables of thermostat and barostat

@@ -4,12 +4,12 @@ use super::{BondedTerms, Constraint, Methods, VirtualSite};
 use crate::error::Problem;
 use std::fmt;
 
-/// A short name (of an atom, residue or type) of at most eight bytes of UTF-8, which is cheap to copy.
+/// A short name of an atom, residue or type, of at most eight bytes of UTF-8, which is cheap to copy.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Name([u8; 8]);
 
 impl Name {
-    /// Makes a name of the first eight bytes (cut at a character boundary) of the trimmed text.
+    /// Makes a name from the first eight bytes of the trimmed text, cut at a character boundary.
     pub fn new(text: &str) -> Self {
         let text = text.trim();
         let mut bytes = [0; 8];
@@ -70,7 +70,7 @@ pub struct Residue {
     pub first: u32,
 }
 
-/// Chain, segment and insertion code of a residue as a file names them; empty if the file does not name them.
+/// Chain, segment and insertion code of a residue as named in a file; names that are missing in the file are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ChainLabel {
     /// identifier of the chain, e.g. `A`
@@ -81,7 +81,7 @@ pub struct ChainLabel {
     pub insertion_code: Option<char>,
 }
 
-/// A selection that depends on positions, with the atoms that a single evaluation has selected.
+/// A selection that depends on positions. The selection is evaluated only once, and the selected atoms are stored.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FixedSelection {
     /// text of the selection, in the language of [`crate::select`]
@@ -113,7 +113,8 @@ impl Exclusions {
             return Ok(());
         }
         let message = format!("more than {most} pairs of {atoms} atoms are excluded from interactions");
-        Err(Problem::new(message).help("check the bonds from which exclusions are derived: one atom may have too many"))
+        Err(Problem::new(message)
+            .help("check the bonds from which exclusions are derived: one atom may have too many bonds"))
     }
 
     /// Makes exclusions from unordered pairs. Duplicates and self pairs are dropped.
@@ -172,8 +173,8 @@ pub struct Topology {
     pub title: String,
     /// whether the force field is CHARMM
     pub charmm: bool,
-    /// non-bonded methods specified by the topology file, if any; the methods in the input file are used, and the log
-    /// names both
+    /// non-bonded methods that the topology file specifies, if any; the run uses the methods of the input file, and the
+    /// log names the methods of both files
     pub methods: Option<Methods>,
     /// file and line (`file:line`) of each parameter that replaces an earlier parameter of the same atom types, as
     /// GROMACS allows
@@ -182,7 +183,8 @@ pub struct Topology {
     pub atoms: Vec<Atom>,
     /// all residues, in ascending order of `first`
     pub residues: Vec<Residue>,
-    /// chain, segment and insertion code of each residue; empty if the file names none of them
+    /// chain, segment and insertion code of each residue; empty if the file states no chains, segments and insertion
+    /// codes
     pub chain_labels: Vec<ChainLabel>,
     /// selections that depend on positions, evaluated with the starting positions
     pub fixed_selections: Vec<FixedSelection>,
@@ -213,8 +215,7 @@ impl Topology {
         format!("{} of {} {}", atom.name, residue.name, residue.number)
     }
 
-    /// Pairs of atoms, with a single pair for each virtual site: the first atom from which the site is constructed, and
-    /// the site.
+    /// Pairs of atoms, one pair for each virtual site: the first atom from which the site is constructed, and the site.
     pub fn site_links(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }
@@ -227,8 +228,8 @@ impl Topology {
         is_site
     }
 
-    /// Adds a link from each virtual site without a chemical bond to the first atom of its construction, so that the
-    /// site belongs to the molecule of that atom.
+    /// Adds links that join virtual sites to molecules. A virtual site without a chemical bond is linked to the first
+    /// atom of its construction.
     pub(crate) fn link_sites(&mut self) {
         if self.virtual_sites.is_empty() {
             return;
@@ -246,8 +247,8 @@ impl Topology {
         count(8) == 1 && count(1) == 2 && atoms.iter().filter(|a| a.mass > 0.0).count() == 3
     }
 
-    /// Whether a pair is the H–H bond of a water. LEaP writes such a bond instead of the angle term, and CHARMM writes
-    /// such a bond for SHAKE. The H–H bond of a water fixes the H–H distance and is not a chemical bond.
+    /// Whether a pair is the H–H bond of a water. LEaP writes an H–H bond instead of the angle term of water, and
+    /// CHARMM writes an H–H bond for SHAKE. The H–H bond of a water fixes the H–H distance and is not a chemical bond.
     pub fn is_water_brace(&self, pair: [u32; 2]) -> bool {
         let [a, b] = pair.map(|i| &self.atoms[i as usize]);
         a.element == 1 && b.element == 1 && a.residue == b.residue && self.is_water(a.residue as usize)

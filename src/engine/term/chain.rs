@@ -3,9 +3,9 @@
 use super::Real;
 use crate::vec3::Vec3;
 
-/// Indices of the two atoms of each displacement, which is the position of the first atom minus the position of the
-/// second atom. A bond has the displacement r_i − r_j. An angle also has r_k − r_j, and a torsion also has r_l − r_k. A
-/// term of N atoms uses the first N − 1 displacements.
+/// Indices of the two atoms of each displacement. A displacement is the position of the first atom minus the position
+/// of the second atom. A bond has the displacement r_i − r_j. An angle also has r_k − r_j, and a torsion also has r_l −
+/// r_k. A term of N atoms uses the first N − 1 displacements.
 pub const DISPLACEMENTS: [[usize; 2]; 3] = [[0, 1], [2, 1], [3, 2]];
 
 /// Positions of the atoms relative to the second atom. The positions are computed from the displacements, and are

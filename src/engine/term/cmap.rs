@@ -120,8 +120,8 @@ fn spline_slopes(size: usize, values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Coefficients of the bicubic polynomial from values and derivatives at the corners (0,0), (0,1), (1,0), (1,1): A =
-/// M F Mᵀ, where M maps values and slopes at 0 and 1 to the coefficients of a cubic.
+/// Coefficients of the bicubic polynomial from values and derivatives at the corners (0,0), (0,1), (1,0), (1,1). The
+/// coefficients are A = M F Mᵀ, where M maps values and slopes at 0 and 1 to the coefficients of a cubic.
 fn bicubic(value: [f64; 4], slope_u: [f64; 4], slope_v: [f64; 4], mixed: [f64; 4]) -> [f64; 16] {
     const M: [[f64; 4]; 4] =
         [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [-3.0, 3.0, -2.0, -1.0], [2.0, -2.0, 1.0, 1.0]];

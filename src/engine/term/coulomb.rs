@@ -58,8 +58,8 @@ const SERIES_RANGE: f64 = 1e-2;
 /// Number of terms of the power series. The first omitted term, 10⁻²ⁿ/n!, is below the rounding of `f64` for n = 7.
 const SERIES_TERMS: u32 = 7;
 
-/// Exclusion correction E = −q_i q_j erf(αr)/r, which subtracts the pair from the reciprocal sum. Finite for all r,
-/// with zero force at r = 0.
+/// Exclusion correction E = −q_i q_j erf(αr)/r, which subtracts the pair from the reciprocal sum. Energy and force are
+/// finite for all r, and the force is zero at r = 0.
 #[inline(always)]
 pub fn ewald_excluded<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha: T) -> (T, T) {
     let x2 = alpha * alpha * r2;
@@ -67,7 +67,7 @@ pub fn ewald_excluded<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha:
     let gaussian = T::constant(std::f64::consts::FRAC_2_SQRT_PI) * alpha * (-x2).exp();
     let far = (erf * inverse_r, (gaussian - erf * inverse_r) * inverse_r * inverse_r);
 
-    // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); 2α² times the derivative by x² is (1/r) d/dr
+    // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); with x = αr, (1/r) d/dr equals 2α² times the derivative with respect to x²
     let (mut value, mut slope) = (T::constant(0.0), T::constant(0.0));
     for n in (0..SERIES_TERMS).rev() {
         let factorial: f64 = (1..=n).map(f64::from).product();
@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn excluded_pair_is_direct_minus_plain() {
-        // erfc(αr) − 1 = −erf(αr); the subtraction loses precision by the ratio of 1/r to erf(αr)/r, which is three
-        // digits at 10⁻³ nm
+        // erfc(αr) − 1 = −erf(αr); at r = 10⁻³ nm the subtraction loses up to three digits, because 1/r is about 300
+        // times as large as erf(αr)/r
         for r in [1e-3, 0.03, 0.034, 0.1, 0.5, 1.4f64] {
             let (direct, plain) = (ewald_direct(COULOMB, r * r, 1.0 / r, 3.0), coulomb(COULOMB, 1.0 / r));
             let excluded = ewald_excluded(COULOMB, r * r, 1.0 / r, 3.0);

@@ -24,7 +24,7 @@ impl<T: Real> Dihedral<T> {
     ///
     /// With g = −kj, a = ij × g, b = lk × g (Blondel & Karplus, J. Comput. Chem. 17, 1132 (1996)): cos φ =
     /// a·b/(|a||b|), sin φ = −|g| ij·b/(|a||b|), ∂φ/∂r_i = −|g| a/a², ∂φ/∂r_l = |g| b/b². If three atoms are collinear,
-    /// φ is set to 0, and the gradient for the outer one of these atoms (i or l) is set to zero.
+    /// φ is set to 0, and the gradient for the end atom (i or l) of the three atoms is set to zero.
     #[inline(always)]
     pub fn new([ij, kj, lk]: [Vec3<T>; 3]) -> Self {
         let (zero, one) = (T::constant(0.0), T::constant(1.0));
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn sign_is_that_of_iupac() {
-        // looking along +z, x to y is clockwise
+        // seen along +z, the rotation from x to y is clockwise
         for phi in [-3.0, -1.5, -1e-9, 0.0, 0.3, 2.0, 3.1] {
             let dihedral = at(phi);
             assert!((dihedral.angle() - phi).abs() < 1e-15, "{phi}: {dihedral:?}");

@@ -5,14 +5,14 @@ use super::Special;
 /// Limit of (βr)² below which the remainder of the exponential is summed as a power series. Above the limit,
 /// cancellation in the closed form loses at most one digit.
 const SERIES_RANGE: f64 = 2.0;
-/// Number of terms of the power series. The first omitted term, 4! 2ⁿ/(n + 4)!, is below the rounding of `f64`.
+/// Number of terms of the power series. The first omitted term, 24 · 2ⁿ/(n + 4)!, is below the rounding of `f64`.
 const SERIES_TERMS: u32 = 18;
 
-/// Correction E = c (1 − g(βr))/r⁶, which subtracts the contribution of the LJ-PME mesh to a pair, with g = (1 + x² +
-/// x⁴/2) exp(−x²), x = βr (Essmann et al., J. Chem. Phys. 103, 8577 (1995)). Returns f/r and E. `product` is c =
-/// √(c6_i c6_j) in kJ/mol nm⁶, `beta` in 1/nm, `inverse_r2` = 1/r². For excluded pairs the correction is the only
-/// dispersion term. For other pairs within the cutoff the correction is added to the Lennard-Jones interaction. E and
-/// f/r are finite for all r.
+/// Correction E = c (1 − g(βr))/r⁶, which subtracts the contribution of the LJ-PME mesh to a pair, where g = (1 + x² +
+/// x⁴/2) exp(−x²) and x = βr (Essmann et al., J. Chem. Phys. 103, 8577 (1995)). Returns f/r and E. `product` is c =
+/// √(c6_i c6_j) in kJ/mol nm⁶, `beta` is β in 1/nm, and `inverse_r2` is 1/r² in 1/nm². For excluded pairs the
+/// correction is the only dispersion term. For other pairs within the cutoff the correction is added to the
+/// Lennard-Jones interaction. E and f/r are finite for all r.
 #[inline(always)]
 pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T) -> (T, T) {
     let c = T::constant;

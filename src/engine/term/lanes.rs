@@ -4,7 +4,7 @@ use super::Real;
 use crate::simd::{Arithmetic, Float};
 
 /// Coefficients of arctan(a)/a on [0, 1] as a polynomial in a²: Chebyshev fit of degree 9. The relative error is
-/// 2.5·10⁻⁹, or 10⁻⁷ if evaluated in `f32`.
+/// 2.5·10⁻⁹, or 10⁻⁷ if the polynomial is evaluated in `f32`.
 const ARCTANGENT: [f64; 10] = [
     0.999_999_997_546_020_1,
     -0.333_332_822_955_108_85,

@@ -18,7 +18,7 @@ pub enum LjSwitch<T> {
 ///
 /// F(r) = α/rᵅ⁺¹ + A t² + B t³,  V(r) = 1/rᵅ − A t³/3 − B t⁴/4 − C,
 /// A = −α [(α + 4) r_c − (α + 1) r₁]/[r_cᵅ⁺² (r_c − r₁)²],  B = α [(α + 3) r_c − (α + 1) r₁]/[r_cᵅ⁺² (r_c − r₁)³],
-/// C such that V(r_c) = 0. The constants are stored for α = 6 and 12, divided by α.
+/// C such that V(r_c) = 0. The constants A, B and C are stored for α = 6 and 12, divided by α.
 #[derive(Clone, Copy, Debug)]
 pub struct ForceSwitch<T> {
     /// switching distance r₁, nm
@@ -41,8 +41,8 @@ pub struct PotentialSwitch<T> {
     pub inverse_width: T,
 }
 
-/// Switched radial functions r⁻ᵅ/α for α = 6 and 12: f/r (nm⁻⁸, nm⁻¹⁴) and V. The interaction of a pair is the sum of
-/// these functions, multiplied by −6 c6 and 12 c12.
+/// Switched radial functions r⁻ᵅ/α for α = 6 and 12: the potentials V, and the forces divided by the distance, f/r
+/// (nm⁻⁸, nm⁻¹⁴). The interaction of a pair is the sum of these functions, multiplied by −6 c6 and 12 c12.
 #[derive(Clone, Copy, Debug)]
 pub struct LjRadial<T> {
     /// force over distance, f/r
@@ -62,8 +62,8 @@ impl LjSwitch<f64> {
         LjSwitch::Potential(PotentialSwitch::new(from, cutoff))
     }
 
-    /// Third derivative V‴ of the switched r⁻ᵅ/α for α = 6 and 12 at the cutoff (nm). V, V′ and V″ are zero at the
-    /// cutoff.
+    /// Third derivative V‴ of the switched potential r⁻ᵅ/α at the cutoff (nm), for α = 6 and 12. V, V′ and V″ are zero
+    /// at the cutoff.
     pub fn third_derivative(&self, cutoff: f64) -> [f64; 2] {
         [0, 1].map(|k| {
             let power = [6, 12][k];
@@ -170,7 +170,7 @@ impl<T: Real> PotentialSwitch<T> {
         let PotentialSwitch { from, inverse_width } = *self;
         let (inverse6, inverse8, [sixth, twelfth]) = powers(inverse_r);
         let x = ((r2 * inverse_r - from) * inverse_width).positive_part();
-        // S in powers of y = 1 − x, without cancellation near the cutoff
+        // the switching function S is computed in powers of y = 1 − x, which avoids cancellation near the cutoff
         let y = c(1.0) - x;
         let y2 = y * y;
         let factor = y2 * y * c(6.0).mul_add(y, c(-15.0)).mul_add(y, c(10.0));
@@ -224,7 +224,8 @@ mod tests {
             for r in [0.25, 0.4, 0.9, 0.999, 1.001, 1.05, 1.1, 1.15, 1.199] {
                 let (f, e) = pair(&switch, dual(r, 1.0) * dual(r, 1.0));
                 let error = (f.value * r + e.slope).abs() / e.slope.abs();
-                // tolerance for about ten rounding errors of terms that cancel to a thousandth near the cutoff
+                // tolerance for about ten rounding errors, which cancellation near the cutoff multiplies by about a
+                // thousand
                 assert!(error < 1e-11, "{switch:?} at {r}: {} against {}", f.value * r, -e.slope);
             }
         }

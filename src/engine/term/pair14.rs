@@ -3,9 +3,9 @@
 use super::{Real, coulomb, inverse_norm, lennard_jones};
 use crate::vec3::Vec3;
 
-/// A 1-4 pair: plain Coulomb with `charge_product` (scaled, times Coulomb's constant, kJ nm/mol) and Lennard-Jones
-/// with separate c6 and c12, without a cutoff. `displacement` = r_i − r_j (nm). Returns the force on i (kJ/mol/nm),
-/// the Coulomb energy and the Lennard-Jones energy.
+/// A scaled 1-4 pair with Coulomb and Lennard-Jones interactions, without a cutoff. `charge_product` (kJ nm/mol) is the
+/// scaled charge product times Coulomb's constant, and `c6` and `c12` are the coefficients of 1-4 pairs. `displacement`
+/// = r_i − r_j (nm). Returns the force on i (kJ/mol/nm), the Coulomb energy and the Lennard-Jones energy.
 #[inline(always)]
 pub fn pair14<T: Real>(displacement: Vec3<T>, charge_product: T, c6: T, c12: T) -> (Vec3<T>, T, T) {
     let inverse_r = inverse_norm(displacement.norm_squared());

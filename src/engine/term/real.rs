@@ -42,7 +42,7 @@ pub trait Special: Real {
 }
 
 /// Squared length (nm²) below which a vector has no direction. The corresponding length, 10⁻¹⁵ nm, is about the spacing
-/// of `f64` coordinates of a few nm, and the square of this length is still a normal number in `f32`.
+/// of `f64` numbers at coordinates of a few nm. The squared length is still a normal number in `f32`.
 const VANISHING: f64 = 1e-30;
 
 /// Returns 1/√x, and zero for x = 0, so that the direction of a zero vector is the zero vector and forces stay
@@ -65,8 +65,8 @@ macro_rules! primitive {
             }
             #[inline(always)]
             fn mul_add(self, factor: Self, summand: Self) -> Self {
-                // product and sum are rounded separately, because the baseline instruction set has no fused
-                // instruction and would need a slow library call
+                // the product and the sum are rounded separately, because a fused operation would be a slow library
+                // call with the baseline instruction set
                 self * factor + summand
             }
             #[inline(always)]

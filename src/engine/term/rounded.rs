@@ -1,4 +1,4 @@
-//! Numbers for tests that compute in `f64`, together with a bound for the error of the same computation in `f32`.
+//! Numbers for tests. Each number has a value in `f64`, and a bound of the error of the same computation in `f32`.
 //!
 //! The method is running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3):
 //! each value has a bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds

@@ -21,8 +21,8 @@ pub fn torsion<T: Real>(
     (dihedral.forces(slope), energy)
 }
 
-/// Computes cos nφ and sin nφ as the power (cos φ + i sin φ)ⁿ, by repeated squaring, and by multiplication for each
-/// binary digit of n that is set.
+/// Computes cos nφ and sin nφ as the real and the imaginary part of (cos φ + i sin φ)ⁿ. The power is computed from the
+/// binary digits of n by repeated squaring.
 #[inline(always)]
 fn multiple_angle<T: Real>(dihedral: &Dihedral<T>, periodicity: T) -> (T, T) {
     let (c, s) = (dihedral.cosine, dihedral.sine);

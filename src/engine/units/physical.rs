@@ -10,7 +10,8 @@ use super::{BAR, Dimension};
 pub const FARTHEST: f64 = 1e6;
 /// Longest simulated time, ps: one second. The longest known simulations reach milliseconds.
 const LATEST: f64 = 1e12;
-/// Longest wall-clock time, s: a century. Sums of such times do not overflow the clock of the standard library.
+/// Longest wall-clock time, s: a century. The clock of the standard library does not overflow when times up to this
+/// limit are added.
 const WALL_TIME: f64 = 100.0 * 365.25 * 86400.0;
 /// Highest temperature, K: hotter than the core of most stars.
 const HOTTEST: f64 = 1e9;
@@ -27,7 +28,7 @@ const STIFFEST: f64 = 1e10;
 pub const FASTEST: f64 = 299_792.458;
 /// Highest rate or frequency, 1/ps: a period of 1 attosecond.
 const RATE: f64 = 1e6;
-/// Largest angle, rad. An angular variable may rotate for a whole simulation.
+/// Largest angle, rad. The limit allows an angular variable to rotate for a whole simulation.
 const ANGLE: f64 = 1e6;
 /// Largest inverse distance, 1/nm: the inverse size of an atomic nucleus.
 const INVERSE_LENGTH: f64 = 1e6;
@@ -77,7 +78,7 @@ impl Range {
     pub const CHARGE: Self = Self::around("charge", 1e4, "e");
     /// Range of the product of two charges.
     pub const CHARGE_PRODUCT: Self = Self::around("product of charges", 1e8, "e²");
-    /// Range of the Lennard-Jones coefficient of 1/r⁴, up to that of a particle of 10 nm.
+    /// Range of the Lennard-Jones coefficient of 1/r⁴, up to the coefficient of a particle of 10 nm.
     pub const C4: Self = Self::around("c4", 1e9, "kJ/mol nm⁴");
     /// Range of the Lennard-Jones coefficient of 1/r⁶, up to σ of 10 nm with ε of 100 kJ/mol.
     pub const C6: Self = Self::around("c6", 1e9, "kJ/mol nm⁶");
@@ -85,9 +86,9 @@ impl Range {
     pub const C12: Self = Self::around("c12", 1e15, "kJ/mol nm¹²");
     /// Range of the equilibrium length of a bond. The range includes bonds between large coarse-grained particles.
     pub const LENGTH: Self = Self { what: "length", low: 0.0, high: 1e3, unit: "nm" };
-    /// Range of the length of a constraint, at least the size of a nucleus.
+    /// Range of the length of a constraint; the minimum is the size of an atomic nucleus.
     pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };
-    /// Range of the force constant of a term that must have a minimum by itself, so that negative values are refused.
+    /// Range of the force constant of a term whose energy must have a minimum. Negative values are therefore refused.
     pub const STIFFNESS: Self = Self { what: "force constant", low: 0.0, high: STIFFEST, unit: "kJ/mol/nm²" };
     /// Range of the force constant of a harmonic distance. Negative values are allowed, because the term may correct
     /// other terms.
@@ -109,7 +110,7 @@ impl Range {
     pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };
     /// Range of the amplitude of a torsion or a correction map, of either sign, up to 25 times the energy of a chemical
     /// bond. The terms of one torsion partly cancel. With larger amplitudes the rounding error of the terms in single
-    /// precision would exceed their sum.
+    /// precision would exceed the sum of the terms.
     pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
     /// Range of a weight of a virtual site.
     pub const WEIGHT: Self = Self::around("weight", 1e3, "");

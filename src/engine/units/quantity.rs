@@ -183,7 +183,7 @@ impl Dimension {
         }
     }
 
-    /// Returns the accepted units, the recommended one first.
+    /// Returns the accepted units, beginning with the recommended unit.
     pub fn units(self) -> impl Iterator<Item = &'static str> {
         UNITS.iter().filter(move |unit| unit.1 == self).map(|unit| unit.0)
     }
@@ -238,15 +238,16 @@ impl Dimension {
     }
 
     /// Writes `value` with as few digits as possible, such that `is_exact` accepts the value read back. Some values
-    /// are not equal to any number times the size of the usual unit, because the product is rounded. Such values are
-    /// written in the internal unit, whose size is 1.
+    /// cannot be written exactly in the usual unit, because the product of a number and the size of the unit is
+    /// rounded. A value without an exact form is written in the internal unit, whose size is 1.
     pub fn spell_by(self, value: f64, is_exact: impl Fn(f64) -> bool) -> String {
         let short = self == Time && value.abs() < SHORT;
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
         let usual = if short { "fs" } else { usual };
         let own = |unit: &&(_, Dimension, f64)| unit.1 == self;
-        let usual = UNITS.iter().filter(own).find(|unit| unit.0 == usual).expect("examples have units of the table");
-        let internal = UNITS.iter().filter(own).find(|unit| unit.2 == 1.0).expect("every dimension has such a unit");
+        let usual = UNITS.iter().filter(own).find(|unit| unit.0 == usual).expect("examples use units of the table");
+        let internal =
+            UNITS.iter().filter(own).find(|unit| unit.2 == 1.0).expect("every dimension has a unit of size 1");
         let with_digits = |unit: &(&str, _, f64), digits| format!("{} {}", rounded(value / unit.2, digits), unit.0);
         let mut spellings = [usual, internal].into_iter().flat_map(|unit| (1..=DIGITS).map(|n| with_digits(unit, n)));
         let exact = spellings.find(|text| self.read(text).is_ok_and(&is_exact));
@@ -264,8 +265,8 @@ impl Dimension {
     /// Returns the problem for a magnitude (in internal units) outside the physical range.
     fn beyond(self, text: &str, size: f64) -> Problem {
         let bound = match size < Self::SMALLEST {
-            true => format!("at least {} in magnitude, or zero", self.spell(Self::SMALLEST)),
-            false => format!("at most {} in magnitude", self.spell(self.largest())),
+            true => format!("the magnitude must be at least {}, or zero", self.spell(Self::SMALLEST)),
+            false => format!("the magnitude must be at most {}", self.spell(self.largest())),
         };
         let message = format!("\"{text}\" is outside the physical range of {}: {bound}", self.name());
         Problem::new(message).help(format!("for example \"{}\"", self.example()))
@@ -285,7 +286,8 @@ const SHORT: f64 = 0.1;
 /// Number of decimal digits that distinguish all `f64` values.
 const DIGITS: usize = 17;
 
-/// Formats a number with `digits` significant digits and no trailing zeros, with an exponent if that is shorter.
+/// Formats a number with `digits` significant digits and no trailing zeros. The exponential form is used if it is
+/// shorter.
 fn rounded(value: f64, digits: usize) -> String {
     let exponential = format!("{value:.*e}", digits.saturating_sub(1));
     // a formatted number can always be parsed
@@ -379,8 +381,8 @@ mod tests {
         }
     }
 
-    /// A value written by `spell` is parsed as the same number, even if it equals no number times the size of the usual
-    /// unit. Of 100 tested times, 2 cannot be written exactly in femtoseconds.
+    /// A value written by `spell` is parsed as the same number, even if the value cannot be written exactly in the
+    /// usual unit. Of 100 tested times, 2 cannot be written exactly in femtoseconds.
     #[test]
     fn what_is_spelled_reads_as_the_same_number() {
         let mut in_picoseconds = 0;

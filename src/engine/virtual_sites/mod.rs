@@ -1,10 +1,10 @@
 //! Virtual sites, whose positions are computed from the positions of atoms, and whose forces are distributed to these
 //! atoms.
 //!
-//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. Some of the atoms from
-//! which a site is constructed may be virtual sites themselves, whose positions are computed first. A force F on the
-//! site therefore acts on atom k as F_k = (∂r/∂r_k)ᵀ F. Energies depend on the positions of the atoms alone, and total
-//! force and torque are preserved. The module [`formula`] computes positions and distributes forces for every
+//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. A force F on the site
+//! therefore acts on atom k as F_k = (∂r/∂r_k)ᵀ F. The total force and the total torque do not change. Energies depend
+//! only on the positions of the atoms. If a site is constructed from other virtual sites, the positions of the other
+//! sites are computed first. The module [`formula`] computes positions and distributes forces for every
 //! [`crate::system::Construction`]; a [`SitePlan`] applies these formulas to a system. Positions are not wrapped, and
 //! molecules are whole, so that minimum images are not needed.
 
@@ -36,7 +36,7 @@ pub struct SitePlan {
     virials: Vec<Mat3>,
 }
 
-/// Range of consecutive atoms, with the virtual sites that are constructed from them.
+/// Range of consecutive atoms, and the range of virtual sites that are constructed from these atoms.
 #[derive(Clone, Debug)]
 struct Section {
     atoms: Range<usize>,
@@ -44,8 +44,8 @@ struct Section {
 }
 
 impl SitePlan {
-    /// Divides the virtual sites of a topology into sections. Each site must come after the sites that it is
-    /// constructed from.
+    /// Divides the virtual sites of a topology into sections. Each site must come after the sites from which it is
+    /// constructed.
     pub fn new(topology: &Topology) -> Self {
         let mut sites: Vec<(usize, &VirtualSite)> = topology.virtual_sites.iter().enumerate().collect();
         let range = |site: &VirtualSite| {
@@ -79,7 +79,7 @@ impl SitePlan {
         }
         let positions = &SharedVectors::new(positions);
         team.for_each(self.sections.par_iter(), |Section { atoms, sites }| {
-            // SAFETY: sections share no atom, and each is processed by one thread
+            // SAFETY: sections share no atom, and each section is processed by one thread
             let positions = unsafe { positions.slice(atoms.clone()) };
             for VirtualSite { site, construction } in &self.sites[sites.clone()] {
                 let placed = position(construction, |atom| positions[atom as usize - atoms.start]);
@@ -98,7 +98,7 @@ impl SitePlan {
         }
         let forces = &SharedVectors::new(forces);
         team.for_each(sections.par_iter().zip(virials.par_iter_mut()), |(Section { atoms, sites: range }, virial)| {
-            // SAFETY: sections share no atom, and each is processed by one thread
+            // SAFETY: sections share no atom, and each section is processed by one thread
             let forces = unsafe { forces.slice(atoms.clone()) };
             *virial = Mat3::ZERO;
             for VirtualSite { site, construction } in sites[range.clone()].iter().rev() {
@@ -118,8 +118,8 @@ impl SitePlan {
         virials.iter().fold(Mat3::ZERO, |sum, virial| sum + *virial)
     }
 
-    /// Returns `atoms` together with all sites that are constructed from them, directly or through other sites, in
-    /// ascending order.
+    /// Returns `atoms` together with all sites that are constructed, directly or through other sites, from these atoms,
+    /// in ascending order.
     pub fn with_sites(&self, atoms: &[u32]) -> Vec<u32> {
         let mut all: HashSet<u32> = atoms.iter().copied().collect();
         for VirtualSite { site, construction } in &self.sites {
@@ -132,9 +132,10 @@ impl SitePlan {
         all
     }
 
-    /// Distributes the forces on sites over the atoms from which the sites are constructed, if only the forces on some
-    /// atoms and sites are known. `forces` (kJ/mol/nm) are the forces on the atoms and sites `listed` (ascending). The
-    /// resulting force on an atom is complete if all sites that are constructed from this atom are in `listed`.
+    /// Distributes the forces on the listed sites over the atoms from which the sites are constructed. The forces on
+    /// other atoms and sites need not be known. `forces` (kJ/mol/nm) are the forces on the atoms and sites `listed`
+    /// (ascending). The resulting force on an atom is complete if all sites that are constructed from this atom are in
+    /// `listed`.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };

@@ -45,10 +45,10 @@ impl Distances {
             count => return Err(format!("md has no restraint on {count} atoms or groups")),
         };
         if self.r.windows(2).any(|pair| pair[0] > pair[1]) || self.k.iter().any(|k| *k < 0.0) {
-            return Err("r1, r2, r3 and r4 do not ascend, or a force constant is negative".to_owned());
+            return Err("r1, r2, r3 and r4 are not in ascending order, or a force constant is negative".to_owned());
         }
         let groups: Option<Vec<String>> = self.groups.iter().map(|atoms| indices(atoms)).collect();
-        let groups = groups.ok_or("a group has no atoms, or too many pieces")?;
+        let groups = groups.ok_or("a group has no atoms, or has too many ranges of consecutive atoms")?;
         let wells = if kind == VariableKind::Torsion { self.torsion()? } else { self.walls(kind) };
         let restraint = |well| {
             let (groups, potential) = (groups.clone(), Potential::Well(well));
@@ -63,8 +63,8 @@ impl Distances {
         self.k.map(|k| k * unit)
     }
 
-    /// Returns the potential of a torsion. The two sides meet at the angle opposite to the flat bottom, so they must
-    /// be equal.
+    /// Returns the potential of a torsion. The two sides of the potential meet at the angle opposite to the flat
+    /// bottom, so that both sides must be equal.
     fn torsion(&self) -> Result<Vec<Well>, String> {
         let [r1, r2, r3, r4] = self.r;
         if self.k == [0.0; 2] {

@@ -66,7 +66,9 @@ fn seed(draft: &mut Draft<'_>) {
             draft.plan.run.seed = seed;
             draft.carried("run.seed", &["ig"]);
         }
-        Err(_) => draft.differs("ig", "AMBER draws a random seed; md uses run.seed = 1 unless set"),
+        Err(_) => {
+            draft.differs("ig", "AMBER draws a random seed; md uses run.seed = 1 unless the input sets another seed")
+        }
     }
 }
 
@@ -76,7 +78,7 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         1 => (ThermostatKind::Berendsen, "tautp"),
         11 => (ThermostatKind::VRescale, "tautp"),
         2 => {
-            draft.differs("ntt", "single atoms collide at random, each after vrand steps on average");
+            draft.differs("ntt", "in md, single atoms collide at random, each after vrand steps on average");
             (ThermostatKind::Andersen, "vrand")
         }
         9 | 10 => {
@@ -113,7 +115,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         2 => PressureCoupling::Anisotropic,
         3 => PressureCoupling::SemiIsotropic,
         4 => {
-            draft.differs("ntp", "md has no target volume: it controls the pressure");
+            draft.differs("ntp", "md has no target volume, and controls the pressure instead");
             PressureCoupling::Isotropic
         }
         _ => return unexpected(draft, "ntp", "expected 0 (none), 1, 2, 3 or 4"),
@@ -165,7 +167,7 @@ fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (Pressu
         _ => unexpected(draft, "csurften", "expected 0 (none), 1, 2 or 3"),
     }
     if coupling != PressureCoupling::SemiIsotropic {
-        draft.differs("ntp", "a surface tension needs ntp = 3, which is used: x and y scale together");
+        draft.differs("ntp", "md scales x and y together, as with ntp = 3, because a surface tension needs this");
     }
     let [tension, interfaces] = ["gamma_ten", "ninterface"].map(|name| draft.real(name));
     draft.carried_as(

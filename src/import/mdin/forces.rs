@@ -9,7 +9,7 @@ use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 
 /// Smallest cutoff (Å) that means "no cutoff" in a system without a cell.
 const BEYOND: f64 = 999.0;
-/// Default cutoffs of AMBER in Å, with a cell and without a cell.
+/// Default cutoffs of AMBER in Å: the first with a cell, the second without a cell.
 const USUAL: [f64; 2] = [8.0, 9999.0];
 /// Value of `vdwmeth` with which AMBER uses PME for Lennard-Jones interactions.
 const LJ_PME: i64 = 3;
@@ -83,12 +83,11 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
     let alpha = if is_given { coefficient * PER_NM } else { alpha_for_tolerance(cutoff / PER_NM, tolerance * cutoff) };
     let alpha = readable(alpha);
     if grid.contains(&0) || !ORDERS.contains(&order) {
-        let text =
-            "md chooses alpha, grid and order; to set them, give forces.pme alpha, grid and an order of 4, 5, 6 or 8";
+        let text = "md chooses alpha, grid and order unless forces.pme sets alpha, grid and an order of 4, 5, 6 or 8";
         let asked = ["order", "dsum_tol", "ew_coeff"].iter().chain(&names);
         let asked: Vec<&&str> = asked.filter(|name| draft.is_given(name)).collect();
         asked.into_iter().for_each(|name| draft.differs(name, text));
-        let text = format!("default of md; AMBER uses alpha = {alpha} 1/nm, a grid of 1 A, order {order}");
+        let text = format!("md uses its default; AMBER uses alpha = {alpha} 1/nm, a grid of 1 A and order {order}");
         draft.carried_as("forces.pme", &[], &text);
         return draft.plan.forces.electrostatics;
     }
@@ -139,7 +138,7 @@ fn lists(draft: &mut Draft<'_>) {
     }
     let buffer = draft.real("skinnb") / PER_NM;
     draft.admitted("forces.list.buffer", "skinnb", buffer);
-    draft.carried_as("forces.list", &["skinnb"], "in A; no pair is missed");
+    draft.carried_as("forces.list", &["skinnb"], "buffer in A; md rebuilds lists before a pair can be missed");
     draft.plan.forces.list = ListPolicy::Exact { buffer };
 }
 
@@ -157,7 +156,7 @@ fn constraints(draft: &mut Draft<'_>) {
     if ntf > 3 {
         draft.differs("ntf", "md computes all bonded terms except constrained bonds");
     } else if ntf != ntc {
-        draft.differs("ntf", "in md constrained bonds have no energy, and all other bonds do");
+        draft.differs("ntf", "in md constrained bonds have no energy, and all other bonds have an energy");
     } else if draft.is_given("ntf") {
         draft.no_use("ntf", "constrained bonds have no energy in md either");
     }

@@ -22,13 +22,13 @@ const RUN: &[Key] = &[
     absent(
         "ntr",
         "0",
-        "all atoms are free: set position_restraints in the stage, with twice restraint_wt as force_constant",
+        "md restrains no atom: set position_restraints in the stage, with a force_constant of twice restraint_wt",
     ),
     part("restraint_wt restraintmask", "ntr"),
-    absent("ibelly", "0", "no atom is frozen: set frozen in the stage to the atoms outside bellymask"),
+    absent("ibelly", "0", "md freezes no atom: set \"frozen\" in the stage to the atoms outside bellymask"),
     part("bellymask", "ibelly"),
     carried("nmropt", "0"),
-    absent("jar", "0", "md does not read moving targets: set rate in the restraint, (r2a - r2) / (nstlim dt)"),
+    absent("jar", "0", "md does not read moving targets: set \"rate\" in the restraint to (r2a - r2) / (nstlim dt)"),
     no_use("nsnb", "md updates its lists when necessary"),
 ];
 

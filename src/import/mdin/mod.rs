@@ -83,7 +83,7 @@ fn minimisation(draft: &mut Draft<'_>) -> StageKind {
     draft.carried_as(
         "stage.force_tolerance",
         &["drms"],
-        "in kcal/mol/A; md applies it to the largest force, not to the RMS force",
+        "drms in kcal/mol/A; md limits the largest force, and AMBER limits the RMS force",
     );
     StageKind::Minimize(Minimize { steps, force_tolerance, ..Minimize::default() })
 }

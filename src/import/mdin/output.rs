@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::run::{EnergyOptions, Interval, TrajectoryOptions};
 
-/// Value of `ntwv` and `ntwf` with which AMBER writes velocities and forces to the file of the positions.
+/// Value of `ntwv` and `ntwf` with which AMBER writes velocities and forces to the file of positions.
 const SAME_FILE: i64 = -1;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -15,13 +15,16 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     if let Some(every) = { every }.filter(|&every| every > 0).min() {
         for (name, steps) in [("ntwv", velocities), ("ntwf", forces)] {
             if steps > 0 {
-                draft.differs(name, format!("md writes them into the frames of the trajectory, every {every} steps"));
+                draft.differs(
+                    name,
+                    format!("md writes velocities and forces into the frames of the trajectory, every {every} steps"),
+                );
             } else if steps == SAME_FILE {
                 names.push(name);
             }
         }
         if positions > 0 && positions != every {
-            draft.differs("ntwx", format!("a file has one interval for all of its contents: {every} steps"));
+            draft.differs("ntwx", format!("md writes all contents of a file at one interval: {every} steps"));
         }
         let selected = draft.count("ntwprt");
         if selected > 0 {
@@ -32,7 +35,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
         }
         draft.no_use(
             "iwrap",
-            "md writes whole molecules in the cell; md convert --unwrap removes their jumps across the cell",
+            "md writes whole molecules in the cell; md convert --unwrap removes the jumps of molecules across the cell",
         );
         trajectories.push(TrajectoryOptions {
             file: "trajectory.nc".to_owned(),

@@ -33,11 +33,11 @@ const ABSENT: [(&str, &[f64]); 10] = [
     ("rstwt", &[0.0, 0.0, 0.0, 0.0]),
     ("fxyz", &[1.0, 1.0, 1.0]),
 ];
-/// Settings without effect in `md`, because they only modify settings that have no equivalent ([`ABSENT`]), or do not
+/// Settings without effect in `md`. The settings only modify settings that have no equivalent ([`ABSENT`]), or do not
 /// change a restraint.
 const NO_EFFECT: [&str; 12] =
     ["ifntyp", "ixpk", "nxpk", "outxyz", "ninc", "imult", "r1a", "r2a", "r3a", "r4a", "rk2a", "rk3a"];
-/// Types of `&wt` namelists that scale restraints, by their first letters.
+/// First letters of the types of `&wt` namelists that scale restraints.
 const WEIGHTS: [&str; 6] = ["rest", "all", "disav", "angav", "torav", "nstep0"];
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -47,7 +47,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     for entry in draft.others() {
         let (differs, text) = match kind_of(entry) {
             Other::Restraints(_) if is_on => continue,
-            Other::Restraints(_) => (false, "has no effect: nmropt is off"),
+            Other::Restraints(_) => (false, "the entry has no effect, because nmropt is off"),
             Other::Rows(steps) => {
                 rows = steps;
                 (false, "output.restraints sets the interval")
@@ -61,7 +61,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
                 "write the ramp as a list of times and values in thermostat.temperature, [[\"0 ps\", \"100 K\"], [\"50 \
                  ps\", \"300 K\"]]",
             ),
-            Other::Names => (false, "names a file that md does not write"),
+            Other::Names => (false, "md does not write the file that the entry names"),
             Other::End => (false, "end of the list"),
             Other::Unknown => (true, "md has no counterpart for this namelist or card"),
         };
@@ -78,7 +78,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
             }
         };
         match left.is_empty() {
-            true => draft.other(entry, false, "translated to restraints of the stage"),
+            true => draft.other(entry, false, "the namelist is translated to restraints of the stage"),
             false => draft.other(entry, true, &left.join("; ")),
         }
     }

@@ -10,7 +10,7 @@ use crate::units::BAR;
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
     draft.carried("stage.kind", &["integrator"]);
     if draft.word("integrator").starts_with("mdvv") {
-        draft.differs("integrator", "md uses leapfrog: positions are the same; velocities are at half steps");
+        draft.differs("integrator", "md uses leapfrog, with the same positions, but with velocities at half steps");
     }
     let timestep = draft.quantity("stage.timestep", "dt");
     let mut stage = Dynamics { steps: steps(draft), timestep, ..Dynamics::default() };
@@ -43,7 +43,7 @@ fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {
     let used: Vec<(&str, i64)> = used.filter(|(name, _)| draft.is_given(name)).collect();
     let Some((name, seed)) = used.iter().find(|(_, seed)| *seed >= 0) else {
         for (name, _) in used {
-            draft.differs(name, "GROMACS draws a random seed; md uses run.seed = 1 unless set");
+            draft.differs(name, "GROMACS draws a random seed; md uses run.seed = 1 unless the input sets another seed");
         }
         return;
     };
@@ -71,7 +71,9 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
         "angular" => {
             draft.differs("comm-mode", "md removes rotation only without a cell, and otherwise only translation");
         }
-        "linearaccelerationcorrection" => draft.differs("comm-mode", "md removes translation, without the correction"),
+        "linearaccelerationcorrection" => {
+            draft.differs("comm-mode", "md removes translation, without the correction for acceleration")
+        }
         _ => draft.unsupported("comm-mode", &mode, "expected Linear, Angular or None"),
     }
     let groups = draft.words("comm-grps");
@@ -83,14 +85,14 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
     Some(u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// Returns the number of steps between couplings from the key `name`; `None` if the value is zero or negative, as the
-/// default −1 is.
+/// Returns the number of steps between couplings from the key `name`; `None` if the value is zero or negative, such as
+/// the default −1.
 pub(super) fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
     let steps = draft.whole(name);
     if steps <= 0 {
         return None;
     }
-    draft.no_use(name, "used as `every` of the coupling, unless the coupling time is too short");
+    draft.no_use(name, "md uses the value as the interval of the coupling, unless the coupling time is too short");
     u32::try_from(steps).ok()
 }
 
@@ -153,7 +155,7 @@ fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])
     let of = |draft: &mut Draft<'_>, name: &str| {
         let mut values = draft.reals(name);
         if values.len() < wanted {
-            let message = format!("pcoupltype = {word} with {} values of {name}", values.len());
+            let message = format!("pcoupltype = {word} needs more than {} values of {name}", values.len());
             let message = if values.is_empty() { format!("pressure coupling without {name}") } else { message };
             draft.problem(
                 if values.is_empty() { "pcoupl" } else { name },
@@ -167,7 +169,11 @@ fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])
             draft.differs(name, "md scales the cell along x, y and z, without shear");
         }
         if name == "compressibility" && values.iter().any(|value| *value < 0.0) {
-            draft.problem(name, format!("{name}: a value is negative"), "set zero to keep the length fixed");
+            draft.problem(
+                name,
+                format!("{name}: a value is negative"),
+                "set the value to zero to keep the length of the cell fixed",
+            );
             return None;
         }
         Some(values)

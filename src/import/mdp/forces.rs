@@ -10,7 +10,7 @@ use crate::units::BAR;
 
 /// Cutoff (nm) above which the file means "no cutoff" in a system without a cell.
 const BEYOND: f64 = 99.0;
-/// Value of `ewald-rtol` from which α is computed if the input sets `forces.pme.spacing`.
+/// Ewald tolerance `ewald-rtol` from which `md` computes α if the input sets `forces.pme.spacing`.
 const TOLERANCE: f64 = 1e-5;
 /// Mass of a hydrogen (amu), the lightest atom of biomolecules.
 const HYDROGEN: f64 = 1.008;
@@ -68,7 +68,7 @@ fn electrostatics(draft: &mut Draft<'_>, cutoff: f64) {
     draft.plan.forces.electrostatics = match word.as_str() {
         "pme" => pme(draft, cutoff),
         "cutoff" => {
-            draft.carried_as(key, &["coulombtype"], "shifted to zero at the cutoff, as in GROMACS");
+            draft.carried_as(key, &["coulombtype"], "the potential is shifted to zero at the cutoff, as in GROMACS");
             ElectrostaticsSpec::Plain
         }
         "reactionfield" | "generalizedreactionfield" | "reactionfieldnec" => reaction_field(draft, None),
@@ -113,8 +113,8 @@ fn reaction_field(draft: &mut Draft<'_>, fixed: Option<f64>) -> ElectrostaticsSp
     ElectrostaticsSpec::ReactionField { permittivity }
 }
 
-/// Returns the smallest spline order of `md` that is not below the order in the file, or else the largest order of
-/// `md`.
+/// Returns the smallest spline order of `md` that is at least the order in the file. If the file has a larger order
+/// than `md` supports, returns the largest order of `md`.
 fn spline_order(draft: &mut Draft<'_>) -> usize {
     let asked = draft.count("pme-order") as usize;
     let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
@@ -167,7 +167,8 @@ fn lj_pme(draft: &mut Draft<'_>, cutoff: f64) {
     if draft.word("lj-pme-comb-rule") == "geometric" {
         draft.carried("forces.dispersion_correction", &["vdwtype", "lj-pme-comb-rule"]);
     } else {
-        let text = "the mesh uses geometric means of c6; pairs within the cutoff use the force field's rule";
+        let text =
+            "md uses the combination rule of the force field within the cutoff, and geometric means of c6 on the mesh";
         draft.differs("lj-pme-comb-rule", text);
         draft.carried("forces.dispersion_correction", &["vdwtype"]);
     }
@@ -262,7 +263,7 @@ fn lists(draft: &mut Draft<'_>, cutoff: f64) {
         let buffer = draft.real("rlist") - cutoff;
         if buffer > 0.0 {
             let buffer = readable(buffer);
-            let words = "buffer beyond the cutoff; no pair is missed";
+            let words = "buffer beyond the cutoff; md rebuilds lists before a pair can be missed";
             draft.carried_as("forces.list", &["rlist", "verlet-buffer-tolerance"], words);
             draft.plan.forces.list = ListPolicy::Exact { buffer };
         } else {
@@ -312,7 +313,7 @@ fn constraints(draft: &mut Draft<'_>) {
         draft.carried_as(
             "forces.hydrogen_mass",
             &["mass-repartition-factor"],
-            "mass of hydrogen; rigid water keeps its masses",
+            "mass of hydrogen; the masses of rigid water do not change",
         );
         draft.plan.forces.hydrogen_mass = Some(mass);
     }

@@ -24,7 +24,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
         None => {
             let names = groups.join(" ");
             let text = format!(
-                "the groups are unknown: give the index file with --index, or set frozen in the stage instead of {}",
+                "the groups are unknown: give the index file with --index, or set \"frozen\" in the stage instead of {}",
                 shortened(&names)
             );
             draft.differs("freezegrps", text);

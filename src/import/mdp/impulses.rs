@@ -4,11 +4,12 @@ use super::Draft;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::run::{Dynamics, StageOutput, misplaced};
 
-/// Value of `mts-level2-forces` that has an exact equivalent in `md`: only the long-range nonbonded (reciprocal-space)
-/// forces act at the longer interval.
+/// Value of `mts-level2-forces` that `md` can translate exactly: only the long-range nonbonded (reciprocal-space)
+/// forces are computed at the longer interval.
 const LONG_RANGE: &str = "longrange-nonbonded";
 
-/// Allowed values of the interval in the mdp file. The value 1 is not included, because GROMACS refuses it.
+/// Allowed values of `mts-level2-factor`, the interval in steps. An interval of 1 is not allowed, because GROMACS
+/// refuses it.
 const EVERY: std::ops::RangeInclusive<u32> = 2..=100;
 
 /// Returns the stage with multiple time steps, if the file requests multiple time steps. The function must be called
@@ -35,7 +36,10 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
     let names = ["mts", "mts-levels", "mts-level2-forces", "mts-level2-factor"];
     draft.carried("stage.multiple_time_steps", &names);
     if draft.words("mts-level2-forces") != [LONG_RANGE] {
-        draft.differs("mts-level2-forces", "only reciprocal space: all other forces act at every step");
+        draft.differs(
+            "mts-level2-forces",
+            "md computes only reciprocal-space forces less often: all other forces act at every step",
+        );
     }
     impulses
 }

@@ -25,7 +25,7 @@ const RUN: &[Key] = &[
     carried("ld-seed", "-1"),
     carried("emtol", "10"),
     carried("emstep", "0.01"),
-    no_use("niter fcstep", "a parameter of shells, which md does not have"),
+    no_use("niter fcstep", "a parameter of shell particles, which md does not have"),
     no_use("nstcgsteep nbfgscorr", MINIMISER),
     no_use("rtpi", "a parameter of test-particle insertion"),
 ];
@@ -91,7 +91,7 @@ const FORCES: &[Key] = &[
     absent("implicit-solvent", "no", "md has no implicit solvent"),
 ];
 
-const SOLVERS: &str = "md solves constraints to forces.constraint_tolerance (default: 1e-6)";
+const SOLVERS: &str = "md uses the relative tolerance forces.constraint_tolerance (default: 1e-6)";
 
 const COUPLING: &[Key] = &[
     carried("tcoupl", "no"),
@@ -157,7 +157,7 @@ const MODULES: &[Key] = &[
          cyl0-* cyl1-*",
         "swapcoords",
     ),
-    no_use("user1-grps user2-grps userint* userreal*", "a parameter for code of the user"),
+    no_use("user1-grps user2-grps userint* userreal*", "a parameter for user-supplied code"),
     absent("electric-field-x electric-field-y electric-field-z", "0", "md has no electric field"),
     absent("density-guided-simulation-active", "false", "md has no density-guided simulation"),
     part("density-guided-simulation-*", "density-guided-simulation-active"),
@@ -174,7 +174,7 @@ const MODULES: &[Key] = &[
 ];
 
 const PULLED: &str =
-    "restraints set groups, values and reference atoms; molecules are whole and distances are minimum-image";
+    "restraints of md define groups, values and reference atoms; md makes molecules whole and uses minimum images";
 /// Keys that `grompp` accepts and ignores.
 const REMOVED: &[Key] = &[
     no_use("title cpp warnings domain-decomposition andersen-seed dihre* nstdihreout", GONE),
@@ -189,7 +189,7 @@ const REMOVED: &[Key] = &[
 
 const GONE: &str = "GROMACS ignores it";
 
-/// Renamed keys: the old name, and the name in the table.
+/// Renamed keys: old name, and current name in the table of keys.
 pub(super) const RENAMED: [(&str, &str); 9] = [
     ("nstxtcout", "nstxout-compressed"),
     ("xtc-grps", "compressed-x-grps"),

@@ -1,5 +1,5 @@
 //! Translation of GROMACS' mdp files: lines `key = value`, with comments after a semicolon. Case, dashes and
-//! underscores are ignored in keys and words.
+//! underscores are ignored in keys and in the words of a value.
 
 mod dynamics;
 mod forces;
@@ -42,12 +42,12 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
             return Err(Problem::new(message)
                 .in_file(path)
                 .at_line(number)
-                .help("expected KEY = VALUE; ; begins a comment"));
+                .help("expected KEY = VALUE; a semicolon begins a comment"));
         };
         let name = name.trim();
         if name.is_empty() {
             let help = "expected KEY = VALUE";
-            return Err(Problem::new("a value without a key").in_file(path).at_line(number).help(help));
+            return Err(Problem::new("the line has a value but no key").in_file(path).at_line(number).help(help));
         }
         let renamed = keys::RENAMED.iter().find(|(former, _)| folded(former) == folded(name));
         let name = renamed.map_or(name, |(_, present)| present).to_owned();
@@ -67,7 +67,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
             StageKind::Dynamics(dynamics::translate(draft, &groups))
         }
         _ => {
-            let help = "md translates only md, md-vv, sd, bd, steep, cg and l-bfgs";
+            let help = "md translates only the integrators md, md-vv, sd, bd, steep, cg and l-bfgs";
             draft.unsupported("integrator", draft.text("integrator"), help);
             minimisation(draft)
         }
@@ -104,8 +104,8 @@ fn preprocessor(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns the words of the value of a key without the option before each word. A word without the option is recorded
-/// as a problem with the advice `help`.
+/// Returns the words of the value of a key, each without the prefix `option`. A word without this prefix is recorded as
+/// a problem, with the advice `help`.
 fn options<'a>(draft: &mut Draft<'a>, name: &str, option: &str, help: &str) -> Vec<&'a str> {
     let mut found = vec![];
     for word in draft.words(name) {

@@ -20,7 +20,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
         });
         for (name, steps) in [("nstxout", positions), ("nstvout", velocities), ("nstfout", forces)] {
             if steps > 0 && steps != every {
-                draft.differs(name, format!("a file has one interval for all of its contents: {every} steps"));
+                draft.differs(name, format!("md writes all contents of a file at one interval: {every} steps"));
             } else if steps > 0 || name == "nstxout" {
                 names.push(name);
             }
@@ -43,7 +43,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
             velocities: false,
             forces: false,
             images: false,
-            // the quotient is rounded, to remove rounding errors in its last digits
+            // the quotient is rounded, because its last digits have rounding errors
             precision: Some(format!("{step:.6e}").parse().unwrap_or(step)),
             select: selection(draft, known, &mut names),
         });

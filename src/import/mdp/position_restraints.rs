@@ -11,7 +11,7 @@ use crate::run::PositionRestraint;
 use crate::select::select;
 use crate::system::Topology;
 
-/// Selections by keywords whose atoms are compared with the restrained atoms.
+/// Selections that may replace a list of atom indices, if a selection matches exactly the restrained atoms.
 const SELECTIONS: [&str; 8] = [
     "protein and heavy",
     "protein and name CA",
@@ -48,7 +48,9 @@ pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
         Ok(restraints) if !restraints.is_empty() => restraints,
         found => {
             let reason = match found {
-                Ok(_) => format!("{} has no position restraints under this macro", topology.display()),
+                Ok(_) => {
+                    format!("{} has no position restraints that the macros of `define` enable", topology.display())
+                }
                 Err(error) => error.to_string(),
             };
             let text = format!(
@@ -96,14 +98,14 @@ fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
         "all" => Some(ReferenceScaling::All),
         "com" => Some(ReferenceScaling::CenterOfMass),
         other => {
-            draft.unsupported("refcoord-scaling", other, "expected no, all or com");
+            draft.unsupported("refcoord-scaling", other, "expected `no`, `all` or `com`");
             None
         }
     }
 }
 
-/// Groups atoms by their restraint potentials, in the order of the topology. Returns the groups, and the features of
-/// the restraints that `md` lacks.
+/// Groups atoms by their restraint potentials, in the order of the topology. Returns the groups, and messages about the
+/// restraints that `md` does not support.
 fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     let (mut groups, mut left): (Vec<Group>, Vec<String>) = (vec![], vec![]);
     let (mut uneven, mut other) = (vec![], 0usize);
@@ -124,8 +126,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
             continue;
         }
         let atom = restraint.atom + 1;
-        // if an atom has two restraints with the same potential, the second restraint belongs to a further group,
-        // because both restraints must act
+        // if an atom has two restraints with the same potential, the second restraint goes into a separate group, so
+        // that both restraints act
         let fits = |group: &&mut Group| {
             (group.force_constant, group.flat_radius) == (force_constant, flat_radius)
                 && group.atoms.last() != Some(&atom)
@@ -151,14 +153,16 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     let negative =
         groups.iter().filter(|group| group.force_constant < 0.0).map(|group| group.atoms.len()).sum::<usize>();
     if negative > 0 {
-        left.push(format!("restraints of {negative} atoms have a negative force constant: these atoms are free"));
+        left.push(format!(
+            "restraints of {negative} atoms have a negative force constant, so md does not restrain these atoms"
+        ));
         groups.retain(|group| group.force_constant > 0.0);
     }
     (groups, left)
 }
 
-/// Returns selections that together match `atoms`, whose numbers count from 1. The result is a single selection if
-/// keywords suffice, or if the atoms form only a few ranges.
+/// Returns selections that together match the atoms with the 1-based numbers `atoms`. The result is a single selection
+/// if keywords suffice, or if the atoms form only a few ranges.
 fn selections(topology: Option<&Topology>, atoms: &[u32]) -> Vec<String> {
     let mut sorted: Vec<u32> = atoms.iter().map(|atom| atom - 1).collect();
     sorted.sort_unstable();

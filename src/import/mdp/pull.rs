@@ -1,9 +1,9 @@
 //! Translation of GROMACS' pull code: pull coordinates between groups become restraints of collective variables.
 //!
-//! The variable ξ is a distance, an angle or a dihedral between centers of mass. Three potentials have the same meaning
-//! in `md` (GROMACS manual, "The pull code"): the harmonic potential k/2 (ξ − ξ₀ − v t)² with reference ξ₀ and rate v,
-//! a flat-bottomed potential (wall), and the linear potential k ξ of a constant force. Other geometries and potentials
-//! are reported in a remark instead of translated.
+//! The variable ξ is a distance, an angle or a dihedral between centers of mass. `md` has three potentials of the pull
+//! code (GROMACS manual, "The pull code"): the harmonic potential k/2 (ξ − ξ₀ − v t)² with reference ξ₀ and rate v, a
+//! flat-bottomed potential (wall), and the linear potential k ξ of a constant force. Other geometries and potentials
+//! are not translated, but reported in a remark.
 
 use super::groups::Groups;
 use super::{Draft, shortened};
@@ -14,7 +14,7 @@ use crate::run::{Interval, Restraint, RestraintOptions};
 
 /// Largest number of pull coordinates that are translated.
 const MOST_COORDINATES: u64 = 100;
-/// Settings of a pull coordinate from which a restraint follows.
+/// Settings of a pull coordinate that are translated to a restraint.
 const DETAILS: [&str; 10] = ["groups", "geometry", "type", "dim", "init", "start", "rate", "k", "vec", "origin"];
 
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: bool) {
@@ -40,7 +40,10 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
         }
     }
     if coordinates > MOST_COORDINATES {
-        left.push(format!("coordinates from {} on are too many", MOST_COORDINATES + 1));
+        left.push(format!(
+            "too many pull coordinates: coordinate {} and all later coordinates are left out",
+            MOST_COORDINATES + 1
+        ));
     }
     if !unnamed.is_empty() {
         let list = unnamed.join(", ");
@@ -63,7 +66,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
 fn table(draft: &mut Draft<'_>) {
     let names = ["pull-nstxout", "pull-nstfout"];
     let every = names.map(|name| draft.count(name)).into_iter().filter(|&every| every > 0).min();
-    draft.carried_as("output.restraints", &names, "values and forces in one table");
+    draft.carried_as("output.restraints", &names, "md writes values and forces of restraints into one table");
     draft.plan.output.restraints = every.map(|every| RestraintOptions { every: Interval::Steps(every) });
 }
 
@@ -95,7 +98,7 @@ impl<'a> Coordinate<'_, 'a> {
                 return Err("md pulls groups only relative to other groups, not to points in space".to_owned());
             }
             if !self.draft.text(&format!("pull-group{number}-weights")).is_empty() {
-                return Err(format!("md has no atom weights like the weights of group {number}"));
+                return Err(format!("md has no atom weights, but pull group {number} has weights"));
             }
             gather_around.push(self.gather_around(number)?);
             groups.push(self.draft.text(&format!("pull-group{number}-name")).to_owned());
@@ -114,14 +117,17 @@ impl<'a> Coordinate<'_, 'a> {
         Ok(Restraint { kind, groups, gather_around, along, reference: None, potential })
     }
 
-    /// Returns the selection of the atom around which the periodic images of a group's atoms are chosen; `None` if the
-    /// file sets no such atom.
+    /// Returns a selection of the reference atom of a group. The periodic image of each atom of the group is chosen
+    /// nearest to the reference atom. Returns `None` if the file sets no reference atom.
     fn gather_around(&self, group: &str) -> Result<Option<String>, String> {
         let text = self.draft.text(&format!("pull-group{group}-pbcatom")).trim();
         match text.parse::<u32>() {
             Ok(number) => Ok(number.checked_sub(1).map(|index| format!("index {index}"))),
             Err(_) if text.is_empty() => Ok(None),
-            Err(_) => Err(format!("md does not support pbcatom {} of group {group}", shortened(text))),
+            Err(_) => Err(format!(
+                "md does not support the reference atom (pbcatom) {} of pull group {group}",
+                shortened(text)
+            )),
         }
     }
 
@@ -129,8 +135,8 @@ impl<'a> Coordinate<'_, 'a> {
         format!("pull-coord{}-{detail}", self.number)
     }
 
-    /// Returns the kind of the variable that is pulled, and the numbers of its groups. An angle is the angle between
-    /// vectors, each of which goes from one group to the next group.
+    /// Returns the kind of the variable that is pulled, and the numbers of its groups. An angle is measured between two
+    /// vectors, which connect consecutive groups.
     fn variable(&self) -> Result<(VariableKind, Vec<&'a str>), String> {
         let numbers: Vec<&str> = self.value("groups").split_whitespace().collect();
         match (folded(self.value("geometry")).as_str(), &numbers[..]) {
@@ -138,13 +144,15 @@ impl<'a> Coordinate<'_, 'a> {
             ("angle", &[b, a, again, c]) if again == b => Ok((VariableKind::Angle, vec![a, b, c])),
             ("angle", &[a, b, c, again]) if again == b => Ok((VariableKind::Angle, vec![a, b, c])),
             ("dihedral", &[a, b, b2, c, c2, d]) if [b2, c2] == [b, c] => Ok((VariableKind::Torsion, vec![a, b, c, d])),
-            ("" | "distance" | "angle" | "dihedral", _) => {
-                Err(format!("md has no such variable between groups {}", shortened(self.value("groups"))))
-            }
-            ("direction" | "directionperiodic" | "directionrelative", _) => {
-                Err("md has no signed component of a distance; along = \"z\" is its absolute value".to_owned())
-            }
-            (other, _) => Err(format!("md has no geometry {}", shortened(other))),
+            ("" | "distance" | "angle" | "dihedral", _) => Err(format!(
+                "md has no distance, angle or dihedral that connects the pull groups {} in this order",
+                shortened(self.value("groups"))
+            )),
+            ("direction" | "directionperiodic" | "directionrelative", _) => Err(
+                "md has no signed component of a distance; along = \"z\" restrains the magnitude of the z component"
+                    .to_owned(),
+            ),
+            (other, _) => Err(format!("md does not support the geometry {}", shortened(other))),
         }
     }
 
@@ -156,23 +164,25 @@ impl<'a> Coordinate<'_, 'a> {
         let is_torsion = kind == VariableKind::Torsion;
         let (below, above) = match folded(self.value("type")).as_str() {
             "" | "umbrella" => (Some(0.0), Some(0.0)),
-            // a positive k of GROMACS pulls the groups together, so that the force on the distance is −k
+            // a positive k pulls the groups together in GROMACS, so the force along the distance is −k
             "constantforce" if k != 0.0 && !is_torsion => return Ok(Potential::Force(-k)),
             "flatbottom" | "flatbottomhigh" | "constantforce" if is_torsion => {
-                return Err("md has no single wall and no constant force for torsions".to_owned());
+                return Err("md has neither a one-sided wall nor a constant force for torsions".to_owned());
             }
             "flatbottom" => (None, Some(0.0)),
             "flatbottomhigh" => (Some(0.0), None),
-            "constantforce" => return Err("k is zero: there is no force".to_owned()),
+            "constantforce" => {
+                return Err("the force constant k is zero, so the pull coordinate exerts no force".to_owned());
+            }
             other => return Err(format!("md does not support pulling of type {}", shortened(other))),
         };
         if k <= 0.0 {
             return Err(format!("k = {k}: force constants of md must be greater than zero"));
         }
         if from_start && (init != 0.0 || below != above) {
-            return Err(
-                "md has no walls and no offsets relative to the initial value: write the absolute value".to_owned()
-            );
+            return Err("md has no walls and no offsets relative to the initial value: set `start` to `no`, and \
+                 `init` to the absolute value"
+                .to_owned());
         }
         if rate != 0.0 && !is_dynamics {
             return Err("md has no moving restraints in a minimisation: set the pull-coord rates to zero".to_owned());

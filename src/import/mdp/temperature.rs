@@ -10,8 +10,8 @@ use crate::run::Dynamics;
 
 /// Temperature group of `tc-grps`.
 struct Group {
-    /// selection of the group's atoms; `None` if the group has all atoms that are in no other group, or if only an
-    /// index file could define it
+    /// selection of the atoms of the group; `None` for the group of all remaining atoms, and for a group that only a
+    /// missing index file defines
     selection: Option<String>,
     temperature: Schedule,
     coupling_time: f64,
@@ -20,8 +20,8 @@ struct Group {
 pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Groups) {
     let Some((key, kind)) = method(draft) else { return };
     let Some(mut groups) = groups(draft, key, kind, known) else { return };
-    // the first group without a selection, or else the last group, sets the thermostat of all atoms that are in no
-    // other group
+    // the thermostat of all remaining atoms has the settings of the first group without a selection; if all groups have
+    // selections, this thermostat has the settings of the last group
     let base = groups.iter().position(|group| group.selection.is_none()).unwrap_or(groups.len() - 1);
     let base = groups.remove(base);
     let differ =
@@ -65,18 +65,18 @@ fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
         "sd" | "sd1" | "sd2" => ThermostatKind::Langevin,
         "andersen" => ThermostatKind::Andersen,
         "andersenmassive" => {
-            draft.differs(key, "single atoms collide at random, each after tau-t on average");
+            draft.differs(key, "md randomises the velocity of each atom separately, at intervals of tau-t on average");
             ThermostatKind::Andersen
         }
         "bd" => {
             draft.differs(key, "md has no Brownian dynamics: Langevin dynamics is used");
             if draft.is_given("bd-fric") {
-                draft.differs("bd-fric", "the friction coefficient is the inverse of tau-t, or 1/ps");
+                draft.differs("bd-fric", "the friction coefficient is the inverse of tau-t, or 1/ps without tau-t");
             }
             ThermostatKind::Langevin
         }
         other => {
-            draft.unsupported("tcoupl", other, "expected v-rescale, berendsen, nose-hoover or no");
+            draft.unsupported("tcoupl", other, "expected `v-rescale`, `berendsen`, `nose-hoover` or `no`");
             return None;
         }
     };
@@ -87,7 +87,7 @@ fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
 fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known: &Groups) -> Option<Vec<Group>> {
     let names = draft.words("tc-grps");
     let times = match draft.reals("tau-t") {
-        // Brownian dynamics may have one friction for all groups instead of coupling times
+        // the file of a Brownian dynamics run may set a single friction coefficient instead of coupling times
         times if times.is_empty() => vec![1.0; names.len()],
         times => times,
     };
@@ -103,8 +103,9 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
     let groups: Vec<Group> = groups
         .map(|((name, time), temperature)| {
-            // the input file of `md` states the friction, the inverse of the coupling time; inverting the coupling time
-            // twice gives the value, with rounding errors, that is read back from the input file
+            // for Langevin dynamics, the input file of `md` contains the friction, which is the inverse of the coupling
+            // time; the double inverse has the same rounding errors as the coupling time that `md` computes from this
+            // friction
             let friction = kind == ThermostatKind::Langevin;
             let coupling_time = if friction { time.recip().recip() } else { time };
             Group { selection: known.selection(name), temperature, coupling_time }
@@ -141,7 +142,7 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
     if let Some(other) =
         methods.iter().find(|method| !["no", "single"].iter().any(|word| method.eq_ignore_ascii_case(word)))
     {
-        let help = "write the periods as points of one schedule: annealing = single";
+        let help = "write the periods as points of one schedule, with `annealing = single`";
         draft.unsupported("annealing", other, help);
         return None;
     }
@@ -156,8 +157,8 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
         }
         let complete = points.len() as f64 == count;
         let Some(schedule) = Schedule::new(points).filter(|_| complete) else {
-            let message =
-                "annealing-npoints, annealing-time and annealing-temp do not define ascending times with a value each";
+            let message = "annealing-npoints, annealing-time and annealing-temp do not give ascending \
+                           times with one temperature each";
             draft.problem("annealing", message, "give as many times and temperatures as annealing-npoints says");
             return None;
         };

@@ -96,7 +96,7 @@ impl FrameSource for RecordSource {
         let mut at = None;
         let read = |index: usize, bytes: &mut Vec<u8>| {
             let std::ops::Range { start, end } = places.frame(index);
-            // the allocation is limited by the file size, because the frame lies inside the file
+            // the frame lies inside the file, so the buffer is never larger than the file
             bytes.resize((end - start) as usize, 0);
             // a relative seek keeps the read buffer of the file from one frame to the next
             let found = match at.replace(end) {
@@ -113,7 +113,10 @@ impl FrameSource for RecordSource {
             layout.decode(index, bytes, frame).map_err(|reason| {
                 let place = places.frame(index).start;
                 let problem = Problem::new(format!("frame {index} at byte {place}: {reason}"));
-                problem.in_file(path).help("md verify checks every frame, md repair saves the undamaged frames").into()
+                problem
+                    .in_file(path)
+                    .help("`md verify` checks every frame, and `md repair` saves the undamaged frames")
+                    .into()
             })
         };
         read_and_decode(indices, frames, &mut self.stored, read, decode).into_iter().collect()

@@ -10,13 +10,13 @@ use crate::system::Topology;
 
 /// Several trajectories of the same atoms, read as one trajectory in the order of time.
 ///
-/// A run that is continued in a new file repeats the last frame of the old file as the first frame of the new file. A
-/// first frame that has the same time as the last frame of the previous file is left out. If a file begins before the
-/// end of the previous file, as after a crash and a restart from an earlier checkpoint, the overlapping frames of the
-/// previous file are left out, as in GROMACS' trjcat. Files that begin at the same time as the first file are treated
-/// as separate runs, and all their frames are used. [`FrameSource::warnings`] reports files that overlap in time and
-/// files that are treated as separate runs. A file that begins before the previous file begins is refused.
-/// [`Chain::open_separate_runs`] uses all frames of all files. Files whose frames have no times
+/// A run that is continued in a new file repeats the last frame of the old file as the first frame of the new file. If
+/// the first frame of a file has the same time as the last frame of the previous file, the first frame is left out. If
+/// a file begins before the end of the previous file, as after a crash and a restart from an earlier checkpoint, the
+/// overlapping frames of the previous file are left out, as in GROMACS' trjcat. Files that begin at the same time as
+/// the first file are treated as separate runs, and all their frames are used. [`FrameSource::warnings`] reports files
+/// that overlap in time and files that are treated as separate runs. A file that begins before the previous file begins
+/// is refused. [`Chain::open_separate_runs`] uses all frames of all files. Files whose frames have no times
 /// ([`FrameSource::has_times`]) and files with a single frame are never shortened, because single structures often have
 /// no times.
 ///
@@ -34,14 +34,14 @@ pub struct Chain {
 struct Part {
     path: PathBuf,
     source: Box<dyn FrameSource>,
-    /// indices in this file of the frames that belong to the chain. The range begins at 1 if frame 0 repeats the last
+    /// range of frame indices in this file that belong to the chain. The range begins at 1 if frame 0 repeats the last
     /// frame of the previous file, and ends early if the next file replaces the last frames
     used: Range<usize>,
-    /// index that the first used frame of this file has in the chain
+    /// index in the chain of the first used frame of this file
     start: usize,
     /// index in this file and time (ps) of the frame that was read last
     seen: Option<(usize, f64)>,
-    /// times (ps) of two frames of this file at which the time decreases from one frame to a later frame
+    /// times (ps) of the first pair of frames whose times decrease; `None` if times never decrease
     back: Option<[f64; 2]>,
 }
 
@@ -50,9 +50,9 @@ struct Ends {
     format: &'static str,
     /// times of the first and the last frame, ps
     times: [f64; 2],
-    /// time (ps) at which the chain begins: the first frame of its first file, not counting files with a single frame
+    /// time (ps) at which the chain begins: the time of the first frame of the first file that has several frames
     origin: f64,
-    /// whether the times of the frames are known and differ
+    /// whether the frames have known times that differ from each other
     is_timed: bool,
 }
 
@@ -64,12 +64,12 @@ impl Chain {
         Self::open_with(paths, false, true)
     }
 
-    /// Opens trajectories of separate runs, as [`Chain::open`] does, whose times may overlap in any way.
+    /// Opens trajectories of separate runs like [`Chain::open`], but accepts times that overlap in any way.
     pub fn open_separate_runs(paths: &[PathBuf]) -> Result<Self> {
         Self::open_with(paths, false, false)
     }
 
-    /// Opens one trajectory, whose frames keep their cell even if the cell is that of a crystal.
+    /// Opens one trajectory, and keeps the cell of every frame, even the cell of a crystal.
     pub fn open_as_stored(path: &Path) -> Result<Self> {
         Self::open_with(&[path.to_owned()], true, true)
     }
@@ -116,7 +116,7 @@ impl Chain {
         }
     }
 
-    /// Leaves out frames where the next file overlaps in time with the previous file, the last file of the chain that
+    /// Leaves out the frames of two files that overlap in time. The previous file is the last file of the chain that
     /// has several frames. `ends` are the times of the next file, and `before` are the times of the previous file.
     fn join(&mut self, next: &mut Part, before: &Ends, ends: &Ends) -> Result<()> {
         let is_same = |a: f64, b: f64| a == b || (before.format != ends.format && a as f32 == b as f32);
@@ -134,13 +134,14 @@ impl Chain {
         let name = name.display();
         if is_same(first, begin) && is_same(before.origin, begin) {
             self.notes.push(format!(
-                "{name} and {path} both begin at {begin} ps: all frames of both are used, as those of separate runs"
+                "{name} and {path} both begin at {begin} ps: all frames of both files are used, as for separate runs"
             ));
             return Ok(());
         }
         if begin < first && !is_same(first, begin) {
-            let message = format!("this file begins at {begin} ps, before {name}, which begins at {first} ps");
-            let help = "give the trajectories in the order of time, or those of different runs with --separate-runs";
+            let message = format!("the file begins at {begin} ps, before {name}, which begins at {first} ps");
+            let help =
+                "give the trajectories in the order of time, or use --separate-runs for trajectories of different runs";
             return Err(Problem::new(message).in_file(&next.path).help(help).into());
         }
         let kept = previous.frames_before(begin)?;
@@ -150,8 +151,8 @@ impl Chain {
              left out ({dropped} frames, up to {last} ps)"
         ));
         if kept == previous.used.start {
-            // if the whole previous file is left out, the next file may begin with the frame that the previous file
-            // repeated from an earlier file
+            // if no frame of the previous file is used, the next file may also begin with a frame that repeats the last
+            // frame of a still earlier file
             next.used.start = usize::from(is_same(first, begin)) * previous.used.start;
         }
         previous.used.end = kept;
@@ -164,7 +165,8 @@ impl Chain {
         self.parts.partition_point(|part| part.start <= index).saturating_sub(1)
     }
 
-    /// Returns the first file that has frames, or the first file if no file has frames.
+    /// Returns the file from which the properties of the chain are taken: the first file that has frames, or the first
+    /// file if no file has frames.
     fn described(&self) -> &dyn FrameSource {
         let found = self.parts.iter().find(|part| part.source.frames() > 0);
         found.unwrap_or(&self.parts[0]).source.as_ref()
@@ -172,7 +174,7 @@ impl Chain {
 }
 
 impl Part {
-    /// Converts the index of a frame in the chain to the index in this file.
+    /// Converts the index of a frame in the chain to the index of the same frame in its file.
     fn index_of(&self, index: usize) -> usize {
         index - self.start + self.used.start
     }
@@ -186,9 +188,9 @@ impl Part {
         read.map(|()| frame.time)
     }
 
-    /// Returns the index of the first used frame at the time `end` (ps) or later. The last used frame must not be
-    /// earlier than `end`. The search begins at the end of the file, and reads a number of frames that is proportional
-    /// to the logarithm of the number of frames after the time `end`.
+    /// Returns the index of the first used frame at the time `end` (ps) or later. The time of the last used frame must
+    /// be `end` or later. The search begins at the end of the file. The number of frames read grows with the logarithm
+    /// of the number of frames after the time `end`.
     fn frames_before(&mut self, end: f64) -> Result<usize> {
         // frame `late` is not earlier than `end`; the frame before `early`, if there is one, is earlier than `end`
         let (mut early, mut late, mut step) = (self.used.start, self.used.end - 1, 1);
@@ -210,8 +212,8 @@ impl Part {
         Ok(late)
     }
 
-    /// Compares the time of a frame with the time of the frame that was read before, and removes the cell of a crystal,
-    /// unless `keeps_crystals` is set.
+    /// Notes if the time of a frame is smaller than the time of the frame that was read before. Removes the cell of a
+    /// crystal, unless `keeps_crystals` is set.
     fn accept(&mut self, index: usize, frame: &mut StoredFrame, keeps_crystals: bool) {
         if let Some((last, before)) = self.seen.replace((index, frame.time))
             && self.source.has_times()
@@ -236,7 +238,7 @@ fn crystal(path: &Path) -> String {
 }
 
 fn other_atoms(path: &Path, atoms: usize, before: &Path, expected: usize) -> crate::error::Error {
-    let message = format!("there are {atoms} atoms in each frame, and {expected} in {}", before.display());
+    let message = format!("each frame has {atoms} atoms, instead of {expected} atoms as in {}", before.display());
     let help = "trajectories that are read one after the other have the same atoms in the same order";
     Problem::new(message).in_file(path).help(help).into()
 }

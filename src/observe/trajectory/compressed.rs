@@ -19,5 +19,5 @@ pub fn refuse_compressed(path: &Path) -> Result<()> {
 /// Returns the error for a trajectory that is compressed with `kind`.
 pub(super) fn problem(kind: &str, path: &Path) -> Problem {
     let problem = Problem::new(format!("md does not read trajectories that are compressed with {kind}"));
-    problem.in_file(path).help("decompress the file first; md convert reads compressed PDB and mmCIF files")
+    problem.in_file(path).help("decompress the file first; `md convert` reads compressed PDB and mmCIF files")
 }

@@ -61,7 +61,7 @@ const TIME_ROUNDING: f64 = 1e-6;
 /// Allowed difference between the time of a frame and the time that readers compute, as a fraction of the interval
 /// between frames.
 const SPACING_ROUNDING: f64 = 1e-3;
-/// Warning about frames whose steps or times differ from those that readers compute from the header.
+/// Warning about frames whose steps or times differ from the steps or times that readers compute from the header.
 const UNEVEN: &str = "DCD stores one interval for all frames, counted from step 0: programs will read wrong times or \
     steps of some frames; .h5md, .xtc, .trr and .nc store the time of each frame";
 /// Text that precedes the identifier of the run in the title lines.
@@ -124,8 +124,8 @@ impl Encoding {
     }
 
     /// Returns the size of the title in bytes. The title record begins at byte `begin`, and `given` is the value of its
-    /// length fields before and after the title. Some programs always write the length of two title lines to the length
-    /// fields. The true length of such a title follows from the number of title lines.
+    /// length fields before and after the title. Some programs write the length of a title of two lines, even if the
+    /// title has another number of lines. The true length of the title then follows from the number of title lines.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
@@ -144,13 +144,13 @@ impl Encoding {
         match given > length {
             true => Err("the file ends in its header".to_owned()),
             false => Err(format!(
-                "the title is damaged: neither a record of {given} bytes nor a record of its lines was found"
+                "the title is damaged: its length is neither {given} bytes nor the length that its number of \
+                 lines gives"
             )),
         }
     }
 
-    /// Returns the contents of the record of `expected` bytes that begins at offset `at`, and the offset of the next
-    /// record.
+    /// Returns the contents of a record of `expected` bytes at offset `at`, and the offset of the next record.
     fn record(self, bytes: &[u8], at: usize, expected: usize) -> Checked<(&[u8], usize)> {
         let (start, end) = (at + self.marker, at + self.marker + expected);
         let lengths = [self.length(bytes, at), self.length(bytes, end)];
@@ -229,7 +229,7 @@ impl Dcd {
     fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
-            return Err(format!("there are {atoms} atoms: DCD stores 1 to {MOST_ATOMS}"));
+            return Err(format!("the trajectory has {atoms} atoms, but DCD stores 1 to {MOST_ATOMS} atoms"));
         }
         let layout = Dcd {
             encoding: Encoding { little: true, marker: 4 },
@@ -248,7 +248,7 @@ impl Dcd {
         header[4..20].copy_from_slice(&layout.counts_words(0, 0));
         header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
         header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
-        // this version number marks the header as one that a program other than CHARMM has written
+        // this version number shows readers that the header was not written by CHARMM
         header[80..84].copy_from_slice(&OTHERS.to_le_bytes());
         let mut title = 2i32.to_le_bytes().to_vec();
         for line in
@@ -267,7 +267,7 @@ impl Dcd {
         let mut start = vec![];
         let failed = |error: std::io::Error| error.to_string();
         file.by_ref().take(HEADER as u64 + 24).read_to_end(&mut start).map_err(failed)?;
-        let encoding = Encoding::of(&start).ok_or("this is not a DCD file")?;
+        let encoding = Encoding::of(&start).ok_or("the file is not a DCD file")?;
         let (words, at) =
             encoding.record(&start, 0, HEADER).map_err(|reason| format!("the header is damaged: {reason}"))?;
         let integer = |word: usize| encoding.integer(words, 4 + 4 * word).unwrap_or(0);
@@ -289,7 +289,7 @@ impl Dcd {
             .map_err(|reason| format!("the number of atoms is damaged: {reason}"))?;
         let atoms = encoding.integer(count, 0).and_then(|atoms| usize::try_from(atoms).ok());
         let atoms =
-            atoms.filter(|atoms| (1..=MOST_ATOMS).contains(atoms)).ok_or("the file has no atoms, or too many")?;
+            atoms.filter(|atoms| (1..=MOST_ATOMS).contains(atoms)).ok_or("the file has no atoms, or too many atoms")?;
         if integer(8) != 0 {
             return Err(format!(
                 "{} atoms are fixed and left out of the frames; md reads only complete frames",
@@ -313,8 +313,8 @@ impl Dcd {
         let size = layout.frame();
         let index = Index::equal(after, length, size);
         layout.first_step = (index.count() > 0).then(|| i64::from(integer(1)));
-        // programs that do not know the times of the frames write consecutive step numbers from 0 or 1 on, and an
-        // arbitrary time step
+        // a program that does not know the times of the frames writes consecutive step numbers, which begin at 0 or 1,
+        // and an arbitrary time step
         let is_counting = layout.interval == 1 && layout.first_step.is_some_and(|step| (0..=1).contains(&step));
         let facts = Facts {
             has_times: layout.timestep > 0.0 && !is_counting,

@@ -63,7 +63,7 @@ use crate::format::{Label, file};
 use crate::system::Topology;
 use crate::vec3::{Vec3, vec3};
 
-/// All trajectory formats. The first is the default format of a run.
+/// All trajectory formats; the first format is the default format of a run.
 pub const FORMATS: [Format; 6] = [h5md::FORMAT, xtc::FORMAT, dcd::FORMAT, trr::FORMAT, netcdf::FORMAT, pdb::FORMAT];
 
 /// File name extensions of all formats, in the order of [`FORMATS`].
@@ -118,7 +118,8 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// Positions, in none of the two ways yet, with the cell and the time of each frame.
+    /// Data of a format that stores only the positions, the cell and the time of each frame. Each format starts from
+    /// this constant and sets further fields.
     const POSITIONS: Self = Holds {
         velocities: false,
         forces: false,
@@ -140,7 +141,7 @@ pub trait Files: Sync {
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
     /// Returns an error if a file does not begin with the frames whose number and checksum are in `checkpointed`.
-    /// Comparisons that could change the file are left to [`Self::append`].
+    /// Checks that could change the file are made only in [`Self::append`].
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
     /// Returns an error if the file was created with settings that differ from `contents`.
@@ -230,8 +231,8 @@ pub trait FrameSource: Send {
         true
     }
 
-    /// Whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell, so that the
-    /// cell is not a simulation cell.
+    /// Whether the cell is the unit cell of a crystal instead of a simulation cell. The symmetry of the crystal puts
+    /// further copies of the atoms into the cell.
     fn is_crystal(&self) -> bool {
         false
     }
@@ -273,8 +274,9 @@ impl Format {
         })
     }
 
-    /// Returns the coarsest storage of positions in this format that resolves `rounding` (nm); without `rounding`, the
-    /// storage that keeps all bits of `f32`. Returns `None` if the format has no such storage.
+    /// Returns the coarsest precision with which this format can store positions with a rounding step of at most
+    /// `rounding` (nm). Without `rounding`, returns the precision that keeps all bits of `f32`. Returns `None` if the
+    /// format cannot store positions with this precision.
     pub fn precision(&self, rounding: Option<f64>) -> Option<Precision> {
         let rounded = match rounding {
             // the margin of 0.1 % covers rounding errors of unit conversions
@@ -302,13 +304,13 @@ impl Format {
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             Problem::new("unknown format of a trajectory")
                 .in_file(path)
-                .help(format!("md reads {}; md convert makes one of them from other structures", names.join(", ")))
+                .help(format!("md reads {}; convert structures first with `md convert`", names.join(", ")))
                 .into()
         })
     }
 }
 
-/// Converts vectors from `f32` to `f64` and appends them. The three components are named explicitly, because the
+/// Converts vectors from `f32` to `f64` and appends them. The three components are converted one by one, because the
 /// compiler may not inline `map` of an array.
 fn widen(vectors: &[[f32; 3]], widened: &mut Vec<Vec3>) {
     widened.extend(vectors.iter().map(|&[x, y, z]| vec3(x.into(), y.into(), z.into())));
@@ -364,7 +366,7 @@ pub struct Observable {
     /// name, e.g. `potential_energy`. The observables `potential_energy`, `kinetic_energy` and `temperature` are also
     /// stored under MDTraj's names
     pub name: String,
-    /// unit in H5MD notation, e.g. `kJ mol-1`; empty for a quantity without a unit
+    /// unit in H5MD notation, for example `kJ mol-1`; empty for a quantity without a unit
     pub unit: String,
 }
 
@@ -418,8 +420,7 @@ pub struct Spacing {
     pub timestep: f64,
 }
 
-/// Frame to write, with all atoms in topology order. The slice of a field that the trajectory does not store may be
-/// empty.
+/// Frame to write, with all atoms in topology order. A field that the trajectory does not store may be an empty slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// number of steps since the start of the run
@@ -463,9 +464,10 @@ pub struct Verification {
 pub struct Repair {
     /// number of frames in the repaired file
     pub frames: u64,
-    /// indices in the damaged file of the frames that could not be saved
+    /// indices, in the damaged file, of the frames that could not be saved
     pub lost: Vec<u64>,
-    /// path under which the damaged file is kept; `None` if every frame was intact, even if the file was not closed
+    /// path under which the damaged file is kept; `None` if every frame was intact, even if the writer had not closed
+    /// the file
     pub backup: Option<PathBuf>,
 }
 
@@ -485,12 +487,12 @@ fn unused_backup(path: &Path) -> PathBuf {
 fn exists_already(path: &Path) -> Error {
     Problem::new("the trajectory already exists")
         .in_file(path)
-        .help("continue the run that wrote it, or use --force to move the old output aside")
+        .help("continue the run that wrote the file, or use --force to move the old output aside")
         .into()
 }
 
 /// Returns the error for a trajectory that does not begin with the frames that were written before the checkpoint.
 fn not_as_checkpointed(path: &Path, what: String) -> Error {
-    let help = "the file was changed or replaced after the checkpoint; restore it, or use --force to start anew";
+    let help = "the file was changed or replaced after the checkpoint; restore the file, or use --force to start anew";
     Problem::new(what).in_file(path).help(help).into()
 }

@@ -1,10 +1,10 @@
 //! AMBER NetCDF: positions, velocities and forces in `f32`, one record of a classic NetCDF file per frame.
 //!
 //! The module [`crate::format::netcdf`] reads the header, which gives offset, width and unit of each variable in a
-//! record. md writes CDF-2 by the conventions `AMBER` 1.0: lengths in Å, velocities in AMBER's unit of 20.455 Å/ps,
-//! forces in kcal/mol/Å, times in `f32`. In addition to the conventions, md writes the step number of each frame, and
-//! the identifier of the run as an attribute of the file. After a crash the number of frames in the header is wrong, so
-//! md computes the number of frames from the size of the file.
+//! record. Files are written as CDF-2 by the conventions `AMBER` 1.0: lengths in Å, velocities in AMBER's unit of
+//! 20.455 Å/ps, forces in kcal/mol/Å, times in `f32`. In addition to the conventions, md writes the step number of each
+//! frame, and the identifier of the run as an attribute of the file. After a crash the number of frames in the header
+//! is wrong, so md computes the number of frames from the size of the file.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -93,7 +93,7 @@ impl Place {
         for atom in 1..=atoms {
             let vector = Vec3::from([0; 3].map(|_| numbers.next().unwrap_or(f64::NAN)));
             if !vector.is_finite() {
-                return Err(format!("a number of atom {atom} is missing or not finite"));
+                return Err(format!("a value of atom {atom} is missing or not finite"));
             }
             found.push(vector);
         }
@@ -121,7 +121,7 @@ impl NetCdf {
             let numbers = variable.numbers(unit_name).map_err(|problem| problem.message)?;
             Ok(Place { offset: (variable.begin - begin) as usize, numbers, unit })
         };
-        // returns the offset and unit of the variable with this name; an error if its shape is wrong
+        // finds a variable by its name, and returns its offset and unit; a variable with a wrong shape is an error
         let find = |name: &str, shape: &[u64], unit_name: &str, unit: f64| -> Checked<Option<Place>> {
             let Some(found) = header.variable(name) else { return Ok(None) };
             if !found.has_records || found.shape != shape {
@@ -135,7 +135,7 @@ impl NetCdf {
         };
         let atoms = header.variable("coordinates").and_then(|found| found.shape.first().copied());
         let atoms = atoms.filter(|atoms| (1..=MOST_ATOMS as u64).contains(atoms));
-        let atoms = atoms.ok_or("the file has no positions (`coordinates`), or too many")?;
+        let atoms = atoms.ok_or("the file has no positions (`coordinates`), or too many positions")?;
         let vectors = [atoms, 3];
         let positions = find("coordinates", &vectors, "angstrom", ANGSTROM)?.ok_or("it has no positions")?;
         let cell = match (find("cell_lengths", &[3], "angstrom", ANGSTROM)?, find("cell_angles", &[3], "degree", 1.0)?)
@@ -161,7 +161,7 @@ impl NetCdf {
     fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
-            return Err(format!("there are {atoms} atoms: AMBER NetCDF stores 1 to {MOST_ATOMS}"));
+            return Err(format!("the trajectory has {atoms} atoms, but AMBER NetCDF stores 1 to {MOST_ATOMS} atoms"));
         }
         let bytes = header(contents);
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
@@ -198,7 +198,7 @@ impl Layout for NetCdf {
             let Some(place) = place else { continue };
             if values.len() != self.atoms {
                 return Err(format!(
-                    "there are {} velocities or forces, the file has {} atoms",
+                    "the frame has {} velocities or forces, but the file has {} atoms",
                     values.len(),
                     self.atoms
                 ));
@@ -230,7 +230,10 @@ impl Layout for NetCdf {
             let [lengths, angles] = cell.map(|place| place.three(bytes));
             if lengths != [0.0; 3] && !cell[0].is_missing(bytes, 1) {
                 let found = PeriodicCell::from_lengths_angles(lengths, angles);
-                frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° do not form a cell"))?);
+                frame.cell =
+                    Some(found.ok_or_else(|| {
+                        format!("the lengths {lengths:?} nm and angles {angles:?}° do not form a cell")
+                    })?);
             }
         }
         // in a file without times or steps, the index of the frame is used instead

@@ -70,7 +70,7 @@ impl Pdb {
     fn new(contents: &Contents<'_>) -> Checked<Self> {
         let atoms = contents.topology.atoms.len();
         if atoms == 0 {
-            return Err("there are no atoms: a PDB frame has at least 1".to_owned());
+            return Err("the trajectory has no atoms, but a PDB frame has at least one atom".to_owned());
         }
         let records = match contents.placement.selected {
             Some((system, atoms)) => AtomRecords::new(system, atoms.iter().map(|&atom| atom as usize)),
@@ -111,7 +111,7 @@ impl Layout for Pdb {
         let records = self.records.as_ref().ok_or("the file is open for reading")?;
         // a coordinate in Å must fit into eight columns with three decimals
         if !placed.as_flattened().iter().all(|value| (-99.9..999.9).contains(value)) {
-            return Err("positions exceed the columns of PDB, -99.9 to 999.9 nm".to_owned());
+            return Err("positions are outside the range of PDB columns, -99.9 to 999.9 nm".to_owned());
         }
         let title = format!("{} t= {:.5} step= {}", self.title, frame.time, frame.step);
         records.write_model(self.models, title.trim_start(), frame.cell.as_ref(), placed, bytes);
@@ -122,7 +122,11 @@ impl Layout for Pdb {
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
         let model = read_model(bytes).map_err(|problem| problem.to_string())?;
         if model.positions.len() != self.atoms {
-            return Err(format!("the frame has {} atoms, the first frame has {}", model.positions.len(), self.atoms));
+            return Err(format!(
+                "the frame has {} atoms, but the first frame has {}",
+                model.positions.len(),
+                self.atoms
+            ));
         }
         frame.clear();
         frame.positions.extend(&model.positions);

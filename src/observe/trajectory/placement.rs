@@ -57,8 +57,8 @@ impl Placer {
     }
 
     /// Computes the positions (nm) that a file stores. If `images` is not empty, also computes the whole numbers n₁,
-    /// n₂, n₃ of lattice vectors a, b, c that were subtracted from each atom: r = r_stored + n₁ a + n₂ b + n₃ c with
-    /// the position r in the frame.
+    /// n₂, n₃ of lattice vectors a, b, c that were subtracted from each atom: r = r_stored + n₁ a + n₂ b + n₃ c where r
+    /// is the position in the frame.
     pub(super) fn place(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn scattered_molecules_come_back_whole_and_inside() {
         let cell = PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]).unwrap();
-        // a molecule that is longer than half of the cell, whose bonds are not in the order of the atoms, and a single
-        // ion
+        // a single ion, and a molecule that is longer than half of the cell and whose bonds are not in the order of the
+        // atoms
         let chain: Vec<Vec3> = (0..8).map(|i| vec3(0.2 * i as f64, 0.1 * (i % 2) as f64, 0.05 * i as f64)).collect();
         let order = [3usize, 0, 6, 1, 5, 2, 7, 4];
         let bonds: Vec<[u32; 2]> = order.windows(2).map(|w| [w[0] as u32, w[1] as u32]).collect();

@@ -7,7 +7,7 @@
 //! of all frames, without the header.
 //!
 //! A killed writer leaves at most one incomplete frame at the end of the file. Readers skip an incomplete frame, and a
-//! writer that continues the file removes the incomplete frame. Any other bytes that are not a frame are damage. For a
+//! writer that continues the file removes the incomplete frame. All other bytes outside frames count as damage. For a
 //! damaged file, md returns an error with the byte offset of the damage.
 
 use std::fs::{File, OpenOptions};
@@ -28,16 +28,17 @@ use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 
-/// Result whose error is the reason why a format cannot store data, or why bytes are not in this format.
+/// Result of an operation of a format. The error is the reason why the format cannot store the data, or why the bytes
+/// do not have the format.
 pub(super) type Checked<T> = std::result::Result<T, String>;
 
 /// Layout of a new file, and the bytes of its header.
 pub(super) type Created = (Box<dyn Layout>, Vec<u8>);
 
-/// Layout and description of an existing file, and the places of its frames.
+/// Layout and description of an existing file, and the byte ranges of the frames.
 pub(super) type Found = (Box<dyn Layout>, Facts, Index);
 
-/// Byte layout of the frames of one file, and what all frames of the file need to be encoded and decoded.
+/// Layout of the frames of one file, with the data that are needed to encode and decode its frames.
 pub(super) trait Layout: Send + Sync {
     /// Checks that the file can be continued with `contents`. The error is the reason why the file cannot be continued.
     fn continues(&self, _contents: &Contents<'_>) -> Checked<()> {
@@ -74,25 +75,25 @@ pub(super) trait Layout: Send + Sync {
 
 /// Description of an existing file.
 pub(super) struct Facts {
-    /// number of atoms in a frame; 0 if the file has no frames and the header of the format does not store the number
+    /// number of atoms in a frame; 0 if the file has no frames and its header does not give the number of atoms
     pub(super) atoms: usize,
-    /// storage of positions; `None` if the file has no frames from which the precision is known, or if md never writes
-    /// positions with the precision of the file
+    /// storage of positions; `None` if no frame of the file shows the precision, or if md never writes positions with
+    /// this precision
     pub(super) precision: Option<Precision>,
-    /// optional fields of the frames; `None` if the file has no frames from which the fields are known
+    /// optional fields of the frames; `None` if no frame of the file shows the fields
     pub(super) fields: Option<Fields>,
-    /// names and elements of all atoms; empty if the format does not store them
+    /// names and elements of all atoms; empty if the format has no names
     pub(super) labels: Vec<Label>,
     /// number of atoms that are left out of the first frame because they are at alternative locations
     pub(super) left_out: usize,
     /// whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
     /// meaning
     pub(super) has_times: bool,
-    /// whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell
+    /// whether the cell is the unit cell of a crystal, whose symmetry puts further copies of the atoms into the cell
     pub(super) is_crystal: bool,
     /// number of frames in the header of the file; `None` if the format has no such number
     pub(super) counted: Option<u64>,
-    /// identifier of the run that wrote the file; `None` if the format does not store it
+    /// identifier of the run that wrote the file; `None` if the format has no such identifier
     pub(super) run_id: Option<String>,
 }
 
@@ -136,7 +137,7 @@ impl Opened {
     /// Reads the bytes of frame `index` into `bytes`.
     fn bytes(&mut self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let Range { start, end } = self.index.frame(index);
-        // the allocation is limited by the file size, because the frame lies inside the file
+        // the frame lies inside the file, so the buffer is never larger than the file
         bytes.resize((end - start) as usize, 0);
         let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(bytes));
         read.map_err(|e| Error::io(&self.path, e))
@@ -162,7 +163,7 @@ impl Opened {
     fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
         let (found, count) = (self.index.count() as u64, extent.count);
         if found < count {
-            let message = format!("{found} frames found, but the checkpoint was written after {count}");
+            let message = format!("the file has {found} frames, but the checkpoint was written after {count} frames");
             return Err(not_as_checkpointed(&self.path, message));
         }
         let sum = self.checksum(count as usize)?;
@@ -178,18 +179,22 @@ impl Opened {
     pub(super) fn cut_off(&self) -> Option<String> {
         let (path, frames) = (self.path.display(), self.index.count());
         let incomplete = self.rest().map(|rest| {
-            format!("{path} has {frames} complete frames; {rest}; md reads the complete frames, and md repair keeps only these")
+            format!(
+                "{path} has {frames} complete frames; {rest}; md reads the complete frames, and `md repair` \
+                     removes the rest"
+            )
         });
         let counted = self.facts.counted.filter(|&counted| counted > frames as u64);
         incomplete.or_else(|| {
             let counted = counted?;
             Some(format!(
-                "{path} has {frames} complete frames, but its header counts {counted}: the others are missing"
+                "{path} has {frames} complete frames, but its header counts {counted} frames: the other frames \
+                 are missing"
             ))
         })
     }
 
-    /// Describes the bytes after the last complete frame; `None` if the file ends with that frame.
+    /// Describes the bytes after the last complete frame; `None` if the file ends with a complete frame.
     fn rest(&self) -> Option<String> {
         let rest = self.length - self.index.end();
         let cut = || format!("{rest} bytes of an incomplete frame follow; the run was probably killed while writing");
@@ -237,7 +242,7 @@ impl RecordSink {
         }
     }
 
-    /// Writes the number of frames and the last step number to the header, if the format stores them.
+    /// Writes the number of frames and the last step number to the header, if the format stores these two numbers.
     fn write_counts(&mut self, count: u64, last_step: Option<u64>) -> Result<()> {
         let Some((place, bytes)) = self.layout.counts(count, last_step) else { return Ok(()) };
         let written = self.file.seek(SeekFrom::Start(place)).and_then(|_| self.file.write_all(&bytes));
@@ -269,8 +274,8 @@ impl FrameSink for RecordSink {
         let encoded = self.layout.encode(&written, &self.placed, &mut self.bytes);
         encoded.map_err(|reason| Error::io(&self.path, format!("frame at step {}: {reason}", frame.step)))?;
         self.file.write_all(&self.bytes).map_err(|e| Error::io(&self.path, e))?;
-        // the number of frames in the header is updated after the frame is written, because other programs expect the
-        // number of frames that the header states
+        // the number of frames in the header is updated only after the frame is written, because other programs expect
+        // as many frames as the header states
         self.write_counts(self.count + 1, Some(frame.step))?;
         self.checksum.update(&self.bytes);
         self.count += 1;
@@ -297,12 +302,12 @@ impl FrameSink for RecordSink {
 pub(super) struct Records {
     /// name of the format
     pub(super) name: &'static str,
-    /// function that says whether a file that begins with these bytes has this format
+    /// function that returns whether a file has this format; the argument is the beginning of the file
     pub(super) recognises: fn(&[u8]) -> bool,
     /// function that creates the layout of a new file. The error is the reason why the format cannot store the contents
     pub(super) create: fn(&Contents<'_>) -> Checked<Created>,
-    /// function that reads the header of an existing file with this number of bytes and finds its frames. The error is
-    /// the reason why the file does not have this format
+    /// function that reads the header of an existing file and finds the frames; the second argument is the size of the
+    /// file in bytes. The error is the reason why the file does not have this format
     pub(super) open: fn(&mut BufReader<File>, u64) -> Checked<Found>,
 }
 
@@ -341,7 +346,7 @@ impl Files for Records {
         let settings = if let Some(found) = precision.filter(|&found| found != wanted) {
             Err(format!("positions are stored as {found:?}, and the run requests {wanted:?}"))
         } else if let Some(Fields { velocities, forces, .. }) = fields.filter(|&fields| fields != contents.fields) {
-            Err(format!("the file has velocities: {velocities}, forces: {forces}, and the run requests other fields"))
+            Err(format!("the file has other fields (velocities: {velocities}, forces: {forces}) than the run requests"))
         } else if found_atoms != atoms && opened.index.count() > 0 {
             Err(format!("the file has {found_atoms} atoms, and the run writes {atoms}"))
         } else {
@@ -377,7 +382,7 @@ impl Files for Records {
         let opened = Opened::new(path, self)?;
         if let Some(damage) = opened.index.damage {
             let problem = Problem::new(damage).in_file(path);
-            return Err(problem.help("md repair saves the frames before the damage").into());
+            return Err(problem.help("`md repair` saves the frames before the damage").into());
         }
         Ok(Box::new(RecordSource { opened, stored: vec![] }))
     }
@@ -477,8 +482,8 @@ fn examine(opened: &mut Opened, mut good: impl FnMut(&[u8]) -> Result<()>) -> Re
     Ok(found)
 }
 
-/// Returns the error for a trajectory that cannot be continued, because the run requests other settings than those of
-/// the file.
+/// Returns the error for a trajectory that cannot be continued, because its settings differ from the settings of the
+/// run.
 pub(super) fn other_settings(path: &Path, message: impl Into<String>) -> Error {
     let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
     Problem::new(message).in_file(path).help(help).into()

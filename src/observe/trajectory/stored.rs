@@ -38,9 +38,9 @@ impl StoredFrame {
         }
     }
 
-    /// Sets the cell from lattice vectors (nm) in any orientation. If the lattice vectors must be rotated, positions,
-    /// velocities and forces are rotated too, so positions, velocities and forces must be read before the call. Returns
-    /// `None` if the vectors cannot form a periodic cell.
+    /// Sets the cell from lattice vectors (nm) in any orientation. Lattice vectors that are not lower-triangular are
+    /// rotated together with positions, velocities and forces; positions, velocities and forces must therefore be read
+    /// before the call. Returns `None` if the vectors cannot form a periodic cell.
     pub(super) fn take_lattice(&mut self, rows: [Vec3; 3]) -> Option<()> {
         if let Some(cell) = PeriodicCell::from_rows(rows) {
             self.cell = Some(cell);

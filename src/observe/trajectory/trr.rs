@@ -70,7 +70,7 @@ impl Head {
     fn read(bytes: &[u8]) -> Checked<Option<Self>> {
         let Some(magic) = integer(bytes, 0) else { return Ok(None) };
         if magic != MAGIC {
-            return Err(format!("a frame begins with {MAGIC}, found {magic}"));
+            return Err(format!("a frame begins with the number {MAGIC}, found {magic}"));
         }
         let Some(words) = bytes.get(BEGINNING..BEGINNING + 4 * WORDS) else { return Ok(None) };
         if &bytes[12..BEGINNING] != TEXT {
@@ -111,7 +111,7 @@ impl Head {
     /// Returns element `index` of the array of numbers that begins at byte offset `start` of a frame.
     fn number(&self, bytes: &[u8], start: usize, index: usize) -> f64 {
         let at = start + index * self.width;
-        // every number is inside the frame, because `bytes` is as long as the header says
+        // every number is inside the frame, because `bytes` has the length that the header gives
         match bytes.get(at..at + self.width) {
             Some(&[a, b, c, d]) => f64::from(f32::from_be_bytes([a, b, c, d])),
             Some(&[a, b, c, d, e, f, g, h]) => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
@@ -125,7 +125,7 @@ impl Head {
         let vector = |i: usize| Vec3::from([0, 1, 2].map(|axis| self.number(bytes, start, 3 * i + axis)));
         found.extend((0..count).map(vector));
         match found.iter().position(|vector| !vector.is_finite()) {
-            Some(atom) => Err(format!("a number of atom {} is not finite", atom + 1)),
+            Some(atom) => Err(format!("a value of atom {} is not finite", atom + 1)),
             None => Ok(()),
         }
     }
@@ -135,7 +135,7 @@ impl Trr {
     fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
-            return Err(format!("there are {atoms} atoms: TRR stores 1 to {MOST_ATOMS}"));
+            return Err(format!("the trajectory has {atoms} atoms, but TRR stores 1 to {MOST_ATOMS} atoms"));
         }
         Ok((Box::new(Self { fields: Some(contents.fields) }), vec![]))
     }
@@ -187,7 +187,7 @@ impl Layout for Trr {
                 continue;
             }
             if values.len() != atoms {
-                return Err(format!("there are {} {name}, the file has {atoms} atoms", values.len()));
+                return Err(format!("the frame has {} {name}, but the file has {atoms} atoms", values.len()));
             }
             bytes.extend(values.iter().flat_map(|r| r.to_array()).flat_map(|value| (value as f32).to_be_bytes()));
         }

@@ -28,11 +28,11 @@ pub(super) struct FrameHead<H> {
     pub(super) rest: H,
 }
 
-/// Finds the frames of a file of `length` bytes that consists of frames with the same number of atoms. `read` reads the
-/// header of the frame at some byte offset from up to `most` bytes, and returns `None` if the file ends before the end
-/// of the frame; the error of `read` describes the damage. `found` is called with the header of each complete frame and
-/// the byte offset of its end. Returns the number of atoms, or 0 if there is no frame, and a description of the damage
-/// after the last frame.
+/// Finds the frames of a file of `length` bytes that consists of frames with the same number of atoms. `read` receives
+/// at most `most` bytes at the beginning of a frame and the byte offset of the frame, and returns the header. The
+/// result of `read` is `None` if the file ends before the end of the frame; an error of `read` describes the damage.
+/// `found` is called with the header of each complete frame and the byte offset of its end. Returns the number of
+/// atoms, or 0 if there is no frame, and a description of the damage after the last frame.
 pub(super) fn find_frames<H>(
     file: &mut BufReader<File>,
     length: u64,

@@ -57,7 +57,7 @@ fn head(head: &[u8], start: u64, length: u64) -> Checked<Option<FrameHead<Option
     let Some(magic) = integer(head, 0) else { return Ok(None) };
     let wide = match Magic::try_from(magic) {
         Ok(magic) => magic == Magic::Xtc2023,
-        Err(_) => return Err(format!("byte {start}: a frame begins with 1995 or 2023, found {magic}")),
+        Err(_) => return Err(format!("byte {start}: a frame begins with the number 1995 or 2023, found {magic}")),
     };
     let (Some(atoms), Some(again)) = (integer(head, 1), integer(head, 13)) else { return Ok(None) };
     let count = usize::try_from(atoms).ok().filter(|&atoms| atoms > 0);
@@ -84,7 +84,7 @@ impl Xtc {
     fn create(contents: &Contents<'_>) -> Checked<Created> {
         let atoms = contents.topology.atoms.len();
         if atoms == 0 || i32::try_from(atoms).is_err() {
-            return Err(format!("there are {atoms} atoms: XTC stores 1 to 2147483647"));
+            return Err(format!("the trajectory has {atoms} atoms, but XTC stores 1 to 2147483647 atoms"));
         }
         Ok((Box::new(Self { atoms, wanted: atoms, precision: Some(contents.precision) }), vec![]))
     }

@@ -75,7 +75,7 @@ fn replicas(ensemble: &Ensemble) -> Markup {
 fn exchanges(ensemble: &Ensemble) -> Result<Option<Section>> {
     let Some((matrix, statistics)) = ensemble.matrix().zip(ensemble.statistics()) else { return Ok(None) };
     let mut figures =
-        vec![figure(&matrix, "moves", &html! { "How often a replica in one state is in another after an attempt." })?];
+        vec![figure(&matrix, "moves", &html! { "Fraction of attempts with a move from one state to another." })?];
     for (index, walk) in ensemble.walks().iter().enumerate() {
         let caption = html! { "The state of each replica after each attempt, from " code { "exchange.csv" } "." };
         figures.push(figure(walk, &format!("walk-{index}"), &caption)?);

@@ -6,7 +6,7 @@ use crate::report::folder::RunFolder;
 use crate::report::production::Production;
 use crate::vec3::{Vec3, vec3};
 
-/// Minimum ratio of the longest possible cutoff (half of the shortest height of the cell) to the cutoff of the run.
+/// Minimum ratio of half of the shortest cell height, which is the longest possible cutoff, to the cutoff of the run.
 const MARGIN: f64 = 1.05;
 /// Maximum range of the volume (largest minus smallest value) in the production stage, relative to the mean volume.
 const CHANGE: f64 = 0.1;
@@ -30,9 +30,9 @@ fn margin(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
     Some(Verdict::of(
         "Cell and minimum image",
         largest >= MARGIN * cutoff,
-        format!("half of the shortest height is at least {largest:.3} nm; the cutoff is {cutoff:.3} nm"),
-        format!("at least {MARGIN} times the cutoff"),
-        "Use a larger cell; in a cell that shrinks further, an atom would interact with two images of another atom.",
+        format!("half of the shortest cell height is at least {largest:.3} nm; the cutoff is {cutoff:.3} nm"),
+        format!("half of the shortest cell height of at least {MARGIN} times the cutoff"),
+        "Use a larger cell; if the cell shrinks further, an atom will interact with two images of another atom.",
     ))
 }
 
@@ -45,8 +45,8 @@ fn change(production: &Production<'_>) -> Option<Verdict> {
     Some(Verdict::of(
         "Volume of the cell",
         change <= CHANGE,
-        format!("between {least:.2} and {largest:.2} nm³, a range of {:.1} %", 100.0 * change),
-        format!("a range of at most {:.0} % in the production stage", 100.0 * CHANGE),
+        format!("volume between {least:.2} and {largest:.2} nm³, a range of {:.1} %", 100.0 * change),
+        format!("a volume range of at most {:.0} % in the production stage", 100.0 * CHANGE),
         &format!(
             "The cell {words}. Look for vacuum in the cell, for a wrong pressure or unit, and equilibrate in an earlier \
              stage."

@@ -42,15 +42,16 @@ fn too_short(aspect: &'static str, production: &Production<'_>, coupling_time: f
 #[derive(Clone, Copy)]
 struct Target {
     value: f64,
-    /// difference from the target up to which a mean is never a problem
+    /// difference from the target up to which a mean is never a problem, even if the difference exceeds [`ERRORS`]
+    /// standard errors
     least: f64,
     /// coupling time of the thermostat or barostat, ps
     coupling_time: f64,
 }
 
-/// Returns whether the mean of a column is close to its target, and the mean, its error and the target in words; `None`
-/// if there are too few samples. The number of uncorrelated samples is at most one per two coupling times, even if the
-/// values of a short stage seem less correlated.
+/// Compares the mean of a column with its target. Returns whether the mean is close to the target, and a text with the
+/// mean, its error and the target; `None` if there are too few samples. The number of uncorrelated samples is at most
+/// one per two coupling times, even if the values of a short stage seem less correlated.
 fn compared(production: &Production<'_>, column: &ColumnAverage, target: Target) -> Option<(bool, String)> {
     let (average, value) = (&column.average, target.value);
     let length = production.length() * (1.0 - average.start as f64 / column.values.len() as f64);
@@ -69,7 +70,8 @@ fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
     if let Some(verdict) = too_short("Temperature", production, thermostat.coupling_time) {
         return vec![verdict];
     }
-    let threshold = format!("within {ERRORS} errors of the target, or {} %", 100.0 * TEMPERATURE);
+    let threshold =
+        format!("difference from the target of at most {ERRORS} standard errors or {} %", 100.0 * TEMPERATURE);
     let advice = "Give the system time to equilibrate; if the difference stays, shorten the time step or the coupling \
                   time.";
     let judged = |aspect, column: &ColumnAverage, target: f64| {
@@ -97,12 +99,13 @@ fn pressures(production: &Production<'_>) -> Vec<Verdict> {
     if let Some(verdict) = too_short("Pressure", production, barostat.coupling_time) {
         return vec![verdict];
     }
-    let advice = "Give the cell time to relax; if the difference stays, check compressibility and coupling time.";
-    let threshold = format!("within {ERRORS} errors of the target, or {PRESSURE} bar");
+    let advice = "Give the cell time to relax; if the difference stays, check compressibility and coupling time of the \
+                  barostat.";
+    let threshold = format!("difference from the target of at most {ERRORS} standard errors or {PRESSURE} bar");
     let names: &[(&str, usize)] = match barostat.coupling {
         PressureCoupling::Isotropic => &[("pressure", 0)],
-        // with surface tension, the lateral pressure has no target of its own, because it follows from the surface
-        // tension
+        // a barostat with surface tension has no target for the lateral pressure, because the lateral pressure follows
+        // from the surface tension
         _ if barostat.surface_tension != 0.0 => &[("pressure_zz", 2)],
         _ => &[("pressure_xx", 0), ("pressure_yy", 1), ("pressure_zz", 2)],
     };
@@ -125,7 +128,7 @@ fn weak_coupling(production: &Production<'_>) -> Option<Verdict> {
     let barostat = dynamics.barostat.as_ref().is_some_and(|one| one.kind == BarostatKind::Berendsen);
     let found = match (thermostat, barostat) {
         (false, false) if dynamics.thermostat.is_none() && dynamics.barostat.is_none() => return None,
-        (false, false) => "thermostat and barostat that sample their ensemble",
+        (false, false) => "the couplings sample a known ensemble",
         (true, false) => "Berendsen's thermostat",
         (false, true) => "Berendsen's barostat",
         (true, true) => "Berendsen's thermostat and barostat",
@@ -172,7 +175,7 @@ fn parts(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
             hottest.name,
             with_error(hottest.temperature, hottest.error)
         ),
-        format!("equal within {ERRORS} errors, or {} %", 100.0 * TEMPERATURE),
+        format!("temperatures that differ by at most {ERRORS} standard errors or {} %", 100.0 * TEMPERATURE),
         "Use one thermostat for the whole system, or the same temperature for all groups; a thermostat that acts on \
          every atom (\"langevin\") prevents hot solvent beside a cold solute.",
     ))

@@ -7,9 +7,9 @@ use crate::report::production::Production;
 use crate::report::slope::Slope;
 use crate::units::BOLTZMANN;
 
-/// Maximum drift of the conserved energy, in kT per ns and degree of freedom. GROMACS with its usual settings drifts by
-/// 0.044 (`docs/performance.md`). Without a thermostat, the maximum drift would heat a liquid by about 15 K in a
-/// nanosecond.
+/// Maximum drift of the conserved energy, in kT per ns and degree of freedom. For comparison, the drift in GROMACS with
+/// its usual settings is 0.044 kT per ns and degree of freedom (`docs/performance.md`). Without a thermostat, the
+/// maximum drift would heat a liquid by about 15 K in a nanosecond.
 const DRIFT: f64 = 0.05;
 /// Number of standard errors up to which a drift counts as zero.
 const ERRORS: f64 = 4.0;
@@ -38,7 +38,7 @@ fn drift(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
         "Drift of the conserved energy",
         is_good,
         format!("{} kT per ns and degree of freedom", with_error(value, error)),
-        format!("at most {DRIFT} kT per ns and degree of freedom, or {ERRORS} errors"),
+        format!("at most {DRIFT} kT per ns and degree of freedom, or at most {ERRORS} standard errors"),
         "Shorten the time step, constrain bonds to hydrogen, or tighten forces.list.tolerance and \
          forces.constraint_tolerance.",
     ))
@@ -54,11 +54,11 @@ fn sampling(production: &Production<'_>) -> Option<Verdict> {
         "equilibration ends after {left_out:.1} of {length:.1} ps; {:.0} uncorrelated samples of the potential energy",
         average.samples
     );
-    let advice = "Extend the stage: the same command continues the run after its duration is raised.";
+    let advice = "Extend the stage: raise its duration and repeat the same command, which continues the run.";
     if length < PRODUCTION {
         return Some(Verdict::information("Sampling", found, ""));
     }
     let is_good = part <= EQUILIBRATION && average.samples >= SAMPLES;
-    let threshold = format!("equilibration in at most half of the stage, and at least {SAMPLES} samples");
+    let threshold = format!("equilibration in at most half of the stage, and at least {SAMPLES} uncorrelated samples");
     Some(Verdict::of("Sampling", is_good, found, threshold, advice))
 }

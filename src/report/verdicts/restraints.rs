@@ -8,7 +8,8 @@ use crate::units::BOLTZMANN;
 /// Maximum median energy of a restraint in kT. With a larger energy, the variable does not follow the center of the
 /// restraint. At equilibrium the mean energy of a harmonic restraint is ½ kT.
 const ENERGY: f64 = 20.0;
-/// Fraction of the rows of the stage, at its end, whose energies are judged.
+/// Fraction of the rows of the stage from which the median energy is computed; these rows are the last rows of the
+/// stage.
 const PART: f64 = 0.25;
 
 pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {

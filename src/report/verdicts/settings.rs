@@ -8,8 +8,8 @@ use crate::run::{AMBER_CUTOFF, FEW_STEPS};
 /// Maximum absolute net charge (e) of a periodic system.
 const CHARGE: f64 = 0.01;
 /// Maximum relative deviation of a constrained distance from its length, as a multiple of the constraint tolerance. The
-/// multiple is large, because positions in the final state are rounded, and because the tolerance applies to the
-/// distance that the constraint iteration compares.
+/// multiple is large for two reasons. The positions in the final state are rounded, and the constraint algorithm
+/// compares the tolerance with half of the relative error of the squared distance.
 const DEVIATION: f64 = 10.0;
 
 pub(super) fn verdicts(run: &RunFolder) -> Vec<Verdict> {
@@ -23,7 +23,9 @@ fn ending(run: &RunFolder) -> Option<Verdict> {
         |found: String, advice: &str| Some(Verdict::of("End of the run", false, found, "all stages finished", advice));
     match run.condition() {
         Condition::Finished => Some(Verdict::of("End of the run", true, "all stages finished", "", "")),
-        Condition::Running => Some(Verdict::information("End of the run", format!("the run goes on: {place}"), "")),
+        Condition::Running => {
+            Some(Verdict::information("End of the run", format!("the run is still going on: {place}"), ""))
+        }
         Condition::Stopped => Some(Verdict::information(
             "End of the run",
             format!("stopped on request: {place}"),
@@ -42,8 +44,8 @@ fn ending(run: &RunFolder) -> Option<Verdict> {
 
 fn cutoff(run: &RunFolder) -> Option<Verdict> {
     let system = run.summary.as_ref()?.system.as_ref()?;
-    // the Coulomb cutoff of PME is not judged, because it determines the accuracy only together with the mesh, and
-    // tuning may change it
+    // the Coulomb cutoff of PME is not judged, because the accuracy depends on cutoff and mesh together, and because
+    // tuning may change the cutoff
     let cutoff =
         system.cutoff_lj.unwrap_or(f64::INFINITY).min(system.cutoff.filter(|_| !is_pme(run)).unwrap_or(f64::INFINITY));
     if !cutoff.is_finite() {
@@ -77,12 +79,12 @@ fn timestep(run: &RunFolder) -> Option<Verdict> {
         "Time step",
         steps >= FEW_STEPS,
         format!(
-            "{:.3} fs in stage \"{name}\": {steps:.1} steps in the period of {:.1} fs of {}",
+            "time step of {:.3} fs in stage \"{name}\": {steps:.1} steps in the period of {:.1} fs of {}",
             1e3 * dynamics.timestep,
             1e3 * vibration.period,
             vibration.term
         ),
-        format!("at least {FEW_STEPS} steps in the shortest period"),
+        format!("at least {FEW_STEPS} steps in the shortest vibration period"),
         "Set constraints = \"h-bonds\", or shorten the time step.",
     ))
 }
@@ -96,7 +98,7 @@ fn charge(run: &RunFolder) -> Option<Verdict> {
         charge.abs() <= CHARGE,
         format!("{charge:+.3} e"),
         format!("at most {CHARGE} e"),
-        "Add counter-ions: with PME, a uniform background neutralises the cell and shifts energies and ions.",
+        "Add counter-ions; otherwise PME adds a background charge, which changes energies and may displace ions.",
     ))
 }
 
@@ -106,7 +108,7 @@ fn constraints(run: &RunFolder) -> Option<Verdict> {
     Some(Verdict::of(
         "Constraints",
         deviation <= largest,
-        format!("largest relative deviation {deviation:.1e} in the final state"),
+        format!("largest relative deviation of a constrained distance in the final state: {deviation:.1e}"),
         format!("at most {largest:.0e}"),
         "Report this as a defect of md, with the input files.",
     ))

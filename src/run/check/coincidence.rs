@@ -8,8 +8,8 @@ use rayon::prelude::*;
 /// Resolution of coordinates, 1/nm. Coordinates count as equal if they round to the same multiple of 10⁻⁹ nm.
 /// Coordinate files have a far coarser resolution than 10⁻⁹ nm.
 const PER_NM: f64 = 1e9;
-/// Maximum number of atoms at the same position whose pairs are checked. If more atoms are at the same position, the
-/// further atoms are ignored, so that the number of pairs stays small.
+/// Maximum number of atoms at the same position whose pairs are checked. If more than [`MOST`] atoms are at the same
+/// position, the remaining atoms are ignored, so that the number of pairs stays small.
 const MOST: usize = 100;
 
 /// Returns an instability error if two interacting atoms are at the same position or have periodic images at the same
@@ -69,8 +69,8 @@ mod tests {
         sample.state.positions[61] = sample.state.positions[31];
         assert!(check(&sample.system, &sample.state).is_err());
         sample.system.topology.atoms[61].charge = 0.0;
-        // atom 61, a hydrogen of TIP3P, has no Lennard-Jones parameters, so without a charge it does not interact with
-        // atom 30
+        // atom 61, a hydrogen of TIP3P, has no Lennard-Jones parameters; if its charge is also zero, it does not
+        // interact with atom 30
         assert!(check(&sample.system, &sample.state).is_ok());
     }
 }

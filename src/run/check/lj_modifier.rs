@@ -23,11 +23,12 @@ pub fn describe_lj_end(settings: &ForceSettings) -> String {
     format!("{end}, {correction}")
 }
 
-/// Describes the keys that the input file leaves out and that take the values of the CHARMM convention, because the
-/// force field is CHARMM. Returns `None` if the input file sets all keys for which CHARMM has a convention.
+/// Describes the keys of the input file that have CHARMM's values by default, because the force field is CHARMM and the
+/// input file does not set these keys. Returns `None` if the input file sets all keys for which CHARMM has a
+/// convention.
 pub fn describe_conventions(plan: &Plan, system: &System) -> Option<String> {
     let keys = plan.forces.left_to_force_field();
     (system.topology.charmm && system.settings.cutoff_lj.is_some() && !keys.is_empty()).then(|| {
-        format!("CHARMM's conventions for {}, because the input file does not set these keys", keys.join(", "))
+        format!("the CHARMM convention is used for {}, because the input file does not set these keys", keys.join(", "))
     })
 }

@@ -59,7 +59,8 @@ pub(in crate::run) fn fastest(system: &System) -> Option<Vibration> {
         let inverse = 1.0 / (mass(i) * a * a) + 1.0 / (mass(k) * b * b) + vertex / mass(j);
         Some((stiffness * inverse, &atoms[..]))
     });
-    // the largest ω², 1/ps²; terms with virtual sites, which have no mass, have an infinite ω² and are skipped
+    // `fastest` has the largest squared angular frequency, 1/ps². Terms with virtual sites are skipped, because a
+    // virtual site has no mass and the frequency would be infinite
     let fastest = stretch.chain(bend).filter(|(square, _)| square.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))?;
     (fastest.0 > 0.0).then(|| Vibration { period: TAU / fastest.0.sqrt(), atoms: fastest.1.to_vec() })
 }
@@ -135,8 +136,8 @@ mod tests {
         // Landau & Lifshitz, Mechanics §24: a linear molecule bends with ω² = 2 k (1/m_O + 2/m_C)/l²
         let angle = Angle { atoms: [1, 0, 2], angle: std::f64::consts::PI, force_constant: 4e5 };
         system.topology.bonded.angles = vec![angle];
-        // the angle has no period, because the bond lengths of an angle are known only if both bonds are bonded terms
-        // or constraints
+        // the angle is not a vibration yet, because the length of the bond between atoms 0 and 2 is not known; the
+        // constraint below sets this length
         assert_eq!(fastest(&system).expect("a bond").atoms.len(), 2);
         system.constraints.bonds = vec![Constraint { atoms: [0, 2], length }];
         let found = fastest(&system).expect("an angle");
@@ -155,7 +156,8 @@ mod tests {
         let mut ours = carbon_dioxide();
         ours.topology.bonded.bonds = vec![Bond { atoms: [0, 1], length, force_constant: k }];
         let mut theirs = carbon_dioxide();
-        // expansion of a quartic bond about its length b: ¼ k' (r² − b²)² = k' b² (r − b)² + …
+        // a quartic bond ¼ k' (r² − b²)² of length b has the expansion k' b² (r − b)² + … about r = b, which gives its
+        // force constant k'
         let force_constant = k / (2.0 * length * length);
         theirs.topology.bonded.g96_bonds = vec![G96Bond { atoms: [0, 1], length, force_constant }];
         let period = |system: &System| fastest(system).expect("a vibration").period;
@@ -164,7 +166,8 @@ mod tests {
         harmonic(&mut theirs);
         theirs.topology.bonded.g96_bonds.clear();
         ours.topology.bonded.angles = vec![Angle { atoms: [1, 0, 2], angle, force_constant: 4e3 }];
-        // expansion of a cosine angle about its equilibrium θ₀: ½ k' (cos θ − cos θ₀)² = ½ k' sin² θ₀ (θ − θ₀)² + …
+        // a cosine angle ½ k' (cos θ − cos θ₀)² has the expansion ½ k' sin² θ₀ (θ − θ₀)² + … about θ₀, which gives its
+        // force constant k'
         let force_constant = 4e3 / (angle.sin() * angle.sin());
         theirs.topology.bonded.g96_angles = vec![G96Angle { atoms: [1, 0, 2], angle, force_constant }];
         assert_eq!(fastest(&theirs).expect("an angle").atoms.len(), 3);

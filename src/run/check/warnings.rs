@@ -26,20 +26,19 @@ const FEWEST_STEPS: f64 = 5.0;
 /// Limit for the number of steps per period of the fastest vibration. Below this limit a plan gets a warning, because
 /// the vibration is not integrated accurately.
 pub const FEW_STEPS: f64 = 10.0;
-/// Rounding error of one atomic charge in e, since force fields give charges with four decimals. The net charge of N
-/// atoms has an error of √N times this value.
+/// Rounding error of one atomic charge in e, since force fields give charges with four decimals. Rounding errors of the
+/// atomic charges are independent, so the net charge of N atoms has an error of √N times the error of one charge.
 const CHARGE_ROUNDING: f64 = 5e-5;
 /// Shortest Lennard-Jones cutoff (nm) for which AMBER's force fields were parametrised: 8 Å (Maier et al. 2015,
 /// doi:10.1021/acs.jctc.5b00255).
 pub const AMBER_CUTOFF: f64 = 0.8;
-/// Distance (nm) at which the force switch of CHARMM36's Lennard-Jones forces begins; it ends at [`CHARMM_CUTOFF`]
-/// (Huang et al. 2017, doi:10.1038/nmeth.4067).
+/// Distance (nm) at which CHARMM36's force switch of Lennard-Jones forces begins. The force switch ends at
+/// [`CHARMM_CUTOFF`] (Huang et al. 2017, doi:10.1038/nmeth.4067).
 const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
 /// Largest difference (nm) between two cutoffs that count as equal.
 const SAME_LENGTH: f64 = 1e-6;
-/// Relative change of the cell edges that is expected at most while a solvated system equilibrates at constant
-/// pressure.
+/// Largest expected relative change of the cell edges while a solvated system equilibrates at constant pressure.
 const SHRINKING: f64 = 0.05;
 /// Inverse of the resolution of positions with three decimals, 1/nm. A coordinate counts as a multiple of 0.001 nm if
 /// its distance from the nearest multiple is less than [`WHOLE`], in units of 0.001 nm. Rounding errors of coordinates
@@ -47,9 +46,9 @@ const SHRINKING: f64 = 0.05;
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
-/// Returns an error if the system cannot be computed, if the selection of frozen atoms does not fit the system, or if
-/// the time step or the interval between impulses is too long for the fastest vibration. Before the call, bonded terms
-/// between constrained atoms must have been removed from the system.
+/// Returns an error if md does not support the system, or if the atoms of a stage cannot be frozen. Also returns an
+/// error if the time step or the interval between impulses is too long for the fastest vibration. Before the call,
+/// bonded terms between constrained atoms must have been removed from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(drop))?;
@@ -91,7 +90,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
 }
 
 /// Warns of parameters in the topology files that replace earlier parameters of the same atom types. `places` lists the
-/// lines of the topology files with the later parameters.
+/// lines of the topology files that contain the later parameters.
 fn replaced_parameters(places: &[String]) -> Option<String> {
     let first = places.first()?;
     let others = match places.len() - 1 {
@@ -228,10 +227,10 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     })
 }
 
-/// Warns if dynamics start from positions with three decimals, as in `.gro` files of GROMACS, because positions with
-/// three decimals give bond lengths with errors of up to 0.001 nm. The warning is given if more than half of all atoms
-/// have positions with three decimals. Some atoms may have positions with more decimals, if the molecules were made
-/// whole with lattice vectors that have more decimals.
+/// Warns if dynamics start from positions with three decimals, as in `.gro` files of GROMACS, because the rounding
+/// changes bond lengths by up to 0.001 nm. The warning is given if more than half of all atoms have positions with
+/// three decimals. The other atoms may have more decimals, because molecules are made whole by adding lattice vectors,
+/// which may have more than three decimals.
 fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
     let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
     let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;

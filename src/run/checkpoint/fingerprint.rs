@@ -16,7 +16,7 @@ const BUFFER: usize = 1 << 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(Vec<Part>);
 
-/// Hash of one property of all elements of a list, for example of the atoms of all bonds, or of the parameters of all
+/// Hash of one property of all entries of a list, for example of the atoms of all bonds, or of the parameters of all
 /// bonds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
@@ -97,7 +97,7 @@ impl Fingerprint {
                 found.push(format!("{list}: {aspect} differ"));
             }
         }
-        // if the length of a list has changed, every property of the list gives the same line
+        // if the length of a list has changed, the same line was added for each property of the list
         found.dedup();
         found
     }
@@ -124,7 +124,7 @@ fn bytes(name: Name) -> [u8; 8] {
     std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
 }
 
-/// Creates a function that hashes one property of all elements of a list. `read` returns the property of one element of
+/// Creates a function that hashes one property of all entries of a list. `read` returns the property of one entry of
 /// the list.
 fn part<'a, T: Sync, V: Serialize>(
     list: &'static str,

@@ -34,10 +34,10 @@ pub struct Checkpoint {
     pub system: Fingerprint,
     /// index, from 0, of the stage in which the checkpoint was written
     pub stage: usize,
-    /// position within this stage
+    /// position of the run within the current stage
     pub place: RunPosition,
-    /// positions, velocities, cell, time and pending work of the couplings; empty before the first step, see
-    /// [`Checkpoint::start`]
+    /// positions, velocities, cell, time, and work of the couplings that is not fully counted yet; empty before the
+    /// first step, see [`Checkpoint::start`]
     pub state: State,
     /// lengths of the output files when the checkpoint was written
     pub written: Written,
@@ -69,8 +69,8 @@ pub struct RunPosition {
     pub schedule: Option<ListSchedule>,
     /// minimisation in progress, and the positions from which its pair lists were built; `None` in a stage of dynamics
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
-    /// progress of the restraints: centers that were set to the values at the start of the stage, and work of the
-    /// moving restraints
+    /// progress of the restraints in the stage, for example the center at the start of the stage and the work that each
+    /// restraint has done
     pub restraints: Vec<RestraintProgress>,
     /// index, from 0, of the thermodynamic state of this replica in a replica exchange; `None` without replica
     /// exchange
@@ -149,7 +149,7 @@ impl Checkpoint {
         let Self { place, mut state, .. } = match Self::read(path)? {
             Some(Restored { body, warning: None }) if !body.is_start() => body,
             Some(Restored { warning: Some(reason), .. }) => return Err(damaged(reason).into()),
-            _ => return Err(damaged("it was written before the first step".to_owned()).into()),
+            _ => return Err(damaged("the checkpoint was written before the first step".to_owned()).into()),
         };
         if let Some((minimizer, _)) = place.minimizer {
             state.positions = minimizer.positions().to_vec();

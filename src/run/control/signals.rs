@@ -75,16 +75,16 @@ impl Requests {
     }
 }
 
-/// Whether a signal to stop at time `now` ends the process at once, because the first signal to stop came at `first`,
-/// more than [`REPEAT`] earlier.
+/// Whether a signal to stop at time `now` ends the process at once. The process ends if the first signal to stop came
+/// more than [`REPEAT`] earlier, at time `first`.
 fn is_insistence(first: Instant, now: Instant) -> bool {
     now.duration_since(first) > REPEAT
 }
 
 /// Whether this process was started with SIGHUP ignored.
 fn hangup_is_ignored() -> bool {
-    // SAFETY: a `sigaction` of zeros is valid (no handler, an empty mask); the call only writes into `action`, since
-    // the pointer to a new action is null.
+    // SAFETY: a `sigaction` of zeros is valid (no handler, an empty mask). The pointer to a new action is null, so the
+    // call changes no signal handler and only writes into `action`.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(SIGHUP, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN

@@ -20,11 +20,13 @@ pub(in crate::run) struct Timing {
     pub(in crate::run) seconds: f64,
     /// number of steps of dynamics done by this process
     pub(in crate::run) steps: u64,
-    /// number of evaluations of reciprocal space in all stages; `picoseconds` is the time simulated in all stages, ps
+    /// number of evaluations of reciprocal space in all stages
     pub(in crate::run) meshes: f64,
+    /// simulated time of all stages, ps
     pub(in crate::run) picoseconds: f64,
-    /// list schedule of the last stage; `searches` is the number of pair searches in all stages
+    /// list schedule of the last stage
     pub(in crate::run) lists: Option<ListSchedule>,
+    /// number of pair searches in all stages
     pub(in crate::run) searches: u64,
     /// sizes of the pair lists at the end of the last stage
     pub(in crate::run) pairs: PairCounts,
@@ -48,8 +50,8 @@ impl Timing {
         self.steps += 1;
         self.meshes += dynamics.meshes();
         self.picoseconds += dynamics.timestep;
-        // with records at powers of two and at multiples of 1/16 of the next power of two, one record is always close
-        // to half of the steps done
+        // with values recorded at powers of two and at multiples of 1/16 of the next power of two, the step number of
+        // one record is always close to half of the number of steps done
         if self.steps.is_power_of_two() || self.steps.is_multiple_of((self.steps.next_power_of_two() / 16).max(1)) {
             let seconds = self.seconds + self.stage_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
             self.marks.push((self.steps, self.picoseconds, seconds));
@@ -109,8 +111,8 @@ mod tests {
 
     #[test]
     fn communication_is_the_mean_over_steps_and_ranks_and_the_largest() {
-        // each rank sends the three numbers of a sum, 24 bytes, to each of the other ranks; only rank 0 sends commands,
-        // of one byte each
+        // each rank sends the three numbers of a sum (24 bytes) to each of the other ranks. Only rank 0 sends commands,
+        // and each command has one byte
         let sent = |sums: usize| {
             Ranks::threads(4, move |ranks| {
                 (0..sums).for_each(|_| ranks.for_purpose(Purpose::Sums).sum(&mut [1.0, 2.0, 3.0]));

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 pub fn frozen_system<'a>(stage: &Stage, system: &'a System) -> Result<Cow<'a, System>> {
     let Some(text) = &stage.frozen else { return Ok(Cow::Borrowed(system)) };
     let refuse = |problem: Problem| {
-        let message = format!("frozen of stage \"{}\": {}", stage.name, problem.message);
+        let message = format!("key frozen of stage \"{}\": {}", stage.name, problem.message);
         Problem { message, ..problem }
     };
     let mut frozen = vec![false; system.topology.atoms.len()];

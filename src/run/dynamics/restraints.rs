@@ -36,7 +36,7 @@ pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Res
     plan.stages.iter().map(of).collect()
 }
 
-/// Adds the name of the restraint, `what`, and the name of the stage to an input error.
+/// Adds the name of the stage, and the name `what` of the restraint, to an input error.
 fn named(error: Error, what: &str, stage: &Stage) -> Error {
     let named = |problem: Problem| {
         let message = format!("{what} of stage \"{}\": {}", stage.name, problem.message);
@@ -117,7 +117,8 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     Ok(restraints)
 }
 
-/// Minimum number of atoms for an RMSD restraint, because the RMSD of two atoms would depend only on their distance.
+/// Minimum number of atoms for an RMSD restraint. The RMSD of two atoms would depend only on the distance between the
+/// two atoms.
 const FEWEST_SUPERPOSED: usize = 3;
 
 fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Variable> {
@@ -174,8 +175,8 @@ fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>)
     Ok(Variable::Rmsd(Superposed::new(members, &reference)))
 }
 
-/// Returns the atom of the key `gather_around`: the molecules of a group are moved by lattice vectors to the
-/// neighbourhood of this atom; `None` if the input file names no atom.
+/// Returns the atom that the key `gather_around` selects for a group; `None` if the input file names no atom. The
+/// molecules of the group are moved by lattice vectors to the neighbourhood of this atom.
 fn gather_around(
     restraint: &Restraint,
     group: usize,
@@ -191,9 +192,9 @@ fn gather_around(
     }
 }
 
-/// Returns the stage and the selection of each restrained group that consists of several molecules and extends over
-/// more than half of the cell at the start. If a group of several molecules is wider than half of the cell, the choice
-/// of their periodic images is ambiguous.
+/// Returns the stage and the selection of each restrained group that is too wide: the group consists of several
+/// molecules and, at the start, extends over more than half of the cell. The choice of the periodic images of the
+/// molecules is ambiguous in a group that is wider than half of the cell.
 pub(in crate::run) fn wide_groups(plan: &Plan, system: &System, start: &State) -> Vec<(String, String)> {
     let Some(cell) = &start.cell else { return vec![] };
     let molecules = system.topology.molecules();

@@ -42,7 +42,8 @@ pub struct Wanted {
     pub energies: bool,
 }
 
-/// Couplings (barostat, thermostat) that have acted, but whose work is not yet fully counted in the conserved energy.
+/// Couplings (barostat, thermostat) that have changed the state, but whose work is not yet fully counted in the
+/// conserved energy.
 #[derive(Clone, Copy, Debug)]
 struct PendingWork {
     barostat: bool,
@@ -107,8 +108,8 @@ pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
     first_step: u64,
     /// simulated time at the start of this stage, ps
     first_time: f64,
-    /// step at which the state was last replaced (step 0, or the step of a replica exchange), and the couplings whose
-    /// work was pending at that step
+    /// step at which the state was last replaced (step 0 or a replica exchange), and the couplings whose work was not
+    /// fully counted at that step
     set_pending: (u64, PendingWork),
     context: Context<B>,
 }
@@ -129,7 +130,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             local_step: steps,
             first_step: state.step - steps,
             first_time,
-            // at step 0 the pending work comes from the couplings of the previous stage
+            // at step 0, work may be pending from the couplings of the previous stage
             set_pending: (0, PendingWork::of(state)),
             context,
         })
@@ -241,8 +242,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         };
         let change = thermostat.map(|thermostat| thermostat.change(freedom, at));
         let (refreshment, change) = match change {
-            // no quantity is requested between integration and velocity refreshment, so one pass over the atoms does
-            // both
+            // no quantity has to be computed between integration and velocity refreshment, so one pass over the atoms
+            // does both operations
             Some(VelocityChange::Refresh(refreshment)) if !energies && barostat.is_none() => (Some(refreshment), None),
             change => (None, change),
         };
@@ -277,7 +278,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Some(barostat.trial(self.bath_temperature(), self.coupling_step()))
     }
 
-    /// Returns time, length and random-number key of the next step, for thermostat and barostat.
+    /// Returns time, length and random-number key of the next step, which thermostat and barostat need.
     fn coupling_step(&self) -> CouplingStep {
         let (timestep, key) = (self.timestep(), RandomKey { seed: self.setup.seed, step: self.step_number() });
         CouplingStep { time: self.local_step as f64 * timestep, timestep, key }
@@ -290,15 +291,15 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.trial().is_some()
     }
 
-    /// Whether most Monte Carlo volume moves of this stage that would shrink the cell were rejected because the cell
-    /// would become too small for the cutoff.
+    /// Whether the cutoff prevents the Monte Carlo barostat from shrinking the cell: most volume moves that would
+    /// shrink the cell were rejected in this stage, because the cell would become too small.
     pub(in crate::run) fn is_hindered(&self) -> Result<bool> {
         Ok(self.backend().coupling()?.trials.iter().any(VolumeTrial::is_hindered))
     }
 
-    /// Returns how reciprocal-space forces are applied at a step: at every step in a plain integrator, as impulses at
-    /// some steps in a multiple-time-step integrator. `measured` is true if the energies or the virial at this step are
-    /// needed.
+    /// Returns how reciprocal-space forces are applied at a step. A plain integrator applies the forces at every step,
+    /// and a multiple-time-step integrator applies the forces as impulses at some steps. `measured` is true if the
+    /// energies or the virial at this step are needed.
     fn long_range_at(&self, step: u64, measured: bool) -> LongRange {
         self.setup.dynamics.multiple_time_steps.map_or(LongRange::Ordinary, |steps| steps.at(step, measured))
     }

@@ -22,11 +22,11 @@ use crate::vec3::Vec3;
 /// million atoms.
 const KINETIC: f64 = 1e-12;
 /// Maximum number of times that velocities are rescaled to the exact kinetic energy. Each rescaling multiplies the
-/// error by the square of the angle by which bonds turn in a step, which is 10⁻³ rad² at ordinary temperatures.
+/// error by the square of the angle by which a bond turns in a step. This square is 10⁻³ rad² at ordinary temperatures.
 const SCALINGS: usize = 20;
 
 /// Prepares the state at the start of a stage: applies constraints if this is the first stage, and generates velocities
-/// if the stage requests them. After an error, positions are unchanged.
+/// if the stage requests them. The positions are unchanged if the function returns an error.
 pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mut State) -> Result<()> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
@@ -109,7 +109,7 @@ mod tests {
     const TIMESTEP: f64 = 0.002;
     const TEMPERATURE: f64 = 300.0;
     /// Tolerance of velocities, nm/ps: the default constraint tolerance of 10⁻⁶ times a length of 0.1 nm, divided by
-    /// the time step, times two because both atoms of a constraint are displaced.
+    /// the time step, times two. The factor two is needed because both atoms of a constraint are displaced.
     const SAME: f64 = 2.0 * 1e-6 * 0.1 / TIMESTEP;
 
     fn start(sample: &Sample, velocities: Velocities, state: &State) -> State {

@@ -9,12 +9,12 @@ use crate::run::plan::{Plan, TuningMethod, Velocities};
 use crate::system::{ForceSettings, ListPolicy, State, System};
 use crate::units::BAR;
 
-/// Temperature (K) with which list errors are estimated if the plan has no stage of dynamics. For such a plan the time
-/// step is assumed to be [`DEFAULT_TIMESTEP`] (ps).
+/// Temperature (K) with which list errors are estimated if the plan has no stage of dynamics. If the plan has no stage
+/// of dynamics, the time step is assumed to be [`DEFAULT_TIMESTEP`] (ps).
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Number of steps between rebuilds of the pair list of a system without a cutoff. Without a cutoff the list contains
-/// all pairs, so a rebuild only sorts the atoms.
+/// Number of steps between rebuilds of the pair list if the non-bonded interactions have no cutoff. Without a cutoff
+/// the list contains all pairs, so a rebuild only sorts the atoms.
 const UNLIMITED_REBUILD: u32 = 100;
 
 /// Pair list schedules (radii and lifetimes) among which a run may choose.
@@ -36,7 +36,7 @@ impl<'a> ListChoices<'a> {
         ListChoices { settings: system.settings, estimate, half }
     }
 
-    /// Switches the estimates of errors and cost to lists of single atoms, which a GPU uses.
+    /// Returns the list choices for pair lists of single atoms, which a GPU uses.
     pub(in crate::run) fn of_single_atoms(self) -> Self {
         ListChoices { estimate: self.estimate.of_single_atoms(), ..self }
     }
@@ -92,8 +92,9 @@ impl<'a> ListChoices<'a> {
         self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
     }
 
-    /// Returns the list schedule that `wanted` creates, if lists have fixed lifetimes and the list radius fits into the
-    /// cell; otherwise the list schedule that is cheapest in the cost model.
+    /// Returns the list schedule that the function `wanted` creates from the error tolerances and the lifetime in the
+    /// settings. If the lifetimes of the lists are not fixed or the list radius does not fit into the cell, returns the
+    /// cheapest list schedule in the cost model.
     fn fixed(&self, wanted: impl FnOnce(ListErrors, Option<u32>) -> ListSchedule) -> ListSchedule {
         let wanted = match self.settings.list {
             ListPolicy::Drift { tolerance, pressure_tolerance, interval } if self.cutoff().is_finite() => {

@@ -38,7 +38,7 @@ use std::sync::{Arc, Mutex};
 
 /// Number of chunks of work with `reproducible = true`. With a fixed number of chunks, results do not depend on the
 /// number of threads. More threads than chunks do not make a run faster. More chunks would make a run slower, because
-/// each chunk has its own force buffer and the buffers overlap.
+/// each chunk has its own force buffer, and several buffers contain forces on the same atoms.
 pub(in crate::run) const REPRODUCIBLE_PARTS: usize = 16;
 
 /// Resources that compute a run: threads, CPU instruction set, GPU, MPI ranks.
@@ -133,8 +133,8 @@ impl Engine {
 
     /// Compares forces and energies of GPU and CPU at a state, unless they were compared before. If the results differ
     /// and the plan requests the GPU, returns an error. If the results differ and the engine chose the GPU, switches to
-    /// the CPU and returns the reason. A state with overlapping atoms cannot be compared, so the caller must call this
-    /// function again with a later state.
+    /// the CPU and returns the reason. GPU and CPU cannot be compared at a state with overlapping atoms. If atoms
+    /// overlap, the caller must call this function again with a later state.
     pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let Accelerator::Gpu { number, agreement: None, .. } = self.accelerator else { return Ok(None) };
         if let Err(problem) = cuda::check(system) {
@@ -299,7 +299,7 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
         Some(SimdLevel::Avx512) => Level::Avx512,
     };
     if !level.is_available() {
-        return Err(Problem::new(format!("this processor has no {}", level.name()))
+        return Err(Problem::new(format!("this processor does not support {}", level.name()))
             .help("remove run.simd to use the best instruction set of this processor")
             .into());
     }

@@ -13,7 +13,8 @@ pub(in crate::run) struct ProcessorSet {
     host: String,
     /// operating-system numbers of the processors that the rank may use
     processors: Vec<usize>,
-    /// number of threads that can run at once; a CPU quota may allow fewer threads than there are processors
+    /// number of threads that can run at the same time; a CPU quota may allow fewer threads than the rank has
+    /// processors
     available: usize,
 }
 
@@ -22,7 +23,7 @@ pub(in crate::run) struct ProcessorSet {
 pub(in crate::run) struct ProcessorShare {
     /// number of threads of each rank
     pub(in crate::run) threads: usize,
-    /// number of lower ranks that may use the same processors, for each rank
+    /// number of lower ranks that may use the same processors as each rank
     pub(in crate::run) places: Vec<usize>,
     /// warnings about an assignment of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,
@@ -39,8 +40,8 @@ impl ProcessorSet {
 }
 
 impl ProcessorShare {
-    /// Divides processors among ranks. Each rank gets `threads` threads. Without `threads`, all ranks get the same
-    /// number of threads: the smallest number of processors that a rank has. If the launcher does not bind ranks to
+    /// Divides processors among ranks. Each rank gets `threads` threads. Without `threads`, the number of threads of
+    /// every rank is the smallest number of processors that any rank has. If the launcher does not bind ranks to
     /// processors, the ranks on a computer share its processors equally.
     pub(in crate::run) fn new(seats: &[ProcessorSet], threads: Option<usize>) -> Self {
         let mut ranks_at: BTreeMap<&ProcessorSet, Vec<usize>> = BTreeMap::new();

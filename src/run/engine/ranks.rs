@@ -32,7 +32,7 @@ impl Engine {
             return Self::beside(plan, others);
         }
         if let Some(what) = only_on_one_rank(plan) {
-            let message = format!("there are {} ranks: {what}", ranks.count());
+            let message = format!("md was started on {} ranks: {what}", ranks.count());
             let help = "start md without mpirun, and set run.threads to the number of processors of this machine";
             return Err(Error::from(Problem::new(message).help(help)));
         }

@@ -1,7 +1,7 @@
 //! Comparison of the first step of a run with the double-precision reference.
 //!
-//! The comparison covers the forces and energies that the first step uses, computed with the pair lists that the run
-//! has at this step. After a restart the pair lists may be several steps old. In small systems all forces and all
+//! The forces and energies of the first step are compared. The run computes these forces and energies with its present
+//! pair lists. After a restart the present pair lists may be several steps old. In small systems all forces and all
 //! energies are compared. In large systems the forces on a fixed sample of atoms are compared; the sample has some
 //! atoms of every Lennard-Jones type. If the PME grid is very large, reciprocal space is left out. Leapfrog,
 //! constraints, restraints and couplings are not compared. The comparison does not change the state.
@@ -17,30 +17,31 @@ use crate::vec3::Vec3;
 use std::f64::consts::PI;
 use std::time::Instant;
 
-/// Allowed RMS error of the forces, relative to the RMS force. The value is the project's limit for forces with
-/// interactions in `f32` (`tests/forces.rs`).
+/// Allowed RMS error of the forces, relative to the RMS force. The value is the limit for forces with interactions in
+/// `f32`, as in `tests/forces.rs`.
 const FORCE: f64 = 2e-5;
 /// Allowed RMS error of the forces (kJ/mol/nm) on a perfect lattice, where forces cancel but rounding errors do not.
 /// `tests/forces.rs` has the same limit.
 const LATTICE_FORCE: f64 = 1e-3;
-/// Allowed error of each energy term, relative to the sum of the absolute energy terms. The value is the project's
-/// limit.
+/// Allowed error of each energy term, relative to the sum of the absolute energy terms. The value is the limit for
+/// energies with interactions in `f32`.
 const ENERGY: f64 = 1e-6;
-/// Factor by which errors may exceed their limits and still give only a warning instead of an error. Relative rounding
-/// errors are larger in systems whose forces nearly cancel. All deliberate faults in tests of whole systems caused
-/// errors that exceed the limits by more than this factor.
+/// Ratio of an error to its limit up to which the error causes only a warning. A larger ratio ends the run with an
+/// error. Relative rounding errors are larger in systems whose forces nearly cancel. All deliberate faults in tests of
+/// whole systems caused errors of more than [`LEEWAY`] times the limits.
 const LEEWAY: f64 = 5.0;
-/// Error of the Coulomb energy up to which there is only a warning, relative to the sum of the absolute direct-space
-/// and reciprocal-space energies. In a lattice of molecules with the same orientation, the direct-space and the
-/// reciprocal-space energy nearly cancel. A lattice has only a few different distances, so that the errors of the
-/// interpolated pair energies, up to 5·10⁻⁷ per pair, add up.
+/// Largest error of the Coulomb energy that causes only a warning, relative to the sum of the absolute direct-space and
+/// reciprocal-space energies. In a lattice of molecules with the same orientation, the direct-space and the
+/// reciprocal-space energy nearly cancel. A lattice has only a few different distances. The errors of the interpolated
+/// pair energies, up to 5·10⁻⁷ per pair, therefore add up.
 const PARTS: f64 = 2e-6;
-/// Limit (nm) for the distance between interacting atoms. If atoms are closer, forces and energies are not compared;
-/// hydrogen bonds are longer than 0.15 nm. The fast backends replace distances below about 0.06 nm by 0.06 nm, and sums
-/// in `f32` lose small terms next to the large force of a clash.
+/// Minimum distance (nm) between interacting atoms for a comparison of forces and energies. Atoms at a shorter distance
+/// overlap; even hydrogen bonds are longer than 0.15 nm. The fast backends replace distances below about 0.06 nm by
+/// 0.06 nm, so their results for overlapping atoms differ from the reference. In addition, the large force between
+/// overlapping atoms hides small terms in sums in `f32`.
 const OVERLAP: f64 = 0.1;
 
-/// Limit for the number of pairs, each counted twice. Up to this limit, the forces on all atoms are compared. With this
+/// Maximum number of pairs, with each pair counted twice, for which the forces on all atoms are compared. With this
 /// number of pairs the comparison takes about a second on one core.
 const WHOLE: f64 = 8e6;
 /// Maximum number of grid points, summed over all PME grids, with which reciprocal space is compared. FFTs in `f64`
@@ -173,7 +174,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     if reference.closest < OVERLAP || !reference.forces.iter().all(|force| force.is_finite()) {
         return Verdict::Undecided;
     }
-    // part of the force error that pairs missing from the lists cannot explain
+    // part of the force error that is not caused by pairs missing from the lists
     let unexplained = |((found, force), &lacking): ((&Vec3, &Vec3), &f64)| {
         let error = (*found - *force).norm();
         if error <= lacking { 0.0 } else { error - lacking }
@@ -258,8 +259,8 @@ mod tests {
         Host::new(system, cpu, level, Team::single()).expect("a supported system")
     }
 
-    /// Creates a backend whose pair lists were built at the state `then`, and computes forces at the state of the
-    /// sample.
+    /// Computes the forces at the state of the sample with a backend whose pair lists were built at the state `then`,
+    /// and returns the backend.
     fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
         let mut host = host(system, schedule, Simd::detect());
         host.upload(then).expect("a state");
@@ -270,8 +271,8 @@ mod tests {
         host
     }
 
-    /// Computes the forces of a system that `spoil` has changed with the fast backend, and compares these forces with
-    /// the double-precision reference for the original system.
+    /// Changes a system by `spoil` and computes its forces with the fast backend. Compares these forces with the
+    /// double-precision reference for the original system.
     fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
         let (mut system, lists) = (sample.system.clone(), schedule(sample));
         spoil(&mut system);
@@ -297,8 +298,8 @@ mod tests {
                 host.prune_lists(lists.lookahead).expect("lists");
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
-                // the errors of these systems may exceed the limits slightly with the settings of this test;
-                // `tests/forces.rs` requires the errors to be within the limits with other settings
+                // with the settings of this test, the errors of these systems may slightly exceed the limits. With the
+                // settings of `tests/forces.rs`, errors must be within the limits
                 let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
                 assert!(how.contains("energies"), "{level:?} {how}");
             }

@@ -16,13 +16,14 @@ use crate::backend::RankShare;
 pub struct Network {
     /// time of an empty message, s
     pub latency: f64,
-    /// rate in bytes per second at which a rank can send and at the same time receive
+    /// data rate of a rank in bytes per second; a rank can send and receive at the same time, both at this rate
     pub bandwidth: f64,
 }
 
 impl Network {
-    /// Network of a cluster with a nominal rate of 100 Gbit/s. The latency is near 1.93 µs, which was measured on
-    /// Ethernet that bypasses the kernel (J. Squyres, <https://blogs.cisco.com/performance/mpi-over-40gb-ethernet>).
+    /// Network of a cluster with a nominal rate of 100 Gbit/s. The latency is close to the value of 1.93 µs that was
+    /// measured for Ethernet messages which bypass the kernel (J. Squyres,
+    /// <https://blogs.cisco.com/performance/mpi-over-40gb-ethernet>).
     pub const CLUSTER: Network = Network { latency: 2e-6, bandwidth: 12e9 };
 
     fn seconds(&self, messages: f64, bytes: f64) -> f64 {
@@ -36,7 +37,7 @@ pub struct StepTimes {
     /// time of pairs, bonded terms, charge spreading, force gathering, constraints and integration, which is in
     /// proportion to the work of a rank
     pub work: f64,
-    /// time of the pair search, in which halo atoms are sorted too
+    /// time of the pair search, including the sorting of halo atoms
     pub search: f64,
     /// time of the Fourier transforms, which is in proportion to the number of mesh planes of a rank
     pub mesh: f64,

@@ -8,26 +8,26 @@ use crate::system::State;
 use crate::vec3::Vec3;
 
 /// Largest RMS difference between the forces on GPU and CPU, relative to the RMS force. The errors on GPU and CPU are
-/// each at most 2·10⁻⁵, the project's limit for interactions in `f32` (`tests/forces.rs`), so the difference is at most
-/// 4·10⁻⁵.
+/// each at most 2·10⁻⁵, which is the limit for interactions in `f32` in `tests/forces.rs`. The difference is therefore
+/// at most 4·10⁻⁵.
 const FORCE: f64 = 4e-5;
 /// Largest RMS difference (kJ/mol/nm) between the forces on GPU and CPU on a perfect lattice, where forces cancel but
-/// rounding errors do not. In the tests, force errors are at most 2·10⁻⁵ of the terms that cancel, which is at most
-/// 10⁻³ kJ/mol/nm on each device.
+/// rounding errors do not. In the tests, force errors on GPU and CPU are at most 2·10⁻⁵ of the terms that cancel, and
+/// at most 10⁻³ kJ/mol/nm.
 const LATTICE_FORCE: f64 = 2e-3;
 /// Limit for the difference between an energy term on the GPU and on the CPU, relative to the sum of the absolute
-/// energy terms. The limit is twice the project's 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
+/// energy terms. The limit is 2·10⁻⁶, because GPU and CPU may each have an error of 10⁻⁶.
 const ENERGY: f64 = 2e-6;
 
 /// Time step with which the positions on GPU and CPU are compared, ps.
 const TIMESTEP: f64 = 0.002;
 /// Largest RMS difference between the positions on GPU and CPU after a step from rest, relative to the RMS
 /// displacement. Usual forces move an atom by 10⁻⁴ nm in a step. The constraint tolerances of 10⁻⁶ on GPU and CPU allow
-/// differences of a thousandth of the usual displacement. The compared step runs the kernels that compute forces
-/// without energies, and a fault in such a kernel causes a difference above this limit.
+/// differences of a thousandth of the usual displacement. The compared step uses the kernels that compute forces
+/// without energies. A fault in such a kernel causes a difference above this limit.
 const MOVE: f64 = 1e-2;
-/// Largest RMS difference (nm) between the positions on GPU and CPU if atoms hardly move. Constraint lengths of 0.1 nm
-/// have a relative tolerance of 10⁻⁶ on GPU and on CPU.
+/// Largest RMS difference (nm) between the positions on GPU and CPU if atoms hardly move. The limit follows from the
+/// constraints: a constraint length of 0.1 nm has a relative tolerance of 10⁻⁶ on GPU and on CPU.
 const LEAST_MOVE: f64 = 2e-7;
 
 /// Result of the comparison of GPU and CPU.
@@ -86,11 +86,11 @@ fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> V
     let agrees = off <= MOVE * moved || off <= LEAST_MOVE;
     if !agrees {
         return Verdict::Differs(format!(
-            "positions after a step on the GPU differ from those on the CPU by {relative:.1e} of the RMS displacement; the \
+            "positions on GPU and CPU after a step differ by {relative:.1e} of the RMS displacement; the \
              limit is {MOVE:.0e}"
         ));
     }
-    Verdict::Agrees(format!("{how}, and a step within {relative:.1e}"))
+    Verdict::Agrees(format!("{how}, {relative:.1e} (displacement in a step)"))
 }
 
 /// Compares the forces and then the energies of GPU and CPU with the limits of this module.
@@ -101,20 +101,20 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     let forces_agree = error <= FORCE * scale || error <= LATTICE_FORCE;
     if !forces_agree {
         return Verdict::Differs(format!(
-            "the GPU's forces differ from the CPU's by {relative:.1e} of their RMS; the limit is {FORCE:.0e}"
+            "forces on GPU and CPU differ by {relative:.1e} of the RMS force; the limit is {FORCE:.0e}"
         ));
     }
     match compare_energies(&found.energies, &expected.energies, ENERGY, 0.0, "the CPU's") {
-        Ok(largest) => {
-            Verdict::Agrees(format!("forces are within {relative:.1e} of the CPU's, energies within {largest:.1e}"))
-        }
+        Ok(largest) => Verdict::Agrees(format!(
+            "relative differences from the CPU: {relative:.1e} (forces), {largest:.1e} (energies)"
+        )),
         Err(what) => Verdict::Differs(what),
     }
 }
 
-/// Compares the energy terms of `found` with the expected terms in `e`. Returns the largest difference, relative to the
-/// sum of the absolute terms. Returns an error that names the first term whose difference exceeds `slack` (kJ/mol) plus
-/// `bar` times the sum of the absolute terms. `whose` names the source of the expected energies in the message.
+/// Compares the energy terms of `found` with the expected energy terms `e`. Returns the largest difference, relative to
+/// the sum of the absolute terms. Returns an error that names the first term whose difference exceeds `slack` (kJ/mol)
+/// plus `bar` times the sum of the absolute terms. `whose` names the source of the expected energies in the message.
 pub(in crate::run) fn compare_energies(
     found: &Energies,
     e: &Energies,
@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn a_device_that_forgets_a_kernel_is_found_out() {
-        // the contributions of these four kernels to the forces differ widely: from less than a thousandth to nearly
-        // all of the force
+        // the test omits each of four kernels, whose contributions range from less than a thousandth of the force to
+        // nearly all of the force
         for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveLinesSums] {
             let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };

@@ -7,7 +7,7 @@ use core_affinity::CoreId;
 use std::sync::Arc;
 
 /// Maximum number of threads per processor. A larger number of threads is refused as a mistake, because waiting threads
-/// busy-wait and each thread has its own buffers.
+/// occupy the processors and each thread needs its own buffers.
 const THREADS_PER_PROCESSOR: usize = 8;
 
 /// Returns an error if there are many more threads than processors. Up to [`REPRODUCIBLE_PARTS`] threads are allowed on
@@ -31,7 +31,7 @@ pub(in crate::run) fn pinned(threads: usize, others: usize) -> Result<Vec<CoreId
     share(&core_affinity::get_core_ids().unwrap_or_default(), threads, others)
 }
 
-/// Selects the processors of a run from `processors`, by the rule that [`pinned`] describes.
+/// Selects the processors of a run from `processors`, as described for [`pinned`].
 fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<CoreId>> {
     let (all, available) = ((others + 1) * threads, processors.len());
     if all > available {
@@ -46,7 +46,7 @@ pub(in crate::run) fn start(threads: usize, processors: Vec<CoreId>) -> Result<(
     let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
     let place = move |number: usize| {
         if let Some(&processor) = processors.get(number) {
-            // the error is ignored, because a thread that the operating system does not bind is at most slower
+            // the error is ignored, because a thread that is not bound to a processor may be slower but works correctly
             let _ = core_affinity::set_for_current(processor);
         }
     };

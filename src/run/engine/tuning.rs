@@ -24,13 +24,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of list schedules that the log shows, those with the lowest predicted cost.
+/// Number of list schedules that the log shows. The log shows the list schedules with the lowest predicted cost.
 const SHOWN: usize = 4;
 /// Width of a range of Coulomb cutoffs, as a fraction of the longest cutoff in the range. One cutoff of each range is
 /// timed.
 const RANGE: f64 = 0.08;
-/// Limit for timing a combination of cutoff and mesh: a combination is timed only if the cost model predicts that it is
-/// slower than the model's best setting by at most this fraction.
+/// Largest predicted slowdown, relative to the setting that the cost model predicts to be the fastest, with which a
+/// combination of cutoff and mesh is still timed.
 const SLOWER: f64 = 0.08;
 /// Number of list schedules that are timed in addition to the fastest setting so far.
 const SCHEDULES: usize = 3;
@@ -175,13 +175,14 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// Returns combinations of cutoff and mesh that may be faster than `best`, each with its cheapest lists. Only the
-    /// cheapest combination of each range of cutoffs is returned, because the cost model is less accurate for cutoffs
-    /// far from the cutoffs with which the model was calibrated.
+    /// Returns combinations of cutoff and mesh that may be faster than `best`, each with the list schedule that is
+    /// cheapest in the cost model. Returns only the cheapest combination of each range of cutoffs. The cost model may
+    /// rank cutoffs of different ranges wrongly, because the model is less accurate for cutoffs far from the cutoffs of
+    /// its calibration.
     fn splittings(&self, best: &Trial) -> Vec<Trial> {
         let ListSchedule { outer, inner, .. } = best.setting.lists;
         let usual = self.reach(best.setting.pme);
-        // all cutoffs are ranked with the list buffer of `best`, because similar list errors need similar buffers
+        // all cutoffs are ranked with the list buffer of `best`, because equal list errors require nearly equal buffers
         let roughly = |&other: &Splitting| {
             let longer = self.reach(Some(other)) - usual;
             let lists = ListSchedule { outer: outer + longer, inner: inner + longer, ..best.setting.lists };
@@ -238,8 +239,8 @@ fn interval_of_meshes(plan: &Plan) -> u32 {
     longest.and_then(|(_, stage)| stage.multiple_time_steps).map_or(1, |steps| steps.every)
 }
 
-/// Measures the time per step in seconds: the time of a force evaluation, with reciprocal space at every `every`-th
-/// step, plus the times of a pair search and of a pruning, each divided by its interval in steps.
+/// Measures the time per step in seconds. The time per step is the time of a force evaluation, with reciprocal space at
+/// every `every`-th step, plus the times of a pair search and of a pruning, each divided by its interval in steps.
 fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, state: &State) -> Result<f64> {
     cpu.upload(state)?;
     let start = Instant::now();
@@ -280,7 +281,7 @@ fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     times.iter().map(against_first).collect()
 }
 
-/// Returns the index of the setting with the largest gain; 0 if no gain exceeds its spread.
+/// Returns the index of the setting with the largest gain; 0 if no setting has a gain that exceeds its spread.
 fn choose(timed: &[Timed]) -> usize {
     let clear = timed.iter().enumerate().filter(|(_, timed)| timed.gain > timed.spread);
     clear.fold(0, |best, (index, timed_here)| if timed_here.gain > timed[best].gain { index } else { best })
@@ -333,7 +334,7 @@ mod tests {
     fn the_fastest_wins_whatever_disturbs_all() {
         let timed = compare(&[rounds(6.0, [0.0; ROUNDS]), rounds(5.8, QUIET), rounds(5.7, QUIET), rounds(6.3, QUIET)]);
         assert_eq!(choose(&timed), 2);
-        // the gain is 0.3/6 = 5 %, and rounds scatter by 0.2 %
+        // the gain is 0.3/6 = 5 %, and the times of the rounds scatter by 0.2 %
         assert!((timed[2].gain - 0.05).abs() < 0.002 && timed[2].spread < 0.004, "{timed:?}");
         assert!((timed[0].milliseconds - 6300.0).abs() < 1e-6, "{timed:?}");
     }

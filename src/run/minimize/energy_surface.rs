@@ -13,8 +13,8 @@ use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
 use std::sync::Arc;
 
-/// Context and constraints for the minimiser. All constrained atoms have unit mass in the constraint algorithm, so that
-/// projections do not depend on the masses.
+/// Context and constraints for the minimiser. The constraint algorithm treats all constrained atoms as atoms of unit
+/// mass, so that projections on the constraints do not depend on the masses.
 pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
     sites: SitePlan,

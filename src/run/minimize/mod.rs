@@ -1,12 +1,12 @@
 //! Energy minimisation: steepest descent out of clashes, then L-BFGS.
 //!
-//! One step is one evaluation of energy and forces at a trial displacement, which is kept if the energy falls. After a
-//! step that is kept, the pair (displacement, change of force) joins the history from which L-BFGS computes the next
-//! direction (J. Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or
-//! while any force is as large as in a clash, a step goes along the force with an adaptive length. The minimiser
-//! accepts any start positions, even if atoms overlap. In a step no atom moves by more than
-//! [`MinimizeSettings::max_displacement`], a NaN force becomes a random displacement, and a NaN energy counts as
-//! infinite.
+//! One step is one evaluation of energy and forces at a trial displacement. The displacement is kept if the energy
+//! falls. After a step that is kept, the pair (displacement, change of force) joins the history from which L-BFGS
+//! computes the next direction (J. Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). If
+//! the history is empty or any force is as large as in a clash, the step is a steepest-descent step along the force
+//! with an adaptive length. The minimiser accepts any start positions, even if atoms overlap. In a step no atom moves
+//! by more than [`MinimizeSettings::max_displacement`], a NaN force becomes a random displacement, and a NaN energy
+//! counts as infinite.
 //!
 //! The [`Minimizer`] holds all data on which the next step depends. A minimisation that continues from a stored
 //! [`Minimizer`] therefore gives the same results bit for bit. The L-BFGS history in a [`Minimizer`] has 2 ×
@@ -26,8 +26,8 @@ use crate::vec3::{Vec3, vec3};
 /// each pair takes 48 bytes per atom.
 const HISTORY: usize = 5;
 /// Force (kJ/mol/nm) that occurs only in clashes. A bond with a force constant of 3e5 kJ/mol/nm² exerts this force if
-/// it is stretched by a third of its length. Larger forces are scaled down to this value, because the largest force
-/// limits the step, and atoms with small forces would otherwise hardly move.
+/// it is stretched by a third of its length. Larger forces are scaled down to this value. Without scaling, the largest
+/// force would limit the step length, and atoms with small forces would hardly move.
 const CLASH_FORCE: f64 = 1e4;
 /// Largest allowed magnitude of a force (kJ/mol/nm). Larger forces are scaled down to this limit, so that the sum of
 /// their squares stays finite for any number of atoms.
@@ -41,12 +41,12 @@ const FIRST_STEP: f64 = 0.1;
 /// Sufficient decrease (Armijo condition): the energy must fall by at least this fraction of the product force ×
 /// displacement.
 const DECREASE: f64 = 1e-4;
-/// Largest allowed ratio of the slope of the energy at the end of a step to the slope at its start. This criterion is
-/// used if rounding errors hide the change of the energy (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J.
-/// Optim. 16, 170 (2005), doi:10.1137/030601880).
+/// Largest allowed ratio of the slope of the energy at the end of a step to the slope at its start. The minimiser uses
+/// this ratio if rounding errors hide the change of the energy (approximate Wolfe condition: W. W. Hager, H. Zhang,
+/// SIAM J. Optim. 16, 170 (2005), doi:10.1137/030601880).
 const SLOPE: f64 = 0.8;
-/// Smallest fraction of an L-BFGS step that is tried. If even this fraction does not lower the energy, the direction
-/// and the history are discarded.
+/// Smallest fraction of an L-BFGS step that is tried. If an L-BFGS step of this fraction does not lower the energy, the
+/// direction and the history are discarded.
 const SHORTEST_CUT: f64 = 0.01;
 /// Displacement in nm below which the minimisation stalls. For comparison, the spacing of floating-point numbers at
 /// 10 nm is 2e-15 nm.
@@ -142,8 +142,8 @@ impl Minimizer {
     /// Creates a minimiser: satisfies the constraints at the start positions and evaluates their energy and forces.
     pub fn new(settings: MinimizeSettings, mut positions: Vec<Vec3>, surface: &mut impl Surface) -> Result<Self> {
         let reference = positions.clone();
-        // if the constraints cannot be satisfied at the start, the start is used unchanged, because the first steps
-        // may satisfy them
+        // if the constraints cannot be satisfied at the start, the start positions are used unchanged, because the
+        // first steps may lead to positions that satisfy the constraints
         if !surface.satisfy(&reference, &mut positions) {
             positions = reference;
         }
@@ -333,8 +333,8 @@ fn precondition(history: &VecDeque<Pair>, vectors: &mut [Vec3]) {
     }
 }
 
-/// Makes forces finite. A NaN force, which occurs if atoms coincide, becomes a random direction that is the same in
-/// every run. Forces whose square would overflow are shortened.
+/// Makes forces finite. Replaces a NaN force, which occurs if atoms coincide, by a random direction that is the same in
+/// every run. Shortens forces whose square would overflow.
 fn tame(forces: &mut [Vec3], step: u64) {
     for (atom, force) in forces.iter_mut().enumerate() {
         let largest = force.x.abs().max(force.y.abs()).max(force.z.abs());

@@ -45,8 +45,9 @@ impl Directory {
         self.lock.check()
     }
 
-    /// Returns the error of [`Directory::check`] if that check fails, otherwise `error`. A file may be unreadable or
-    /// unwritable because the directory was moved after an earlier check.
+    /// Returns the error of [`Directory::check`] if the check fails; otherwise returns `error`. If the directory was
+    /// moved after an earlier check, its files can no longer be read or written, and the error for a file would be
+    /// misleading.
     pub(in crate::run) fn explain(&self, error: Error) -> Error {
         match error {
             Error::Io { .. } => self.check().err().unwrap_or(error),
@@ -61,7 +62,7 @@ impl Directory {
             name.push(format!(".bak{n}"));
             PathBuf::from(name)
         };
-        (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
+        (1..).map(numbered).find(|path| !path.exists()).expect("at least one number is not used yet")
     }
 
     /// Whether the directory holds output of a run, or files whose names a new run would use.
@@ -107,7 +108,7 @@ impl Directory {
             self.file(&format!("{stem}.part{n}{rest}"))
         };
         let is_free = |n: &u32| names.iter().all(|name| !part(*n, name).exists());
-        let number = (1..).find(is_free).expect("there are more numbers than files");
+        let number = (1..).find(is_free).expect("at least one number is not used yet");
         for name in names.iter().filter(|name| !self.file(name).is_symlink()) {
             unless_missing(fs::rename(self.file(name), part(number, name)), &self.file(name))?;
         }
@@ -133,8 +134,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// Tests that the error for a file that cannot be written says that the output directory was moved, if it was
-    /// moved. Otherwise the error for the file must be returned unchanged.
+    /// Tests the error for a file that cannot be written. If the output directory was moved, the error must say that
+    /// the directory was moved. If the directory was not moved, the error for the file must be returned unchanged.
     #[test]
     fn a_moved_directory_explains_missing_files() {
         let parent = tempfile::tempdir().unwrap();
@@ -154,7 +155,7 @@ mod tests {
     }
 
     /// Tests several threads that rename the same directory at the same time, as several processes may do. Each thread
-    /// gets a directory of its own, or an error that says that the directory is in use.
+    /// must get its own directory, or an error which says that the directory is in use.
     #[test]
     fn no_two_move_the_same_directory_aside() {
         let parent = tempfile::tempdir().unwrap();

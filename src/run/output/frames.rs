@@ -16,8 +16,8 @@ use crate::system::Topology;
 use crate::units::BAR;
 use std::fs;
 
-/// Observables that are stored with every frame, with their units. In a frame, the temperatures of the temperature
-/// groups follow these observables.
+/// Observables that are stored with every frame, with their units. Each frame stores the temperatures of the
+/// temperature groups after these observables.
 const OBSERVABLES: [(&str, &str); 6] = [
     ("potential_energy", "kJ mol-1"),
     ("kinetic_energy", "kJ mol-1"),
@@ -90,8 +90,8 @@ impl TrajectoryReporter {
             input: run.input.to_owned(),
             seed: run.plan.run.seed,
         };
-        // formats without times store one interval, from which readers compute the times of all frames; the interval is
-        // that of the first stage that writes frames
+        // formats without frame times store the interval between frames in the first stage that writes frames. Readers
+        // compute the times of all frames from this interval
         let spacing = run.plan.stages.iter().enumerate().find_map(|(index, stage)| {
             let every = self.every.as_ref()?.of_stage(index)?;
             let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { return None };
@@ -145,8 +145,8 @@ impl TrajectoryOptions {
 }
 
 /// Returns a placeholder for the selection of a trajectory file that is not in the plan; `None` if the file has all
-/// atoms. Only the number of atoms of the placeholder is right, which is sufficient because the run writes no frames to
-/// this file.
+/// atoms. Only the number of atoms of the placeholder is correct. No other property of the placeholder is used, because
+/// the run writes no frames to this file.
 fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
     (1..system.atoms.len()).contains(&atoms).then(|| {
         let atoms: Vec<u32> = (0..atoms as u32).collect();
@@ -203,7 +203,8 @@ impl Reporter for TrajectoryReporter {
         check_present(&path, checkpointed, "frames")?;
         files.check(&path, checkpointed)?;
         if let Some(found) = files.run_id(&path).filter(|found| found != run.run_id) {
-            let message = format!("this trajectory belongs to another run ({found}), not to this one ({})", run.run_id);
+            let message =
+                format!("this trajectory belongs to another run ({found}); the present run is {}", run.run_id);
             let help = "replace this file by the trajectory of this run, or use --no-append to continue in a new file";
             return Err(Problem::new(message).in_file(&path).help(help).into());
         }
@@ -215,7 +216,8 @@ impl Reporter for TrajectoryReporter {
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
         let (path, files) = (run.file(&self.name), self.format.files);
-        // if this run created the file after its last checkpoint, the checkpoint counts no frame of the file
+        // a file that this run created after its last checkpoint is removed, because the checkpoint does not list the
+        // file
         if checkpointed.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
             fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
         }

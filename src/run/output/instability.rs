@@ -16,8 +16,8 @@ use crate::vec3::Vec3;
 /// neighbours.
 const REACH: f64 = 0.8;
 
-/// Adds the unstable atoms and their largest energy terms to an instability error. The residues near these atoms, with
-/// the positions before the failed integration step, are written to `unstable.pdb`. An error of any other kind is
+/// Adds the unstable atoms and their largest energy terms to an instability error. The residues near the unstable atoms
+/// are written to `unstable.pdb`, with the positions before the failed integration step. An error of any other kind is
 /// returned unchanged.
 pub(in crate::run) fn explain(error: Error, system: &System, before: &State, directory: &Directory) -> Error {
     let Error::Unstable { what, atoms } = error else { return error };
@@ -120,8 +120,8 @@ mod tests {
         let cell = Some(PeriodicCell::orthorhombic([4.0; 3]));
         let state = State { cell, positions, ..State::default() };
         let (chosen, moved) = neighbourhood(&topology, &state, &[1]);
-        // atom 1 is at x = 0.2 nm: the atom at 3.9 nm has a neighbouring image at −0.1 nm, and the atom at 2.0 nm is
-        // too far away
+        // atom 1 is at x = 0.2 nm. The atom at 3.9 nm is within `REACH` of atom 1, because its periodic image is at
+        // −0.1 nm; the atom at 2.0 nm is too far away
         assert_eq!(chosen, [0, 1, 2, 3]);
         assert!((moved[2].x + 0.2).abs() < 1e-12 && (moved[3].x + 0.1).abs() < 1e-12, "{moved:?}");
     }

@@ -84,10 +84,10 @@ impl Outputs {
         })
     }
 
-    /// Creates the output files, or continues them after the lengths in `written`, which a checkpoint stores. Returns
-    /// an error if a file is missing, belongs to another run, was changed, or cannot store the data that the plan now
-    /// requests. A file that is no longer in the plan is truncated to its length in the checkpoint, so that a later
-    /// plan can continue it.
+    /// Creates the output files, or continues existing files after the lengths in `written`, which come from a
+    /// checkpoint. Returns an error if a file is missing, belongs to another run, was changed, or cannot store the data
+    /// that the plan now requests. A file that is no longer in the plan is truncated to its length in the checkpoint,
+    /// so that a later plan can continue it.
     pub(in crate::run) fn open(&mut self, run: &RunInfo<'_>, mut written: Written) -> Result<()> {
         let mut inactive: Vec<Box<dyn Reporter>> = vec![];
         for reporter in written.keys().filter(|name| !self.reporters.iter().any(|other| other.name() == *name)) {
@@ -233,8 +233,8 @@ impl Outputs {
     }
 }
 
-/// Creates a reporter for an output file that a checkpoint or summary lists and that is not in the plan; `None` if the
-/// file name belongs to no known kind of output.
+/// Creates a reporter for an output file that a checkpoint or summary lists but the plan does not contain; `None` if
+/// the file name belongs to no known kind of output.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
         ENERGIES => Some(Box::new(TableReporter::new(&ENERGY_TABLE, Intervals::default()))),

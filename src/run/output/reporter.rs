@@ -91,7 +91,7 @@ pub struct Report<'a> {
     pub velocities: &'a [Vec3],
     /// forces in kJ/mol/nm
     pub forces: &'a [Vec3],
-    /// energies, temperature and pressure; `None` if no reporter requested them
+    /// energies, temperature and pressure; `None` if no reporter requested energies
     pub observed: Option<&'a Observed>,
     /// values, centers, energies and work of the collective restraints of the stage
     pub restraints: &'a [RestraintSample],

@@ -115,7 +115,7 @@ pub(in crate::run) fn write_final(
     let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
     let short: String = system.topology.title.trim().chars().take(30).collect();
     let coordinates = Coordinates {
-        title: format!("{short}, final state, velocities half a step before"),
+        title: format!("{short}, velocities half a step before final positions"),
         time: Some(state.time),
         positions: state.positions.clone(),
         velocities: (!state.velocities.is_empty()).then(|| state.velocities.clone()),

@@ -6,10 +6,10 @@ use crate::run::plan::Plan;
 /// Temperature columns of the energy table, and the columns that each stage fills.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::run) struct GroupColumns {
-    /// selection of the temperature group (`None` = all atoms outside the other groups) and column name, for each
-    /// column
+    /// selection of the temperature group of each column (`None` = all atoms outside the other groups), and the name of
+    /// the column
     columns: Vec<(Option<String>, String)>,
-    /// column index of each temperature group, for each stage
+    /// column indices of the temperature groups of each stage
     of_stages: Vec<Vec<usize>>,
 }
 
@@ -33,8 +33,8 @@ impl GroupColumns {
         self.columns.iter().map(|(_, name)| name.clone()).collect()
     }
 
-    /// Writes the temperatures of the groups of the stage with number `stage`, from 1, into `values`, which gets one
-    /// value for each column. Columns that the stage does not fill become NaN.
+    /// Writes the group temperatures of the stage with number `stage` (from 1) into `values`, which gets one value for
+    /// each column. Columns that the stage does not fill become NaN.
     pub(in crate::run) fn fill(&self, stage: u32, temperatures: &[f64], values: &mut Vec<f64>) {
         values.clear();
         values.resize(self.columns.len(), f64::NAN);
@@ -59,8 +59,9 @@ impl GroupColumns {
 }
 
 impl Plan {
-    /// Returns the names of the temperature columns that the stage with number `stage`, from 1, fills: the column of
-    /// the atoms outside all groups, then the columns of the groups of the stage's thermostat.
+    /// Returns the names of the temperature columns that the stage with number `stage` (from 1) fills. The first column
+    /// belongs to the atoms outside all groups. The columns of the temperature groups follow, in the order of the
+    /// thermostat.
     pub fn group_temperatures(&self, stage: u32) -> Vec<String> {
         let GroupColumns { columns, of_stages } = GroupColumns::new(self);
         let filled = of_stages.get(stage as usize - 1).into_iter().flatten();

@@ -33,9 +33,9 @@ pub use crate::prepare::{
 use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 use crate::run::plan::group_columns::GroupColumns;
 
-/// Plan of a whole run: the files of the system, the computation of forces, and the stages in order. The default has no
-/// files, stages or output, for a program that builds its own system; all other settings have the defaults of the input
-/// file.
+/// Plan of a whole run: the files of the system, the computation of forces, and the stages in order. The default plan
+/// has no files, stages or output, and is meant for a program that builds its own system. All other settings have the
+/// defaults of the input file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// topology, coordinate and parameter files of the system
@@ -103,7 +103,7 @@ pub struct SystemFiles {
 }
 
 impl SystemFiles {
-    /// Returns the options with which the topology is read; the number of atoms, which is also an option, is not set.
+    /// Returns the options for reading the topology file. The option for the number of atoms is not set.
     pub fn topology_options(&self) -> TopologyOptions {
         let SystemFiles { include, define, parameters, .. } = self.clone();
         TopologyOptions { include, define, parameters, ..TopologyOptions::default() }
@@ -254,8 +254,8 @@ pub struct TrajectoryOptions {
     pub velocities: bool,
     /// whether frames contain forces
     pub forces: bool,
-    /// whether frames of a periodic system contain, for each atom, the numbers of lattice vectors that were subtracted
-    /// from its position to make molecules whole
+    /// whether frames of a periodic system contain image counts: for each atom, the numbers of lattice vectors that
+    /// were subtracted from its position to make molecules whole
     pub images: bool,
     /// resolution in nm to which positions may be rounded; `None` = positions are stored as `f32` without rounding
     pub precision: Option<f64>,
@@ -403,7 +403,7 @@ pub struct PositionRestraint {
 /// Kind of a stage, with its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(clippy::large_enum_variant, reason = "a run has a few of them")]
+#[allow(clippy::large_enum_variant, reason = "a run has only a few stages")]
 pub enum StageKind {
     /// energy minimisation with these settings
     Minimize(Minimize),
@@ -451,7 +451,7 @@ pub struct Dynamics {
 
 impl Default for Dynamics {
     /// Returns NVE dynamics with the defaults of the input file. The input file has no defaults for the number of steps
-    /// and the time step, which are zero and 2 fs here.
+    /// and the time step; this function sets zero steps and a time step of 2 fs.
     fn default() -> Self {
         Dynamics {
             steps: 0,

@@ -81,7 +81,7 @@ pub struct ReplicaJob<'a> {
     pub status: ReplicaStatus,
     /// plan of the replica; its number of threads is the number of threads of a slot
     pub plan: &'a Plan,
-    /// configuration with all defaults, the text of `effective.toml`
+    /// text of `effective.toml`, which is the configuration with all defaults
     pub effective: &'a str,
     /// system and initial state of the replica
     pub start: Arc<Start>,
@@ -99,7 +99,8 @@ pub struct EnsembleJob<'a> {
     pub notes: &'a [String],
     /// text of the input file, stored in trajectories
     pub input: &'a str,
-    /// function that compares an old plan with a new plan, and returns the settings whose change alters the physics
+    /// function that compares an old plan with a new plan, and returns the changed settings that influence the physics
+    /// of the run
     pub compare: fn(&Plan, &Plan) -> Vec<String>,
     /// whether an existing output folder of a replica is renamed, so that the replica starts anew
     pub force: bool,
@@ -216,7 +217,7 @@ impl EnsembleJob<'_> {
         let started = Instant::now();
         let mut plan: Plan = (*plan).clone();
         // the limit of the wall time applies to the whole process, which may have spent time on other replicas before
-        // this one
+        // it started this replica
         let left = |most: Duration| most.saturating_sub(started - self.started);
         plan.run.max_time = plan.run.max_time.map(left);
         let engine = Engine::sharing(&plan, self.spread.before(slot), group)?.with_cache(self.cache);

@@ -76,7 +76,7 @@ impl ReplicaPlacement {
         }
         if ranks_per_replica > 1 && is_exchange && groups < replicas {
             let message = format!(
-                "replica exchange of {replicas} replicas with ensemble.ranks_per_replica = {ranks_per_replica}"
+                "replica exchange of {replicas} replicas needs a group of {ranks_per_replica} ranks for each replica"
             );
             let help =
                 format!("start at least {} ranks, so that each replica has a group", replicas * ranks_per_replica);
@@ -171,7 +171,8 @@ impl ReplicaPlacement {
             let started = (0..threads).try_for_each(start);
             drop(tell);
             if started.is_err() {
-                // if a thread cannot start, the scheduler stops the other threads as after a request to stop
+                // if a thread cannot start, the scheduler stops the other threads in the same way as after a request to
+                // stop
                 desk.stop();
             }
             let served = desk.serve(&notes);
@@ -221,7 +222,7 @@ mod tests {
         let refusal = |ranks, size, is_exchange| on(ranks, size, 3, is_exchange).unwrap_err().to_string();
         assert!(refusal(5, 2, false).contains("ranks_per_replica is 2, but the number of ranks is 5"));
         assert!(refusal(1, 2, false).contains("mpirun -n 4"));
-        // replicas that exchange states wait for each other, so that each needs a group
+        // replicas that exchange states wait for each other, so each replica needs its own group of ranks
         assert!(on(6, 2, 3, true).is_ok() && refusal(4, 2, true).contains("start at least 6 ranks"));
     }
 
@@ -249,8 +250,8 @@ mod tests {
         assert_eq!((three.ranks, three.at_once, three.threads, three.before(1)), (3, 2, 2, 3));
         assert_eq!(three.describe(), "2 at once on each of 3 ranks with 2 threads each");
         assert_eq!(three.warnings, [""; 0]);
-        // in replica exchange replicas are assigned to ranks and slots for the whole run. This rank is the last of
-        // three and has two slots
+        // in replica exchange replicas are assigned to ranks and slots for the whole run. The tested rank is the last
+        // of three ranks and has two slots
         assert_eq!(three.own(9).collect::<Vec<_>>(), [2, 5, 8]);
         assert_eq!([2, 5, 8].map(|replica| (three.rank_of(replica), three.slot_of(replica))), [(2, 0), (2, 1), (2, 0)]);
         assert_eq!(three.own(1).len(), 0);

@@ -80,8 +80,10 @@ impl Record {
     pub(super) fn add(&mut self, proposal: &Proposal) -> Result<Option<Vec<usize>>> {
         let Proposal { replica, attempt, step, time, offer } = *proposal;
         if attempt != self.statistics.attempts + 1 {
-            let message =
-                format!("exchange attempt {attempt} is out of sequence: the last one was {}", self.statistics.attempts);
+            let message = format!(
+                "exchange attempt {attempt} is out of sequence: the last attempt was {}",
+                self.statistics.attempts
+            );
             return Err(Error::Internal(message));
         }
         self.offers[replica] = Some(offer);
@@ -103,6 +105,6 @@ impl Record {
 
 fn move_aside(path: &Path) -> Result<()> {
     let numbered = |n: u32| path.with_extension(format!("bak{n}.csv"));
-    let unused = (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files");
+    let unused = (1..).map(numbered).find(|path| !path.exists()).expect("at least one number is not used yet");
     std::fs::rename(path, unused).map_err(|error| Error::io(path, error))
 }

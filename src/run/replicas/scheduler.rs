@@ -3,8 +3,8 @@
 //!
 //! In replica exchange a replica stays on one rank, and the scheduler of this rank assigns the replica to a slot. At an
 //! exchange attempt all replicas send their energies to rank 0. Rank 0 decides and records the outcome, and sends it to
-//! all ranks. When one replica stops, all replicas stop, because otherwise the remaining replicas would wait forever
-//! for its energies.
+//! all ranks. When one replica stops, all replicas stop. Otherwise the remaining replicas would wait forever for the
+//! energies of the stopped replica.
 
 use crate::error::{Error, Result};
 use crate::ranks::Ranks;
@@ -117,7 +117,8 @@ pub(super) struct Scheduler<'a, W> {
 
 impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
     /// Creates the scheduler of a rank, which forwards requests to stop to all ranks. In replica exchange `deal`
-    /// contains the replicas of this rank; otherwise it contains all replicas, and rank 0 assigns them.
+    /// contains the replicas of this rank. Without replica exchange `deal` contains all replicas, and rank 0 assigns
+    /// the replicas.
     pub(super) fn new(
         ranks: &'a Ranks,
         requests: &'a Requests,
@@ -203,7 +204,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
                 self.offer(proposal);
             }
             Message::Sync(answer) if self.ranks.is_first() => {
-                // sending fails only if the replica has panicked, and can be ignored
+                // the error is ignored, because sending fails only if the replica has panicked
                 let _ = answer.send(self.sync());
             }
             Message::Sync(answer) => {
@@ -221,7 +222,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
 
     fn free(&mut self, answer: Sender<Option<usize>>) {
         if self.deal.is_some() {
-            // sending fails only if the slot has panicked, and can be ignored
+            // the error is ignored, because sending fails only if the slot has panicked
             let _ = answer.send(self.take());
         } else {
             self.waiting.push_back(answer);
@@ -296,7 +297,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             RankMessage::Decided(states) => self.learn(states),
             RankMessage::Sync => self.ranks.send(from, &RankMessage::Synced(self.sync())),
             RankMessage::Synced(done) => {
-                // sending fails only if the replica has panicked, and can be ignored
+                // the error is ignored, because sending fails only if the replica has panicked
                 let _ = self.syncing.pop_front().map(|answer| answer.send(done));
             }
             RankMessage::Left => self.at_work -= 1,
@@ -306,7 +307,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
                 self.requests.ask_to_stop();
             }
             RankMessage::Next(index) => {
-                // sending fails only if the slot has panicked, and can be ignored
+                // the error is ignored, because sending fails only if the slot has panicked
                 let _ = self.waiting.pop_front().map(|answer| answer.send(index));
             }
             RankMessage::Over => self.at_work = 0,
@@ -348,7 +349,7 @@ mod tests {
             member.sync().map(|()| Outcome::Stopped)
         };
         let error = ReplicaPlacement::run(2, desk, work).unwrap_err().to_string();
-        assert!(error.contains("attempt 4 is out of sequence: the last one was 2"), "{error}");
+        assert!(error.contains("attempt 4 is out of sequence: the last attempt was 2"), "{error}");
         assert_eq!((ends, record.borrow().statistics().attempts), (2, 2));
     }
 }

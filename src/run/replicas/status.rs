@@ -92,8 +92,8 @@ impl<'a> StatusWriter<'a> {
     fn happened(&mut self, index: usize, event: Event) -> Result<()> {
         let name = self.status.replicas[index].name.clone();
         match event {
-            // for a replica that had finished before, the event `Begun` means only a check of its files, unless the
-            // replica continues because the plan has more steps now
+            // after the event `Begun`, a replica that had finished before usually only checks its files. The replica
+            // continues only if the plan has more steps now
             Event::Begun if self.status.replicas[index].state == RunState::Finished => Ok(()),
             Event::Begun => {
                 let replica = &mut self.status.replicas[index];
@@ -123,8 +123,8 @@ impl<'a> StatusWriter<'a> {
         // the state stays `Waiting` if the replica has not written a status file
         replica.state = RunState::Waiting;
         replica.refresh(self.job.directory);
-        // the state is derived from the outcome and not from the status file, because a file that another rank wrote
-        // may become visible here only later
+        // the state is derived from the outcome and not from the status file, because a status file of another rank may
+        // become visible on this rank only later
         let (state, how) = match end {
             Err(error) => {
                 (replica.state, replica.reason) = (RunState::Failed, Some(error.to_string()));
@@ -138,7 +138,7 @@ impl<'a> StatusWriter<'a> {
                         format!("stopped with a checkpoint, because {name} has failed; the same command continues");
                     (RunState::Stopped, how)
                 }
-                None => (RunState::Stopped, "stopped on request, the same command continues".to_owned()),
+                None => (RunState::Stopped, "stopped on request; the same command continues the run".to_owned()),
             },
             Ok(Outcome::Finished | Outcome::Unchanged) => (RunState::Finished, "finished".to_owned()),
         };

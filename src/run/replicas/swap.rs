@@ -120,7 +120,8 @@ impl Barrier {
     }
 
     /// Stores the states after the next attempt and wakes the waiting replicas. The outcomes of earlier attempts are
-    /// removed, because every replica has read these outcomes before it took part in this attempt.
+    /// removed, because every replica reads the outcome of an attempt before the replica takes part in the next
+    /// attempt.
     pub(super) fn learn(&self, states: Vec<usize>) {
         let mut meeting = self.lock();
         meeting.attempts += 1;
@@ -174,8 +175,9 @@ impl ExchangeMember for Member<'_> {
         self.say(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
         hub.end_turn(slot);
         let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
-        // a replica also occupies its slot while it writes its last files. The wait for the slot is short, because
-        // slots are released even after an error
+        // a replica must also occupy its slot while it writes its last files, so this wait for the slot cannot be
+        // interrupted by a request to stop. The wait is short, because every replica releases its slot, even after an
+        // error
         hub.take_turn(slot, &mut || Ok(false))?;
         outcome
     }

@@ -46,7 +46,7 @@ impl<'a> Session<'a> {
         let system = self.system_of(index)?;
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = RunPosition { first_time, schedule: Some(lists), ..place };
-        // list errors are estimated with all atoms moving, even if the stage freezes some of them
+        // list errors are estimated for the system without frozen atoms, even if the stage freezes some atoms
         let whole = Arc::clone(&self.job.system);
         let choices = self.engine.choices(plan, &whole, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
@@ -69,9 +69,9 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Adapts the position within the stage to the present device. If the list schedule was chosen for a GPU and the
-    /// run continues on the CPU, or the reverse, chooses a new schedule and discards the positions from which the old
-    /// lists were built.
+    /// Adapts the position within the stage to the present device. If the kind of device (GPU or CPU) has changed since
+    /// the list schedule was chosen, chooses a new schedule and discards the positions from which the old lists were
+    /// built.
     fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
         if self.history.next.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {

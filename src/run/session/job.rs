@@ -26,10 +26,10 @@ pub struct Job<'a> {
     pub left_out: LeftOut,
     /// text of the input file, stored in trajectories
     pub input: &'a str,
-    /// configuration with all defaults, the text of `effective.toml`
+    /// text of `effective.toml`, which is the configuration with all defaults
     pub effective: &'a str,
-    /// function that compares an old plan with the plan of this run, and returns the settings whose change alters the
-    /// physics
+    /// function that compares an old plan with the plan of this run, and returns the changed settings that influence
+    /// the physics of the run
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
     /// whether an existing output folder is renamed, so that the run starts anew
     pub force: bool,

@@ -20,7 +20,7 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     prepared(plan, constrained_terms, check_stages)
 }
 
-/// Reads the files of a plan and prepares the system like [`load`], for a computation that runs no stage: coordinates
+/// Reads the files of a plan and prepares the system like [`load`], for a computation that runs no stage. Coordinates
 /// without velocities, or without the cell that a barostat needs, are accepted.
 pub fn load_without_stages(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
     prepared(plan, constrained_terms, |_, _| vec![])
@@ -34,8 +34,8 @@ fn prepared(
 ) -> Result<Prepared> {
     let path = &plan.system.coordinates;
     let coordinates = read_coordinates_or_checkpoint(path, None, None);
-    // a topology file that gives counts of molecules may describe any number of atoms, so the number of atoms in the
-    // coordinate file is passed as the limit
+    // a topology file with counts of molecules may describe a huge number of atoms. The number of atoms in the
+    // coordinate file is therefore compared with the counts before the atoms are created
     let held = coordinates.as_ref().ok().map(|coordinates| coordinates.positions.len());
     let options = TopologyOptions { atoms: held, ..plan.system.topology_options() };
     let mut description = read_topology_with(&plan.system.topology, &options)?;
@@ -70,7 +70,7 @@ fn prepared(
     }
 }
 
-/// Whether [`load`] returns the same data for two plans, because both read the same files with the same options.
+/// Whether two plans read the same files with the same options, so that [`load`] returns the same data for both plans.
 pub(in crate::run) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
     let needs = |plan: &Plan| {
         let needs = plan.dynamics().map(|(_, stage)| (stage.barostat.is_some(), stage.velocities == Velocities::File));
@@ -100,7 +100,7 @@ fn read_coordinates_or_checkpoint(
     let state = Checkpoint::read_state(path)?;
     let found = state.positions.len();
     if let Some(expected) = expected_atoms.filter(|&expected| expected != found) {
-        let message = format!("{found} atoms, but the topology has {expected}");
+        let message = format!("the checkpoint has {found} atoms, but the topology has {expected}");
         return Err(Problem::new(message)
             .in_file(path)
             .help("use the topology of the run that wrote this checkpoint")

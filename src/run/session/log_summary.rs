@@ -48,10 +48,10 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     Ok(match (plan.run.device, engine.placement(system)?) {
         (Device::Auto, Placement::Cpu(reason)) => format!("automatic: {reason}"),
         (Device::Auto, Placement::Gpu { .. }) => {
-            format!("automatic: a GPU is available, and its {}", how.unwrap_or_default())
+            format!("automatic: a GPU is available; {}", how.unwrap_or_default())
         }
         (Device::Cuda(_), Placement::Gpu { .. }) if how.is_some() => {
-            format!("as asked for; its {}", how.unwrap_or_default())
+            format!("as asked for; {}", how.unwrap_or_default())
         }
         _ => "as asked for".into(),
     })
@@ -122,8 +122,8 @@ fn describe_seed(seed: u64) -> String {
     )
 }
 
-/// Describes the number of degrees of freedom of each stage of dynamics, or a single number if it is the same in all
-/// stages.
+/// Describes the number of degrees of freedom of each stage of dynamics, or a single number if all stages have the same
+/// number.
 pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
     let of = |system: &System, removed| degrees_of_freedom(&system.topology, &system.constraints, removed);
     let stages = plan.stages.iter().filter_map(|stage| {
@@ -286,7 +286,7 @@ pub(in crate::run) fn write_timing(
     }
     let ending = match outcome {
         Outcome::Finished | Outcome::Unchanged => "finished",
-        Outcome::Stopped => "stopped on request, the same command continues",
+        Outcome::Stopped => "stopped on request; the same command continues the run",
     };
     log.note(&format!("{ending}; output in {}", directory.display()))
 }

@@ -77,7 +77,7 @@ pub fn measure(
             if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
         let dynamics = &Dynamics { velocities, ..dynamics.clone() };
         prepare(system, dynamics, plan.run.seed, &mut state)?;
-        // list errors are estimated with all atoms moving, even if the stage freezes some of them
+        // list errors are estimated for the system without frozen atoms, even if the stage freezes some atoms
         let lists = engine.lists(plan, whole, &state)?;
         let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
         let mut context = engine.context(plan, system, lists)?;
@@ -86,8 +86,8 @@ pub fn measure(
     })
 }
 
-/// Returns the velocities setting of the first stage that generates velocities, because a later stage would continue
-/// with the velocities of that stage. If no stage generates velocities, returns the setting in `dynamics`.
+/// Returns the velocities setting of the first stage that generates velocities. In the run, later stages would continue
+/// with the velocities of this stage. If no stage generates velocities, returns the setting in `dynamics`.
 fn first_velocities(plan: &Plan, dynamics: &Dynamics) -> Velocities {
     let mut all = plan.dynamics().map(|(_, stage)| stage.velocities);
     all.find(|velocities| *velocities != Velocities::File).unwrap_or(dynamics.velocities)

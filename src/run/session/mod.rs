@@ -75,8 +75,8 @@ struct Session<'a> {
     told_of_small_cell: bool,
     /// collective and position restraints of each stage
     restraints: Vec<Restraints>,
-    /// output directory. This field is the last, so it is dropped last and the directory stays locked until all files
-    /// of the run are closed
+    /// output directory. This field is the last field, because Rust drops fields in order. The directory therefore
+    /// stays locked until all files of the run are closed
     directory: Directory,
 }
 
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
         }
         for (index, stage) in plan.stages.iter().enumerate().skip(first) {
             self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
-            // the GPU was verified for the first stage before it began
+            // the GPU was already verified before the first stage began
             if index > 0 {
                 self.verify_gpu(&state)?;
             }
@@ -376,9 +376,9 @@ fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
     }
 }
 
-/// Returns the fraction of accepted Monte Carlo volume moves that scaled the cell length with index `extent` in a
-/// stage; `None` without moves. The standard error of the fraction is estimated under the assumption that the moves are
-/// independent.
+/// Returns the acceptance ratio of the Monte Carlo volume moves of a stage that scale the cell length with index
+/// `extent`; `None` without moves. The standard error of the acceptance ratio is estimated under the assumption that
+/// the moves are independent.
 fn acceptance(extent: usize, moves: &TrialMoves) -> Option<Average> {
     let (tried, accepted) = (moves.tried as f64, moves.accepted as f64);
     let mean = accepted / tried;

@@ -19,8 +19,8 @@ pub(in crate::run) struct RunStart {
     pub(in crate::run) warning: Option<String>,
 }
 
-/// Finds the run in the output directory, or begins a new run. A new run first writes a checkpoint of its start, which
-/// identifies the directory as the directory of this run even if the run is killed early.
+/// Finds the run in the output directory, or begins a new run. A new run first writes a checkpoint of its start. This
+/// checkpoint marks the directory as the directory of this run, even if the run is killed early.
 pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<RunStart> {
     let (found, warning) = find_checkpoint(directory, &job.plan.output)?;
     let checkpoint = match found {
@@ -95,7 +95,7 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     Ok(refuse(what, checkpoint.system.differences(system))?)
 }
 
-/// Lists the trajectories that the new plan would continue with another selection of atoms than the old plan.
+/// Lists the trajectories for which the new plan selects other atoms than the old plan.
 fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
     let name = |select: &Option<String>| select.clone().unwrap_or_else(|| "all".to_owned());
     let pairs = new.trajectories.iter().filter_map(|new| {
@@ -138,8 +138,8 @@ pub(in crate::run) fn open_outputs(
 pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<String> {
     let over = checkpoint.stages.iter().zip(&plan.stages);
     let cut = over.filter(|(done, stage)| {
-        // a minimisation may also have ended early because it converged, so it counts only if it did exactly the number
-        // of steps of `--steps`
+        // a minimisation may also have ended early because it converged. A minimisation counts as ended by `--steps`
+        // only if its number of steps is exactly the number in `--steps`
         let by_option = match stage.kind {
             StageKind::Minimize(_) => checkpoint.plan.run.max_steps == Some(done.steps),
             StageKind::Dynamics(_) => true,

@@ -56,10 +56,10 @@ impl Engine {
         Ok(minimizer)
     }
 
-    /// Prepares dynamics that start at `state`: applies constraints to the positions, and generates velocities if
-    /// `dynamics` requests this. [`Simulation::step`] then does the steps. Device, precision, seed and tuning are
-    /// taken from `plan`; the stages of `plan` are ignored. Returns an error if `dynamics` needs the velocities of
-    /// `state` and `state` has no velocities.
+    /// Prepares dynamics that start at `state`: applies constraints to the positions, and generates velocities if the
+    /// settings in `dynamics` request generated velocities. [`Simulation::step`] then does the steps. Device,
+    /// precision, seed and tuning are taken from `plan`; the stages of `plan` are ignored. Returns an error if
+    /// `dynamics` needs the velocities of `state` and `state` has no velocities.
     pub fn simulation<'a>(
         &self,
         plan: &Plan,

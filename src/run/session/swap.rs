@@ -1,9 +1,9 @@
 //! Exchange attempts in the run of one replica.
 //!
-//! Thermodynamic states may have different Hamiltonians. The energy with another Hamiltonian is evaluated in a
-//! separate context with new pair lists. A replica that gets another Hamiltonian continues in a new context in the
-//! same way as from a checkpoint: the pair lists of the new context are built from the positions from which the old
-//! lists were built.
+//! Thermodynamic states may have different Hamiltonians. The energy with another Hamiltonian is evaluated in a separate
+//! context with new pair lists. A replica that gets another Hamiltonian continues in a new context in the same way as
+//! from a checkpoint. The pair lists of the new context are built from the positions from which the old lists were
+//! built.
 
 use crate::backend::{Phases, Workload};
 use crate::context::Context;
@@ -46,7 +46,7 @@ impl<'a> Swaps<'a> {
             return Ok(None);
         }
         let state = place.exchanged.unwrap_or(member.first_state());
-        // the exchange attempt that is due before the next step has not been made yet, so it is not counted
+        // if an exchange attempt is due before the next step, this attempt has not been made yet and is not counted
         member.check(place.done.saturating_sub(1) / exchange.every, state)?;
         let masses = job.system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let thermostat = member.state(state).dynamics.thermostat.as_ref();
@@ -76,8 +76,8 @@ impl<'a> Swaps<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Logs that the stage has exchange attempts, and that the averages in this log include all thermodynamic states
-    /// of the replica.
+    /// Logs that the stage has exchange attempts, and that the averages in the log of a replica include all
+    /// thermodynamic states of the replica.
     pub(super) fn log_swaps(&mut self, swaps: Option<&Swaps<'a>>) -> Result<()> {
         let Some(Swaps { exchange, state, .. }) = swaps else { return Ok(()) };
         let (every, all, now) = (exchange.every, exchange.states.len(), state + 1);
@@ -182,8 +182,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Gives the job the system with the Hamiltonian of a thermodynamic state, if the stage has exchange attempts. If
-    /// thermodynamic states have different Hamiltonians, tuning does not change the systems.
+    /// Replaces the system of the job by the system with the Hamiltonian of the thermodynamic state `exchanged`, if the
+    /// stage has exchange attempts. If thermodynamic states have different Hamiltonians, tuning does not change the
+    /// systems.
     pub(super) fn take_state(&mut self, index: usize, exchanged: Option<usize>) {
         let is_last = index + 1 == self.job.plan.stages.len();
         let member = self.job.exchange.filter(|member| is_last && member.has_hamiltonians());

@@ -29,7 +29,7 @@ impl Partition {
     }
 }
 
-/// Clusters frames as Daura et al., Angew. Chem. Int. Ed. 38, 236 (1999),
+/// Clusters frames by the method of Daura et al., Angew. Chem. Int. Ed. 38, 236 (1999),
 /// doi:10.1002/(SICI)1521-3773(19990115)38:1/2<236::AID-ANIE236>3.0.CO;2-M: the frame with the most neighbours within
 /// the cutoff (nm) is the center of a cluster, whose members are this frame and its neighbours. The members of the
 /// cluster are removed, and the search is repeated for the remaining frames.
@@ -171,12 +171,13 @@ fn nearest_centers(matrix: &RmsdMatrix, centers: &[usize]) -> Vec<Nearest> {
 /// Finds the center whose replacement by `frame` lowers the sum of RMSDs most. Returns the change of the sum of RMSDs,
 /// the center, and `frame`.
 fn best_exchange(matrix: &RmsdMatrix, nearest: &[Nearest], centers: usize, frame: usize) -> (f64, usize, usize) {
-    // change of the sum of RMSDs by the new center alone, and the additional change by the removal of each old center
+    // `common` is the change of the sum of RMSDs if the new center is added; `removal` is the further change if an old
+    // center is removed
     let (mut common, mut removal) = (0.0, vec![0.0; centers]);
     for (&rmsd, &Nearest { center, rmsd: [first, second] }) in matrix.row(frame).iter().zip(nearest) {
         let rmsd = f64::from(rmsd);
         common += (rmsd - first).min(0.0);
-        // if the center of a frame is removed, the frame goes to the new center or to its second nearest center
+        // if the center of a frame is removed, the frame joins the new center or the second nearest of the old centers
         removal[center] += rmsd.min(second) - rmsd.min(first);
     }
     let best = (0..centers).min_by(|&a, &b| removal[a].total_cmp(&removal[b])).unwrap_or(0);

@@ -34,7 +34,7 @@ impl Class {
         Class::Bend,
     ];
 
-    /// Returns the letter that DSSP prints for the class; `C` for a loop, which DSSP leaves blank.
+    /// Returns the letter of the class in DSSP. A loop, for which DSSP prints a blank, has the letter `C`.
     pub(super) fn letter(self) -> char {
         ['C', 'H', 'B', 'E', 'G', 'I', 'P', 'T', 'S'][self as usize]
     }
@@ -60,8 +60,8 @@ pub(super) struct Backbone {
 const COUPLING: f64 = 0.42 * 0.20 * 33.2;
 /// Energy in kcal/mol below which two groups form a hydrogen bond (Kabsch & Sander).
 const BOND_ENERGY: f64 = -0.5;
-/// Lowest energy of a hydrogen bond in kcal/mol (DSSP). A bond with two atoms closer than [`LEAST_DISTANCE`] (nm) has
-/// this energy, too.
+/// Lowest energy of a hydrogen bond in kcal/mol (DSSP). A hydrogen bond with two atoms closer than [`LEAST_DISTANCE`]
+/// (nm) also has the lowest energy.
 const LEAST_ENERGY: f64 = -9.9;
 const LEAST_DISTANCE: f64 = 0.05;
 /// Number of steps per kcal/mol: energies are rounded to multiples of 1/1000 kcal/mol, as in DSSP.
@@ -98,8 +98,8 @@ struct Chain<'a> {
     residues: &'a [Backbone],
     /// number of chain breaks before each residue
     breaks: Vec<usize>,
-    /// acceptors of each residue: the residues whose C=O groups accept a hydrogen bond from its N–H group. Of several
-    /// bonds, only the two of lowest energy are kept
+    /// acceptors of each residue i: the residues whose C=O groups accept a hydrogen bond from the N–H group of residue
+    /// i. If there are more than two hydrogen bonds, the two bonds of lowest energy are kept
     acceptors: Vec<[Option<usize>; 2]>,
 }
 
@@ -116,10 +116,10 @@ fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
     (((hc - ho + no - nc) * STEPS).round() / STEPS).max(LEAST_ENERGY)
 }
 
-/// Returns the distance (nm) between the midpoints of an N–H and a C–O bond beyond which the two bonds form no hydrogen
-/// bond. The energy of a hydrogen bond is the second difference of 1/r along the N–H bond and along the C–O bond. The
-/// mixed second derivative of 1/r is at most 2/r³ in magnitude, so that |E| ≤ 2 K |NH| |CO|/r³, with the constant K =
-/// [`COUPLING`] and the smallest distance r between points of the two bonds.
+/// Returns the largest distance (nm) between the midpoints of an N–H and a C–O bond that may form a hydrogen bond. The
+/// energy E of a hydrogen bond is the constant K = [`COUPLING`] times a second difference of 1/r, taken along the N–H
+/// bond and along the C–O bond. The mixed second derivative of 1/r is at most 2/r³ in magnitude, so that the magnitude
+/// of E is at most 2 K |NH| |CO|/r³, where r is the smallest distance between points of the two bonds.
 fn longest_bond(residues: &[Backbone]) -> f64 {
     let carbonyl = residues.iter().map(|residue| (residue.o - residue.c).norm()).fold(0.0, f64::max);
     let r = (2.0 * COUPLING * NH_BOND * carbonyl / (-BOND_ENERGY - 1.0 / STEPS)).cbrt();
@@ -178,13 +178,14 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Returns the pairs of close residues that may form a bridge, because at least one hydrogen bond of a bridge
-    /// exists. The first index of a pair is the smaller one, and the pairs are in ascending order.
+    /// Returns the pairs of residues that may form a bridge: the CA atoms are close, and at least one hydrogen bond of
+    /// a bridge exists. The first index of each pair is smaller than the second index, and the pairs are in ascending
+    /// order.
     fn candidates(&self) -> Vec<[usize; 2]> {
         let mut found = vec![];
         for (donor, acceptors) in self.acceptors.iter().enumerate() {
             for &acceptor in acceptors.iter().flatten() {
-                // the cases of `bridge`, in the order in which `bridge` tests them
+                // the cases have the order in which `bridge` tests them
                 let before = donor.wrapping_sub(1);
                 found.extend([[before, acceptor], [acceptor, before], [before, acceptor + 1], [acceptor, donor]]);
             }
@@ -203,8 +204,8 @@ impl<'a> Chain<'a> {
         self.acceptors[donor].contains(&Some(acceptor))
     }
 
-    /// Returns for each residue whether it starts a turn: whether its C=O group accepts a hydrogen bond from the N–H
-    /// group of the residue that is `stride` residues later.
+    /// Returns whether each residue i starts a turn: the C=O group of residue i accepts a hydrogen bond from the N–H
+    /// group of residue i + `stride`.
     fn turns(&self, stride: usize) -> Vec<bool> {
         let starts = |i| self.is_unbroken(i, i + stride) && self.is_bond(i + stride, i);
         (0..self.residues.len()).map(starts).collect()
@@ -324,7 +325,8 @@ struct Ladder {
 }
 
 impl Ladder {
-    /// Adds a bridge between the residues i and j, if it continues the ladder. Returns whether the bridge was added.
+    /// Adds a bridge between the residues i and j, if the bridge continues the ladder. Returns whether the bridge was
+    /// added.
     fn extend(&mut self, parallel: bool, i: usize, j: usize) -> bool {
         let end = usize::from(self.parallel);
         let next = if self.parallel { self.j[1] + 1 } else { self.j[0].wrapping_sub(1) };

@@ -49,7 +49,7 @@ struct SecondaryStructure {
     frames: usize,
 }
 
-/// Returns for each residue whether its N is in a ring with CD, as in proline.
+/// Returns whether the N of each residue is in a ring with CD, as in proline.
 fn prolines(topology: &Topology) -> Vec<bool> {
     let mut prolines: Vec<bool> = topology.residues.iter().map(|residue| residue.name.as_str() == "PRO").collect();
     for bond in &topology.connectivity {
@@ -90,8 +90,8 @@ impl SecondaryStructure {
         Ok(Self { text: group.text, residues, atoms, prolines, classes: vec![], frames: 0 })
     }
 
-    /// Returns for every class the number of residues that have the class in each frame, and the number of frames in
-    /// which each residue has the class.
+    /// Returns the number of residues of each class in each frame, and the number of frames in which each residue has
+    /// each class.
     fn counts(&self) -> (Vec<f64>, Vec<f64>) {
         let kinds = Class::ALL.len();
         let residues = self.residues.len();

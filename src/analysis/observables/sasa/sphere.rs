@@ -119,12 +119,13 @@ impl Sphere {
         open.extend(self.blocks.iter().enumerate().map(|(index, block)| (index, block.present)));
         for cap in caps {
             let length = cap.direction.norm();
-            // cosine of the opening angle of the cap; above 1 the cap has no point, below −1 it has every point
+            // cosine of the opening angle of the cap; a cap contains no point for a value above 1, and every point for
+            // a value below −1
             let cosine = (cap.threshold / length).clamp(-1.0, 1.0);
             let sine = (1.0 - cosine * cosine).sqrt();
-            // θ is the angle between the axis of the cap and the center of the block; the block is outside of the cap
-            // if θ is larger than the sum of the opening angles of cap and block, and inside if θ is smaller than the
-            // opening angle of the cap minus the opening angle of the block
+            // θ is the angle between the axis of the cap and the center of the block. The block is outside of the cap
+            // if θ is larger than the sum of the opening angles of cap and block. The block is inside if θ is smaller
+            // than the opening angle of the cap minus the opening angle of the block
             let product = [cosine * self.cosine, sine * self.sine];
             let outside = if cosine <= -self.cosine { -2.0 } else { product[0] - product[1] - MARGIN };
             let inside = if cosine >= self.cosine { 2.0 } else { product[0] + product[1] + MARGIN };

@@ -13,18 +13,19 @@ pub(super) enum Theme {
 
 /// Number of colours of lines.
 pub(super) const SERIES: usize = 9;
-/// Number of colours of classes, the first of which are the colours of lines.
+/// Number of colours of classes; the first [`SERIES`] of these colours are the colours of lines.
 const CLASSES: usize = SERIES + 3;
 
-/// Colours of classes on white, as `0xRRGGBB`: Okabe and Ito, Color Universal Design (2008), with grey in place of
-/// yellow, which is too pale for lines on white, and with dark blue and brown; then yellow, black and pale red.
+/// Colours of classes on white, as `0xRRGGBB`. The first colours are those of Okabe and Ito, Color Universal Design
+/// (2008), with grey instead of yellow, which is too pale for lines on white. Dark blue and brown follow, then yellow,
+/// black and pale red.
 const ON_WHITE: [u32; CLASSES] = [
     0x0072b2, 0xd55e00, 0x009e73, 0xe69f00, 0xcc79a7, 0x56b4e9, 0x7a7a7a, 0x332288, 0x8c4a2f, 0xf0e442, 0x1c1c1c,
     0xf4c3b0,
 ];
 
-/// Colours of classes on black, in an order similar to [`ON_WHITE`], with yellow and pale red in place of dark blue and
-/// brown; then brown, white and violet.
+/// Colours of classes on black, in an order similar to [`ON_WHITE`]. Yellow and pale red replace dark blue and brown,
+/// and the last three colours are brown, white and violet.
 const ON_BLACK: [u32; CLASSES] = [
     0x56b4e9, 0xd55e00, 0x1fbf90, 0xe69f00, 0xdd93ba, 0x2f86c4, 0xa8a8a8, 0xf0e442, 0xf4c3b0, 0xa0593a, 0xe8e8e8,
     0x8a7be0,
@@ -71,7 +72,8 @@ pub(super) enum Palette {
 }
 
 impl Palette {
-    /// Returns the red, green and blue of the colour with an index. The colours of classes repeat.
+    /// Returns the red, green and blue of the colour with an index. If there are more classes than colours, the colours
+    /// repeat.
     pub(super) fn rgb(self, index: u8, theme: Theme) -> [u8; 3] {
         let index = usize::from(index);
         match (self, theme) {

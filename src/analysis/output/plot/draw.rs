@@ -12,7 +12,7 @@ use crate::analysis::findings::{Axis, Layer, Plot};
 pub(super) enum Size {
     /// size for a talk
     Slide,
-    /// size for a column of a page, with texts as large as those of a slide
+    /// size for a column of a page; the font sizes equal those of a slide
     Column,
 }
 
@@ -25,7 +25,7 @@ impl Size {
         }
     }
 
-    /// Returns the edge (pixels) of the data area if both axes have the same range.
+    /// Returns the edge (pixels) of the square data area of a picture whose two axes have the same range.
     fn square(self) -> f32 {
         match self {
             Size::Slide => 460.0,
@@ -39,7 +39,7 @@ impl Size {
     }
 }
 
-/// Distance (pixels) of all content from the edges of the picture.
+/// Distance (pixels) between the edges of the picture and its content.
 const EDGE: f32 = 16.0;
 /// Font sizes (pixels) of titles, labels and ticks.
 const TITLE: f32 = 22.0;
@@ -56,7 +56,7 @@ const MOST_ENTRIES: usize = 24;
 const MOST_LINES: usize = 3;
 /// Width of the colour bar, in pixels.
 const BAR: f32 = 22.0;
-/// Length (ps) of a time axis from which on the ticks of the axis are in nanoseconds.
+/// Smallest length (ps) of a time axis whose ticks are labelled in nanoseconds.
 const LONG: f64 = 1e4;
 /// Height of digits above the baseline, as a fraction of the font size.
 const DIGIT_HEIGHT: f32 = 0.73;
@@ -126,8 +126,8 @@ fn text(at: [f32; 2], text: &str, size: f32, anchor: Anchor) -> Mark {
     Mark::Text { at, text: text.to_owned(), size, anchor, turned: false, colour: Colour::Ink }
 }
 
-/// Returns a text and a font size with which the text is no wider than `width`. If the size would become too small, the
-/// text is cut, except the unit at its end.
+/// Returns a text and a font size with which the text is no wider than `width`. If the font size would become too
+/// small, the text is shortened, but a unit at its end is kept.
 fn fitted(text: &str, size: f32, width: f32, font: &Font) -> (String, f32) {
     let least = 0.75 * size;
     let smaller = size.min(width / font.width(text).max(1e-3));
@@ -147,8 +147,8 @@ fn widest(ticks: &Ticks, font: &Font) -> f32 {
     ticks.marks.iter().map(|(_, text)| font.width(text) * TICK).fold(0.0, f32::max)
 }
 
-/// Returns the label and the ticks of an axis with the ends `range`. The ticks of an axis of picoseconds are in
-/// nanoseconds if their numbers would have five digits or more.
+/// Returns the label and the ticks of an axis with the ends `range`. An axis in picoseconds has ticks in nanoseconds if
+/// its length is at least [`LONG`].
 fn labelled(axis: &Axis, range: [f64; 2], ticks: impl Fn([f64; 2]) -> Ticks) -> (String, Ticks) {
     const PER_NANOSECOND: f64 = 1000.0;
     match axis.label.strip_suffix(" / ps") {
@@ -200,7 +200,7 @@ fn horizontal(layer: &Layer) -> (Option<[f64; 2]>, f64) {
 fn vertical(layer: &Layer) -> (Option<[f64; 2]>, f64) {
     match layer {
         Layer::Line { y, error, .. } if error.len() == y.len() => {
-            // an error band that reaches below zero is cut if no value is negative
+            // an error band that reaches below zero is cut at zero if no value is negative
             let least = if y.iter().any(|&y| y < 0.0) { f64::NEG_INFINITY } else { 0.0 };
             let ends = y.iter().zip(error).flat_map(|(y, error)| [*y, (y - error).max(least), y + error]);
             (extent(ends), 0.05)
@@ -231,7 +231,8 @@ enum Symbol {
     Mean,
 }
 
-/// Returns the entries of the legend: the mean, and the layers with labels unless only one layer has a label.
+/// Returns the entries of the legend: the mean, and the layers with labels. If the picture has only one label and no
+/// mean, the legend has no entries.
 fn entries(layers: &[Layer]) -> Vec<(Symbol, &str)> {
     let coloured = layers.iter().filter_map(|layer| Some((matches!(layer, Layer::Line { .. }), label(layer)?)));
     let symbol = |series, is_line| if is_line { Symbol::Line(series) } else { Symbol::Square(series) };
@@ -245,7 +246,8 @@ fn entries(layers: &[Layer]) -> Vec<(Symbol, &str)> {
     entries
 }
 
-/// Row of a legend: the horizontal positions, symbols and texts. A text that continues the previous row has no symbol.
+/// Row of a legend: the horizontal position, the symbol and the text of each entry. A text that continues the previous
+/// row has no symbol.
 type Row = Vec<(f32, Option<Symbol>, String)>;
 
 /// Distributes the entries of the legend over rows.
@@ -268,8 +270,8 @@ fn rows(entries: &[(Symbol, &str)], width: f32, font: &Font) -> Vec<Row> {
     rows
 }
 
-/// Returns the lines of a text that is wrapped at `width` at the font size of ticks. The last of [`MOST_LINES`] lines
-/// is cut.
+/// Returns the lines of a text that is wrapped at the width `width`, in the font size of ticks. A text with more than
+/// [`MOST_LINES`] lines is cut at the end of the last line.
 fn wrapped(text: &str, width: f32, font: &Font) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -11,7 +11,7 @@ pub(super) struct Font {
 impl Font {
     /// Parses the embedded font.
     pub(super) fn new() -> Self {
-        Font { face: Face::parse(dejavu::sans::regular(), 0).expect("the font is part of the program") }
+        Font { face: Face::parse(dejavu::sans::regular(), 0).expect("the program contains the font") }
     }
 
     /// Returns the width of a text as a multiple of the font size.

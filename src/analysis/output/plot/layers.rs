@@ -45,7 +45,7 @@ pub(super) fn readable(plot: &Plot) -> Vec<Layer> {
     plot.layers.iter().map(reduced).collect()
 }
 
-/// Returns the width of the bars with these centers: the smallest distance between centers.
+/// Returns the width of bars with the centers `x`: the smallest distance between two centers.
 pub(super) fn bar_width(x: &[f64]) -> f64 {
     let mut sorted: Vec<f64> = x.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -136,8 +136,8 @@ pub(super) fn marks(layer: &Layer, series: usize, x_axis: &Scale, y_axis: &Scale
     }
 }
 
-/// Returns the line and the band of a mean, with a margin in the colour of the background that separates the line from
-/// the series behind the line.
+/// Returns the line and the band of a mean. A margin in the background colour separates the line from the series behind
+/// the line.
 fn mean(x: [f64; 2], value: f64, error: f64, [x_axis, y_axis]: [&Scale; 2]) -> Vec<Mark> {
     if ![x[0], x[1], value, error].iter().all(|number| number.is_finite()) {
         return vec![];

@@ -49,7 +49,7 @@ fn files(plot: &Plot) -> Result<[Vec<u8>; 3]> {
     Ok([svg::text(&scene)?.into_bytes(), light?, dark?])
 }
 
-/// Returns a picture as an SVG element for an HTML page that has the style sheet [`svg_rules`]. The element is smaller
+/// Returns a picture as an SVG element for an HTML page with the style sheet of [`svg_rules`]. The element is smaller
 /// than a picture in a file, and its text is readable on a phone. `name` must be unique in the page.
 pub fn inline_svg(plot: &Plot, name: &str) -> Result<String> {
     let scene = draw::scene(plot, draw::Size::Column, &font::Font::new());

@@ -13,15 +13,15 @@ use super::font::Font;
 use super::scene::{Anchor, Cells, Colour, EMPTY, Mark, Scene};
 use crate::error::{Error, Result};
 
-/// Number of pixels of a PNG file, along each axis, for one pixel of the drawing.
+/// Number of pixels in a PNG file per pixel of the drawing, along each axis.
 const SCALE: f32 = 2.0;
 
 /// Returns the bytes of a PNG file in the colours of a theme.
 pub(super) fn bytes(scene: &Scene, theme: Theme, font: &Font) -> Result<Vec<u8>> {
     let [width, height] = [scene.width, scene.height].map(|length| (length * SCALE).round() as u32);
-    let mut pixels = Pixmap::new(width, height).ok_or_else(|| failed("the picture has no size"))?;
+    let mut pixels = Pixmap::new(width, height).ok_or_else(|| failed("the picture has a width or a height of zero"))?;
     pixels.fill(color(Colour::Paper.rgb(theme), 1.0));
-    let mut mask = Mask::new(width, height).ok_or_else(|| failed("the picture has no size"))?;
+    let mut mask = Mask::new(width, height).ok_or_else(|| failed("the picture has a width or a height of zero"))?;
     let [left, top, wide, high] = scene.clip();
     if let Some(area) = Rect::from_xywh(left, top, wide, high) {
         let scale = Transform::from_scale(SCALE, SCALE);
@@ -38,7 +38,8 @@ pub(super) fn bytes(scene: &Scene, theme: Theme, font: &Font) -> Result<Vec<u8>>
     let mut encoder = Encoder::new(&mut out, width, height);
     encoder.set_color(ColorType::Rgb);
     encoder.set_depth(BitDepth::Eight);
-    // large areas of one colour need no better compression, which would take longer than drawing the picture
+    // fast compression suffices for large areas of one colour; a better compression would take longer than drawing the
+    // picture
     encoder.set_compression(Compression::Fast);
     write(encoder, &opaque)?;
     Ok(out)

@@ -59,7 +59,7 @@ pub(super) enum Colour {
     Grid,
     /// background
     Paper,
-    /// colour of a line or class with this index
+    /// colour of the line or class with the given index
     Series(usize),
 }
 

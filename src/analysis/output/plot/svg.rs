@@ -9,11 +9,11 @@ use super::scene::{Anchor, Colour, Mark, Scene};
 use crate::error::Result;
 
 /// Font families of an SVG file. The layout of a drawing uses the character widths of the font of PNG files; the
-/// characters of these families are about as wide.
+/// characters of the families in `FONTS` have similar widths.
 const FONTS: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// Returns the text of an SVG file. Attributes, which every program can read, have the colours of the light theme. A
-/// style sheet replaces the colours of the light theme if the reader prefers a dark theme.
+/// Returns the text of an SVG file. The colours in attributes, which every program can read, are those of the light
+/// theme. A style sheet replaces the colours of the light theme if the reader prefers a dark theme.
 pub(super) fn text(scene: &Scene) -> Result<String> {
     let Scene { width, height, .. } = scene;
     let attributes = format!(
@@ -50,7 +50,7 @@ fn element(scene: &Scene, attributes: &str, style: &str, area: &str) -> Result<S
     Ok(out)
 }
 
-/// Returns the style sheet with which drawings have the colours of the dark theme if the reader prefers it.
+/// Returns the style sheet that gives drawings the colours of the dark theme if the reader prefers the dark theme.
 pub(super) fn rules() -> String {
     format!("@media(prefers-color-scheme:dark){{{}}}", dark_rules())
 }

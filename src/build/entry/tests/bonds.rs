@@ -49,7 +49,7 @@ fn stated_disulfides_may_be_longer_but_not_by_symmetry() {
     assert_eq!(with("1555").disulfides.len(), 1);
     let symmetric = with("3655");
     assert_eq!(symmetric.disulfides.len(), 0);
-    assert!(symmetric.said(Subject::Bonds).join("\n").contains("it is between symmetry copies of a crystal"));
+    assert!(symmetric.said(Subject::Bonds).join("\n").contains("the bond is between symmetry copies of a crystal"));
 }
 
 #[test]

@@ -25,10 +25,8 @@ fn locations_with_the_highest_occupancy_are_taken() {
     assert_eq!(found.left_out, 2);
     assert_eq!(
         found.said(Subject::Location),
-        [
-            "SER 1 of chain A: took the alternative location B, and 1 atoms that it lacks from other locations (its summed \
-          occupancy is 1.30, others: A (1.05))"
-        ]
+        ["SER 1 of chain A: took the alternative location B, and 1 missing atoms from other locations (this location \
+          has the summed occupancy 1.30; other locations: A (1.05))"]
     );
     // of locations with equal occupancies, the location with the first letter is chosen, regardless of the order in the
     // file

@@ -62,7 +62,9 @@ fn mutations_are_said() {
     let observed = chain_of(&[("ALA", 1, 0.0), ("THR", 2, 1.0), ("GLY", 3, 2.0)]);
     let found = cleaned(&format!("{}{observed}", sequence("ALA SER GLY")));
     assert_eq!(found.gaps, []);
-    assert!(found.said(Subject::Sequence)[0].contains("1 residues differ from the sequence, 0 are not in it"));
+    assert!(
+        found.said(Subject::Sequence)[0].contains("1 residues differ from the sequence, and 0 residues are not in")
+    );
 }
 
 #[test]

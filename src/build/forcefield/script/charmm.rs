@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::literal::Literal;
 use super::{Tables, map};
 
-/// An improper: four atoms, each with the offset of its residue from the current residue and with its name.
+/// An improper: for each of the four atoms, the offset of its residue from the current residue, and the atom name.
 pub(in crate::forcefield) type NamedImproper = [(i64, String); 4];
 /// Classes of the four atoms; `None` stands for any class.
 type Classes = [Option<String>; 4];
@@ -13,9 +13,9 @@ type Classes = [Option<String>; 4];
 /// Parameters of an improper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::forcefield) enum ImproperParameters {
-    /// energy k (1 + cos(nφ − φ₀)); φ₀ in rad, k in kJ/mol
+    /// periodic energy k (1 + cos(nφ − φ₀)) of the torsion φ: periodicity n, phase φ₀ (rad), force constant k (kJ/mol)
     Periodic { periodicity: u8, phase: f64, force_constant: f64 },
-    /// energy ½ k (φ − φ₀)²; φ₀ in rad, k in kJ/mol/rad²
+    /// harmonic energy ½ k (φ − φ₀)² of the torsion φ: equilibrium angle φ₀ (rad), force constant k (kJ/mol/rad²)
     Harmonic { angle: f64, force_constant: f64 },
 }
 
@@ -62,7 +62,7 @@ impl CharmmImpropers {
         })
     }
 
-    /// Returns the impropers of a residue to which residue and patch templates of these names were applied.
+    /// Returns the impropers of a residue; `names` holds the names of the residue template and of the applied patches.
     pub(in crate::forcefield) fn of_templates(&self, names: &[&str]) -> Vec<&NamedImproper> {
         let sorted = |known: &HashMap<String, Vec<NamedImproper>>, order: &HashMap<String, u32>| {
             let mut found: Vec<&str> = names.iter().copied().filter(|&name| known.contains_key(name)).collect();
@@ -86,8 +86,7 @@ impl CharmmImpropers {
     /// Returns the periodic and the harmonic parameters of an improper whose atoms have these classes. Parameters with
     /// fewer wildcards have precedence.
     pub(in crate::forcefield) fn parameters(&self, classes: [&str; 4]) -> [Option<ImproperParameters>; 2] {
-        // sets of wildcard positions in the order of OpenMM: smaller sets first, sets of equal size in lexicographic
-        // order
+        // sets of wildcard positions in the order of OpenMM: by size, then in lexicographic order
         let mut sets: Vec<Vec<usize>> = (0u32..16).map(|set| (0..4).filter(|k| set >> k & 1 == 1).collect()).collect();
         sets.sort_by_key(|set| (set.len(), set.clone()));
         let key = |set: &Vec<usize>| -> Classes {

@@ -93,7 +93,7 @@ fn read_nested(text: &str, depth: usize) -> Option<(Literal, &str)> {
     }
 }
 
-/// Skips a comma. The comma may be absent before `end`, the character that ends a tuple or dictionary.
+/// Skips a comma. The comma is optional before `end`, the character that ends a tuple or a dictionary.
 fn after_comma(text: &str, end: char) -> Option<&str> {
     let text = text.trim_start();
     match text.strip_prefix(',') {

@@ -1,9 +1,9 @@
 //! Scripts of force-field files. In OpenMM, the Python code in `<Script>` runs after the terms of a system are made.
 //!
 //! md runs no Python code. Two scripts are supported: impropers of CHARMM by atom names of residues ([`charmm`]), and
-//! 1-4 scale factors of AMBER by atom types ([`scaling14`]). md reads the tables of these scripts, and implements their
-//! procedures in Rust. md recognises a script by the SHA-256 digest of its text without the tables. Any other script is
-//! refused.
+//! 1-4 scale factors of AMBER by atom types ([`scaling14`]). The SHA-256 digest of the text without the tables
+//! identifies a script. The tables are read from the file, and the procedures of the two scripts are part of md. Any
+//! other script is refused.
 
 pub(super) mod charmm;
 mod literal;
@@ -37,8 +37,10 @@ type Tables = HashMap<String, Vec<(Literal, Literal)>>;
 /// Reads an element `<Script>`.
 pub(super) fn read(node: &Node<'_>) -> Parsed<Script> {
     let unknown = || {
-        let problem = node.problem("contains Python code that md does not know");
-        problem.help("md has the scripts of charmm36_2024.xml and of lipid21.xml of OpenMM; use another force field")
+        let problem = node.problem("the script contains Python code that md does not know");
+        problem.help(
+            "md supports only the scripts of charmm36_2024.xml and lipid21.xml of OpenMM; use another force field",
+        )
     };
     let (tables, procedure) = split(node.content()).ok_or_else(unknown)?;
     let digest: String = Sha256::digest(procedure.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -47,12 +49,12 @@ pub(super) fn read(node: &Node<'_>) -> Parsed<Script> {
         SCALING14 => Scaling14::read(&tables).map(Script::Scaling14),
         _ => return Err(unknown()),
     };
-    script.ok_or_else(|| node.problem("a table of the script has not the expected form"))
+    script.ok_or_else(|| node.problem("a table of the script does not have the expected form"))
 }
 
 /// Splits a script into its tables and its other lines. A table is a dictionary that begins with a line `name = {` and
-/// ends with a line `}`. The name of the table is kept among the other lines. Empty lines and blanks at the ends of
-/// lines are left out.
+/// ends with a line `}`. The other lines include a line with the name of each table. Empty lines are left out, and so
+/// are blanks at the ends of lines.
 fn split(script: &str) -> Option<(Tables, String)> {
     let (mut tables, mut lines, mut rest) = (Tables::new(), vec![], script);
     while !rest.is_empty() {

@@ -28,7 +28,7 @@ impl Scaling14 {
         Some(Self { coulomb: map(tables, "scee_table", item)?, lennard_jones: map(tables, "scnb_table", item)? })
     }
 
-    /// Returns the factors of Coulomb and Lennard-Jones interactions for a torsion of atoms of these types; `None` if
+    /// Returns the Coulomb and Lennard-Jones scale factors of a torsion, given the types of its four atoms; `None` if
     /// the usual factors apply.
     pub(in crate::forcefield) fn factors(&self, types: [&str; 4]) -> Option<[f64; 2]> {
         let types = types.map(str::to_owned);

@@ -1,13 +1,13 @@
 //! A lipid bilayer around a solute, in a rectangular cell.
 //!
-//! The z axis is the normal of the bilayer, and its middle is at z = 0, as in files of the database OPM. Copies of an
-//! equilibrated patch fill the cell along x and y, so that lipids at the boundary of the cell are in contact with
-//! periodic images as in the patch. The distance between the solute and its images is at least twice the padding. Along
-//! z the cell extends beyond the outermost atoms of lipids and solute by the padding on each side. Module [`place`]
-//! defines which lipids are removed.
+//! The z axis is the normal of the bilayer. The middle of the bilayer is at z = 0, as in files of the database OPM.
+//! Copies of an equilibrated patch fill the cell along x and y. Lipids at the boundary of the cell are therefore in
+//! contact with periodic images, as in the patch. The distance between the solute and its images is at least twice the
+//! padding. Along z, the cell extends beyond the outermost atoms of lipids and solute by the padding on each side.
+//! Module [`place`] defines which lipids are removed.
 //!
-//! Water is kept out of the hydrocarbon core, |z| below the mean height of the carbonyl carbons, except in pores of the
-//! solute ([`section`]).
+//! Water is kept out of the hydrocarbon core, except in pores of the solute ([`section`]). The core is the region where
+//! |z| is below the mean height of the carbonyl carbons.
 
 mod patch;
 mod place;
@@ -25,8 +25,8 @@ pub use patch::{Patch, lipid_names};
 use place::{Lattice, Obstacles, Removed};
 use section::Sections;
 
-/// Smallest padding, nm. The water layer between a bilayer and its periodic image is twice as thick as the padding,
-/// which suffices to hydrate the head groups on both sides.
+/// Smallest padding, nm. The padding is half of the thickness of the water layer between a bilayer and its periodic
+/// image. A water layer of 1 nm suffices to hydrate the head groups of both leaflets.
 const SMALLEST_PADDING: f64 = 0.5;
 /// Largest area of a bilayer, nm². A bilayer of this area has about 30,000 lipids.
 const LARGEST_AREA: f64 = 1e4;
@@ -51,7 +51,7 @@ pub struct Leaflet {
     pub clashing: usize,
     /// number of lipids that were removed from pores of the solute
     pub enclosed: usize,
-    /// number of lipids that were removed because the solute occupies more area in the other leaflet
+    /// number of lipids that were removed because the solute occupies more area in the opposite leaflet
     pub balanced: usize,
     /// mean cross-section of the solute in the hydrocarbon core of the leaflet, nm²
     pub solute_area: f64,
@@ -81,7 +81,7 @@ impl Bilayer {
         let positions: Vec<Vec3> = solute.iter().map(|atom| atom.position).collect();
         limits::check_positions(&positions)?;
         if !(padding >= SMALLEST_PADDING && padding.is_finite()) {
-            let problem = Problem::new(format!("a padding of {padding} nm with a membrane"));
+            let problem = Problem::new(format!("a padding of {padding} nm is not possible with a membrane"));
             return Err(problem.help(format!("give a padding of at least {SMALLEST_PADDING} nm, such as 1.0 nm")));
         }
         let core = patch.core();
@@ -97,8 +97,11 @@ impl Bilayer {
         let copies = [0, 1].map(|axis| ((copies[axis] + 2.0 * padding) / patch.edges[axis]).ceil().max(1.0));
         let [a, b] = [0, 1].map(|axis| copies[axis] * patch.edges[axis]);
         if a * b > LARGEST_AREA {
-            return Err(Problem::new(format!("a membrane of {:.0} nm2, more than {LARGEST_AREA:.0} nm2", a * b))
-                .help("lengths are in nm; choose a smaller padding, or look for atoms far from the others"));
+            return Err(Problem::new(format!(
+                "the area of the membrane would be {:.0} nm2, more than {LARGEST_AREA:.0} nm2",
+                a * b
+            ))
+            .help("lengths are in nm; choose a smaller padding, or look for atoms far from the others"));
         }
         let reach = patch.reach();
         let [bottom, top] = [low.z.min(-reach) - padding, high.z.max(reach) + padding];
@@ -138,7 +141,8 @@ impl Bilayer {
     }
 }
 
-/// Returns the obstacles that the solute forms in the cell, and its areas (nm²) in the upper and the lower leaflet.
+/// Returns the obstacles that the solute forms in the cell, and the mean cross-sections (nm²) of the solute in the
+/// hydrocarbon cores of the upper and the lower leaflet.
 fn obstacles(cell: &PeriodicCell, solute: &[Embedded], shift: Vec3, [core, reach]: [f64; 2]) -> (Obstacles, [f64; 2]) {
     let real = || solute.iter().filter(|atom| atom.element > 0);
     let heavy: Vec<Vec3> = real().filter(|atom| atom.element > 1).map(|atom| atom.position + shift).collect();

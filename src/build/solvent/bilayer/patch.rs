@@ -1,7 +1,8 @@
 //! Equilibrated patches of lipid bilayers.
 //!
-//! A patch is periodic along x and y. Both of its leaflets have the same number of lipids. Its molecules are whole, and
-//! it has no water. `data/lipids.py` makes the files of patches from files of OpenMM and describes their format.
+//! A patch is periodic along x and y. The two leaflets of a patch have the same number of lipids. The molecules are
+//! whole, and a patch has no water. `data/lipids.py` makes the patch files from files of OpenMM and describes the
+//! format of the patch files.
 
 use std::io::Read;
 
@@ -10,7 +11,7 @@ use md_engine::vec3::{Vec3, vec3};
 
 use crate::structure::Atom;
 
-/// Files of the patches, compressed with xz, by the residue name of the lipid in force fields.
+/// Residue name of each lipid in force fields, and the file of its patch, compressed with xz.
 const PACKED: [(&str, &[u8]); 6] = [
     ("POPC", include_bytes!("../../data/lipids/POPC.txt.xz")),
     ("POPE", include_bytes!("../../data/lipids/POPE.txt.xz")),
@@ -47,7 +48,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// Reads the patch of a lipid by its name.
+    /// Reads the patch of the lipid with the given name.
     pub fn read(name: &str) -> Result<Self, Problem> {
         let Some(&(name, packed)) = PACKED.iter().find(|(known, _)| *known == name) else {
             let names: Vec<&str> = lipid_names().collect();
@@ -109,8 +110,8 @@ impl Patch {
         2.0 * self.edges[0] * self.edges[1] / self.lipids.len() as f64
     }
 
-    /// Half of the thickness of the hydrocarbon core, nm: mean distance of the carbonyl carbons from the middle of the
-    /// bilayer.
+    /// Half of the thickness (nm) of the hydrocarbon core: the mean distance between carbonyl carbons and the middle of
+    /// the bilayer.
     pub fn core(&self) -> f64 {
         let carbons = CARBONYLS.map(|name| self.atom(name));
         let heights = self.lipids.iter().flat_map(|lipid| carbons.map(|atom| lipid[atom].z.abs()));
@@ -134,8 +135,8 @@ mod tests {
     use crate::solvent::grid::Grid;
     use md_engine::cell::PeriodicCell;
 
-    /// Edges (nm) of the patch of each lipid, and number of atoms of one lipid, in the CRYST1 and HETATM records of the
-    /// files of OpenMM 8.6.1.
+    /// Values from the CRYST1 and HETATM records of the files of OpenMM 8.6.1: name of the lipid, edges (nm) of the
+    /// patch, and number of atoms of one lipid.
     const OF_OPENMM: [(&str, [f64; 2], usize); 6] = [
         ("POPC", [6.3701, 6.6874], 134),
         ("POPE", [6.1498, 5.8651], 125),

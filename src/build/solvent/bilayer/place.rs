@@ -1,9 +1,9 @@
 //! Placement of a bilayer patch around a solute: the shift and rotation at which the fewest lipids are removed.
 //!
-//! A lipid is removed if it clashes with the solute, or if more of its atoms are in enclosed regions of the solute's
-//! cross-sections than in open regions. Then lipids are removed from the leaflet with the larger area, beginning with
-//! the lipids nearest to the solute, until the sum of the areas of lipids and solute is the same in both leaflets, to
-//! within half a lipid.
+//! A lipid is removed if it clashes with the solute. A lipid is also removed if more atoms of the lipid are in enclosed
+//! regions of the cross-sections (pores) than in open regions. Finally, lipids are removed from the leaflet with the
+//! larger total area of lipids and solute, until the total areas of the two leaflets differ by at most half the area of
+//! a lipid. The lipids nearest to the solute are removed first.
 
 use md_engine::cell::PeriodicCell;
 use md_engine::vec3::{Vec3, vec3};
@@ -13,9 +13,10 @@ use super::super::grid::Grid;
 use super::patch::Patch;
 use super::section::{Place, Sections};
 
-/// Smallest distance (nm) between heavy atoms of a lipid and of the solute. At this distance no lipid chain can pass
-/// through a ring: the atoms of a bond of 0.154 nm through the center of a benzene ring (radius 0.14 nm) are at most
-/// √(0.14² + 0.077²) = 0.16 nm from the atoms of the ring.
+/// Smallest distance (nm) between heavy atoms of a lipid and of the solute. If the heavy atoms of lipid and solute are
+/// at least this far apart, no lipid chain can pass through a ring. If a bond of 0.154 nm passes through the center of
+/// a benzene ring (radius 0.14 nm), the atoms of the bond are at most √(0.14² + 0.077²) = 0.16 nm from the atoms of the
+/// ring.
 pub(super) const HEAVY_APART: f64 = 0.2;
 /// Smallest distance (nm) between any atoms of a lipid and of the solute. An energy minimisation can separate atoms
 /// that are at least this far apart.
@@ -23,13 +24,13 @@ pub(super) const ATOMS_APART: f64 = 0.1;
 /// Number of shifts of the patch that are tried along each edge. Each shift is tried with and without a rotation by
 /// 180° about the normal.
 const SHIFTS: usize = 8;
-/// Range (nm) of the first search for the lipid nearest to the solute. The range is doubled until a lipid is found.
+/// Initial range (nm) of the search for solute atoms near a lipid. The range is doubled until an atom is found.
 const FIRST_RANGE: f64 = 0.5;
 
 /// Atoms and cross-sections of the solute, which exclude lipids.
 pub(super) struct Obstacles {
     cell: PeriodicCell,
-    /// lowest and highest corner (nm) of a box; lipid atoms outside of the box do not clash with the solute
+    /// lowest and highest corner (nm) of a box around the solute; atoms outside of the box do not clash with the solute
     bounds: [Vec3; 2],
     heavy: Grid,
     all: Grid,
@@ -37,8 +38,8 @@ pub(super) struct Obstacles {
 }
 
 impl Obstacles {
-    /// Makes obstacles from the positions (nm) of the heavy atoms and of all atoms of the solute, and its
-    /// cross-sections.
+    /// Makes obstacles from the positions (nm) of the heavy atoms, the positions of all atoms, and the cross-sections
+    /// of the solute.
     pub(super) fn new(cell: &PeriodicCell, heavy: &[Vec3], all: &[Vec3], sections: Sections) -> Self {
         let [low, high] = bounds(all).unwrap_or_default();
         Self {
@@ -50,7 +51,7 @@ impl Obstacles {
         }
     }
 
-    /// Returns the reason why a lipid must be removed; `None` if it can stay.
+    /// Returns the reason why a lipid must be removed; `None` if the lipid can stay.
     fn reason(&self, lipid: &[Vec3], is_heavy: &[bool]) -> Option<Removed> {
         let [low, high] = self.bounds.map(Vec3::to_array);
         let is_near = |site: &Vec3| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&site.to_array()[axis]));
@@ -67,8 +68,8 @@ impl Obstacles {
         (count(Place::Enclosed) > count(Place::Open)).then_some(Removed::Pore)
     }
 
-    /// Distance (nm) between the heavy atoms of a lipid and the nearest heavy atom of the solute; infinite if no heavy
-    /// atom of the solute is within `limit` (nm).
+    /// Distance (nm) between the heavy atoms of a lipid and the nearest heavy atom of the solute. The search extends at
+    /// least to `limit` (nm); the result is infinite if no atom is found.
     fn distance(&self, lipid: &[Vec3], is_heavy: &[bool], limit: f64) -> f64 {
         let mut range = FIRST_RANGE;
         loop {
@@ -108,7 +109,7 @@ pub(super) struct Lattice<'a> {
     pub(super) middle: f64,
 }
 
-/// A bilayer around the solute: all lipids, with the reasons why some are removed.
+/// A bilayer around the solute: all lipids, including removed lipids with the reason for the removal.
 pub(super) struct Layout {
     pub(super) lipids: Vec<Vec<Vec3>>,
     pub(super) is_upper: Vec<bool>,
@@ -132,16 +133,16 @@ impl Layout {
         self.removed.iter().flatten().count()
     }
 
-    /// Number of lipids that must be removed from the upper leaflet so that the upper leaflet has `excess` lipids more
-    /// than the lower leaflet; negative if lipids must be removed from the lower leaflet.
+    /// Number of lipids to remove from the upper leaflet, so that the upper leaflet has `excess` lipids more than the
+    /// lower leaflet. A negative number means removal from the lower leaflet.
     fn surplus(&self, excess: i64) -> i64 {
         self.left(true) as i64 - self.left(false) as i64 - excess
     }
 }
 
 impl Lattice<'_> {
-    /// Returns the lipids of all copies of the patch, shifted by fractions of its edges, and for each lipid whether the
-    /// lipid is in the upper leaflet. If `turned`, the patch is rotated by 180° about the normal.
+    /// Returns the lipids of all copies of the patch, and whether each lipid is in the upper leaflet. The copies are
+    /// shifted by fractions of the edges of the patch. If `turned`, the patch is rotated by 180° about the normal.
     fn lipids(&self, shift: [f64; 2], turned: bool) -> (Vec<Vec<Vec3>>, Vec<bool>) {
         let sign = if turned { -1.0 } else { 1.0 };
         let [a, b] = self.patch.edges;
@@ -165,8 +166,9 @@ impl Lattice<'_> {
         lipid
     }
 
-    /// Finds the shift and rotation at which the fewest lipids are removed; if several are equally good, the first.
-    /// `excess` is the number of lipids in the upper leaflet minus the number in the lower leaflet.
+    /// Finds the shift and rotation at which the fewest lipids are removed. If several shifts and rotations are equally
+    /// good, the function returns the first of these layouts. `excess` is the number of lipids in the upper leaflet
+    /// minus the number in the lower leaflet.
     pub(super) fn best(&self, obstacles: &Obstacles, excess: i64) -> Layout {
         let fraction = |index: usize| index as f64 / SHIFTS as f64;
         let removed = |layout: &Layout| layout.total() as u64 + layout.surplus(excess).unsigned_abs();

@@ -1,11 +1,13 @@
-//! Cross-sections of a solute that spans a bilayer: the area from which the solute excludes lipids, and the pores of
-//! the solute.
+//! Cross-sections of a solute that spans a bilayer. The cross-sections define the area from which the solute excludes
+//! lipids, and the pores of the solute.
 //!
-//! A spherical probe with a radius of [`PROBE`] nm, that of a hydrocarbon chain, is rolled around the van-der-Waals
-//! spheres of the solute in slices at constant z. In each slice a position of the center of the probe is blocked if the
-//! probe overlaps with the solute. A position that is not blocked is open if a path in the slice connects the position
-//! to the outside, and enclosed otherwise. A pore is the region that the probe covers from enclosed positions. The
-//! excluded area is the region that the probe cannot cover from open positions; pores are part of the excluded area.
+//! A spherical probe is rolled around the van-der-Waals spheres of the solute, in slices at constant z. The radius of
+//! the probe ([`PROBE`]) is that of a hydrocarbon chain. A position of the center of the probe in a slice is blocked,
+//! open or enclosed. The position is blocked if the probe overlaps with the solute. An open position is connected to
+//! the outside by a path of unblocked positions in the slice. An enclosed position is neither blocked nor connected to
+//! the outside. A pore is the region that the probe covers while its center is at enclosed positions. The excluded area
+//! is the region that the probe cannot cover while its center is at open positions. Pores are therefore part of the
+//! excluded area.
 
 use md_engine::vec3::{Vec3, vec3};
 
@@ -18,7 +20,7 @@ const PROBE: f64 = 0.2;
 const THICKNESS: f64 = 0.1;
 /// Edge (nm) of the square pixels of a slice: a quarter of the probe's radius.
 const PIXEL: f64 = 0.05;
-/// Width, in pixels, of the rim around the solute, which is always open.
+/// Width (pixels) of the rim around the solute; the rim is always open.
 const RIM: usize = 2;
 
 /// Kind of a position of the center of the probe in a slice.
@@ -32,7 +34,7 @@ pub(super) enum Place {
     Enclosed,
 }
 
-/// A slice of the solute at constant z. Its pixels are stored row by row along x.
+/// A slice of the solute at constant z. The pixels of a slice are stored row by row along x.
 struct Slice {
     places: Vec<Place>,
     is_pore: Vec<bool>,
@@ -113,9 +115,9 @@ impl Sections {
         Slice { places, is_pore, area }
     }
 
-    /// Returns for each pixel whether the probe covers it from a position of the given kind. Circles around positions
-    /// inside a region of the given kind are omitted, because these circles lie within the region and the circles
-    /// around its border.
+    /// Returns, for each pixel, whether the probe covers the pixel from a position of the given kind. Circles are drawn
+    /// only around positions at the border of a region. The circles at the border and the region itself already cover
+    /// all pixels of the circles around inner positions.
     fn covered(&self, places: &[Place], kind: Place) -> Vec<bool> {
         let [width, rows] = self.counts;
         let mut covered: Vec<bool> = places.iter().map(|&place| place == kind).collect();
@@ -164,7 +166,7 @@ mod tests {
     use super::*;
     use std::f64::consts::PI;
 
-    /// Returns rods parallel to z, 2 nm long, with the given axes and radius, made of spheres that are 0.02 nm apart.
+    /// Returns rods parallel to z with the given axes and radius. Each rod consists of spheres that are 0.02 nm apart.
     fn rods(axes: &[[f64; 2]], radius: f64) -> Vec<(Vec3, f64)> {
         let along = |&[x, y]: &[f64; 2]| (-60..60).map(move |k| (vec3(x, y, 0.02 * f64::from(k)), radius));
         axes.iter().flat_map(along).collect()
@@ -181,8 +183,8 @@ mod tests {
         for radius in [0.2, 0.5, 1.3] {
             let sections = Sections::new(&rods(&[[0.7, -4.0]], radius), [-1.0, 1.0]);
             let area = sections.mean_area([-0.8, 0.8]);
-            // the tolerance is half of the pixels on the boundary of the area, each of which counts completely or not
-            // at all
+            // the tolerance is the area of half of the boundary pixels, because a boundary pixel counts completely or
+            // not at all
             let tolerance = 2.0 * PI * radius * PIXEL * 0.5;
             assert!((area - PI * radius * radius).abs() < tolerance, "{radius} {area}");
             assert_eq!(sections.place(vec3(0.7, -4.0, 0.0)), Place::Blocked);
@@ -192,9 +194,9 @@ mod tests {
     }
 
     /// Tests the area between two rods of radius r whose axes are d apart. A probe of radius p touches both rods if the
-    /// center of the probe is at the height h = √((r + p)² − d²/4) above the line between the axes. The area of the
-    /// groove on one side is the area d h/2 of the triangle of the three centers, minus two sectors r²α/2 of the rods,
-    /// minus one sector p²(π − 2α)/2 of the probe, with tan α = 2h/d.
+    /// center of the probe is at the height h = √((r + p)² − d²/4) above the line between the axes. The three centers
+    /// form a triangle with the area d h/2. The area of the groove on one side is the area of the triangle, minus two
+    /// sectors r²α/2 of the rods and one sector p²(π − 2α)/2 of the probe, with tan α = 2h/d.
     #[test]
     fn the_groove_between_two_rods_is_rounded_by_the_probe() {
         let (radius, apart) = (0.4f64, 0.9f64);
@@ -214,8 +216,8 @@ mod tests {
         let middle = vec3(3.0, -2.0, 0.0);
         assert!(sections.place(middle) == Place::Enclosed && sections.is_pore(middle));
         assert!(sections.is_pore(middle + vec3(0.9, 0.0, 0.0)) && !sections.is_pore(middle + vec3(1.2, 0.0, 0.0)));
-        // rods that are 0.62 nm apart leave no gap for a probe with a diameter of 0.4 nm, so the excluded area is the
-        // whole disk within the ring of rods
+        // a gap between rods that are 0.62 nm apart is too narrow for a probe with a diameter of 0.4 nm, so the
+        // excluded area is the whole disk within the ring of rods
         let area = sections.mean_area([-0.8, 0.8]);
         assert!(area > PI * 1.2 * 1.2 && area < PI * 1.4 * 1.4, "{area}");
         let broken = Sections::new(&rods(&closed[1..], 0.2), [-1.0, 1.0]);

@@ -1,4 +1,4 @@
-//! Separate blocks (groups of eight atoms) for atoms without charge, which are used if the separation saves enough pair
+//! Separate blocks (groups of eight atoms) for atoms without charge. Separate blocks are used if they save enough pair
 //! computations.
 //!
 //! In four-site water the oxygen has Lennard-Jones interactions and no charge, and the other sites have charges only.
@@ -7,8 +7,8 @@
 //! kernel computes only one of the two interactions for each block.
 
 /// Threshold for separate blocks: separate blocks are used if they save the computation of more than this fraction of
-/// all pairs. Separate blocks also have a cost: the spatial grid needs more columns, so that a few per cent more of the
-/// slots for atoms are empty.
+/// all pairs. Separate blocks also have a cost: the spatial grid needs more columns, so a few per cent more slots are
+/// empty.
 const IDLE_PAIRS: f64 = 0.05;
 
 /// Returns, for each atom, whether the atom has no charge and therefore belongs to a separate block. The result is
@@ -30,8 +30,8 @@ mod tests {
     fn only_uncharged_atoms_beside_pure_charges_are_kept_apart() {
         let four_sites = kept_apart(&[0.0, 0.5, 0.5, -1.0], &[true, false, false, false]);
         assert_eq!(four_sites, [true, false, false, false]);
-        // separate blocks are of no use for three-site water, for a noble gas, and for uncharged atoms among atoms
-        // with both interactions
+        // separate blocks are of no use for three-site water, for a noble gas, and for a mixture of uncharged and
+        // charged atoms that all have Lennard-Jones interactions
         assert!(kept_apart(&[-1.0, 0.5, 0.5], &[true, false, false]).is_empty());
         assert!(kept_apart(&[0.0; 3], &[true; 3]).is_empty());
         assert!(kept_apart(&[0.0, 0.5, -0.5], &[true; 3]).is_empty());

@@ -111,7 +111,7 @@ macro_rules! define_bonded {
         }
 
         impl BondedKernel<'_> {
-            /// Computes all lists of bonded terms in the table and returns their energies.
+            /// Computes all lists of bonded terms and returns their energies.
             #[inline(always)]
             fn lists<S: Simd>(&mut self) -> Energies {
                 let (bonded, mut energies) = (self.bonded, Energies::default());
@@ -138,7 +138,7 @@ pub(super) struct BondedKernel<'a> {
     pub output: &'a mut BondedOutput,
 }
 
-/// Energies (kJ/mol) and virial of one work partition, which stay zero unless they are requested.
+/// Energies (kJ/mol) and virial of one work partition; zero unless energies and virial are requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BondedOutput {
     pub energies: Energies,

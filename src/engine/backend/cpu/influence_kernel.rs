@@ -42,8 +42,8 @@ impl Waves {
     }
 }
 
-/// Computes the PME influence function, divided by the constant of the potential, for sixteen k_x at one k_y and all
-/// k_z.
+/// Computes the PME influence function, divided by the constant factor of the mesh potential, for sixteen k_x at one
+/// k_y and all k_z.
 pub(super) struct Fill<'a> {
     pub(super) influence: &'a Influence,
     pub(super) cell: &'a PeriodicCell,

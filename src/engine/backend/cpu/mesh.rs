@@ -42,8 +42,7 @@ pub(super) struct Mesh {
     /// potential on the padded mesh, after [`Mesh::solve`]
     values: Vec<Aligned16>,
     team: Arc<Team>,
-    /// number of threads that spread charges; if several ranks share the mesh, one more buffer holds the charges from
-    /// other ranks
+    /// number of work partitions that spread charges; the additional buffer for charges from other ranks is not counted
     parts: usize,
     /// exchange of planes with the other ranks that share the mesh
     planes: Option<PlaneExchange>,
@@ -145,8 +144,8 @@ impl Mesh {
         });
     }
 
-    /// Adds the reciprocal-space forces on `blocks` to `forces`, whose first element belongs to the first of these
-    /// blocks.
+    /// Adds the reciprocal-space forces on the atoms of `blocks` to `forces`. The first element of `forces` belongs to
+    /// the first of `blocks`.
     pub(super) fn gather(&self, input: MeshInput<'_>, blocks: Range<usize>, forces: &mut [[f32; 24]]) {
         let MeshInput { grid, cell, packed, charges, charged } = input;
         let blocks = blocks.start..blocks.end.min(charged);
@@ -171,7 +170,7 @@ pub(super) struct MeshInput<'a> {
     pub cell: &'a PeriodicCell,
     /// offsets (nm) of the slots from the centers of their blocks: eight x, eight y, eight z for each block
     pub packed: &'a [[f32; 24]],
-    /// charges times the square root of the potential's constant, `[block][slot]`
+    /// charges of the mesh potential, `[block][slot]`: charge times √(Coulomb constant), or √c6 for dispersion
     pub charges: &'a [[f32; 8]],
     /// number n of blocks such that the first n blocks contain all charged atoms
     pub charged: usize,

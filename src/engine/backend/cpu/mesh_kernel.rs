@@ -23,18 +23,19 @@ pub(super) struct MeshAtoms<'a> {
 
 /// Mesh positions of sixteen slots.
 struct MeshPositions<F> {
-    /// x index of the grid point below the atom
+    /// integer part of the atom's grid coordinate along x
     plane: [u32; LANES],
-    /// index of the grid point below the atom in the padded mesh
+    /// index, in the padded mesh, of the grid point at the integer parts of the atom's grid coordinates
     index: [usize; LANES],
-    /// position between the grid point below and the next grid point, from 0 to 1, along each direction
+    /// fractional part of the atom's grid coordinate along each direction
     fraction: [F; 3],
 }
 
 /// Conversion of offsets (nm) into grid coordinates, given by the gradients of the grid coordinates, 1/nm.
 struct Frame {
     gradient: [Vec3; 3],
-    /// gradients of the grid coordinates in single precision, rounded once instead of for every batch
+    /// gradients of the grid coordinates in single precision, rounded once so that no batch must round the gradients
+    /// again
     rounded: [[f32; 3]; 3],
 }
 
@@ -268,8 +269,8 @@ fn spread_one<S: Simd, const N: usize, const P: usize>(batch: &Batch, lane: usiz
     }
 }
 
-/// Gathers forces on a range of blocks from the padded potential, and adds them to `forces`, whose first element
-/// belongs to the first block of the range.
+/// Gathers forces on a range of blocks from the padded potential, and adds the forces to `forces`. The first element of
+/// `forces` belongs to the first block of the range.
 pub(super) struct Gather<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -319,8 +320,8 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
 
 /// Returns ∂φ/∂u, with potential φ and grid coordinates u, along the three grid directions for sixteen atoms, with
 /// splines of order 4. One vector holds the four by four points of an x-plane, and the sums of sixteen atoms are
-/// reduced together. The inputs are spline weights and slopes along x, y, z. `sums` is scratch memory for the vectors
-/// of each atom, which the caller reuses because initialising three kilobytes takes time.
+/// reduced together. The inputs are spline weights and slopes along x, y, z. `sums` is scratch memory with one vector
+/// for each atom and direction. The caller reuses the memory, because initialising three kilobytes takes time.
 #[inline(always)]
 fn slopes_of_four<S: Simd>(
     padded: &Padded,
@@ -366,8 +367,8 @@ fn slopes<S: Simd, const N: usize, const P: usize>(
     let mut sums = [[0f32; LANES]; 3];
     for lane in 0..LANES {
         let at = |d: usize, slope: usize, j: usize| weights[d][slope].at(lane, j);
-        // three sums over x and y for each z-point of the spline: with the slope along x, with the slope along y, and
-        // with weights only
+        // three sums over the x points and y points of the spline, for each z point: with slopes along x, with slopes
+        // along y, and with weights only
         let mut columns = [[0f32; P]; 3];
         for i in 0..N {
             let mut plane = [[0f32; P]; 2];

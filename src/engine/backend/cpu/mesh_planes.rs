@@ -31,9 +31,9 @@ impl PlaneExchange {
         }
     }
 
-    /// Sends the charges of this rank, which are the sums over the buffers `own`, on each plane to the rank that
-    /// transforms the plane. The sums of the charges of the other ranks on the planes of this rank are stored in
-    /// `received`. All ranks call this function together.
+    /// Sums the charges of this rank over the buffers `own`, and sends each plane of the sums to the rank that
+    /// transforms the plane. The charges that other ranks send for the planes of this rank are summed in `received`.
+    /// All ranks call this function together.
     pub(super) fn send_charges(&mut self, slabs: &Slabs, own: &[SpreadBuffer], received: &mut SpreadBuffer) {
         for (x, mark) in self.own_marks.iter_mut().enumerate() {
             *mark = u8::from(own.iter().any(|buffer| buffer.touched[x]));
@@ -89,7 +89,7 @@ impl PlaneExchange {
         slabs.x(slab).filter(|&x| marks[x] == 1).collect()
     }
 
-    /// Sends the planes in `to_send` to one rank and receives `planes` planes from another rank.
+    /// Sends the planes in `to_send` to rank `to`, and receives `planes` planes from rank `from`.
     fn exchange(&mut self, slabs: &Slabs, [to, from]: [usize; 2], planes: usize) {
         self.received.resize(planes * self.plane, Aligned16::default());
         let received = bytemuck::cast_slice_mut(&mut self.received);

@@ -163,8 +163,9 @@ impl Cpu {
         });
     }
 
-    /// Adds the reciprocal-space forces to the other forces, or stores the reciprocal-space forces separately. Returns
-    /// the reciprocal-space energies of Coulomb interactions and of dispersion, and the sum of their virials.
+    /// Computes the reciprocal-space forces. The forces are added to the other forces, stored separately, or skipped,
+    /// as `part` requests. Returns the reciprocal-space energies of Coulomb interactions and of dispersion, and the sum
+    /// of their virials.
     fn long_range(&mut self, cell: Option<&PeriodicCell>, part: LongRange, sums: bool) -> ([f64; 2], Mat3) {
         let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
         let apart = match part {

@@ -32,14 +32,14 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Distance, as a fraction of the cutoff, below which an image of an excluded pair is the nearest image, to which the
-/// exclusion applies. All other images of the pair are further apart, because the cell is at least two cutoffs wide.
+/// Distance, as a fraction of the cutoff, within which at most one periodic image of a pair lies: the nearest image.
+/// Only the nearest image is excluded; all other images are further apart, as the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
-/// Lower limit of r² in systems without a cutoff, nm². The distance of overlapping atoms is clamped to this limit.
+/// Lower limit of r² in systems without a cutoff, nm². If overlapping atoms have a smaller r², r² is set to this limit.
 pub(in crate::backend) const LOWEST_R2: f32 = 0.01 * 0.01;
 
-/// Largest error of force polynomials relative to 1/r³. The error of force polynomials is as large as the error of the
-/// tables, and is far below the limit of 2·10⁻⁵ for the total error.
+/// Largest error of the force polynomials as a fraction of 1/r³, the unscreened Coulomb force divided by the distance
+/// r. The tolerance equals the error of the tables, and is far below the limit of 2·10⁻⁵ for the total error.
 pub(in crate::backend) const FORCE_TOLERANCE: f64 = 5e-6;
 /// Largest error of the force polynomials of excluded pairs relative to the largest force. Many excluded pairs have the
 /// same distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
@@ -48,7 +48,7 @@ const EXCLUDED_TOLERANCE: f64 = 5e-7;
 /// Maximum number of list chunks in a search task, for load balance. The number of chunks in a task does not affect the
 /// contents of the chunks.
 const CHUNKS: usize = 64;
-/// Number of blocks in one task of packing and of force reduction, small so that many threads have equal work.
+/// Number of blocks in one task of packing or force reduction, small enough to give many threads equal work.
 const BLOCKS: usize = 16;
 
 /// Force buffer of one work partition, and the blocks to which the partition adds forces.
@@ -100,8 +100,8 @@ pub(super) struct Nonbonded {
     pub slot_root_c6: AlignedArrays<8>,
     slot_lj: AlignedArrays<16>,
     slot_types: AlignedArrays<8>,
-    /// bit masks of each cluster, which identify cluster pairs that may not follow the combination rule; empty if all
-    /// pairs of types follow the rule
+    /// bit masks of each cluster, which identify cluster pairs with possible exceptions to the combination rule; empty
+    /// if all pairs of types follow the rule
     cluster_marks: Vec<Marks>,
     /// bit mask of each block: one bit per atom, set if the atom has Lennard-Jones interactions
     lj_lanes: Vec<u8>,
@@ -182,8 +182,8 @@ impl Nonbonded {
         }
     }
 
-    /// Replaces the atoms of the system by the atoms of a domain. `first` is true on the one rank that adds the terms
-    /// that are counted once for all ranks.
+    /// Replaces the atoms of the system by the atoms of a domain. `first` is true on exactly one rank. Ranks on which
+    /// `first` is false leave out the terms that are counted once for all ranks.
     pub(super) fn select(&mut self, electrostatics: Electrostatics, terms: LocalTerms, region: Region, first: bool) {
         let LocalTerms { topology: Topology { atoms, exclusions, .. }, excluded } = terms;
         self.charges = kernel_charges(electrostatics, &atoms);
@@ -290,7 +290,7 @@ impl Nonbonded {
         self.outer.assert_of(&self.grid);
         self.inner.resize(&self.grid);
         let (outer, level) = (&self.outer.chunks, self.level);
-        // the thread that prunes a chunk usually also computes its pairs later, with the chunk in its cache
+        // a chunk often stays in the cache, because usually the thread that prunes the chunk also computes its pairs
         self.team.for_each(self.inner.chunks.par_iter_mut().zip(outer), |(inner, outer)| {
             prune_chunk(level, input, outer, inner);
         });
@@ -478,7 +478,7 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
     sum
 }
 
-/// Returns the radial functions of the Coulomb settings. Without a cutoff the kernel computes 1/r instead.
+/// Returns the radial functions for the Coulomb settings; zeros without a cutoff, where the kernel computes 1/r.
 fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
     let Some(cutoff) = cutoff else {
         let (force, energy) = (ForceTable::zero(LOWEST_R2), RadialTable::zero(LOWEST_R2));

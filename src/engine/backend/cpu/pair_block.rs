@@ -9,7 +9,7 @@ use super::pair_rules::{LJ_PME, TYPE_TABLE, UNLIMITED, is_switched};
 use crate::pair::MaskedPair;
 use crate::simd::{Arithmetic, Float, Simd};
 
-/// Squared distances between i-atoms and a block, and what depends on distances only.
+/// Squared distances between i-atoms and the atoms of a block, and quantities that depend only on these distances.
 pub(super) struct Distances<S: Simd, const N: usize> {
     pub(super) block: usize,
     /// squared distances, nm², at least `Fixed::lowest` in masked blocks
@@ -17,7 +17,7 @@ pub(super) struct Distances<S: Simd, const N: usize> {
     /// squared distances before the lower limit is applied, nm²
     pub(super) true_r2: [S::F; N],
     pub(super) inverse: [Inverse<S>; N],
-    /// Coulomb force over distance of unit charges
+    /// Coulomb force divided by the distance, for unit charges
     pub(super) field: [S::F; N],
 }
 
@@ -54,8 +54,8 @@ impl<S: Simd> Sums<S> {
 /// Mask of a block in which all pairs interact.
 pub(super) const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0, excepted: false };
 
-/// Returns forces over distance between i-atoms and a block, kJ/mol/nm². The first `LJ` of the `N` vectors of i-atoms
-/// have Lennard-Jones interactions.
+/// Returns, for pairs of i-atoms and atoms of a block, the forces divided by the distances, kJ/mol/nm². The first `LJ`
+/// of the `N` vectors of i-atoms have Lennard-Jones interactions.
 #[inline(always)]
 pub(super) fn radial_forces<
     S: Simd,
@@ -126,8 +126,8 @@ pub(super) fn radial_forces<
             (charges * radial).keep(inside)
         };
         if ENERGY {
-            // below the smallest distance `lowest` the force is f·d with constant f; its potential ½ f (lowest² − r²)
-            // keeps the energy consistent with the force, as minimisers need
+            // if r² is below the limit `lowest`, f (the force divided by the distance) is constant; the potential ½ f
+            // (lowest − r²) is consistent with this force, as minimisers require
             sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }
         if MASKED && RULE != UNLIMITED && pair.excluded != 0 {

@@ -8,8 +8,8 @@ use crate::pair::RadialTable;
 use crate::simd::{Arithmetic, Simd};
 use crate::system::System;
 
-/// Largest error of the force polynomials relative to the largest value of the function. The largest value of the
-/// function is far smaller than the force of a pair in contact.
+/// Largest error of the force polynomials relative to the largest value of the approximated force. The largest value of
+/// the approximated force is far smaller than the force of a pair in contact.
 const TOLERANCE: f64 = 5e-7;
 
 /// LJ-PME parameters of one system.
@@ -65,8 +65,8 @@ impl DispersionTables {
     }
 }
 
-/// Force over distance and energy of excluded pairs, and the potential shift of interacting pairs. The compiler
-/// eliminates the energies if they are not used.
+/// Energy and force (divided by the distance) of excluded pairs, and the potential shift of interacting pairs. The
+/// compiler eliminates the energies if they are not used.
 pub(super) struct DispersionTerms<S: Simd> {
     pub(super) force: S::F,
     pub(super) energy: S::F,
@@ -75,10 +75,10 @@ pub(super) struct DispersionTerms<S: Simd> {
 
 impl<S: Simd> DispersionTerms<S> {
     /// Computes the terms of pairs whose √(c6_i c6_j) is `product`. The dispersion force is a polynomial on every SIMD
-    /// level, because the registers have room for only one table, which is the table of the Coulomb force.
+    /// level, because the registers have room only for the table of the Coulomb force.
     #[inline(always)]
     pub(super) fn new(fixed: &Fixed<'_, S>, product: S::F, r2: S::F) -> Self {
-        let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have its tables");
+        let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have dispersion tables");
         DispersionTerms {
             force: product * Radial::<S>::new(&tables.force).polynomial(r2),
             energy: product * energy::<S>(r2, &tables.energy),

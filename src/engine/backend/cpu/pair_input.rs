@@ -57,8 +57,8 @@ pub(super) struct PairInput<'a> {
     pub dispersion_tables: Option<&'a DispersionTables>,
 }
 
-/// Energies (kJ/mol), and for each lattice shift the sum of the forces on i-atoms (kJ/mol/nm), from one work partition
-/// of the list.
+/// Output of one work partition of the list: energies (kJ/mol), and the sum of the forces on i-atoms for each lattice
+/// shift (kJ/mol/nm).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairOutput {
     pub lj: f64,

@@ -2,12 +2,14 @@
 //!
 //! The four atoms of an i-cluster are in two vectors (atoms 0 and 1, atoms 2 and 3, each repeated over eight lanes). A
 //! vector of j-atoms holds the eight atoms of a j-block twice, and interacts with one or both of the two vectors of
-//! i-atoms. For sixteen pairs, with r² from block-relative offsets, the kernel computes
+//! i-atoms. For sixteen pairs, the kernel computes r² from block-relative offsets, and the force over distance
 //!
-//! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] in the form that suits the SIMD level ([`Radial`]), LJ from 1/r².
+//! F/r = q_i q_j f(r²) + LJ.
 //!
-//! Forces on i-atoms accumulate in registers, forces on j-atoms in the thread's force buffer. Energies use the same
-//! arithmetic with additional tables, so that computing them does not change the forces.
+//! The Coulomb function f is a [`RadialTable`], in the form that suits the SIMD level ([`Radial`]). The Lennard-Jones
+//! term LJ is computed from 1/r². Forces on i-atoms are accumulated in registers, and forces on j-atoms in the force
+//! buffer of the thread. Energies use the same arithmetic with additional tables, so that computing the energies does
+//! not change the forces.
 
 use super::pair_block::{ALL, Distances, Sums, radial_forces, root_c6};
 use super::pair_dispersion::DispersionTerms;
@@ -50,7 +52,8 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
 }
 
 impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairKernel<'_, RULE, SPLIT, END, ENERGY> {
-    /// Computes a range of chunks on SIMD levels without intrinsics, with all combination rules and cutoffs.
+    /// Computes a range of chunks on SIMD levels without intrinsics, for every combination rule and both choices of
+    /// cutoffs.
     #[inline(never)]
     fn general<S: Simd>(self) {
         self.compute::<S>();
@@ -110,8 +113,8 @@ fn charged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENER
     sums: &mut Sums<S>,
     scratch: &mut [Staged<S>; BATCH],
 ) {
-    // with energies one instantiation serves all i-atoms, since atoms without Lennard-Jones interactions
-    // have zero parameters
+    // if energies are computed, one instantiation serves all i-atoms, because atoms without Lennard-Jones interactions
+    // have parameters of zero
     macro_rules! both_rows {
         ($lj:literal) => {{
             let both = &chunk.plain[entry.both()];
@@ -137,8 +140,9 @@ fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
     assert!(END != LJ_PME || input.dispersion.len() == blocks);
 }
 
-/// Processes the blocks within the radius of only one vector of two i-atoms. A SIMD level that cannot hold tables in
-/// registers has too few registers for two vectors at a time, and processes all blocks with one vector after the other.
+/// Processes the blocks that are within the radius of only one of the two vectors of i-atoms. On a SIMD level that
+/// cannot hold tables in registers, this function processes all blocks of one vector, because two vectors at a time
+/// would need too many registers.
 #[inline(always)]
 fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -171,7 +175,8 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
 
 /// Processes blocks in which all pairs interact. The first `LJ` of the `N` vectors of i-atoms have Lennard-Jones
 /// interactions. The loop uses software pipelining: the distances of the next block are computed along with the forces
-/// of this block, because each of the two dependency chains is longer than the out-of-order window of a processor.
+/// of this block. Each of these two computations is a dependency chain that is longer than the out-of-order window of a
+/// processor.
 #[inline(always)]
 fn unmasked<
     S: Simd,
@@ -213,9 +218,9 @@ struct Staged<S: Simd> {
     r2: S::F,
     /// see [`Inverse::packed`]
     inverse: S::F,
-    /// Coulomb force over distance of unit charges
+    /// Coulomb force divided by the distance, for unit charges
     field: S::F,
-    /// force over distance, kJ/mol/nm²
+    /// force divided by the distance, kJ/mol/nm²
     force: S::F,
 }
 
@@ -227,10 +232,11 @@ impl<S: Simd> Staged<S> {
     }
 }
 
-/// Computes the forces of [`unmasked`] for one vector without energies, in short loops. On levels where a vector takes
-/// two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains let the
-/// computations of consecutive blocks overlap. The second loop has about as many permutations, which read the tables,
-/// as multiplications; processors execute the two kinds at the same time.
+/// Computes the forces of [`unmasked`] for one vector without energies, in short loops. On SIMD levels whose vectors
+/// take two registers, the operations of one block fill the out-of-order window. Shorter dependency chains are
+/// therefore needed to overlap the computations of consecutive blocks. The second loop has about as many
+/// multiplications as permutations; the permutations read the tables. Processors execute multiplications and
+/// permutations at the same time.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,
@@ -286,7 +292,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
 }
 
 /// Processes the blocks without a mask that have Lennard-Jones interactions only: the blocks beyond the Coulomb cutoff,
-/// or all blocks of an entry without charges.
+/// or all blocks if the list entry has no Coulomb interactions.
 #[inline(always)]
 fn uncharged<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,

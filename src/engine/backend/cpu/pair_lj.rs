@@ -43,7 +43,8 @@ impl<S: Simd> BlockLj<S> {
     }
 }
 
-/// Lennard-Jones force over distance, and energy. The compiler eliminates the energy if it is not used.
+/// Lennard-Jones force divided by the distance, and Lennard-Jones energy. The compiler eliminates the energy if it is
+/// not used.
 pub(super) struct LjTerms<S: Simd> {
     pub(super) force: S::F,
     pub(super) energy: S::F,
@@ -108,8 +109,8 @@ impl<S: Simd> LjTerms<S> {
         self.energy -= four_c4 * (S::F::splat(0.25) * (inverse4 - S::F::splat(input.c4_shift)));
     }
 
-    /// Computes the Lennard-Jones terms from σ and 48 ε, without a switch. The force over distance is 48 ε (s¹² − ½
-    /// s⁶)/r² with s = σ/r.
+    /// Computes the Lennard-Jones terms from σ and 48 ε, without a switch. The force divided by the distance r is 48 ε
+    /// (s¹² − ½ s⁶)/r² with s = σ/r.
     #[inline(always)]
     fn of_sigma(input: &PairInput<'_>, inverse2: S::F, sigma: S::F, epsilon48: S::F) -> Self {
         let sigma2 = sigma * sigma;
@@ -159,8 +160,8 @@ fn pick_pairs<S: Simd>(table: &[[f32; 2]], length: usize, types: [usize; 2], j: 
     j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
 }
 
-/// Looks up (6 c6, 12 c12) in `rows`, which have 16 R elements. For each type of an i-atom, `rows` has a row of 6 c6,
-/// followed by a row of 12 c12.
+/// Looks up the coefficients 6 c6 and 12 c12 of pairs in `rows`; each row has 16 R elements. For each type of an
+/// i-atom, `rows` has a row of 6 c6, followed by a row of 12 c12.
 #[inline(always)]
 fn from_rows<S: Simd, const R: usize>(rows: &[Aligned16], i: [usize; 2], j: S::F) -> [S::F; 2] {
     let (first, second) = (&rows[2 * R * i[0]..][..2 * R], &rows[2 * R * i[1]..][..2 * R]);

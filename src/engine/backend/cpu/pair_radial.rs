@@ -1,6 +1,7 @@
 //! Coulomb functions of the pair kernel. SIMD levels with enough registers keep tables in registers; other levels
 //! compute forces from 1/r and a polynomial of low degree. Energies, which are seldom computed, use tables on every
-//! level. In a crystal, which has few distinct distances, the errors of an energy polynomial would also add up.
+//! level. Energy polynomials would also be inaccurate in a crystal: the few distinct distances of a crystal repeat, so
+//! the errors add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
 use crate::pair::{Eighths, QUARTIC, RadialFunction, RadialTable, SmoothPart};
@@ -67,7 +68,8 @@ impl<S: Simd> Inverse<S> {
         Inverse { first: square.sqrt(), square }
     }
 
-    /// Returns the one power from which [`Self::unpacked`] has all the powers that Lennard-Jones terms need.
+    /// Returns a power of the inverse distance, from which [`Self::unpacked`] computes all powers that Lennard-Jones
+    /// terms need.
     #[inline(always)]
     pub(super) fn packed<const END: u8>(&self) -> S::F {
         if is_switched(END) { self.first } else { self.square }
@@ -88,8 +90,8 @@ impl<'a, S: Simd> Radial<'a, S> {
         Radial { eighths: &force.eighths, bins: S::F::bins(&force.table.tables) }
     }
 
-    /// Returns the Coulomb force over distance of interacting pairs of unit charges. Without a cutoff the result is the
-    /// force of the potential 1/r.
+    /// Returns the Coulomb force divided by the distance, for interacting pairs of unit charges. Without a cutoff the
+    /// result is the force of the potential 1/r.
     #[inline(always)]
     pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
         if RULE == UNLIMITED {
@@ -112,7 +114,7 @@ impl<'a, S: Simd> Radial<'a, S> {
         table::<S>(r2, &self.bins)
     }
 
-    /// Evaluates the polynomial of the bin of r² ([`crate::pair::Eighths`]).
+    /// Evaluates the polynomial of the bin that contains r² ([`crate::pair::Eighths`]).
     #[inline(always)]
     pub(super) fn polynomial(&self, r2: S::F) -> S::F {
         let eighths = self.eighths;
@@ -134,13 +136,13 @@ impl<'a, S: Simd> Radial<'a, S> {
     }
 }
 
-/// Returns the energy (or another function of which only a table is evaluated) at r².
+/// Returns the value of a tabulated function at r², for example of an energy.
 #[inline(always)]
 pub(super) fn energy<S: Simd>(r2: S::F, function: &RadialTable) -> S::F {
     table::<S>(r2, &S::F::bins(&function.tables))
 }
 
-/// Evaluates the quartic of the bin of r² ([`RadialTable`]).
+/// Evaluates the quartic polynomial of the bin that contains r² ([`RadialTable`]).
 #[inline(always)]
 fn table<S: Simd>(r2: S::F, bins: &<S::F as Float>::Bins) -> S::F {
     let [a0, a1, a2, a3, a4] = r2.look_up(bins);

@@ -10,8 +10,8 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets of the i-atoms from `center`, including the remainder of the lattice shift after rounding to a multiple
-    /// of `CENTRE_QUANTUM`
+    /// offsets of the i-atoms from `center`, including the remainder that is left when the lattice shift is rounded to
+    /// a multiple of `CENTRE_QUANTUM`
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
@@ -34,8 +34,9 @@ pub(super) struct Fixed<'a, S: Simd> {
     /// smallest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
-    /// switch functions; a function has meaningful values only in kernels compiled for this kind of switch
+    /// force switch; its values are valid only in kernels with a force switch
     pub(super) force_switch: ForceSwitch<S::F>,
+    /// potential switch; its values are valid only in kernels with a potential switch
     pub(super) potential_switch: PotentialSwitch<S::F>,
 }
 
@@ -133,8 +134,8 @@ impl<S: Simd> Rows<S, 2> {
         }
     }
 
-    /// Adds the accumulated forces on the i-atoms to the slots of the cluster, and adds the sum of these forces to
-    /// the force on the lattice shift.
+    /// Adds the accumulated forces on the i-atoms to the slots of the cluster. The sum of these forces is also added to
+    /// the total for the lattice shift of the entry.
     #[inline(always)]
     pub(super) fn finish(self, entry: &Entry, forces: &mut [[f32; 24]], output: &mut PairOutput) {
         let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
@@ -164,9 +165,10 @@ impl<S: Simd, const N: usize> Rows<S, N> {
     }
 }
 
-/// Adds the pair forces f · d (force over distance times displacement) to the forces on the i-atoms, and subtracts the
-/// pair forces from the forces on the j-atoms. A SIMD level with two registers per vector is limited by the number of
-/// operations in flight, so such a level uses multiply-adds throughout, which need the fewest operations.
+/// Adds the pair forces f · d, where f is the force divided by the distance and d is the displacement, to the forces on
+/// the i-atoms, and subtracts the pair forces from the forces on the j-atoms. On a SIMD level with two registers per
+/// vector, the number of operations in flight limits the speed. Such a SIMD level therefore uses only multiply-adds,
+/// which need the fewest operations.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -256,8 +258,9 @@ impl<S: Simd, const N: usize> Near<S, N> {
 #[inline(always)]
 pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
     let block = block as usize;
-    // SAFETY: pruning has indexed the packed offsets with every block of the list. The kernel has checked that atoms
-    // have not been sorted since the pruning, and that every array has one element per block of the grid
+    // SAFETY: the block is in range, because pruning has indexed the packed offsets with every block of the list. The
+    // kernel has checked that atoms have not been sorted since the pruning, and that every array has one element per
+    // block of the grid
     let (packed, center) = unsafe { (fixed.packed.get_unchecked(block), fixed.centers.get_unchecked(block)) };
     let mut positions = [S::F::splat(0.0); 3];
     for k in 0..3 {

@@ -17,8 +17,8 @@ pub(super) const ROWS_OF_32: u8 = 5;
 /// No combination rule: Lennard-Jones parameters come from rows of a table of at most 64 types, which fit in registers.
 pub(super) const ROWS_OF_64: u8 = 6;
 
-/// Truncation of Lennard-Jones interactions at the cutoff, with or without a potential shift. Blocks that are marked
-/// for exceptions to the combination rule may also have r⁻⁴ terms.
+/// Truncation of Lennard-Jones interactions at the cutoff, with or without a potential shift. Pairs in blocks that are
+/// marked for exceptions to the combination rule may also have r⁻⁴ terms.
 pub(super) const TRUNCATED: u8 = 0;
 /// Force switch of the Lennard-Jones interactions.
 pub(super) const FORCE_SWITCH: u8 = 1;

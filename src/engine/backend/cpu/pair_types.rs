@@ -17,8 +17,8 @@ use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
 
 /// Estimated time of sixteen pairs in a block with exceptions, relative to sixteen pairs that follow the combination
-/// rule. In a block with exceptions the kernel computes both vectors of i-atoms, one after the other, with a gather
-/// instruction for each vector.
+/// rule. In a block with exceptions the kernel computes the four i-atoms as two vectors, one after the other, and reads
+/// the parameters of each vector with a gather instruction.
 const EXCEPTION_COST: f64 = 3.0;
 
 /// Index of the first bit of a [`Marks`] mask that stands for an exception to the combination rule. Bit 0 stands for
@@ -30,7 +30,7 @@ const FIRST_BIT: u32 = 1;
 pub(super) struct PairTypes {
     /// combination rule of the kernel
     pub(super) rule: u8,
-    /// two parameters for each Lennard-Jones type of the system, in the form that the rule needs
+    /// two parameters for each Lennard-Jones type of the system, in the form that the combination rule needs
     pub(super) parameters: Vec<[f32; 2]>,
     /// kernel type of each Lennard-Jones type of the system
     pub(super) of_type: Vec<u32>,
@@ -42,8 +42,8 @@ pub(super) struct PairTypes {
     pub(super) c4: Vec<[f32; 2]>,
     /// a row of 6 c6 and a row of 12 c12 for each kernel type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
-    /// bit masks of each kernel type for the types with which the kernel type forms an exception or has an r⁻⁴ term;
-    /// empty if there is no such pair of types
+    /// bit masks of each kernel type, which mark the exceptions and r⁻⁴ terms of the type; empty if no pair of types
+    /// has an exception or an r⁻⁴ term
     pub(super) marks: Vec<Marks>,
 }
 
@@ -68,7 +68,8 @@ impl PairTypes {
             by_rule.filter(|(_, expected, _)| *expected < cost).min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
         let (rule, mut marks) = cheapest.map_or((by_table, vec![]), |(rule, _, marks)| (rule, marks));
         let dipoles = induced_dipoles(system, &used);
-        // all r⁻⁴ terms share one bit; some pairs are then marked without need, which costs only time
+        // all r⁻⁴ terms share one bit, so that some pairs without an r⁻⁴ term are also marked; these marks cost time,
+        // but change no result
         let _ = mark(&mut marks, &dipoles, &of_type, count, std::iter::repeat(1));
         let parameters = (0..system.nonbonded.types as u32).map(|t| lj_parameters(system, rule, t)).collect();
         let rows = match rule {
@@ -87,12 +88,13 @@ impl PairTypes {
 const COMBINATIONS: [(u8, CombinationRule); 2] =
     [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
 
-/// Table rules, each with its maximum number of types and the estimated time of sixteen pairs relative to a
-/// combination rule. Looking up a coefficient takes one, two or four permutations, or a gather.
+/// Table rules: for each rule, the maximum number of types, and the estimated time of sixteen pairs relative to the
+/// time with a combination rule. The look-up of a coefficient takes one, two or four permutation instructions, or a
+/// gather instruction.
 const TABLES: [(u8, usize, f64); 4] =
     [(ROWS_OF_16, 16, 1.05), (ROWS_OF_32, 32, 1.15), (ROWS_OF_64, 64, 1.25), (TYPE_TABLE, usize::MAX, 2.0)];
 
-/// Returns the cheapest of the table rules `offered` that allows `count` types, and its estimated time.
+/// Returns the cheapest of the table rules `offered` that allows `count` types, and the estimated time of this rule.
 fn by_table(system: &System, count: usize, offered: &[u8]) -> (u8, f64) {
     if system.settings.cutoff.is_none() {
         return (UNLIMITED, 0.0);
@@ -140,7 +142,8 @@ fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (of_type, kept)
 }
 
-/// Returns the table of `pair` over the `kept` types, with a last row and column of zeros for empty slots.
+/// Returns the table of the values `pair(a, b)` for the types in `kept`, with a last row and a last column of zeros for
+/// empty slots.
 fn table(kept: &[u32], pair: impl Fn(u32, u32) -> [f32; 2]) -> Vec<[f32; 2]> {
     let empty = kept.len();
     let entry = |a: usize, b: usize| if a == empty || b == empty { [0.0; 2] } else { pair(kept[a], kept[b]) };
@@ -169,8 +172,9 @@ fn exception_fraction(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
     1.0 - (-pairs * (CLUSTER * BLOCK) as f64).exp()
 }
 
-/// Adds exceptions to the bit masks `marks`. One bit stands for one type and for all types that form exceptions with
-/// this type. Types with the most exceptions get their bits first. Returns `None` if there are not enough bits.
+/// Adds exceptions to the bit masks `marks`. Each bit belongs to one type, the key. The bit is set in `keys` for the
+/// key itself, and in `partners` for all types that form exceptions with the key. Types with the most exceptions get
+/// their bits first. Returns `None` if there are not enough bits.
 fn mark(
     marks: &mut Vec<Marks>,
     exceptions: &[[u32; 2]],
@@ -195,7 +199,7 @@ fn mark(
     Some(())
 }
 
-/// Returns the two Lennard-Jones parameters of an atom type in the form that the kernel's rule needs.
+/// Returns the two Lennard-Jones parameters of an atom type in the form that the combination rule `rule` needs.
 pub(in crate::backend) fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
     let (c6, c12) = system.nonbonded.pair(lj_type, lj_type);
     let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);
@@ -320,7 +324,7 @@ mod tests {
         {
             let parameters: Vec<(f64, f64)> = (0..types).map(|t| (0.2 + 0.001 * f64::from(t), 0.5)).collect();
             let mut many = system(&parameters, &vec![3; types as usize]);
-            // each pair of consecutive types deviates from the rule
+            // each pair of consecutive types deviates from the combination rule
             (1..types as usize).for_each(|t| disturb(&mut many, [t - 1, t]));
             let found = PairTypes::new(&many);
             assert_eq!((found.rule, found.count), (rule, types as usize + 1));

@@ -35,9 +35,9 @@ pub(super) fn end_of(settings: &ForceSettings) -> u8 {
     }
 }
 
-/// Returns the combination rules for which kernels are compiled with the given treatment at the cutoff. Rules that few
-/// systems would use are not compiled, which keeps the program small and the build short; systems with such a rule use
-/// rows of a table instead.
+/// Returns the combination rules for which kernels are compiled with the given treatment at the cutoff. Kernels for
+/// rules that few systems would use are not compiled, which keeps the program small and the build short. Systems whose
+/// combination rule has no kernel use a table of pairs of types instead.
 pub(super) fn rules(end: u8) -> &'static [u8] {
     match end {
         TRUNCATED => &[GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
@@ -46,9 +46,10 @@ pub(super) fn rules(end: u8) -> &'static [u8] {
     }
 }
 
-/// Runs the kernel over a range of chunks of a list and adds the results to `forces` and the output. There is one
-/// instantiation of the kernel for each rule, each pair of cutoffs (equal or different), each treatment at the cutoff,
-/// and each kind of output; variants that are seldom used share instantiations.
+/// Runs the kernel over a range of chunks of a list, and adds the forces to `forces` and the other results to `output`.
+/// There is one instantiation of the kernel for each combination rule, each treatment of Lennard-Jones interactions at
+/// the cutoff, and each kind of output, for equal and for different cutoffs. Variants that are seldom used share
+/// instantiations.
 pub(super) fn run(
     level: Level,
     Variant { rule, end, split, energy }: Variant,

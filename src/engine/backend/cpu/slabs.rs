@@ -15,14 +15,13 @@ pub(in crate::backend) fn largest_mesh_part(mesh: &PmeParameters, ranks: usize) 
     pairs.div_ceil(ranks) as f64 / pairs as f64
 }
 
-/// Returns the mean number of bytes that a rank sends in an evaluation of PME on `ranks` ranks, if the atoms of a rank
-/// have charges on `touched` planes along x. Some of the `touched` planes are among the planes that the rank itself
-/// transforms.
+/// Returns the mean number of bytes that a rank sends in one evaluation of PME on `ranks` ranks. `touched` is the mean
+/// number of planes along x on which a rank has charges. The rank itself transforms some of the `touched` planes.
 pub(in crate::backend) fn mesh_bytes_of_rank(mesh: &PmeParameters, touched: f64, ranks: usize) -> f64 {
     let (padded, [nx, ny, nz], count) = (Padded::new(mesh), mesh.grid, ranks as f64);
     let lent = (touched - nx as f64 / count).max(0.0);
-    // charges are sent to the ranks that transform the planes, and the potential is sent back; one mark is sent for
-    // each plane
+    // charges are sent to the ranks that transform the planes, and the potential is sent back; in addition each rank
+    // sends one byte per plane of the mesh to every other rank
     let planes = 2.0 * lent * (padded.plane * size_of::<f32>()) as f64 + (nx * (ranks - 1)) as f64;
     // the complex spectrum `[x][k_y][z]` is transposed twice
     let spectrum = nx * (ny / 2 + 1) * nz.div_ceil(LANES) * 2 * size_of::<Aligned16>();
@@ -35,8 +34,8 @@ fn slab(planes: usize, rank: usize, ranks: usize) -> Range<usize> {
     2 * start..(2 * end).min(planes)
 }
 
-/// Returns the number of other ranks to whose planes rank `rank` sends charges, if the rank has charges on the planes
-/// `touched`, which may be negative or beyond the last plane of the mesh.
+/// Returns the number of other ranks to which rank `rank` sends charges. Rank `rank` has charges on the planes
+/// `touched`. Indices in `touched` may be negative or beyond the last plane, because the mesh is periodic.
 pub(in crate::backend) fn borrowers_of_rank(
     mesh: &PmeParameters,
     touched: Range<i64>,
@@ -61,8 +60,8 @@ impl Slabs {
         Slabs { ranks, planes, buffers: Default::default() }
     }
 
-    /// Returns the range of planes along x of a rank. The range consists of pairs of planes, but the last plane of the
-    /// mesh may be unpaired.
+    /// Returns the range of planes along x of a rank. The range consists of pairs of planes; only the last plane of a
+    /// mesh with an odd number of planes has no partner.
     pub(super) fn x(&self, rank: usize) -> Range<usize> {
         slab(self.planes[0], rank, self.ranks.count())
     }
@@ -77,8 +76,9 @@ impl Slabs {
         [self.x(self.ranks.rank()), self.y(self.ranks.rank())]
     }
 
-    /// Redistributes the spectrum `[x][k_y]`, with `vectors` vectors per element, after the first pass. This rank
-    /// receives all x for its range of k_y. All ranks call this function together.
+    /// Redistributes the spectrum among the ranks after the first pass. The spectrum is indexed `[x][k_y]`, with
+    /// `vectors` vectors for each pair of indices. This rank receives all x for its range of k_y. All ranks call this
+    /// function together.
     pub(super) fn turn_to_y(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[1], self.own());
         self.exchange(
@@ -89,8 +89,9 @@ impl Slabs {
         );
     }
 
-    /// Redistributes the spectrum `[k_y][x]`, with `vectors` vectors per element, after the second pass. This rank
-    /// receives all k_y for its range of x. All ranks call this function together.
+    /// Redistributes the spectrum among the ranks after the second pass. The spectrum is indexed `[k_y][x]`, with
+    /// `vectors` vectors for each pair of indices. This rank receives all k_y for its range of x. All ranks call this
+    /// function together.
     pub(super) fn turn_to_x(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[0], self.own());
         self.exchange(

@@ -3,8 +3,8 @@
 //! Sixteen lines are transformed at once ([`LineFft`]), so two of the three directions need no transposition. The three
 //! passes are:
 //!
-//! 1. For every pair of x-planes, the first pass transforms along y, with sixteen z in a vector. Two real planes are
-//!    transformed together, as real and imaginary part of one complex plane.
+//! 1. For every pair of x-planes, the first pass transforms lines along y. Each vector holds sixteen consecutive grid
+//!    points along z. Two real planes are transformed together, as real and imaginary part of one complex plane.
 //! 2. For every k_y, the second pass transforms along x, transposes blocks of sixteen, and transforms along z. The pass
 //!    then multiplies the spectrum by the influence function, and inverts both transforms.
 //! 3. For every pair of x-planes, the third pass inverts the transform along y, and fills the padding of the potential.
@@ -31,11 +31,11 @@ const PORTIONS_PER_PART: usize = 4;
 /// Scratch memory of one task.
 struct Scratch {
     work: [Split; 2],
-    /// sixteen lines (consecutive z) along y
+    /// sixteen lines along y, at consecutive indices z
     line: Split,
     /// spectrum at one k_y: `[block of z][x]`
     columns: Split,
-    /// spectrum of sixteen x at one k_y: `[z]`, before and after the transform along z
+    /// spectrum at one k_y and sixteen x, indexed by z, before and after the transform along z
     turned: [Split; 2],
     /// charges on two x-planes
     planes: [Vec<Aligned16>; 2],
@@ -53,8 +53,8 @@ pub(super) struct Spectral {
     forward: Split,
     /// spectrum after the second pass, `[k_y][x][block of z]`
     backward: Split,
-    /// influence function for `green_cell`, `[k_y][block of x][z]`. The influence function is divided by the constant
-    /// of the potential, because the charges already contain this constant
+    /// influence function for `green_cell`, `[k_y][block of x][z]`. The influence function is divided by the prefactor
+    /// of the potential, because the charges already contain this prefactor
     green: Vec<Aligned16>,
     green_cell: Option<PeriodicCell>,
     scratch: Vec<Scratch>,
@@ -67,10 +67,10 @@ pub(super) struct Spectral {
 struct Extent {
     /// number of values of k_y: from 0 to half the mesh size along y
     half: usize,
-    /// number of blocks of sixteen points along x, and along z
+    /// number of blocks of sixteen points along x, and (next field) along z
     x_blocks: usize,
     z_blocks: usize,
-    /// number of vectors in a row along z, and in an x-plane
+    /// number of vectors in a row along z, and (next field) in an x-plane
     row: usize,
     plane: usize,
 }
@@ -120,9 +120,9 @@ impl Spectral {
             Slabs::new(ranks.for_purpose(Purpose::Mesh), [self.padded.size[0], Extent::new(&self.padded).half]);
     }
 
-    /// Computes the potential on the planes of this rank from the charges of all threads on these planes, after
-    /// [`SpreadBuffer::fold`]. Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum S) and
-    /// of the virial. Energy and virial are zero unless `sums` is true.
+    /// Computes the potential on the planes of this rank from the charges that all threads have spread to these planes,
+    /// after [`SpreadBuffer::fold`]. Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum
+    /// S) and of the virial. Energy and virial are zero unless `sums` is true.
     pub(super) fn solve(
         &mut self,
         team: &Team,
@@ -336,8 +336,8 @@ fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
     plane.copy_within(..over * row, ny * row);
 }
 
-/// Separates the transforms A and B of two real lines of length n from the transform C of the complex line a + ib:
-/// A(k) = (C(k) + C*(n − k))/2, B(k) = (C(k) − C*(n − k))/2i.
+/// Separates the transform C of a complex line a + ib into the transforms A and B of the real lines a and b of length
+/// n: A(k) = (C(k) + C*(n − k))/2 and B(k) = (C(k) − C*(n − k))/2i, with the complex conjugate C* of C.
 struct Separate<'a> {
     line: &'a Split,
     points: usize,
@@ -371,8 +371,9 @@ impl Kernel for Separate<'_> {
     }
 }
 
-/// Inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). The imaginary parts at k = 0 and k = n/2,
-/// which are zero in the transform of real lines, are not read.
+/// Inverse of [`Separate`]: C(k) = A(k) + iB(k) and C(n − k) = A*(k) + iB*(k), with the transforms A and B of two real
+/// lines of length n. The imaginary parts at k = 0 and k = n/2, which are zero in the transform of real lines, are not
+/// read.
 struct Join<'a> {
     planes: [Lines<'a>; 2],
     points: usize,
@@ -401,12 +402,12 @@ impl Kernel for Join<'_> {
     }
 }
 
-/// Transposes sixteen x and all z between `columns` (`[block of z][x]`, with z in lanes) and `turned` (`[z]`, with x in
-/// lanes).
+/// Transposes the elements at sixteen x and all z between `columns` (`[block of z][x]`, with z in lanes) and `turned`
+/// (`[z]`, with x in lanes).
 struct Turn<'a> {
     columns: &'a mut Split,
     turned: &'a mut Split,
-    /// index of the first of the sixteen x in a row of `columns`
+    /// index in a row of `columns` at which the sixteen elements along x begin
     first: usize,
     /// number of vectors in `columns` from one block of z to the next
     height: usize,

@@ -2,10 +2,10 @@
 //! later processes.
 //!
 //! The cache has one file for each compiled program. The name of the file is a hash of all inputs of the compilation. A
-//! failure of the cache never stops the run. A cache file that is truncated, damaged or not from this cache is replaced
-//! by the result of a new compilation. If the disk cannot be used, compiled programs are kept only in memory. A folder
-//! that belongs to another user, or to which other users may write, is not used, because other users could put programs
-//! there.
+//! failure of the cache never stops the run. A cache file is replaced by the result of a new compilation if the file is
+//! truncated, damaged or not written by this cache. If the disk cannot be used, compiled programs are kept only in
+//! memory. A folder that belongs to another user, or to which other users may write, is not used, because other users
+//! could put programs there.
 
 use crate::error::Result;
 use crate::team::locked;
@@ -205,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         assert!(through(folder.path(), &RECIPE).1);
         for (index, other) in others.iter().enumerate() {
-            assert!(through(folder.path(), other).1, "{index} is taken for another");
+            assert!(through(folder.path(), other).1, "recipe {index} is taken for another recipe");
         }
         assert_eq!(files(folder.path()).len(), 1 + others.len());
         assert!(!through(folder.path(), &RECIPE).1);

@@ -1,7 +1,7 @@
 //! Measures the time of each phase of a step. The kernels of a CUDA graph cannot be timed individually. Once per
 //! lifetime of the pair lists, one step is therefore launched kernel by kernel, with CUDA events before and after each
-//! kernel. The times measured in this step stand for the times of all other steps. Kernels of the timed step do not
-//! overlap, but kernels of a graph do, so the sum of the phases may exceed the time of a step.
+//! kernel. The times of all other steps are estimated from the times measured in the timed step. Kernels of the timed
+//! step do not overlap, but kernels of a graph do, so the sum of the phases may exceed the time of a step.
 
 use super::device::{Span, Timing};
 use super::kernel::Kernel;
@@ -12,7 +12,7 @@ use crate::backend::Phases;
 /// measured times would include this wait.
 const WARM_UP_STEPS: u32 = 5;
 
-/// Counts all steps and the timed steps, and sums the times of the phases of the timed steps.
+/// Counts all steps, counts the timed steps, and sums the times of the phases over the timed steps.
 #[derive(Default)]
 pub(super) struct Clock {
     steps: u64,
@@ -40,8 +40,8 @@ impl Clock {
         timed
     }
 
-    /// Subtracts the last `steps` steps from the count of steps, because these steps were launched but did nothing
-    /// after the pair lists had expired.
+    /// Subtracts the last `steps` launched steps from the count of steps, because the device skipped these steps after
+    /// the pair lists had expired.
     pub(super) fn undo(&mut self, steps: u64) {
         self.steps -= steps.min(self.steps);
     }

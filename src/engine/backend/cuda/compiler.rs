@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
 
-/// Compiler options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly. If
-/// the compiler fused operations by itself, the compiler might fuse different operations in the variants of a kernel
-/// with and without energy sums, and then requesting energies would change the trajectory. Denormal numbers of `f32`
-/// (below 10⁻³⁸) are treated as zero, which saves a test in every reciprocal square root.
+/// Compiler options in addition to the architecture. Multiply-adds are fused only where a kernel requests a fused
+/// multiply-add explicitly. A compiler that fuses operations by itself might fuse different operations in the kernel
+/// variants with and without energy sums, and a request for energies would then change the trajectory. Denormal numbers
+/// of `f32` (below 10⁻³⁸) are treated as zero, which saves a test in every reciprocal square root.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--fmad=false", "--ftz=true"];
 
 /// Oldest architecture that the kernels support: Turing.
@@ -41,8 +41,9 @@ enum Form {
 }
 
 /// Returns the architecture for which to compile, as a compiler option, and the form of the program. The form is
-/// machine code if the compiler knows the GPU. Otherwise the form is PTX for the latest earlier architecture in
-/// `known`, whose elements are 10 times the major version plus the minor version.
+/// machine code if the compiler knows the GPU. If the compiler does not know the GPU, the form is PTX for the latest
+/// architecture in `known` that is older than the GPU. Each element of `known` is 10 times the major version plus the
+/// minor version of an architecture, for example 75 for Turing (7.5).
 fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     let own = 10 * major + minor;
     if known.contains(&own) {
@@ -111,7 +112,7 @@ impl Compiled {
     fn log(&self) -> String {
         // SAFETY: the program has not been destroyed
         match unsafe { result::get_program_log(self.0) } {
-            // SAFETY: the compiler ends its log with a zero
+            // SAFETY: the log of the compiler ends with a zero byte
             Ok(text) => unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned(),
             Err(error) => format!("the compiler's log cannot be read: {error:?}"),
         }
@@ -121,7 +122,7 @@ impl Compiled {
     fn image(&self, form: Form) -> Result<Vec<u8>> {
         let image = match form {
             Form::Machine => self.machine_code(),
-            // SAFETY: the program has been compiled; the text ends with a zero, as the driver requires
+            // SAFETY: the program has been compiled; the PTX text ends with a zero byte, as the driver requires
             Form::Intermediate => unsafe { result::get_ptx(self.0) }.map(|text| bytemuck::cast_slice(&text).to_vec()),
         };
         image.map_err(|error| failed("the compiled program cannot be read", error))
@@ -168,16 +169,17 @@ mod tests {
         // the program is an ELF file
         assert_eq!(&compiled.image(Form::Machine).expect("machine code")[..4], b"\x7fELF");
         let text = compiled.image(Form::Intermediate).expect("PTX");
-        let text = CStr::from_bytes_with_nul(&text).expect("one zero, at the end").to_str().expect("plain text");
+        let text = CStr::from_bytes_with_nul(&text).expect("one zero byte at the end").to_str().expect("plain text");
         assert!(text.contains("fma.rn.ftz.f32") && text.contains("add.rn.f64"));
-        // instructions without an explicit rounding mode, which the compiler may fuse
+        // the compiler may fuse instructions that have no explicit rounding mode, so the program must not contain such
+        // instructions
         let open = ["mul", "add", "sub"].map(|name| ["ftz.f32", "f32", "f64"].map(|kind| format!("{name}.{kind}\t")));
         let found = text.lines().find(|line| open.as_flattened().iter().any(|operation| line.contains(operation)));
         assert_eq!(found, None);
     }
 
-    /// Compiles the kernels with few optimisations if the compiler has an option for this, because such a compilation
-    /// takes a sixth of the time.
+    /// Compiles the kernels with few optimisations if the compiler has the option `--Ofast-compile`, which makes the
+    /// compilation six times as fast.
     #[test]
     #[allow(clippy::print_stderr, reason = "a skipped test says why")]
     fn kernels_compile_and_are_fused_only_where_they_say_so() {
@@ -188,9 +190,10 @@ mod tests {
         check_hopper(if known { &["--Ofast-compile=max"] } else { &[] });
     }
 
-    /// Compiles the kernels for Turing, Ampere, Hopper and Blackwell, and takes them from the cache.
+    /// Compiles the kernels for Turing, Ampere, Hopper and Blackwell, and then takes the compiled kernels from the
+    /// cache.
     #[test]
-    #[ignore = "takes minutes; validation/gpu/README.md has the command"]
+    #[ignore = "the test takes minutes; validation/gpu/README.md has the command for the test"]
     fn kernels_compile_for_every_architecture_and_are_kept() {
         check().expect("the run-time compiler");
         check_hopper(&[]);

@@ -24,7 +24,7 @@ pub struct Launch {
     pub threads: u32,
     /// threads per block
     pub block: u32,
-    /// dynamic shared memory per block in bytes, in addition to the memory that the kernel declares
+    /// dynamic shared memory per block in bytes, in addition to the static shared memory that the kernel declares
     pub shared: u32,
     /// numeric argument of the kernel; the comment of each kernel describes its meaning
     pub parameter: f64,
@@ -56,8 +56,8 @@ pub struct Span {
     pub(super) seconds: f64,
 }
 
-/// A GPU or an emulated GPU. The device does the work in the order of the calls. Only calls that return results wait
-/// until the work is complete.
+/// A GPU or an emulated GPU. The device executes operations in the order of the calls. Only calls that return results
+/// wait until the work is complete.
 pub trait Device: Send {
     /// Returns the name of the device, for the log.
     fn name(&self) -> String;
@@ -77,14 +77,14 @@ pub trait Device: Send {
     /// Fills device memory with zeros.
     fn clear(&self, address: u64, bytes: usize) -> Result<()>;
     /// Starts a kernel on the device.
-    #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
+    #[allow(private_interfaces, reason = "code outside this module selects devices but does not implement them")]
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()>;
     /// Plans Fourier transforms of a real mesh with this number of grid points along x, y and z.
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
     /// Computes the Fourier transform between the mesh (`f32`) and its spectrum (complex numbers as pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
-    /// Runs both closures. The work that the two closures start on the device runs concurrently if possible. Neither
-    /// closure may call this function.
+    /// Runs both closures. The operations that the two closures start on the device run concurrently if possible.
+    /// Neither closure may call this function.
     fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,
@@ -102,7 +102,7 @@ pub trait Device: Send {
     }
     /// Returns the kind of work whose launches are timed now; `None` while launches are not timed.
     fn timing(&self) -> &Cell<Option<Timing>>;
-    /// Returns the times of the launches since the last call. Waits for these launches.
+    /// Returns the times of the launches that were timed since the last call of `spans`. Waits for these launches.
     fn spans(&self) -> Result<Vec<Span>>;
     /// Waits until the device has done all work.
     fn wait(&self) -> Result<()>;
@@ -127,7 +127,7 @@ pub(super) fn zeros<T: Element>(device: &impl Device, length: usize) -> Result<P
     Ok(pointer)
 }
 
-/// Frees those of `arrays` that are allocated, and sets their addresses to zero.
+/// Frees every array in `arrays` whose address is not zero, and sets the address to zero.
 pub(super) fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Result<()> {
     arrays.into_iter().filter(|array| **array != 0).try_for_each(|array| device.free(std::mem::take(array)))
 }

@@ -16,18 +16,19 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// Maximum number of CUDA graphs that are kept. Four kinds of steps have a graph. Three kinds of steps pack positions:
-/// steps without output, steps with kinetic energies, and steps with the virial. The fourth kind of step has no output
-/// and does not pack positions. The remaining four of the eight graphs are a reserve.
+/// Maximum number of CUDA graphs that are kept. Four kinds of steps have a graph. In three kinds of steps, the kernel
+/// that packs positions runs before the forces are computed: steps without output, steps with kinetic energies, and
+/// steps with the virial. The fourth kind of step has no output and does not pack positions. The remaining four of the
+/// eight graphs are a reserve.
 const GRAPHS: usize = 8;
 
-/// Version of the oldest driver that supports [`PRIORITIES`], which is the driver of CUDA 11.7. The library cudarc
-/// panics if a driver lacks a function, but the driver of CUDA 11.7 has all functions that this file calls.
+/// Version of the driver of CUDA 11.7, the oldest driver that supports [`PRIORITIES`]. The library cudarc panics if a
+/// driver lacks a function, but the driver of CUDA 11.7 has all functions that this file calls.
 const OLDEST_DRIVER: i32 = 11070;
 
-/// Flags for the instantiation of graphs, with which each kernel keeps the priority of the stream on which it was
-/// captured. Without these flags all kernels have the priority of the stream that launches the graph, and the kernels
-/// of PME wait until the last block of the pair kernel has started.
+/// Flag for the instantiation of graphs: each kernel keeps the priority of the stream on which the kernel was captured.
+/// Without this flag all kernels have the priority of the stream that launches the graph, and the kernels of PME wait
+/// until the last block of the pair kernel has started.
 const PRIORITIES: sys::CUgraphInstantiate_flags =
     sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
@@ -67,7 +68,7 @@ fn context(number: u32) -> Result<Arc<CudaContext>> {
     Ok(context)
 }
 
-/// Returns the name of GPU `number`, or the reason why the GPU cannot be used.
+/// Returns the name of GPU `number`, or an error with the reason why the GPU cannot be used.
 pub(super) fn find(number: u32) -> Result<String> {
     context(number)?.name().map_err(failed("the name of the GPU cannot be read"))
 }
@@ -108,7 +109,7 @@ pub fn limits(number: u32) -> Result<Limits> {
     ];
     let bits = attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
     Ok(Limits {
-        // a multiply-add counts as two operations, and memory transfers data twice per clock
+        // a multiply-add counts as two operations; device memory transfers data twice per clock cycle
         flops: 2.0 * lanes(capability) * processors * clock,
         bandwidth: 2.0 * memory_clock * bits / 8.0,
         memory: context.total_mem().map_err(failed("the memory size cannot be read"))? as f64,
@@ -122,7 +123,7 @@ fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     behind.synchronize().map_err(failed(what))?;
     let mut milliseconds = 0.0;
     // SAFETY: every driver has this function with this type; both events have been recorded with times. (The function
-    // that `CudaEvent::elapsed_ms` calls exists from CUDA 12.8 on, and cudarc panics if it is missing.)
+    // that `CudaEvent::elapsed_ms` calls exists from CUDA 12.8 on, and cudarc panics if the function is missing.)
     unsafe {
         let elapsed = sys::culib().get::<Elapsed>(b"cuEventElapsedTime");
         let elapsed = elapsed.map_err(|error| Error::Device(format!("CUDA: {what}: {error}")))?;
@@ -131,8 +132,8 @@ fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     Ok(1e-3 * f64::from(milliseconds))
 }
 
-/// Returns the error for compiled kernels that the driver cannot load. Nearly always the reason is that the driver is
-/// older than the compiler.
+/// Returns the error for compiled kernels that the driver cannot load. The usual reason is a driver that is older than
+/// the compiler.
 fn does_not_load(error: result::DriverError) -> Error {
     let driver = driver().map_or("unknown".into(), version);
     let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
@@ -142,8 +143,8 @@ fn does_not_load(error: result::DriverError) -> Error {
     ))
 }
 
-/// Allows the kernels that transform mesh planes to use the maximum shared memory per block of this GPU. No other
-/// kernel needs an amount above the default limit. Returns the maximum in bytes.
+/// Allows the kernels that transform mesh planes to use the maximum shared memory per block of this GPU. All other
+/// kernels need no more shared memory than the default limit. Returns the maximum shared memory per block in bytes.
 fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> Result<u32> {
     const OF_DEVICE: sys::CUdevice_attribute =
         sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
@@ -173,20 +174,20 @@ pub struct Gpu {
     functions: Vec<sys::CUfunction>,
     /// maximum shared memory of a block, bytes
     shared_memory: u32,
-    /// cuFFT plans, on the stream of PME
+    /// plans for Fourier transforms, on the stream of PME; `None` before [`Device::plan_transforms`] is called
     transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
     /// kind of work that is being timed; `None` while launches are not timed
     timing: Cell<Option<Timing>>,
     /// events before and after each timed launch
     spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
-    /// captured steps with their keys, in the order of their first use; `None` after the first run with a key,
+    /// captured steps with their keys, in the order of first use. The graph is `None` after the first run with a key,
     /// because the first run is not captured
     graphs: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
 }
 
 // SAFETY: any thread that has bound the context may use the handles of the driver, and every operation binds the
-// context. A `Gpu` has one owner at a time, so that two threads never use it at the same time
+// context. A `Gpu` has one owner at a time, so that no two threads use a `Gpu` at the same time
 unsafe impl Send for Gpu {}
 
 impl Gpu {
@@ -248,8 +249,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Captures the launches of `work` as a graph. `work` must have run once before, because the driver and cuFFT load
-    /// code and allocate memory when a kernel runs for the first time.
+    /// Captures the launches of `work` as a graph. `work` must have run once before the capture: when a kernel runs for
+    /// the first time, the driver and cuFFT load code and allocate memory, which must not happen during a capture.
     fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
         let what = "a step cannot be captured as a CUDA graph";
         self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
@@ -290,15 +291,15 @@ impl Device for Gpu {
         unsafe { result::free_sync(address) }.map_err(failed("memory cannot be freed"))
     }
 
-    // empty arrays are skipped, because the driver does not document copies of zero bytes; for example, a system may
-    // have no bonds
+    // an empty array (for example the bonds of a system without bonds) is not copied, because the driver does not
+    // document copies of zero bytes
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done. A GPU that reads host
-        // memory directly may continue the copy after the call returns
+        // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done. The wait after the copy
+        // is necessary, because a GPU that reads host memory directly may continue the copy after the call returns
         unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
             .map_err(failed("copying to the GPU failed"))?;
         self.wait()
@@ -335,7 +336,7 @@ impl Device for Gpu {
             .map_err(failed("memory cannot be cleared"))
     }
 
-    #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
+    #[allow(private_interfaces, reason = "code outside this module selects devices but does not implement them")]
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
         let Launch { kernel, threads, block, shared, parameter } = launch;
         if threads == 0 {
@@ -347,8 +348,8 @@ impl Device for Gpu {
         let function = self.functions[kernel as usize];
         let (grid, stream) = ((threads.div_ceil(block), 1, 1), self.stream().cu_stream());
         self.between_events(kernel, || {
-            // SAFETY: every kernel takes these two parameters by value, and the driver copies them before it returns;
-            // the arrays behind the addresses live as long as this device
+            // SAFETY: every kernel takes the arguments and the parameter by value, and the driver copies both before
+            // the call returns; the arrays behind the addresses live as long as this device
             unsafe { result::launch_kernel(function, grid, (block, 1, 1), shared, stream, &mut parameters) }
                 .map_err(failed(&format!("kernel {} cannot be launched", kernel.name())))
         })
@@ -361,7 +362,7 @@ impl Device for Gpu {
 
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
         let Some(transforms) = &self.transforms else {
-            return Err(Error::Internal("a transform was requested that was not planned".into()));
+            return Err(Error::Internal("a Fourier transform was requested before a plan was made".into()));
         };
         self.bind()?;
         self.between_events(Kernel::Solve, || {
@@ -437,7 +438,8 @@ impl Device for Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // `drop` cannot return an error, and the driver frees all memory when the process ends
+        // an error is ignored, because `drop` cannot return an error, and the driver frees all memory when the process
+        // ends
         let _ = self.wait();
         self.graphs.borrow_mut().clear();
         self.spans.borrow_mut().clear();

@@ -12,12 +12,12 @@
 //!    device computes the pressure. The kernel is part of the captured graph of the step.
 //!
 //! Cost: the device is idle during two copies, the computation on the host, and the launch of the next graph. If
-//! displacements limit the lifetime of the pair lists, the host also checks the lists before every step, which costs a
-//! packing of positions and another copy.
+//! displacements limit the lifetime of the pair lists, the host also checks the lists before every step. The check
+//! takes one launch of the packing kernel and one more copy.
 //!
 //! The check of the pair lists guarantees that the device makes every step for which the host computes forces. A step
-//! with host forces is never replayed, so that the host adds the work of moving restraint centers only once per step,
-//! and calls each external force only once per evaluation.
+//! with host forces is never replayed, so that the work of moving restraint centers is added only once per step, and
+//! each external force is called only once per evaluation.
 
 use super::Cuda;
 use super::device::{Device, allocate, give_back, over, read, store, write};
@@ -41,7 +41,7 @@ pub(super) struct HostForces {
     /// positions (nm) and forces (kJ/mol/nm) in topology order; only the elements of `atoms` are used
     positions: Vec<Vec3>,
     forces: Vec<Vec3>,
-    /// energies of the external forces and of the restraints in the last evaluation, kJ/mol
+    /// energy of the external forces, and (next field) of the restraints, in the last evaluation, kJ/mol
     external_energy: f64,
     restraint_energy: f64,
 }
@@ -63,7 +63,8 @@ impl HostForces {
         energies.restraint += self.restraint_energy;
     }
 
-    /// Computes forces and energies at the gathered positions. Returns the virial W = Σ r⊗F, kJ/mol.
+    /// Computes forces and energies at the positions that were read from the device. Returns the virial W = Σ r⊗F,
+    /// kJ/mol.
     fn evaluate(&mut self, cell: Option<&PeriodicCell>, restraints: &mut Restraining) -> Result<Mat3> {
         (self.external_energy, self.restraint_energy) = (0.0, 0.0);
         self.forces.fill(Vec3::ZERO);
@@ -131,7 +132,7 @@ impl<D: Device> Cuda<D> {
             return Ok(());
         }
         self.check()?;
-        Err(Error::Internal("forces of the host were requested before the lists were checked".into()))
+        Err(Error::Internal("the host's forces were requested before the pair lists were checked".into()))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Leapfrog step on the device. The step first launches the kernels for forces that were requested earlier but not
-//! launched yet.
+//! Leapfrog step on the device. The step first launches the kernels of a force evaluation that was requested earlier
+//! but has not been launched yet.
 
 use super::Cuda;
 use super::device::{Device, Timing};
@@ -25,11 +25,11 @@ impl<D: Device> Cuda<D> {
             self.set_refreshment(refreshment)?;
         }
         let renews = refreshment.is_some();
-        // a velocity refreshment without other couplings needs no sums
+        // a step needs no sums of energies and virial if the only coupling is a velocity refreshment
         let sums = virial || kinetic || pending_work || (coupled && !renews);
         let (device, a, rule) = (&self.device, &self.arguments, self.rule);
         let pending = self.pending.take();
-        // sums require packing, because the packing kernel also clears the sums
+        // a step with sums also packs positions, because the packing kernel clears the sums
         let packs = !self.packed || sums || pending == Some(true);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
         let step = |device: &D| {

@@ -31,8 +31,8 @@ use std::fmt::Write;
 
 /// Number of lanes of a warp, and number of atoms in a block of atoms.
 pub(super) const WARP: u32 = 32;
-/// Atom index that stands for no atom: in a slot without an atom, and in a field of [`Status`] for the atom of a fault
-/// while there is no fault.
+/// Index that stands for no atom. A slot without an atom holds this index. While there is no fault, the fields of
+/// [`Status`] for the atom of a fault also hold this index.
 pub(super) const NO_ATOM: u32 = u32::MAX;
 /// Number of atoms in half a block of atoms. A warp computes the pairs between the atoms of half a block and the list
 /// entries of one chunk.
@@ -53,7 +53,7 @@ pub(super) const GRID_BITS: u32 = 10;
 /// Number of warps per block of threads in list and pair kernels.
 pub(super) const SEARCH_WARPS: u32 = 4;
 /// Number of threads of the single block that computes prefix sums over the slices of the spatial sorting. The scan
-/// processes as many slices at once as there are threads, so the number of threads is the maximum for a block.
+/// processes one slice per thread at a time, so the block has the maximum number of threads.
 pub(super) const SCAN_THREADS: u32 = 1024;
 /// Minimum number of resident thread blocks of pair kernels per multiprocessor. Eight resident blocks limit each thread
 /// to 64 registers, so that the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the
@@ -67,14 +67,14 @@ pub(super) const SPREAD_ATOMS: u32 = 64;
 /// atom's grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
 /// Number of PME grid points that the spreading kernel keeps in shared memory (16 KiB). At a grid spacing of 0.07 nm,
-/// two blocks of atoms in a liquid need a box of fewer grid points.
+/// the charges of two blocks of atoms in a liquid are spread to a box with fewer grid points.
 const SPREAD_POINTS: u32 = 4096;
 
 /// Number of fixed-point units per kJ/mol/nm in the sums of forces. Forces are summed as integer multiples of 2⁻³²
 /// kJ/mol/nm, which is 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
-/// Limit of a force contribution (kJ/mol/nm); a larger contribution stops the run. A sum of 2¹¹ contributions, more
-/// than an atom has neighbours, still fits into 63 bits.
+/// Maximum size of a force contribution (kJ/mol/nm); a larger contribution stops the run. A sum of 2¹¹ contributions
+/// fits into 63 bits, and an atom has fewer than 2¹¹ neighbours.
 pub(super) const FORCE_LIMIT: f32 = 1_048_576.0;
 /// Number of fixed-point units per kJ/mol or amu nm/ps in the sums of energies, virials and momenta. Energies, virials
 /// and momenta are summed as integer multiples of 2⁻²⁴ kJ/mol or amu nm/ps, up to 5·10¹¹.
@@ -94,11 +94,12 @@ const NOWHERE: f32 = 1e6;
 const SHAKE_ITERATIONS: u32 = 50;
 /// Maximum number of Newton iterations for a cluster of coupled constraints, as on the CPU.
 const COUPLED_ITERATIONS: u32 = 100;
-/// Factor by which the linear solver reduces the residuals in a Newton iteration for coupled constraints. Bonds turn
-/// by about 0.03 rad in a step, so that nonlinear terms leave a thousandth of the residuals anyway.
+/// Factor by which the linear solver reduces the residuals in a Newton iteration for coupled constraints. Bonds turn by
+/// about 0.03 rad in a step. The nonlinear terms of the constraints therefore leave about 10⁻³ of the residuals even
+/// after an exact linear solution.
 const COUPLED_REDUCTION: f64 = 1e-3;
 /// Maximum number of steps of the linear solver in a Newton iteration for coupled constraints. Eight steps are enough
-/// for the bonds of a protein, and a hundred steps are enough for a condition number of 700.
+/// for the bonds of a protein. A hundred steps are enough for a matrix with a condition number of 700.
 const COUPLED_STEPS: u32 = 100;
 /// Number of threads per cluster of coupled constraints.
 pub(super) const COUPLED_THREADS: u32 = 256;
@@ -113,8 +114,8 @@ pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
 /// Lennard-Jones parameters from a table of pairs of types. Each atom has two parameters: the start of its row in the
 /// table and its column index, stored as the bits of two floats.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
-/// Lennard-Jones interactions with a force switch, which use a table as in [`RULE_TYPE_TABLE`] for every combination
-/// rule, so that fewer kernels are compiled.
+/// Lennard-Jones interactions with a force switch. The kernel reads parameters from a table as in [`RULE_TYPE_TABLE`]
+/// for every combination rule, so that fewer kernels are compiled.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;
 pub(super) const RULE_POTENTIAL_SWITCH: u32 = 4;
 
@@ -132,8 +133,8 @@ macro_rules! numbered {
     (@next $number:expr,) => {};
 }
 
-/// Numbers of the kinds of bonded terms that are not in the table of bonded terms. The lists of the table have the
-/// numbers from 0 to `BONDED_LISTS` − 1. The energy sum of a kind of terms has the same number as the kind.
+/// Index of each kind of bonded terms that is not in the table of bonded terms. The lists of the table have the indices
+/// from 0 to `BONDED_LISTS` − 1. The energy sum of a kind of terms has the same index as the kind.
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
@@ -149,7 +150,8 @@ pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
 pub(super) const STOPPED_BY_CELL: u32 = 4;
-/// Indices of the other sums that the device computes. The energy sums of the kinds of bonded terms have lower indices.
+/// Indices of the sums that the device computes in addition to the energies of bonded terms. The energy sums of the
+/// kinds of bonded terms have lower indices.
 pub(super) const SUM_LJ: u32 = BONDED_KINDS;
 pub(super) const SUM_COULOMB: u32 = SUM_LJ + 1;
 pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
@@ -160,10 +162,10 @@ pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
 pub(super) const SUM_POWER: u32 = SUM_LJ + 6;
 /// ½ Σ m v(t−½dt)·v(t+½dt), kJ/mol
 pub(super) const SUM_KINETIC_CROSS: u32 = SUM_LJ + 7;
-/// Kinetic energy along x, y, z, as the mean of both half steps, kJ/mol.
+/// Kinetic energy along x, y, z, kJ/mol: the mean of the kinetic energies at t−½dt and t+½dt.
 pub(super) const SUM_KINETIC_ALONG: u32 = SUM_LJ + 8;
 /// Kinetic energies (kJ/mol, along x, y, z) of the centers of mass of update groups at t−½dt and t+½dt, and the cross
-/// term ½ Σ M V(t−½dt) V(t+½dt) of the centers, which have the masses M and the velocities V.
+/// term ½ Σ M V(t−½dt) V(t+½dt) with the masses M and the velocities V of the centers.
 pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_KINETIC_ALONG + 3;
 pub(super) const SUM_CENTRE_AFTER: u32 = SUM_CENTRE_BEFORE + 3;
 pub(super) const SUM_CENTRE_CROSS: u32 = SUM_CENTRE_AFTER + 3;
@@ -174,7 +176,8 @@ pub(super) const SUM_VIRIAL: u32 = SUM_INTERNAL_VIRIAL + 3;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Total momentum, three components, amu nm/ps.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
-/// Torque Σ r×F of position restraints, kJ/mol, from which the antisymmetric part of their virial is computed.
+/// Torque Σ r×F (kJ/mol) of position restraints and of the forces that the host computes. The antisymmetric part of the
+/// virial is computed from this torque.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
 /// power of the change ΔF of the forces by a volume move, Σ v·ΔF, kJ/mol/ps
 pub(super) const SUM_POWER_OF_CHANGE: u32 = SUM_RESTRAINT_TORQUE + 3;
@@ -209,7 +212,8 @@ shared! {
     Status {
         /// lowest index of an atom with a force above [`FORCE_LIMIT`]
         overflow: u32,
-        /// lowest center atom and lowest leaf atom of the constraints that could not be satisfied
+        /// lowest index of a center atom and lowest index of a leaf atom among the constraints that could not be
+        /// satisfied
         failed: [u32; 2],
         /// reason why the run has halted; 0 while the run continues
         stopped: u32,
@@ -225,7 +229,7 @@ shared! {
         pressure: f64,
         /// kinetic energy that the barostat has added, kJ/mol; 0 after the next integration step
         kinetic_change: f64,
-        /// work of the couplings, as in [`crate::system::Coupling`]
+        /// work of thermostat and barostat, and pending couplings, as in [`crate::system::Coupling`]
         thermostat_work: f64,
         barostat_work: f64,
         pending_scaling: [f64; 3],
@@ -351,7 +355,8 @@ shared! {
         box_scaling: BoxScaling,
         volume_move: VolumeMove,
         refreshment: Refreshment,
-        /// diagonal elements of the virial of the terms that only depend on the volume, times the volume, kJ nm³/mol
+        /// each diagonal element of the virial of the terms that depend only on the volume, multiplied by the volume,
+        /// kJ nm³/mol
         virial_times_volume: f64,
         /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
         cutoff: f64,
@@ -373,7 +378,8 @@ shared! {
         inner_radius: f32,
         /// Ewald parameter α, 1/nm
         alpha: f32,
-        /// 1/√C with Coulomb's constant C; charges of the kernels include the factor √C, which the mesh removes
+        /// 1/√C with Coulomb's constant C; charges in the kernels contain the factor √C, which the spreading of charges
+        /// removes
         inverse_root_coulomb: f32,
         /// Lennard-Jones parameters of an empty slot
         empty_lj: [f32; 2],
@@ -388,7 +394,7 @@ shared! {
         bonded_starts: [u32; BONDED_KINDS as usize + 1],
         update_group_counts: [u32; UPDATE_GROUP_KINDS as usize],
         update_group_starts: [u32; UPDATE_GROUP_KINDS as usize + 1],
-        /// number of slices of the spatial sorting that are allocated
+        /// number of slices of the spatial sorting for which memory is allocated
         slice_capacity: u32,
         coupled_count: u32,
         site_clusters: u32,

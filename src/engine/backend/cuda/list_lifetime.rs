@@ -2,12 +2,13 @@
 //! displacements.
 //!
 //! The device checks displacements before the forces of every step. After the lists have expired, all kernels that
-//! change the state return at once until new lists are built. The host launches further steps until its next check. At
-//! this check the host reads how many of the launched steps did nothing, and replays these steps. The results therefore
-//! do not depend, bit for bit, on when the host checks. An early check makes the host wait, and a late check costs
-//! launches that do nothing. Searching on the device without the host would cost about ten launches in every step. If
-//! the host avoided the wait by checking an earlier state in every step, pairs would be missed. If the host computes
-//! forces, the host waits in every step anyway, and checks in every step (see `host_forces`).
+//! change the state return immediately, until new lists are built. The host launches further steps until its next
+//! check. At this check the host reads how many of the launched steps did nothing, and replays these steps. The results
+//! therefore do not depend, bit for bit, on the times of the checks. An early check makes the host wait, and a late
+//! check costs launches that do nothing. A search on the device without the host would need about ten more launches in
+//! every step. If the host checked the state of an earlier step instead, the host would not have to wait, but the steps
+//! after the earlier step would miss pairs. If the host computes forces, the host waits in every step anyway, and
+//! checks in every step (see `host_forces`).
 
 /// Number of steps between the first pair search and the first check by the host.
 const FIRST_LIFETIME: u64 = 10;
@@ -27,7 +28,7 @@ impl ListLifetime {
         ListLifetime { steps: 0, next_check: FIRST_LIFETIME, lifetime: FIRST_LIFETIME }
     }
 
-    /// Restarts the count of steps after the upload of a new state, as the device does.
+    /// Restarts the count of steps after the upload of a new state. The device restarts its own count in the same way.
     pub(super) fn restart(&mut self) {
         self.steps = 0;
     }

@@ -31,7 +31,7 @@ fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) 
             frame(a, &positions)
         }
     };
-    // a column is as wide as a cube that contains 32 atoms on average, the number of atoms of a block
+    // a column is as wide as a cube that contains 32 atoms on average, which is the number of atoms in a block
     let side = (f64::from(WARP) * edges.iter().product::<f64>() / f64::from(a.atoms.max(1))).cbrt();
     let columns = [0, 1].map(|k| (edges[k] / side).round().clamp(1.0, 1024.0) as u32);
     let in_column = f64::from(a.atoms) / f64::from(columns[0] * columns[1]);
@@ -40,7 +40,7 @@ fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) 
     Ok(())
 }
 
-/// Stores the bounding box of the atoms, whose edges are at least 0.1 nm. Returns the edge lengths.
+/// Stores the bounding box of the atoms, with each edge enlarged by 0.1 nm. Returns the edge lengths.
 fn frame(a: &mut Arguments, positions: &[Vec3]) -> [f64; 3] {
     let corner = |pick: fn(f64, f64) -> f64, start: f64| {
         positions.iter().fold([start; 3], |c, r| [pick(c[0], r.x), pick(c[1], r.y), pick(c[2], r.z)])
@@ -55,7 +55,7 @@ fn slices(a: &Arguments) -> usize {
     (a.columns_x * a.columns_y * a.slices) as usize
 }
 
-/// Reallocates the lists, which loses their contents. After an error the capacity of the lists is zero, so that list
+/// Reallocates the lists without keeping their contents. After an error the capacity of the lists is zero, so that list
 /// kernels do nothing.
 fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
     a.chunk_capacity = 0;

@@ -1,11 +1,11 @@
 //! PME mesh on the device: its arrays, and the kernels between spreading and gathering.
 //!
 //! Three kernels of this project (`kernels/mesh_fft.cu`), which include the Fourier transforms, are used for all meshes
-//! within the limits of these kernels. The kernels of this project replace cuFFT because latency limits the reciprocal
-//! sum. On an H100, with 23 558 atoms and 54³ grid points, cuFFT takes six kernels of 4.7 µs for both transforms. The
-//! conversion of the mesh before the transforms takes 3.4 µs, and the multiplication by the influence function between
-//! the transforms takes 4.1 µs. With cuFFT, each kernel is followed by a gap of 1 µs and uses 3 to 7 percent of the
-//! GPU's throughput. A whole step takes 95 µs.
+//! within the limits of these kernels. The kernels of this project replace cuFFT because latency, not throughput,
+//! limits the speed of the reciprocal sum. On an H100, with 23 558 atoms and 54³ grid points, the two transforms of
+//! cuFFT consist of six kernels of 4.7 µs each. The conversion of the mesh before the transforms takes 3.4 µs, and the
+//! multiplication by the influence function between the transforms takes 4.1 µs. With cuFFT, each kernel is followed by
+//! a gap of 1 µs and uses 3 to 7 percent of the GPU's throughput. A whole step takes 95 µs.
 //!
 //! cuFFT transforms the meshes that are beyond the limits of the kernels of this project. A mesh needs cuFFT if a plane
 //! exceeds the shared memory of a block, if the number of rows is odd, or if a size is not a product of two available
@@ -64,9 +64,9 @@ fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]
     (forward.max(inverse) <= shared_memory && line_shared(nx) <= UNASKED).then_some([x, y, z])
 }
 
-/// Returns two radices whose product is `points`, the first a multiple of `step`. Of all pairs with this product, the
-/// function picks the pair whose larger radix is smallest. Between the two orders of a pair of radices the function
-/// prefers the order with the smaller radix first.
+/// Returns two radices whose product is `points`; the first radix is a multiple of `step`. Of all pairs with this
+/// product, the function picks the pair whose larger radix is smallest. If both orders of this pair are possible, the
+/// smaller radix is the first.
 fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
     let firsts = FIRST_RADICES.into_iter().filter(|first| first.is_multiple_of(step) && points.is_multiple_of(*first));
     let pairs = firsts.map(|first| [first, points / first]).filter(|[_, second]| SECOND_RADICES.contains(second));
@@ -90,9 +90,9 @@ fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors:
     Ok(())
 }
 
-/// Returns the number of complex numbers per row of a plane. A row has `parts` parts, each padded to an odd length, and
-/// two more elements for the two wave numbers k along z that equal −k. The total is rounded up to an odd number, so
-/// that neighbours in a column are in different banks of shared memory.
+/// Returns the number of complex numbers per row of a plane. A row consists of `parts` parts, each padded to an odd
+/// length, and two more elements for the wave numbers k along z that equal −k modulo the grid size. The total is
+/// rounded up to an odd number, so that neighbours in a column are in different banks of shared memory.
 fn pitch(parts: u32, length: u32) -> u32 {
     (parts * (length | 1) + 2) | 1
 }

@@ -3,8 +3,8 @@
 //!
 //! `kernels/` holds the device code, with file names like those of the modules of the CPU backend. `layout` holds the
 //! structures that host and device share. Steps without output are captured as a CUDA graph and replayed. The host
-//! waits for the device only when it reads a result, or when it computes forces itself. Start reading at [`Cuda`],
-//! then `steps`.
+//! waits for the device only when the host reads a result or computes forces. Readers of the code should begin with
+//! [`Cuda`] and continue with `steps`.
 //!
 //! Thermostats and barostats do not synchronise host and device. The random numbers of thermostats and barostats are
 //! drawn by the host in advance, or by the integration kernel. Kinetic energies, virial and cell stay on the device.
@@ -16,13 +16,13 @@
 //! - 7 kernels in every step: charge spreading; three kernels for the transforms and the influence function; force
 //!   gathering; pairs with bonded terms; integration, which also packs positions for the next step
 //! - one more kernel if positions were changed after the integration, or if sums must be cleared
-//! - five more kernels if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, influence function, and two
-//!   transforms of three kernels each, instead of three kernels
+//! - five more kernels if cuFFT transforms the mesh (see `mesh`): eight kernels (conversion of the mesh, influence
+//!   function, and two transforms of three kernels each) replace three kernels
 //! - one more kernel for coupled constraints
 //! - two more kernels for virtual sites
 //! - one more kernel for a rescaling of velocities; a velocity refreshment needs no further kernel
-//! - two more kernels for a scaling by a barostat (three with coupled constraints or virtual sites, four with both);
-//!   after such a scaling, a velocity refreshment takes one more kernel (two with coupled constraints or virtual sites,
+//! - two more kernels for a scaling by a barostat (three with coupled constraints or virtual sites, four with both).
+//!   After the scaling, a velocity refreshment takes one more kernel (two with coupled constraints or virtual sites,
 //!   three with both)
 //! - one more kernel in the step after a rescaling of velocities, or after a scaling by a barostat
 //! - two more kernels for the removal of center-of-mass motion (one without a cell)
@@ -100,7 +100,8 @@ pub use emulator::device::Emulated;
 pub use gpu::Gpu;
 pub use gpu::{Limits, limits};
 
-/// Returns the name of GPU `number`, or an error with the reason why the GPU cannot be used. No kernel is compiled.
+/// Returns the name of GPU `number`, or an error with the reason why the GPU cannot be used. The function compiles no
+/// kernel.
 pub fn find(number: u32) -> Result<String> {
     gpu::find(number)
 }
@@ -137,14 +138,14 @@ pub struct Cuda<D> {
     evaluation: Evaluation,
     /// positions before the step that failed, or the last uploaded positions
     last_good: Vec<Vec3>,
-    /// request for forces without energies, whose kernels the next step will launch; `Some(true)` if the virial was
+    /// pending request for forces without energies, which the next step will compute; `Some(true)` if the virial was
     /// requested too
     pending: Option<bool>,
     /// whether the positions packed by the last integration can still be used; false if positions have changed or
     /// forces have been added since then
     packed: bool,
     list_lifetime: ListLifetime,
-    /// next velocity refreshment on the device; `None` if this refreshment is not known on the host
+    /// next velocity refreshment on the device; `None` if the host does not know this refreshment
     next_refreshment: Option<layout::Refreshment>,
     /// number that changes whenever the arguments change, because captured graphs hold a copy of the arguments
     epoch: u64,
@@ -232,7 +233,8 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// Returns the limit of the kinetic energy, summed over both half steps, kJ/mol.
+    /// Returns the upper limit (kJ/mol) of the sum of two kinetic energies: half a step before and half a step after
+    /// the time of the forces.
     fn largest_kinetic(&self) -> f64 {
         host::failure::LARGEST_KINETIC * self.masses.len() as f64
     }
@@ -336,8 +338,8 @@ impl<D: Device> Backend for Cuda<D> {
         self.packed = false;
         let a = &mut self.arguments;
         let reallocated = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
-        // reading the times needs no wait, because the search has read the list length, so that all launches are
-        // complete
+        // the times can be read without a wait: all launches are complete, because the search has waited for the list
+        // length
         let spans = self.device.spans()?;
         let clock = self.clock.get_mut();
         clock.lists_built();
@@ -346,8 +348,8 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Outer)?;
         lists::reset_expiry(&self.device, &self.arguments)?;
         self.list_lifetime.lists_built();
-        // the next refreshment on the device is unknown after a search, because steps that did nothing are replayed
-        // together with their velocity refreshments
+        // the next refreshment on the device is unknown after a search, because steps that the device skipped are
+        // replayed together with their velocity refreshments
         self.next_refreshment = None;
         self.step_requests.clear();
         self.searches += 1;

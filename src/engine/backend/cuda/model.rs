@@ -20,10 +20,10 @@ use crate::units::COULOMB;
 use bytemuck::Zeroable;
 use std::collections::BTreeMap;
 
-/// Largest error of the polynomial for the Coulomb energy relative to 1/r, about the rounding error of `f32`. The
-/// tolerance is smaller than on the CPU. On the CPU excluded pairs also use a table, so that most errors cancel in
-/// neutral molecules. On the GPU the energies of excluded pairs are exact, so that the errors of other pairs do not
-/// cancel.
+/// Largest error of the polynomial for the Coulomb energy, as a fraction of the unscreened energy 1/r at the distance
+/// r. The value is about the rounding error of `f32`. The tolerance is smaller than on the CPU. On the CPU excluded
+/// pairs also use a table, so that most errors cancel in neutral molecules. On the GPU the energies of excluded pairs
+/// are exact, so that the errors of other pairs do not cancel.
 const ENERGY_TOLERANCE: f64 = 5e-8;
 
 /// Returns the Lennard-Jones rule of the pair kernels for a system.
@@ -83,8 +83,8 @@ pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListS
     bonded(device, &mut a, system)?;
     update_groups(device, &mut a, system, &groups)?;
     virtual_sites::upload(device, &mut a, system)?;
-    // the integration does not pack positions if there are virtual sites, whose positions are computed after the
-    // integration; nor if displacements limit the list lifetime, because expiry must be known before a step begins
+    // the integration kernel packs no positions if there are virtual sites, whose positions are computed later, or if
+    // displacements limit the list lifetime, because expiry must be known before a step begins
     a.packs_ahead = u32::from(a.site_clusters == 0 && a.check_displacements == 0);
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
         mesh::upload(device, &mut a, &parameters)?;
@@ -193,8 +193,8 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     (a.cutoff, a.check_displacements) = (settings.longest_cutoff(), u32::from(schedule.is_exact()));
 }
 
-/// Returns the first thread of each kind of bonded terms or update groups. Each kind begins at a multiple of the warp
-/// size.
+/// Returns the index of the first thread of each kind of bonded terms or update groups, followed by the total number of
+/// threads. Each kind begins at a multiple of the warp size.
 pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
     let mut starts = [0; M];
     for kind in 0..N {
@@ -203,7 +203,8 @@ pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; 
     starts
 }
 
-/// Uploads bonded terms, and excluded pairs, whose contribution to the reciprocal sum the kernels subtract.
+/// Uploads bonded terms and excluded pairs. The kernels subtract the contribution of excluded pairs to the reciprocal
+/// sum.
 fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
     let terms = &system.topology.bonded;
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };

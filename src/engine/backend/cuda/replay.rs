@@ -43,14 +43,15 @@ impl StepRequest {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Records, in the request of the last step, couplings that are applied after that step.
+    /// Changes the stored request of the last step, to record couplings that are applied after that step.
     pub(super) fn amend_last_request(&mut self, what: impl FnOnce(&mut StepRequest)) {
         if let Some(last) = self.step_requests.last_mut() {
             what(last);
         }
     }
 
-    /// Builds lists at the positions before the last `undone` steps, and makes these steps.
+    /// Builds lists at the present positions, and repeats the last `undone` requested steps, which start from these
+    /// positions.
     pub(super) fn replay(&mut self, undone: usize, lists: &ListSchedule) -> Result<()> {
         let steps = self.step_requests.split_off(self.step_requests.len().saturating_sub(undone));
         self.build_lists()?;

@@ -36,7 +36,8 @@ fn shared(restraints: &PositionRestraints, first_point: usize) -> RestraintSet {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Sets the restraints of a stage. The stage starts anew, or continues after `progress`.
+    /// Sets the restraints of a stage. The stage starts from its beginning if `progress` is empty, and otherwise
+    /// continues from the state `progress`.
     pub(super) fn set_restraints(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         let (mut sets, mut points, mut atoms) = (vec![], vec![], vec![]);
         for (set, restraints) in (0..).zip(&restraints.positions) {

@@ -37,7 +37,7 @@ impl<T> Copy for Pointer<T> {}
 
 // SAFETY: the structure contains only an integer
 unsafe impl<T> Zeroable for Pointer<T> {}
-// SAFETY: `repr(transparent)` around a `u64`
+// SAFETY: the structure is `repr(transparent)` around a `u64`
 unsafe impl<T: 'static> Pod for Pointer<T> {}
 
 impl<T: Element> Member for Pointer<T> {
@@ -97,7 +97,7 @@ pub(super) struct Field {
     pub(super) name: &'static str,
     /// offset of the field from the start of the structure, bytes
     pub(super) offset: usize,
-    /// declares a field of this type, see [`Member::declare`]
+    /// function that returns the C declaration of a field of this type, see [`Member::declare`]
     pub(super) declare: fn(&str) -> String,
 }
 
@@ -120,7 +120,7 @@ impl Structure {
     }
 }
 
-/// Defines a structure in Rust and the constant `STRUCTURE`, which declares it in C.
+/// Defines a structure in Rust, and the constant `STRUCTURE` with the declaration of the structure in C.
 macro_rules! shared {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*

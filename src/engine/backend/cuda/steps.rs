@@ -50,8 +50,8 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
     device.launch(Launch { block, ..over(kernel, blocks * block) }, a)
 }
 
-/// Sets the force constants of `sets` sets of position restraints before the next forces are computed. `time` is in ps
-/// since the start of the stage.
+/// Sets the force constants of all position restraints, which form `sets` sets, before the next forces are computed.
+/// `time` is in ps since the start of the stage.
 pub(super) fn set_force_constants(device: &impl Device, a: &Arguments, sets: u32, time: f64) -> Result<()> {
     device.launch(Launch { parameter: time, ..over(Kernel::SetForceConstants, sets) }, a)
 }
@@ -117,14 +117,14 @@ pub(super) fn set_refreshment(device: &impl Device, a: &Arguments) -> Result<()>
     device.launch(Launch { block: WARP, ..over(Kernel::SetRefreshment, 1) }, a)
 }
 
-/// Rescales velocities by the factor that follows from the thermostat in `a`. Halts the run if the kinetic energy
-/// exceeds `limit` (kJ/mol).
+/// Rescales velocities by a factor that the kernel computes from the thermostat parameters in `a`. Halts the run if the
+/// kinetic energy exceeds `limit` (kJ/mol).
 pub(super) fn rescale_velocities(device: &impl Device, a: &Arguments, limit: f64) -> Result<()> {
     device.launch(Launch { parameter: limit, ..over(Kernel::RescaleVelocities, a.atoms) }, a)
 }
 
-/// Scales the cell and the centers of mass of the update groups by the factor that follows from the barostat in `a`
-/// and the pressure of the last step.
+/// Scales the cell and the centers of mass of the update groups. The kernel computes the scale factors from the
+/// barostat parameters in `a` and the pressure of the last step.
 pub(super) fn scale_box(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { parameter: 1.0, ..over(Kernel::ChangeCell, BLOCK) }, a)?;
     device.launch(update_groups(Kernel::Scale, a), a)?;

@@ -61,8 +61,8 @@ impl Sums {
     /// Returns the virial of all terms that the kernels compute.
     pub(super) fn virial(&self) -> Mat3 {
         let Vec3 { x, y, z } = self.vector(SUM_RESTRAINT_TORQUE);
-        // the kernels sum the elements on and above the diagonal; the elements below the diagonal follow by symmetry
-        // and from the torque of restraints
+        // the kernels sum the elements on and above the diagonal; the elements below the diagonal equal the elements
+        // above the diagonal, corrected by the torque
         self.tensor(SUM_VIRIAL) + Mat3([[0.0; 3], [-z, 0.0, 0.0], [y, -x, 0.0]])
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     match stopped {
         STOPPED_BY_SPEED => Err(flying_off(device, a)?),
         STOPPED_BY_PRESSURE => {
-            // after a scale factor that is NaN or too far from 1 the device computes no further factor
+            // the device stops computing scale factors after a factor that is NaN or too far from 1
             let allowed = |factor: &f64| (factor - 1.0).abs() <= LARGEST_CHANGE;
             let factor = length_factors.into_iter().find(|factor| !allowed(factor)).unwrap_or(f64::NAN);
             Err(torn(factor, pressure))

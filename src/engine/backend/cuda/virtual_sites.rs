@@ -1,8 +1,8 @@
 //! Virtual sites on the device, computed by `kernels/virtual_sites.cu`.
 //!
 //! The positions of virtual sites are computed after every change of atomic positions. The forces on sites are
-//! distributed to atoms after all other forces have been computed. One thread handles a cluster of virtual sites,
-//! in an order in which a site depends on atoms and earlier sites only. Most clusters are a single site.
+//! distributed to atoms after all other forces have been computed. One thread computes all sites of a cluster, in an
+//! order in which each site depends only on atoms and on earlier sites. Most clusters are a single site.
 
 use super::device::{Device, Launch, copy, over, read, store};
 use super::kernel::Kernel;

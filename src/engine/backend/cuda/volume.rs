@@ -22,8 +22,8 @@ use std::mem::offset_of;
 pub(super) struct VolumeTrials {
     pub(super) moves: [TrialMoves; 3],
     molecules: Molecules,
-    /// state before the present move: positions on the device, evaluation, restraint samples, and forces that the host
-    /// computes
+    /// state before the present move: positions on the device, and (next fields) evaluation, restraint samples, and
+    /// forces that the host computes
     positions: Pointer<Vec3>,
     evaluation: Evaluation,
     restraints: Samples,

@@ -1,5 +1,5 @@
-//! Energies and virials that depend only on the volume and that no kernel computes: the self energy of PME, its
-//! neutralising background charge, and the dispersion correction.
+//! Energies and virials that do not depend on the positions of the atoms and that no kernel computes: the self energy
+//! of PME, the energy of the neutralising background charge, and the dispersion correction.
 
 use crate::backend::{DispersionTail, Energies};
 use crate::pme::MeshPotential;
@@ -36,7 +36,7 @@ impl VolumeTerms {
     }
 
     /// Returns the energy (kJ/mol) of the background charge that neutralises the net charge, at a volume in nm³. Each
-    /// diagonal element of the virial of the background charge has the same value.
+    /// diagonal element of the virial of the background charge equals the energy of the background charge.
     fn plasma(&self, volume: f64) -> f64 {
         let plasma =
             |mesh: &MeshConstants| MeshPotential::Coulomb.plasma_energy(mesh.alpha, &[mesh.net_charge], volume);

@@ -12,15 +12,16 @@ const WIDTH_MARGIN: f64 = 1.05;
 const HALO_ATOM: f64 = 0.25;
 /// Ratio of the loads of two divisions above which the division with the smaller load is chosen.
 const CLEARLY: f64 = 1.3;
-/// Fraction of the work of a step for pair forces and pair search: 71 % with 23,558 atoms on a processor with AVX-512.
+/// Fraction of the work of a step that pair forces and pair search take: 71 % with 23,558 atoms on a processor with
+/// AVX-512.
 const PAIRS: f64 = 0.71;
-/// Number of equal intervals of a lattice vector, in each of which the atoms are counted.
+/// Number of equal intervals of a lattice vector; the atoms are counted in each interval.
 const INTERVALS: usize = 256;
 
 /// Numbers of atoms in equal intervals of each lattice vector.
 pub(super) type AtomsAlong = [[f64; INTERVALS]; 3];
 
-/// Cell, atoms and halo of a system that is divided.
+/// Cell, numbers of atoms and halo thickness of a system that is divided into domains.
 pub(super) struct Divisible {
     pub(super) cell: PeriodicCell,
     pub(super) atoms: AtomsAlong,
@@ -51,7 +52,8 @@ impl Divisible {
             let atoms = groups.atoms(group).iter().map(|&atom| state.positions[atom as usize]);
             group_radius(atoms)
         };
-        // the radius of a constraint group is computed only here, because groups are nearly rigid
+        // an atom may be outside the domain of its constraint group by the radius of the group, so the halo is thicker
+        // than the list radius by twice the largest group radius
         let largest = (0..groups.len()).map(of_group).fold(0.0, f64::max);
         let atoms = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));
         Ok(Divisible { cell, atoms, halo: radius + 2.0 * largest })
@@ -72,10 +74,10 @@ pub(super) struct Division {
 }
 
 impl Division {
-    /// Divides a cell into one domain per rank. The division minimises the volume of the halos of thickness `halo`
-    /// (nm), and therefore the communication, unless another division clearly has less work for the busiest rank.
-    /// `atoms` has the numbers of atoms in equal intervals of each lattice vector. Returns an error if the cell is too
-    /// small.
+    /// Divides a cell into one domain per rank. The function chooses the division with the smallest volume of domain
+    /// and halo, and thus the least communication, unless another division clearly has less work for the busiest rank.
+    /// `halo` is the thickness of the halo in nm. `atoms` has the numbers of atoms in equal intervals of each lattice
+    /// vector. Returns an error if the cell is too small.
     pub(super) fn new(cell: &PeriodicCell, atoms: &AtomsAlong, ranks: usize, halo: f64) -> Result<Self, Problem> {
         let widths = cell.face_distances();
         let fits =
@@ -100,7 +102,8 @@ impl Division {
         let mut all: Vec<(u64, Division)> = all.filter(fits).map(|counts| (volume(counts), balanced(counts))).collect();
         all.sort_by_key(|(volume, _)| *volume);
         let loads: Vec<f64> = all.iter().map(|(_, division)| division.load(atoms, halos)).collect();
-        // only a clear difference counts, so that fluctuations of the density leave the division unchanged
+        // a division is rejected only if its load clearly exceeds the least load, so that fluctuations of the density
+        // leave the division unchanged
         let least = loads.iter().copied().fold(f64::INFINITY, f64::min);
         let best = loads.iter().position(|load| *load <= CLEARLY * least);
         best.map(|best| all.swap_remove(best).1).ok_or_else(|| Self::refusal(cell, ranks, halo))
@@ -121,8 +124,8 @@ impl Division {
     }
 
     /// Moves the planes along each lattice vector so that the work between neighbouring planes is equal. `atoms` has
-    /// the numbers of atoms in equal intervals of each vector. `radius` is the list radius and `least` the least width
-    /// of a domain, both as fractions of the vectors.
+    /// the numbers of atoms in equal intervals of each vector. `radius` is the list radius, and `least` is the minimum
+    /// width of a domain, both as fractions of the lattice vectors.
     pub(super) fn balance(&mut self, atoms: &AtomsAlong, radius: [f64; 3], least: [f64; 3]) {
         for (k, planes) in self.planes.iter_mut().enumerate() {
             let count = planes.len() - 1;
@@ -181,17 +184,18 @@ impl Division {
             .help(format!("{start} with more threads; at most {x} x {y} x {z} domains fit along the lattice vectors"))
     }
 
-    /// Returns an error if a domain has become narrower than a halo of thickness `halo` (nm).
+    /// Returns an error if the cell has become too small for domains at least as wide as a halo of thickness `halo`
+    /// (nm).
     pub(super) fn check(&self, cell: &PeriodicCell, halo: f64) -> Result<(), Problem> {
         let widths = cell.face_distances();
         let counts = self.counts();
-        // the planes are fractions, whose sums are rounded
+        // the tolerance allows for rounding errors in the positions of the planes
         let fits = (0..3).all(|k| counts[k] == 1 || widths[k] >= halo * counts[k] as f64 * (1.0 - 1e-9));
         let ranks = counts.iter().product();
         if fits { Ok(()) } else { Err(Self::refusal(cell, ranks, halo)) }
     }
 
-    /// Returns whether each direction has more than one domain.
+    /// Returns, for each lattice vector, whether the cell has more than one domain along the vector.
     pub(super) fn divided(&self) -> [bool; 3] {
         self.counts().map(|count| count > 1)
     }
@@ -259,9 +263,9 @@ pub(super) fn count_along(points: impl Iterator<Item = Vec3>) -> AtomsAlong {
 
 /// Returns the work in each interval of a lattice vector, as a fraction of the total work. The fraction [`PAIRS`] of
 /// the total work is proportional to the numbers of pairs, and the rest is proportional to the numbers of atoms. A pair
-/// is computed in the domain of its lower atom. If atoms fill the planes across the vector evenly, the number of
-/// partners of an atom at a height d above the atom is proportional to the product of the number of atoms at this
-/// height and the area π (r² − d²) of the cross section of the cutoff sphere of radius r.
+/// is computed in the domain of its atom with the lower coordinate along the vector. The atoms are assumed to fill the
+/// planes across the vector evenly. The number of partners of an atom at a height d above the atom is then proportional
+/// to the number of atoms at this height times the area π (r² − d²), where r is the radius of the cutoff sphere.
 pub(super) fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
     let intervals = atoms.len();
     let reach = radius * intervals as f64;
@@ -282,8 +286,8 @@ pub(super) fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the fraction of the atoms between the fractions `low` and `high` of a lattice vector; `high` may exceed 1.
-/// `counts` has the numbers of atoms in equal intervals.
+/// Returns the share of the atoms whose fractional coordinate along a lattice vector is between `low` and `high`;
+/// `high` may exceed 1. `counts` has the numbers of atoms in equal intervals of the lattice vector.
 pub(super) fn share(counts: &[f64], low: f64, high: f64) -> f64 {
     let all: f64 = counts.iter().sum();
     let below = |s: f64| {
@@ -294,7 +298,7 @@ pub(super) fn share(counts: &[f64], low: f64, high: f64) -> f64 {
     (below(high.min(low + 1.0)) - below(low)) / all.max(1.0)
 }
 
-/// Returns the planes between `count` domains of equal width, as fractions.
+/// Returns the lower and upper planes of `count` domains of equal width, as fractions from 0 to 1.
 fn uniform(count: usize) -> Vec<f64> {
     (0..=count).map(|place| place as f64 / count as f64).collect()
 }
@@ -304,7 +308,8 @@ mod tests {
     use super::*;
     use crate::vec3::vec3;
 
-    /// Numbers of atoms that fill a part of the cell evenly. The filled part begins at the origin.
+    /// Returns the numbers of atoms in equal intervals of each lattice vector, for atoms that fill a part of the cell
+    /// evenly. The filled part begins at the origin.
     fn evenly(part: [f64; 3]) -> AtomsAlong {
         let side = 40;
         let at = move |n: usize, k: usize| (n / [1, side, side * side][k] % side) as f64 / side as f64 * part[k];
@@ -318,7 +323,7 @@ mod tests {
         // a cell of this shape with uniform density is cut along z; a thin slab has no room for four domains along z
         assert_eq!(counts(&evenly([1.0; 3])), [1, 1, 4]);
         assert_eq!(counts(&evenly([1.0, 1.0, 0.15])), [2, 1, 2]);
-        // a small slab of water, 3.1 nm in all directions
+        // a slab of water with a thickness of 3.1 nm, which fills the lower third of a narrow cell
         let small = PeriodicCell::orthorhombic([3.1, 3.1, 9.3]);
         let division = Division::new(&small, &evenly([1.0, 1.0, 1.0 / 3.0]), 4, 1.2).unwrap();
         assert_eq!(division.counts(), [2, 1, 2]);
@@ -346,8 +351,8 @@ mod tests {
         let mut atoms = [[1.0; INTERVALS]; 3];
         atoms[2] = [0.0; INTERVALS];
         (atoms[2][0], atoms[2][1], atoms[2][INTERVALS - 1]) = (4.0, 4.0, 1.0);
-        // each atom has partners only in its own interval, so that the numbers of pairs in the three intervals with
-        // atoms are in the ratio 4² : 4² : 1²
+        // each atom interacts only with atoms of its own interval; the three intervals with atoms have 4, 4 and 1
+        // atoms, so that the numbers of pairs are in the ratio 16 : 16 : 1
         division.balance(&atoms, [width; 3], [0.0; 3]);
         let work = [16.0, 16.0, 1.0].map(|pairs: f64| PAIRS * pairs / 33.0 + (1.0 - PAIRS) * pairs.sqrt() / 9.0);
         let expected = [1.0 / 3.0 / work[0], 1.0 + (2.0 / 3.0 - work[0]) / work[1]];

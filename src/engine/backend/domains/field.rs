@@ -84,8 +84,8 @@ impl Domain {
         self.local.region.zone_starts.get(1).map_or(self.local.atoms.len(), |&home| home as usize)
     }
 
-    /// Divides the cell of `state`, which holds all atoms, unless the cell is divided already, and selects the home
-    /// groups of this rank. Returns the system of the home atoms if this call has divided the cell.
+    /// Divides the cell and selects the home groups of this rank, unless the cell is divided already. `state` holds all
+    /// atoms. Returns the system of the home atoms if this call has divided the cell.
     pub(super) fn divide(&mut self, state: &State) -> Result<Option<System>> {
         if self.division.is_some() {
             return Ok(None);
@@ -132,9 +132,9 @@ impl Domain {
         }
     }
 
-    /// Returns the division with its planes moved so that all domains have equal work, and the thickness (nm) of the
-    /// halo. `positions` are the positions of the home atoms. The planes depend only on the positions of all atoms, so
-    /// that a continued run has the same domains. All ranks call this function together.
+    /// Returns the division with planes that are moved so that all domains have equal work, and the thickness (nm) of
+    /// the halo. `positions` are the positions of the home atoms. The planes depend only on the positions of all atoms,
+    /// so that a continued run has the same domains. All ranks call this function together.
     fn balance(&self, ranks: &Ranks, cell: &PeriodicCell, positions: &[Vec3]) -> Result<(Division, f64)> {
         let mut division = self.division.clone().expect("a system is divided before its atoms migrate");
         let ground = DivisionContext { ranks, division: &division, cell, groups: &self.groups };

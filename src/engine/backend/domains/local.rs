@@ -126,9 +126,10 @@ impl DivisionContext<'_> {
         self.ranges(groups).map(|(_, range)| of(range)).fold(0.0, f64::max)
     }
 
-    /// Adds all groups that are less than `reach` (nm) beyond the upper faces of the domain to the home groups, and
-    /// their positions to `positions`. All ranks call this function together. Directions are handled one after another;
-    /// groups that are received along one direction are passed on along the next direction.
+    /// Adds the halo groups to the home groups `home`, and adds the positions of the halo groups to `positions`. Halo
+    /// groups are less than `reach` (nm) beyond the upper faces of the domain. All ranks call this function together.
+    /// Directions are handled one after another; groups that are received along one direction are passed on along the
+    /// next direction.
     pub(super) fn add_halo(&self, home: Vec<u32>, reach: f64, positions: &mut Vec<Vec3>) -> (Local, Halo) {
         let (rank, faces) = (self.ranks.rank(), self.cell.face_distances());
         let divided = self.division.divided();
@@ -139,15 +140,15 @@ impl DivisionContext<'_> {
             |range: &Range<usize>, positions: &[Vec3]| self.cell.to_fractional(center(&positions[range.clone()]));
         let mut images: Vec<[i32; 3]> =
             self.ranges(&groups).map(|(_, range)| self.division.home_of(fractional(&range, positions)).1).collect();
-        // number of groups up to the end of each zone
+        // number of groups in all zones up to and including each zone
         let mut zones = vec![groups.len()];
         let mut stages = vec![];
         for direction in (0..3).filter(|&k| divided[k]) {
             let thickness = reach / faces[direction];
             region.high[direction] = ends[direction] + thickness;
             let [below, above] = self.division.neighbours(rank, direction);
-            // the rank below needs these groups, which are beyond the upper face of its domain; if the cell boundary
-            // lies between the two domains, the rank below needs the next image of these groups
+            // groups within `thickness` of the lower face of this domain belong to the halo of the rank below; if the
+            // cell boundary lies between the two domains, the rank below needs the next image of these groups
             let shift = i32::from(self.division.coordinates(rank)[direction] == 0);
             let mut loan =
                 HaloGroups { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };

@@ -54,7 +54,7 @@ enum Order {
     ScaleBox(BoxScaling),
     TryVolume(VolumeTrial, Workload, ListSchedule),
     SetTemperatureGroups(TemperatureGroups),
-    /// set the restraints of a stage, and their state
+    /// set the restraints of a stage, and the state from which the restraints continue
     Restrain(Vec<PositionRestraints>, Vec<CollectiveRestraint>, Vec<RestraintProgress>),
     ChangeVelocities(VelocityChange),
     RemoveMotion,
@@ -81,8 +81,9 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Executes the commands of the first rank, on another rank, until [`Serving::release`]. Errors are not returned
-    /// from this function, because the first rank has the same errors and reports them.
+    /// Executes the commands that the first rank sends, until the first rank calls [`Serving::release`]. All other
+    /// ranks call this function. Errors are not returned from this function, because the first rank has the same errors
+    /// and reports them.
     pub fn serve(&self) {
         let mut host = None;
         while let Some(order) = self.ranks.receive_from(0) {
@@ -192,8 +193,8 @@ fn list_positions(host: &Host<Domain>, list: ListLevel, state: &mut State) -> Re
     Ok(())
 }
 
-/// Stores the energies and the virial of the last evaluation on each rank and, if energies are requested, the forces on
-/// all atoms on the first rank. All ranks call this function together.
+/// Stores the energies and the virial of the last evaluation on each rank. If energies are requested, the function also
+/// collects the forces on all atoms on the first rank. All ranks call this function together.
 fn collect_evaluation(host: &Host<Domain>, workload: Workload, out: &mut Evaluation) {
     let Evaluation { forces, energies, virial, .. } = host.evaluation();
     (out.energies, out.virial) = (*energies, *virial);

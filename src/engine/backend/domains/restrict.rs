@@ -6,7 +6,7 @@ use crate::cell::PeriodicCell;
 use crate::system::{Constraints, Exclusions, System, Topology};
 use crate::vec3::Vec3;
 
-/// Local index in the map for an atom that is not on this rank.
+/// Value in the map [`Numbers`] for an atom that is not on this rank.
 const ELSEWHERE: u32 = u32::MAX;
 
 /// Map from topology indices to local indices of atoms.
@@ -59,8 +59,8 @@ pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> Syst
 }
 
 /// Selects the terms between local atoms that this rank, and no other rank, computes. A term is selected if all of its
-/// atoms are local and nearest images of each other, and if, along each divided direction, at least one of its atoms is
-/// not beyond the upper face of the domain.
+/// atoms are local and nearest images of each other. Along each divided direction, at least one atom of the term must
+/// also be below the upper face of the domain.
 pub(super) fn select_terms(
     system: &System,
     numbers: &Numbers,

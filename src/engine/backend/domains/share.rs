@@ -1,4 +1,5 @@
-//! Forecast of the work and the messages of each rank in a step, from the numbers of atoms along the lattice vectors.
+//! Forecast of the computational load and the messages of each rank in a step, from the distribution of the atoms along
+//! the lattice vectors.
 
 use super::division::{AtomsAlong, Divisible, Division, share, work_along};
 use crate::backend::cpu::{borrowers_of_rank, largest_mesh_part, mesh_bytes_of_rank};
@@ -9,24 +10,24 @@ use std::fmt;
 /// Size of the position of an atom, or of a force, in a message: three 64-bit numbers.
 const VECTOR: f64 = 24.0;
 
-/// Work of a rank in a step, and the bytes and messages that the rank sends.
+/// Computational load of a rank in a step, and the bytes and messages that the rank sends.
 #[derive(Clone, Debug)]
 pub struct RankShare {
     /// number of ranks
     pub ranks: usize,
     division: Division,
-    /// work of the busiest rank that is proportional to the numbers of atoms and pairs, as a fraction of the work on a
-    /// single rank
+    /// computational load of the busiest rank as a fraction of the load of a single rank that computes the whole
+    /// system; the load counts only the computation that is proportional to the numbers of atoms and pairs
     pub work: f64,
-    /// number of atoms whose positions a rank receives, as a mean over ranks
+    /// number of atoms whose positions a rank receives, averaged over ranks
     pub halo_atoms: f64,
     /// number of atoms of the system
     pub atoms: usize,
     /// fraction of the PME mesh that the busiest rank transforms; 0 without a mesh
     pub mesh: f64,
-    /// number of bytes that a rank sends in an evaluation of PME, as a mean over ranks
+    /// number of bytes that a rank sends in an evaluation of PME, averaged over ranks
     pub mesh_bytes: f64,
-    /// number of messages that a rank sends in an evaluation of PME, as a mean over ranks
+    /// number of messages that a rank sends in an evaluation of PME, averaged over ranks
     pub mesh_messages: f64,
 }
 
@@ -41,7 +42,7 @@ impl RankShare {
         let halos = widths.map(|width| halo / width);
         let atoms = system.topology.atoms.len();
         let meshes: Vec<PmeParameters> = system.settings.meshes().collect();
-        // an atom may be outside the domain that contains the center of its group
+        // an atom may be outside of the domain of its group, because only the center of the group must be inside
         let overhang = (halo - radius) / widths[0];
         let bytes = |mesh: &PmeParameters| mesh_bytes_of_rank(mesh, touched(mesh, &division, overhang), ranks);
         Ok(RankShare {
@@ -74,8 +75,8 @@ impl fmt::Display for RankShare {
     }
 }
 
-/// Returns the work of the busiest rank as a fraction of the work of all ranks. The density is assumed to be a product
-/// of functions of the coordinates along the lattice vectors.
+/// Returns the computational load of the busiest rank as a fraction of the load of all ranks. The density of atoms is
+/// assumed to be a product of three functions, one for the coordinate along each lattice vector.
 fn work(division: &Division, along: &AtomsAlong, radius: [f64; 3]) -> f64 {
     (0..3)
         .map(|k| {
@@ -104,17 +105,18 @@ fn halo_fraction(division: &Division, along: &AtomsAlong, halos: [f64; 3]) -> f6
     all - home
 }
 
-/// Returns the mean number of mesh planes along x on which a rank has charges. `overhang` is the distance by which
-/// atoms may be outside their domain, as a fraction of the first lattice vector.
+/// Returns the mean number of mesh planes (of constant x index) on which a rank has charges. `overhang` is the distance
+/// by which atoms may be outside their domain, as a fraction of the first lattice vector.
 fn touched(mesh: &PmeParameters, division: &Division, overhang: f64) -> f64 {
     let (points, planes) = (mesh.grid[0] as f64, division.planes(0));
     let touched = |ends: &[f64]| ((ends[1] - ends[0] + overhang) * points + mesh.order as f64).min(points);
     planes.windows(2).map(touched).sum::<f64>() / (planes.len() - 1) as f64
 }
 
-/// Returns the mean number of messages that a rank sends in an evaluation of PME: the marks of planes and two
-/// transposes to each of the other ranks, charges to each rank to whose planes the rank contributes, and the potential
-/// back.
+/// Returns the mean number of messages that a rank sends in an evaluation of PME. A rank sends three messages to every
+/// other rank: a message that marks the planes on which the rank has charges, and one message for each of two
+/// transposes. A rank also sends its charges to each rank that transforms planes on which these charges lie, and sends
+/// the potential back to each rank that has sent charges.
 fn mesh_messages(mesh: &PmeParameters, division: &Division, overhang: f64, ranks: usize) -> f64 {
     let points = mesh.grid[0] as f64;
     let borrowers = |rank: usize| {

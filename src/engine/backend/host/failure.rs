@@ -9,8 +9,9 @@ use crate::memory;
 use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
 
-/// Limit of the kinetic energy per atom, summed over both half steps, in kJ/mol. At the limit the temperature is 10⁶
-/// K, so the simulation has blown up.
+/// Limit (kJ/mol) of the kinetic energy half a step before the time of the forces plus the kinetic energy half a step
+/// after, per atom. The limit corresponds to a temperature of 10⁶ K, which is only reached if the simulation has blown
+/// up.
 pub(in crate::backend) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
 /// Maximum number of atoms that the error names when a simulation has blown up.
 const NAMED_ATOMS: usize = 5;
@@ -26,9 +27,9 @@ impl<F: ForceField> Host<F> {
         self.field.home().map_or(atom, |home| home.atoms[atom as usize])
     }
 
-    /// Returns the virial of the constraint forces of a step, times the square of the time step. If the step fails in
-    /// this process only, the step is undone, and the other processes learn of the failure at the next check that all
-    /// processes share.
+    /// Returns the virial of the constraint forces of a step, times the square of the time step. If the atoms are
+    /// distributed over several processes, a failed step restores the old positions, and the error is reported at the
+    /// next check in which all processes take part.
     pub(super) fn moved(&mut self, virial: Result<Mat3>) -> Result<Mat3> {
         let [before, after, _] = self.kinetic_energies();
         let moved = virial.and_then(|virial| self.check_motion(before + after).map(|()| virial));
@@ -44,8 +45,8 @@ impl<F: ForceField> Host<F> {
         }
     }
 
-    /// Sums energies and virial over all processes. If energies are requested, the function also returns the failure of
-    /// any process.
+    /// Sums energies and virial over all processes. If energies are requested, the function also returns an error if a
+    /// step has failed in any process.
     pub(super) fn sum_evaluation(&mut self, workload: Workload) -> Result<()> {
         if workload.energy {
             self.field.agree(self.failure.take())?;

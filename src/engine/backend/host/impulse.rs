@@ -29,14 +29,14 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Updates the impulse cycle before a step. If the reciprocal-space forces act as an impulse in this step, the
-    /// function adds the rest of the work that the thermostat has done on velocities since the last impulse. If
-    /// velocities are `refreshed` in this stage, a new impulse cycle then begins.
+    /// function adds the remaining part of the thermostat's work since the last impulse. If this stage has velocity
+    /// refreshments (`refreshed`), a new impulse cycle begins with this impulse.
     pub(super) fn follow_impulses(&mut self, refreshed: bool) {
         let (impulse, cycle) = (&self.evaluation.impulse, &mut self.cycle);
         if impulse.weight == 0.0 {
             cycle.step += 1;
             if cycle.step >= cycle.length {
-                // the previous stage, which applied impulses, has ended
+                // the previous stage applied impulses, and its last impulse cycle has ended
                 *cycle = ImpulseCycle::default();
             }
             return;
@@ -56,10 +56,11 @@ impl<F: ForceField> Host<F> {
         memory::resize(&mut cycle.changes, impulse.forces.len(), Vec3::ZERO);
     }
 
-    /// Adds the part of the thermostat's work that depends on the last impulse, and accumulates the velocity changes
-    /// from which the next impulse computes the rest. The function is called after velocities were renewed in the
-    /// middle of the last step. The change of a velocity follows from the displacement in that step, because the atom
-    /// moves with the old velocity in the first half of the step, and with the new velocity in the second half.
+    /// Adds the part of the thermostat's work that depends on the last impulse. The function also sums the velocity
+    /// changes from which the remaining part of the work is computed at the next impulse. The function is called after
+    /// velocities were renewed in the middle of the last step. The change of a velocity follows from the displacement
+    /// in that step, because the atom moves with the old velocity in the first half of the step, and with the new
+    /// velocity in the second half.
     pub(super) fn book_lead(&mut self) {
         // there are no impulses, or velocities are not refreshed in this stage
         if self.cycle.length == 0 {
@@ -83,8 +84,8 @@ impl<F: ForceField> Host<F> {
         self.coupling.thermostat_work -= lead_work(timestep, until * product[0]);
     }
 
-    /// Returns the part of the virial (kJ/mol) of the constraint forces in the last step that results from the excess
-    /// of the impulse's weight over one.
+    /// Returns the difference (kJ/mol) between the virial of the constraint forces in the last step and the virial that
+    /// these forces would have if the weight of the impulse were one.
     pub(super) fn surplus_of_impulse(&mut self) -> Result<Mat3> {
         let Impulse { forces, weight, .. } = &self.evaluation.impulse;
         if forces.is_empty() || *weight == 1.0 {

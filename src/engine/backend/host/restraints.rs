@@ -14,7 +14,7 @@ use crate::vec3::Vec3;
 pub(super) struct CollectiveAtoms {
     /// indices of the atoms in the whole system, in ascending order
     atoms: Vec<u32>,
-    /// home atoms of this process in `atoms`, each as its index in `atoms` and its index among the home atoms
+    /// index in `atoms` and index among the home atoms, for each atom of `atoms` that is a home atom of this process
     home: Vec<[u32; 2]>,
     /// positions of `atoms`, nm
     known: Vec<Vec3>,

@@ -16,7 +16,7 @@ pub(super) struct Centers {
     of_groups: Vec<[Vec3; 2]>,
     /// partial sums over constraint groups
     sums: Vec<GroupSums>,
-    /// partial sums of the kinetic energy along x, y, z over atoms
+    /// partial sums over atoms of the kinetic-energy components along x, y, z
     along: Vec<Vec3>,
 }
 
@@ -29,8 +29,8 @@ impl Centers {
 }
 
 impl<F: ForceField> Host<F> {
-    /// Scales the cell and the group centers. Adds the part of the barostat's work that does not need the next
-    /// forces.
+    /// Scales the cell and the group centers. Adds the part of the barostat's work that does not depend on the forces
+    /// after the scaling.
     pub(super) fn scale(&mut self, box_scaling: BoxScaling) -> Result<()> {
         let Some(cell) = self.cell else { return Ok(()) };
         let GroupSums { before, after, cross, internal_virial } = self.measure_centers();
@@ -46,7 +46,8 @@ impl<F: ForceField> Host<F> {
         self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
     }
 
-    /// Adds, before a step, the part of the barostat's work that needs the forces after the scaling.
+    /// Adds the part of the barostat's work that depends on the forces after the scaling. The function is called before
+    /// a step.
     pub(super) fn finish_barostat_work(&mut self) {
         let changes = std::mem::take(&mut self.coupling.pending_scaling);
         if changes != Vec3::ZERO {
@@ -65,13 +66,14 @@ impl<F: ForceField> Host<F> {
         along
     }
 
-    /// Returns the sums over all processes, from the sums of this process.
+    /// Returns the sums over all processes; `sums` holds the sums over the atoms of this process.
     fn sum_all<const N: usize>(&self, mut sums: [Vec3; N]) -> [Vec3; N] {
         self.field.sum(bytemuck::cast_slice_mut(&mut sums));
         sums
     }
 
-    /// Computes sums over group centers at the time of the forces of the last step.
+    /// Computes the centers of the constraint groups, and sums over these centers, at the time of the forces of the
+    /// last step.
     fn measure_centers(&mut self) -> GroupSums {
         memory::resize(&mut self.centers.of_groups, self.atoms.groups.len(), [Vec3::ZERO; 2]);
         let (groups, masses, timestep) = (&self.atoms.groups, &self.atoms.masses, self.timestep);

@@ -47,7 +47,7 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Multiplies the velocities of each temperature group by the factor of the group, and adds the part of the
-    /// thermostat's work that does not need the next step. `kinetic` is the kinetic energy of each group in kJ/mol.
+    /// thermostat's work that is known before the next step. `kinetic` is the kinetic energy of each group in kJ/mol.
     fn multiply(&mut self, kinetic: &[f64], factors: &[f64]) {
         let work: f64 = kinetic.iter().zip(factors).map(|(&kinetic, &factor)| scaling_work(kinetic, factor)).sum();
         self.coupling.thermostat_work += work;
@@ -100,8 +100,8 @@ impl<F: ForceField> Host<F> {
         let mut parts = std::mem::take(&mut self.rescaling.parts);
         let (masses, timestep, forces) = (&self.atoms.masses, self.timestep, self.evaluation.acting());
         let (scaled, velocities) = (&self.rescaling.scaled, &self.velocities);
-        // for each temperature group in kJ/mol: dt Σ v·F of the scaled velocities v, and Σ m v·Δv with the change Δv of
-        // velocities by constraints in this step
+        // two sums in kJ/mol for each temperature group: dt Σ v·F with the scaled velocities v and the forces F, and Σ
+        // m v·Δv with the change Δv of velocities by constraints in this step
         let works = self.sum_by_group(&mut parts, |atom| {
             let v = scaled[atom];
             let by_forces = v.dot(forces[atom]) * timestep;

@@ -16,8 +16,8 @@ use std::collections::HashMap;
 /// Scratch memory of volume moves.
 #[derive(Default)]
 pub(super) struct TrialScratch {
-    /// positions and evaluation that are set aside: of the scaled cell before [`VolumeMoves::enter`], and of the
-    /// original cell afterwards
+    /// positions and evaluation that are set aside: those of the state in the scaled cell before
+    /// [`VolumeMoves::enter`], and those of the state in the original cell after [`VolumeMoves::enter`]
     pub(super) positions: Vec<Vec3>,
     pub(super) evaluation: Evaluation,
     /// restraint samples before the move
@@ -29,7 +29,7 @@ pub(super) struct TrialScratch {
 }
 
 impl TrialScratch {
-    /// Discards the state that was set aside. The memory is kept for the next move.
+    /// Discards the positions and the evaluation that were set aside. The memory is kept for the next move.
     pub(super) fn clear(&mut self) {
         let Evaluation { forces, impulse, .. } = &mut self.evaluation;
         for vectors in [&mut self.positions, forces, &mut impulse.forces, &mut impulse.acting] {
@@ -38,10 +38,10 @@ impl TrialScratch {
     }
 }
 
-/// Parts of molecules whose other parts may be at home in other processes.
+/// Parts, in this process, of molecules that may have atoms in several processes.
 pub(super) struct SharedMolecules {
-    /// two indices for each part of a shared molecule in this process: the index of the part among all parts of
-    /// molecules in this process, and the index of the molecule among all shared molecules
+    /// two indices of each part of a shared molecule in this process: the index of the part among all parts of molecules
+    /// in this process, and the index of the molecule among all shared molecules
     places: Vec<[u32; 2]>,
     /// Σ m r (amu nm) and Σ m (amu) over the atoms, with mass m and position r, for each molecule that several
     /// processes may share
@@ -144,8 +144,8 @@ impl<F: ForceField> VolumeMoves for Host<F> {
     }
 
     fn prune_within(&mut self, radius: f64) -> Result<()> {
-        // without a cutoff the list holds all pairs; the difference of the infinite `radius` and the infinite cutoff is
-        // NaN, which `max` turns into zero
+        // without a cutoff the list holds all pairs; `radius` and the cutoff are then infinite, and `max` turns their
+        // difference, which is NaN, into zero
         self.field.prune(self.cell.as_ref(), &self.positions, (radius - self.cutoff).max(0.0));
         Ok(())
     }

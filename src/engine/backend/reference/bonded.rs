@@ -7,7 +7,8 @@ use crate::term::{CmapTable, DISPLACEMENTS, Dihedral, cmap, relative_positions};
 use crate::vec3::Vec3;
 
 impl Geometry<'_> {
-    /// Returns the displacements (nm) between the `atoms` of a term, which the formula of the term uses.
+    /// Returns the displacements (nm) that the formula of a bonded term needs, between pairs of the `atoms` of the
+    /// term.
     fn displacements<const N: usize, const E: usize>(&self, atoms: [u32; N]) -> [Vec3; E] {
         std::array::from_fn(|k| {
             let [i, j] = DISPLACEMENTS[k];
@@ -39,7 +40,7 @@ pub(super) fn evaluate(terms: &BondedTerms, tables: &[CmapTable], geometry: Geom
     }
 }
 
-/// Adds the forces of the terms of one list and returns their energy.
+/// Adds the forces of the terms of one list, and returns the energy of the list.
 fn list<K: BondedTerm<N, E, P>, const N: usize, const E: usize, const P: usize>(
     terms: &[K],
     geometry: Geometry,

@@ -54,22 +54,23 @@ struct Sums {
 }
 
 impl Sums {
-    /// Creates sums of zero for `atoms` atoms, reusing the memory of `forces`.
+    /// Creates forces, energies and a virial of zero for `atoms` atoms, and reuses the memory of `forces`.
     fn new(mut forces: Vec<Vec3>, atoms: usize) -> Self {
         forces.clear();
         forces.resize(atoms, Vec3::ZERO);
         Sums { forces, energies: Energies::default(), virial: Mat3::ZERO }
     }
 
-    /// Adds `force` to atom i and −`force` to atom j, and adds the virial with d = r_i − r_j.
+    /// Adds `force` to the force on atom i, −`force` to the force on atom j, and the virial of `force` with d = r_i −
+    /// r_j.
     fn pair(&mut self, [i, j]: [u32; 2], d: Vec3, force: Vec3) {
         self.forces[i as usize] += force;
         self.forces[j as usize] -= force;
         self.virial += Mat3::outer(d, force);
     }
 
-    /// Adds the forces of one term. `positions` are the positions of the atoms of the term, relative to any common
-    /// origin.
+    /// Adds the forces of one term, and their virial. `positions` are the positions of the atoms of the term, relative
+    /// to any common origin.
     fn add<const N: usize>(&mut self, atoms: [u32; N], positions: [Vec3; N], forces: [Vec3; N]) {
         for ((atom, position), force) in atoms.into_iter().zip(positions).zip(forces) {
             self.forces[atom as usize] += force;
@@ -79,7 +80,7 @@ impl Sums {
 }
 
 impl Reference {
-    /// Creates the backend. Returns the error of [`check_system`] for settings that the formulas do not cover.
+    /// Creates the backend. Returns an error for settings that the formulas do not cover, see [`check_system`].
     pub fn new(system: &System) -> Result<Self, Problem> {
         check_system(system)?;
         let tables = system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
@@ -110,7 +111,7 @@ impl Reference {
         out
     }
 
-    /// Does the same as [`Self::evaluate`], and stores the results in the memory of `out`.
+    /// Computes the same quantities as [`Self::evaluate`], and stores the results in the memory of `out`.
     pub fn evaluate_into(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -155,14 +156,14 @@ impl Reference {
         let (Geometry { cell, positions }, charges) = (geometry, &self.charges);
         let forces = apart.unwrap_or(&mut sums.forces);
         if let Some(pme) = &mut self.pme {
-            let cell = cell.expect("the plan gives PME a cell");
+            let cell = cell.expect("a system with PME has a cell");
             let (energy, virial) = pme.evaluate(cell, positions, &charges.coulomb, forces);
             sums.energies.coulomb_reciprocal = energy;
             sums.energies.coulomb += energy;
             sums.virial += virial;
         }
         if let Some(lj_pme) = &mut self.lj_pme {
-            let cell = cell.expect("the plan gives LJ-PME a cell");
+            let cell = cell.expect("a system with LJ-PME has a cell");
             let (energy, virial) = lj_pme.evaluate(cell, positions, &charges.dispersion, forces);
             sums.energies.dispersion_correction = energy;
             sums.energies.lj += energy;
@@ -211,7 +212,7 @@ pub fn check_system(system: &System) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns an error if LJ-PME is used without a cutoff or with a switch: the potential must be truncated, with or
+/// Returns an error if LJ-PME is used without a cutoff or with a switch. LJ-PME needs a truncated potential, with or
 /// without a potential shift.
 fn check_lj_pme(settings: &ForceSettings) -> Result<(), Problem> {
     let Some(parameters) = settings.lj_pme() else { return Ok(()) };

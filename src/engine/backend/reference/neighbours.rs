@@ -5,7 +5,7 @@ use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
-/// Atoms, either sorted into boxes that are at least one cutoff wide, or unsorted.
+/// Atoms for a neighbour search, either sorted into boxes that are at least one cutoff wide, or unsorted.
 pub(super) struct Neighbours<'a> {
     geometry: Geometry<'a>,
     boxes: Option<(&'a Boxes, &'a PeriodicCell)>,
@@ -20,7 +20,7 @@ pub(super) struct Boxes {
     /// index in `members` of the first atom of each box; the last element is the length of `members`
     starts: Vec<usize>,
     members: Vec<u32>,
-    /// scratch memory for filling: index in `members` of the next atom of each box
+    /// scratch memory for sorting atoms into boxes: index in `members` at which the next atom of each box is stored
     next: Vec<usize>,
     of_atom: Vec<[usize; 3]>,
     /// positions wrapped into the cell, nm
@@ -34,8 +34,8 @@ const MOST_BOXES: f64 = 128.0;
 const ATOMS: usize = 4096;
 
 impl<'a> Neighbours<'a> {
-    /// Prepares the search for pairs within `cutoff` (nm; infinite = all pairs), which must not exceed the largest
-    /// cutoff that the cell allows; `boxes` is scratch memory.
+    /// Prepares the search for pairs within `cutoff` (nm; infinite for all pairs). `cutoff` must not exceed the largest
+    /// cutoff that the cell allows. `boxes` is scratch memory.
     pub(super) fn new(geometry: Geometry<'a>, cutoff: f64, boxes: &'a mut Boxes) -> Self {
         let cell = geometry.cell.filter(|cell| boxes.fill(cell, geometry.positions, cutoff));
         let boxes = cell.map(|cell| (&*boxes, cell));

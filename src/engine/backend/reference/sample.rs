@@ -14,11 +14,11 @@ use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 
 /// Rounding error of distances in fast backends, nm. Fast backends compute distances in `f32` from offsets of a few nm,
-/// which are accurate to about 10⁻⁶ nm. A pair whose distance differs by less than this error from a list radius or a
-/// cutoff may count as inside or outside.
+/// which are accurate to about 10⁻⁶ nm. Fast backends may count a pair as inside or as outside a list radius or cutoff
+/// if the distance of the pair differs from this radius or cutoff by less than this error.
 const ROUNDING: f64 = 1e-5;
 
-/// Distance, as a fraction of the cutoff, below which a list contains every pair throughout its lifetime.
+/// Fraction of the cutoff; a valid pair list contains all pairs with distances below this fraction of the cutoff.
 const NEVER_LACKING: f64 = 0.8;
 
 /// Distance below which a pair with a virtual site counts as an overlap, nm. Virtual sites have no repulsion of their
@@ -37,9 +37,10 @@ pub struct ListsMade<'a> {
 }
 
 impl ListsMade<'_> {
-    /// Returns whether these lists may miss the pair i, j, which is now within `cutoff` (nm), the cutoff of one of its
-    /// interactions. A list misses a pair that was beyond the outer radius at the search, or beyond the inner radius at
-    /// the pruning. `longest` (nm) is the longer of the two cutoffs, to which the list radii refer.
+    /// Returns whether these lists may miss the pair i, j. The present distance of the pair is less than `cutoff` (nm),
+    /// which is the Coulomb or the Lennard-Jones cutoff. A list misses a pair that was beyond the outer radius at the
+    /// search, or beyond the inner radius at the pruning. `longest` (nm) is the longer of the two cutoffs; the list
+    /// radii exceed this cutoff.
     fn may_lack(&self, [i, j]: [usize; 2], cutoff: f64, longest: f64) -> bool {
         let apart = |then: &State| displacement(then.cell.as_ref(), then.positions[i] - then.positions[j]).norm();
         let ListSchedule { outer, inner, .. } = *self.schedule;
@@ -52,18 +53,20 @@ impl ListsMade<'_> {
 pub struct Sampled {
     /// forces on the atoms, kJ/mol/nm
     pub forces: Vec<Vec3>,
-    /// possible force error of each atom from pairs that lists may miss or that are at a cutoff, kJ/mol/nm
+    /// possible force error of each atom from pairs that lists may miss, and from pairs whose distance is close to a
+    /// cutoff, kJ/mol/nm
     pub lacking: Vec<f64>,
     /// number of pairs that lists may miss, summed over the sampled atoms
     pub lacking_pairs: u64,
     /// number of all pairs within the cutoff, summed over the sampled atoms
     pub pairs: u64,
     /// smallest distance of a pair within the cutoff, nm; infinite without a pair. A pair with a virtual site counts
-    /// only below [`SITE_OVERLAP`]
+    /// only if the distance of the pair is below [`SITE_OVERLAP`]
     pub closest: f64,
     /// energies of all terms; `None` unless all atoms and the mesh are requested
     pub energies: Option<Energies>,
-    /// possible error of the energies from pairs that lists may miss or that are at a cutoff, kJ/mol
+    /// possible error of the energies from pairs that lists may miss, and from pairs whose distance is close to a
+    /// cutoff, kJ/mol
     pub lacking_energy: f64,
 }
 

@@ -35,7 +35,7 @@ impl<T: Number> CudaArray<T> {
     }
 
     pub(super) fn write(&mut self, values: &[T]) -> Result<()> {
-        assert_eq!(values.len(), self.length, "as many numbers as the array has");
+        assert_eq!(values.len(), self.length, "`values` must have the length of the array");
         self.bind()?;
         // SAFETY: the array has the length of `values`, and `values` lives until the copy is done. Some GPUs read
         // host memory after the call has returned; the synchronisation below waits for this copy

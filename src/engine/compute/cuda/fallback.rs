@@ -38,12 +38,12 @@ impl DeviceFft {
         Ok(DeviceFft::Host(RefCell::new(HostFft { fft, real, complex, stream: stream.clone() })))
     }
 
-    /// Whether the calls of this FFT are asynchronous: a CUDA graph can capture only asynchronous calls.
+    /// Returns whether a CUDA graph can capture the calls of this FFT, which requires asynchronous calls.
     pub(crate) fn can_be_captured(&self) -> bool {
         matches!(self, DeviceFft::Cuda(_))
     }
 
-    /// Reason why transforms are slow, if the CPU computes them; `None` with cuFFT.
+    /// Returns the reason why the CPU computes the transforms, which is slow; `None` with cuFFT.
     pub(crate) fn slow(&self) -> Option<String> {
         match self {
             DeviceFft::Cuda(_) => None,

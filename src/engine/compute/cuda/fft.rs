@@ -44,7 +44,7 @@ impl Plan {
 
 impl Drop for Plan {
     fn drop(&mut self) {
-        // `drop` cannot return an error
+        // an error is ignored, because `drop` cannot return an error
         let _ = self.bind();
         // SAFETY: `CudaFft::new` has made the plan, which is not used after this call
         let _ = unsafe { result::destroy(self.handle) };
@@ -72,7 +72,7 @@ impl<T: Real> CudaFft<T> {
         Ok(CudaFft { size, plans: [plan(forward)?, plan(inverse)?], real: PhantomData })
     }
 
-    /// Number of real points, and number of complex points.
+    /// Returns the number of real points and the number of complex points.
     pub(super) fn lengths(&self) -> [usize; 2] {
         let [nx, ny, nz] = self.size;
         [nx * ny * nz, nx * ny * (nz / 2 + 1)]

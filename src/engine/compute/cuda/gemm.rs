@@ -24,13 +24,14 @@ fn check() -> Result<()> {
 
 /// Arguments of the BLAS function gemm for C ← α A B + β C.
 ///
-/// BLAS stores matrices column by column, so it reads a row-major matrix as the transpose of that matrix. BLAS
+/// BLAS stores matrices column by column, so BLAS reads a row-major matrix as the transpose of that matrix. BLAS
 /// therefore computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: the first matrix of the BLAS call is B, and the second matrix is A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// whether BLAS transposes its first matrix, and whether it transposes its second matrix
+    /// whether BLAS transposes the first matrix, and whether BLAS transposes the second matrix
     pub(super) transposed: [bool; 2],
-    /// numbers of rows and columns of the result as BLAS reads it, and number of terms in each sum
+    /// number of rows and number of columns of the matrix that BLAS returns (the transpose of C), and number of terms
+    /// in each sum
     pub(super) size: [i32; 3],
     /// leading dimensions of the first matrix, the second matrix and the result, in elements
     pub(super) leading: [i32; 3],
@@ -39,7 +40,7 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn new(a: &Layout, b: &Layout) -> Result<Self> {
         let ([rows, inner], [same, columns]) = (a.size(), b.size());
-        assert_eq!(inner, same, "as many columns on the left as rows on the right");
+        assert_eq!(inner, same, "the left matrix must have as many columns as the right matrix has rows");
         let number = |n: usize| {
             i32::try_from(n).map_err(|_| Error::Device(format!("cuBLAS: a matrix with an edge of {n} is too large")))
         };
@@ -50,7 +51,7 @@ impl Call {
         })
     }
 
-    /// Whether both matrices and the result fit into arrays of these lengths.
+    /// Returns whether both matrices and the result fit into arrays of these lengths.
     pub(super) fn fits(&self, a: &Layout, b: &Layout, lengths: [usize; 3]) -> bool {
         let [m, n, _] = self.size.map(|n| n as usize);
         a.span.end <= lengths[0] && b.span.end <= lengths[1] && m * n <= lengths[2]
@@ -96,7 +97,7 @@ impl Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        // `drop` cannot return an error
+        // an error is ignored, because `drop` cannot return an error
         let _ = self.stream.context().bind_to_thread();
         // SAFETY: `new` has made the handle, which is not used after this call
         let _ = unsafe { result::destroy_handle(self.handle) };
@@ -112,8 +113,8 @@ mod tests {
     /// Number of rows of the array before the tested matrix, and also number of rows after the tested matrix.
     const BESIDE: usize = 2;
 
-    /// Product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first matrix is m × k,
-    /// and the second matrix is k × n.
+    /// Computes the product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first
+    /// matrix is m × k, and the second matrix is k × n.
     fn blas(call: &Call, first: &[f64], second: &[f64], result: &mut [f64]) {
         let ([m, n, k], [a, b, c]) = (call.size.map(|n| n as usize), call.leading.map(|n| n as usize));
         let [stored_rows_a, stored_rows_b] = [[m, k], [k, n]];
@@ -166,7 +167,7 @@ mod tests {
     fn matrices_that_are_too_large_are_refused() {
         let layout = |span, columns| Layout { span, columns, transposed: false };
         let edge = 1usize << 31;
-        let error = Call::new(&layout(0..edge, 1), &layout(0..1, 1)).expect_err("more rows than BLAS can count");
+        let error = Call::new(&layout(0..edge, 1), &layout(0..1, 1)).expect_err("too many rows for BLAS");
         assert!(error.to_string().contains("2147483648"), "{error}");
     }
 }

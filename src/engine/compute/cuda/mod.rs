@@ -1,8 +1,8 @@
 //! The compute core on a GPU: cuFFT and cuBLAS behind the same interface as on the CPU.
 //!
-//! The libraries are loaded at run time on first use. If a library is missing, the error names it. On machines with a
-//! GPU a test compares transforms and products with the results of the CPU. On other machines tests check how row-major
-//! products are mapped to the column-major products of BLAS.
+//! The libraries are loaded at run time on first use. If a library is missing, the error message names the library. On
+//! machines with a GPU a test compares transforms and products with the results of the CPU. On other machines tests
+//! check how row-major products are mapped to the column-major products of BLAS.
 
 mod array;
 mod fallback;
@@ -27,12 +27,12 @@ pub(crate) fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
     move |error| Error::Device(format!("CUDA: {what}: {error:?}"))
 }
 
-/// Title of a GPU in reports: its name and number.
+/// Returns the title of a GPU in reports: its name and number.
 pub fn title(name: &str, number: impl std::fmt::Display) -> String {
     format!("{name}, CUDA device {number}")
 }
 
-/// The error for a library of NVIDIA that cannot be opened.
+/// Returns the error for a library of NVIDIA that cannot be opened.
 pub(crate) fn not_found(what: &str, library: &str, packages: [&str; 2]) -> Error {
     let [package, wheel] = packages;
     Error::Device(format!(
@@ -57,8 +57,8 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
     }
     let context = CudaContext::new(number as usize).map_err(failed("the CUDA context of the GPU cannot be created"))?;
     // With event tracking the first stream would wait for the whole device. Waiting for the whole device fails while
-    // another thread captures a CUDA graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and
-    // this program has no such values
+    // another thread captures a CUDA graph on the device. SAFETY: event tracking only orders the uses of `CudaSlice`
+    // values, and this program uses no `CudaSlice`
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }
@@ -82,7 +82,7 @@ pub struct CudaCore {
 }
 
 impl CudaCore {
-    /// Opens GPU `number`. If a library is missing, the error names it.
+    /// Opens GPU `number`. If a library is missing, the error message names the library.
     pub fn open(number: u32) -> Result<Self> {
         let context = context(number)?;
         fft::check()?;
@@ -90,7 +90,7 @@ impl CudaCore {
         Ok(CudaCore { blas: Blas::new(&stream)?, stream })
     }
 
-    /// Name of the GPU.
+    /// Returns the name of the GPU.
     pub fn name(&self) -> Result<String> {
         self.stream.context().name().map_err(failed("no name"))
     }
@@ -126,7 +126,7 @@ impl Core for CudaCore {
         real: &mut CudaArray<T>,
         complex: &mut CudaArray<Complex<T>>,
     ) -> Result<()> {
-        assert_eq!([real.length(), complex.length()], fft.lengths(), "grids of the planned size");
+        assert_eq!([real.length(), complex.length()], fft.lengths(), "arrays must have the planned size");
         // SAFETY: the arrays have the planned size, and work on them is ordered by the stream
         unsafe { fft.forward(real.address(), complex.address()) }
     }
@@ -137,7 +137,7 @@ impl Core for CudaCore {
         complex: &mut CudaArray<Complex<T>>,
         real: &mut CudaArray<T>,
     ) -> Result<()> {
-        assert_eq!([real.length(), complex.length()], fft.lengths(), "grids of the planned size");
+        assert_eq!([real.length(), complex.length()], fft.lengths(), "arrays must have the planned size");
         // SAFETY: the reason is the same as in `forward`
         unsafe { fft.inverse(complex.address(), real.address()) }
     }
@@ -152,7 +152,7 @@ impl Core for CudaCore {
     ) -> Result<()> {
         let call = Call::new(&a.layout, &b.layout)?;
         let lengths = [a.array.length(), b.array.length(), c.length()];
-        assert!(call.fits(&a.layout, &b.layout, lengths), "matrices lie in their arrays");
+        assert!(call.fits(&a.layout, &b.layout, lengths), "the matrices must lie within their arrays");
         let element = size_of::<T>() as u64;
         let [a, b] = [a, b].map(|operand| operand.array.address() + operand.layout.span.start as u64 * element);
         // SAFETY: `fits` has checked that the matrices lie within their arrays

@@ -6,7 +6,7 @@ use cudarc::cublas::{result as cublas, sys as blas};
 use cudarc::cufft::{result as cufft, sys as fft};
 use std::result::Result;
 
-/// Transform types of cuFFT: real to complex, and complex to real.
+/// Returns the transform types of cuFFT: real to complex, and complex to real.
 pub(super) fn transforms<T: Real>() -> [fft::cufftType; 2] {
     match T::PRECISION {
         Precision::Single => [fft::cufftType::CUFFT_R2C, fft::cufftType::CUFFT_C2R],

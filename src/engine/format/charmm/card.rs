@@ -1,7 +1,8 @@
 //! Coordinates as CHARMM cards (`.crd`, `.cor`).
 //!
 //! A card has a title of lines that begin with `*`, the number of atoms, and one line per atom with its position in Å
-//! in fixed columns. Files with more than 99,999 atoms or with longer names use the wider columns of `EXT`.
+//! in fixed columns. Files with more than 99,999 atoms, or with names of more than four characters, use the wider
+//! columns of `EXT`.
 
 use super::Parsed;
 use crate::error::Problem;
@@ -57,7 +58,7 @@ pub(crate) fn read_card(bytes: &[u8]) -> Parsed<Coordinates> {
         });
         let (Some(x), Some(y), Some(z)) = (x, y, z) else {
             let message =
-                format!("expected three coordinates in {} columns each from column {}", columns.1, columns.0 + 1);
+                format!("expected three coordinates, each {} columns wide, from column {}", columns.1, columns.0 + 1);
             return Err(Problem::new(format!("{message}, found {}", number::quoted(text))).at_line(line));
         };
         let position = scaled(&[x, y, z], ANGSTROM, FARTHEST);

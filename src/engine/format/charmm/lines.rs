@@ -1,5 +1,5 @@
-//! Lines of CHARMM text. Words are separated by blanks, and are converted to capitals. `!` begins a comment and `*` a
-//! title line. A line that ends with `-` is continued on the next line.
+//! Lines of CHARMM text. Words are separated by blanks, and are converted to capitals. `!` begins a comment, and `*`
+//! begins a title line. A line that ends with `-` is continued on the next line.
 
 use std::path::Path;
 

@@ -11,8 +11,8 @@
 //! - bisector, three hosts, distance below zero: the site is placed as in the relative kind, with the midpoint of the
 //!   second and third host in place of the second host (`BISE`).
 //!
-//! Lone pairs at centers of geometry or centers of mass, and lone pairs at distances that are scaled by the distance of
-//! the hosts, are refused.
+//! Unsupported lone pairs are an error: lone pairs at centers of geometry or mass, and lone pairs whose distance is
+//! given as a multiple of the distance of the hosts.
 
 use super::Parsed;
 use super::psf::{Heading, Lines, Psf, index, numbers};
@@ -25,8 +25,8 @@ struct Row {
     hosts: usize,
     /// index of the site in the list of atom numbers at the end of the section, from 0
     at: usize,
-    /// distance (Å), angle and dihedral (degrees); for colinear sites the second number scales the distance of the
-    /// hosts
+    /// distance (Å), angle and dihedral (degrees); for colinear sites the second number is a factor of the distance
+    /// between the hosts
     values: [f64; 3],
     /// 1-based line number of the row in the PSF file
     line: usize,
@@ -51,7 +51,9 @@ pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Pa
     for row in rows {
         let problem = |message: String| lines.problem(message).at_line(row.line);
         let members = list.get(row.at..).and_then(|list| list.get(..=row.hosts));
-        let members = members.ok_or_else(|| problem(format!("its hosts are not among the {listed} of the list")))?;
+        let members = members.ok_or_else(|| {
+            problem(format!("the hosts of the lone pair are not among the {listed} atoms of the list"))
+        })?;
         let index = |&(number, line): &(i32, usize)| index(lines, number, line, atoms);
         let members = members.iter().map(index).collect::<Parsed<Vec<u32>>>()?;
         let construction = construction(&members[1..], row.values);
@@ -94,7 +96,7 @@ fn row(line: &[u8], lines: &Lines<'_>) -> Parsed<Row> {
             let message = format!("expected a lone pair such as `3 1 F -0.15 0.0 0.0`, found {}", number::quoted(line));
             Err(lines
                 .problem(message)
-                .help("a lone pair has the number of hosts, the place in the list, F, distance, angle and dihedral"))
+                .help("the line has the number of hosts, the index in the list, F, distance, angle and dihedral"))
         }
     }
 }

@@ -2,13 +2,14 @@
 //! CHARMM cards ([`card`]). Each residue of a residue topology is read as a separate molecule ([`residues`]).
 //!
 //! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + correction maps +
-//! Coulomb + Σ ε [(R/r)¹² − 2 (R/r)⁶], with bonds b, angles θ, Urey–Bradley distances s, torsions φ and impropers ψ. R
-//! = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) for atoms i and j, unless `NBFIX` gives R and ε of the pair.
+//! Coulomb + Σ ε [(R/r)¹² − 2 (R/r)⁶], with bonds b, angles θ, Urey–Bradley distances s, torsions φ and impropers ψ.
+//! The Lennard-Jones parameters of atoms i and j are R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ), unless `NBFIX` gives R and ε of
+//! the pair.
 //!
 //! Pairs of atoms one or two bonds apart are excluded. Pairs three bonds apart have separate 1-4 parameters. A lone
 //! pair has the exclusions of its first host. Charges are in e. Coulomb's constant is that of the engine
 //! ([`crate::units::COULOMB`], as in OpenMM). The engine's constant is smaller than CHARMM's 332.0716 kcal Å/(mol e²)
-//! by a relative 2.4e-5.
+//! by a relative difference of 2.4e-5.
 
 mod card;
 mod lines;
@@ -54,7 +55,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
 pub(super) fn read_residues(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
     options.are_used(&["parameters"], path)?;
     let Some(molecules) = &options.molecules else {
-        let problem = Problem::new("residues of CHARMM are parts of a system").in_file(path);
+        let problem = Problem::new("a file of CHARMM residues describes only parts of a system").in_file(path);
         return Err(problem.help("give the PSF file of the system, and this file in system.parameters"));
     };
     let mut parameters = sections::read(&options.parameters)?;
@@ -67,7 +68,8 @@ pub(super) fn read_residues(path: &Path, bytes: &[u8], options: &TopologyOptions
 /// which `psf` was read, for messages.
 fn describe(path: &Path, psf: Psf, parameters: &Parameters) -> Parsed<Description> {
     let types = types(path, &psf, parameters)?;
-    // an error without a file name is about parameters that the file at `path` needs, so the name of this file is added
+    // an error without a file name concerns parameters that the file at `path` needs, so that `path` is added to the
+    // error
     let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
     let (nonbonded, lj_types) = nonbonded::read(&types, parameters).map_err(located)?;
     let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);

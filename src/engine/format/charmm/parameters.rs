@@ -13,8 +13,8 @@ pub(super) type Type = u32;
 /// Wildcard type, named `X` in a row of parameters, which matches any type.
 pub(super) const ANY: Type = 0;
 
-/// Parameters of an angle k (θ − θ₀)², and optionally of the Urey–Bradley term k (s − s₀)² for the distance s of its
-/// outer atoms.
+/// Parameters of an angle k (θ − θ₀)², and optionally of a Urey–Bradley term k (s − s₀)², where s is the distance of
+/// the outer atoms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AngleParameters {
     /// force constant k in kcal/mol/rad² and equilibrium angle θ₀ in degrees

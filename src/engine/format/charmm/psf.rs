@@ -17,7 +17,8 @@ use crate::system::VirtualSite;
 const SEGMENT: std::ops::Range<usize> = 9..13;
 const SEGMENT_EXT: std::ops::Range<usize> = 11..19;
 
-/// Largest atom number that fits into five columns. Larger atom numbers overflow or start again.
+/// Largest atom number that fits into five columns. Larger atom numbers overflow the five columns, or start again at a
+/// small number.
 const COUNTED: usize = 99_999;
 
 /// An atom as written in the PSF file.
@@ -164,15 +165,13 @@ fn section(lines: &mut Lines<'_>, heading: &Heading, segment: std::ops::Range<us
         "NNB" if count == 0 => numbers(lines).map(|_| ())?,
         "NNB" => {
             let problem = lines.problem(format!("{count} explicit exclusions (NNB)"));
-            return Err(
-                problem.help("md does not support explicit exclusions in PSF files; it derives exclusions from bonds")
-            );
+            return Err(problem.help("md does not support explicit exclusions, but derives all exclusions from bonds"));
         }
         "NUMLP" | "NUMANISO" if heading.counts.iter().all(|&count| count == 0) => {}
         "NUMLP" => psf.sites = lone_pairs::read(lines, heading, atoms)?,
         name => {
             let problem = lines.problem(format!("a section {name}"));
-            return Err(problem.help("md does not support it; polarisable force fields have such sections"));
+            return Err(problem.help("md does not support this section, which occurs with polarisable force fields"));
         }
     }
     Ok(())
@@ -206,9 +205,10 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
             let message = format!("expected atom {} of {count}, found {}", index + 1, number::quoted(line));
             lines
                 .problem(message)
-                .help("an atom has number, segment, residue number, residue name, atom name, type, charge and mass")
+                .help("a line has number, segment, residue number, residue name, atom name, type, charge and mass")
         })?;
-        // with five columns for atom numbers, the numbers of atoms beyond 99,999 overflow or start again
+        // in five columns, atom numbers beyond 99,999 overflow or start again at a small number, so that only smaller
+        // atom numbers are compared
         let number = number::integer(words[0].as_bytes()).filter(|_| index < COUNTED);
         if let Some((number, first)) = number.and_then(|number| Some((number, seen.insert(number, lines.at())?))) {
             let problem = lines.problem(format!("two atoms have the number {number}, the first is in line {first}"));

@@ -1,9 +1,9 @@
 //! Residues of a residue topology (`RESI` in `.rtf`, `.top` or `.str`), such as a ligand of the CGenFF server. Each
 //! residue is read as a separate molecule.
 //!
-//! As with `AUTOGENERATE ANGLES DIHEDRALS`, which all current force fields state, every path along two bonds is an
-//! angle and every path along three bonds is a dihedral. Patches, donors, acceptors and internal coordinates do not
-//! influence the energy of a residue and are not read.
+//! Every path along two bonds is an angle and every path along three bonds is a dihedral, as requested by the statement
+//! `AUTOGENERATE ANGLES DIHEDRALS` of all current force fields. Patches, donors, acceptors and internal coordinates do
+//! not influence the energy of a residue and are not read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], names: &BTreeSet<String>, paramete
             if !is_new {
                 let problem =
                     Row { file: path, line: heading }.problem(format!("the file has a second residue {name}"));
-                return Err(problem.help("remove one of the two"));
+                return Err(problem.help("remove one of the two residues"));
             }
             reader.read(path, heading, &rest[start + 1..end])?;
         }

@@ -33,8 +33,8 @@ impl<'a> Reader<'a> {
         std::array::from_fn(|k| self.parameters.names.number(&words[k]))
     }
 
-    /// Reads a line `MASS number name mass [element]` of an atom type. A PSF file of CHARMM format contains this number
-    /// instead of the type name, and states the mass of each atom.
+    /// Reads a line `MASS number name mass [element]` of an atom type. A PSF file of CHARMM format contains the number
+    /// of the `MASS` line instead of the type name, and states the mass of each atom.
     pub(super) fn mass(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[4, 5], "MASS, a number, a type and its mass")?;
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
             Section::Atoms | Section::Cmap => Err(row.problem("expected a MASS line")),
             Section::Thole => {
                 let problem = row.problem("Thole screening between Drude particles (NBTHOLE)");
-                Err(problem.help("md does not support polarisable force fields; use an additive one"))
+                Err(problem.help("md does not support polarisable force fields; use an additive force field"))
             }
         }
     }
@@ -92,8 +92,8 @@ impl<'a> Reader<'a> {
         Ok(TorsionParameters { force_constant, periodicity, phase })
     }
 
-    /// Reads a torsion. Rows with the same types and different periodicity n are terms of one torsion, whose energies
-    /// add up.
+    /// Reads a torsion. Rows with the same types and different periodicity n are terms of one torsion, and the energies
+    /// of the terms add up.
     fn dihedral(&mut self, row: Row<'_>) -> Parsed<()> {
         let words = row.words(&[7], "four types, k, n and delta")?;
         let types = self.types::<4>(words);
@@ -127,8 +127,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a correction map. The first line of a map has eight types and the number of grid points along an angle,
-    /// and any number of lines with the energies follow. Returns the number of lines with energies.
+    /// Reads a correction map. The first line of a map has eight types and the number of grid points along an angle.
+    /// The energies follow in any number of lines. Returns the number of lines with energies.
     pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
         let row = self.row_of(line);
         let words = row.words(&[9], "eight types and the number of grid points along an angle")?;
@@ -162,12 +162,16 @@ impl<'a> Reader<'a> {
         for (index, word) in line.words.iter().enumerate().skip(1) {
             match word.get(..4).unwrap_or(word) {
                 "NBXM" if row.real(index + 1)?.abs() != 5.0 => {
-                    let problem = row.problem("NBXMOD is not 5: other exclusions than those of CHARMM force fields");
+                    let problem = row.problem("NBXMOD is not 5: md supports only exclusions of CHARMM force fields");
                     return Err(problem.help("md excludes 1-2 and 1-3 pairs, and takes 1-4 parameters for 1-4 pairs"));
                 }
-                "EPS" if row.real(index + 1)? != 1.0 => return Err(row.problem("EPS is not 1: a dielectric constant")),
-                "RDIE" => return Err(row.problem("RDIE: a dielectric constant that grows with the distance")),
-                "GEOM" => return Err(row.problem("GEOM: the geometric combination rule")),
+                "EPS" if row.real(index + 1)? != 1.0 => {
+                    return Err(row.problem("EPS is not 1: md does not support a dielectric constant"));
+                }
+                "RDIE" => {
+                    return Err(row.problem("RDIE: md does not support a distance-dependent dielectric constant"));
+                }
+                "GEOM" => return Err(row.problem("GEOM: md does not support the geometric combination rule")),
                 "E14F" => self.electrostatics14(row.real(index + 1)?, row)?,
                 _ => {}
             }
@@ -179,7 +183,7 @@ impl<'a> Reader<'a> {
     /// error.
     fn electrostatics14(&mut self, new: f64, row: Row<'_>) -> Parsed<()> {
         if let Some(old) = self.parameters.electrostatics14.as_ref().filter(|old| **old != new) {
-            let message = format!("E14FAC is {new}, but {old} in an earlier section");
+            let message = format!("E14FAC is {new}, but an earlier section sets E14FAC to {old}");
             return Err(row
                 .problem(message)
                 .help("force fields with different factors for 1-4 pairs cannot be combined"));

@@ -1,10 +1,10 @@
 //! Sections of parameter files (`.prm`, `.par`, `.inp`), of residue topologies (`.rtf`, `.top`) and of streams that
-//! contain parameters and residues (`.str`). The kind of a file is recognised by its contents. From residue topologies,
-//! only the `MASS` lines are read here; [`super::residues`] reads residues.
+//! contain parameters and residues (`.str`). The kind of a file is recognised by its contents. This module reads only
+//! the `MASS` lines of residue topologies, and [`super::residues`] reads the residues.
 //!
 //! Streams have `read` commands, which are interpreted as in CHARMM ([`super::stream`]). In a file without `read`
-//! commands, parameter sections may also follow residues. Streams for NAMD have no `read` commands, because their
-//! `read` lines are comments.
+//! commands, parameter sections may also follow residues. In streams for NAMD, the `read` lines are comments, so that
+//! these streams have no `read` commands.
 
 use std::path::Path;
 
@@ -118,7 +118,7 @@ fn read_both(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
 fn nothing_behind(reader: &Reader<'_>, lines: &[Line]) -> Parsed<()> {
     match lines.iter().find(|line| Section::begins(line).is_some()) {
         Some(line) => {
-            let problem = Row { file: reader.file, line }.problem("a section after the END of the parameters");
+            let problem = Row { file: reader.file, line }.problem("a section follows the END of the parameters");
             Err(problem.help("CHARMM reads nothing after END: remove END, or the sections after it"))
         }
         None => Ok(()),

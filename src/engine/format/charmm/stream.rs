@@ -47,7 +47,7 @@ fn is_condition(line: &Line, before: &[&str]) -> bool {
     line.first() == "IF" && line.words.iter().any(|word| before.contains(&word.as_str()))
 }
 
-/// Whether the line decides by a condition which of the following commands are executed.
+/// Whether the line contains a condition or jump that decides which of the following commands are executed.
 pub(super) fn decides(line: &Line) -> bool {
     line.first() == "GOTO" || is_condition(line, &["THEN", "GOTO", "RETURN", "STOP"])
 }
@@ -70,7 +70,7 @@ pub(super) fn read(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
         let elsewhere = content.is_some() && line.words.iter().any(|word| matches!(word.as_str(), "UNIT" | "NAME"));
         if line.first() == "STREAM" || elsewhere {
             let problem = row.problem(format!("{} reads another file", line.words.join(" ")));
-            return Err(problem.help("list the other file in system.parameters, in place of this file"));
+            return Err(problem.help("list the other file in system.parameters instead of this file"));
         } else if is_condition(line, &["READ", "STREAM"]) {
             return Err(not_decided(&row));
         } else if is_condition(line, &["THEN"]) {

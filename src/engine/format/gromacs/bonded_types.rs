@@ -13,7 +13,7 @@ pub(super) const ANY: u32 = u32::MAX;
 /// Parameter tables of a directive, by function type.
 pub(super) type Tables<const N: usize> = BTreeMap<u8, TypeTable<N>>;
 
-/// Parameters of one function type by atom types. A row matches atoms in both directions.
+/// Parameters of one function type by atom types. A row matches the types of a term in forward and in reverse order.
 #[derive(Default)]
 pub(super) struct TypeTable<const N: usize> {
     parameters: Vec<Parameters>,
@@ -55,14 +55,14 @@ impl<const N: usize> TypeTable<N> {
             before.fill(parameters);
             return Ok(replaced);
         } else if self.parameters[rows.clone()] != [parameters] {
-            let message = "a second block of function type 9 for the same types of atoms, with other parameters";
+            let message = "two blocks of function type 9 have the same atom types and different parameters";
             return Err(Problem::new(message).help("remove one of the two blocks, or put their lines together"));
         }
         Ok(false)
     }
 
-    /// Finds the rows for these atom types. Among the matching blocks with the fewest wildcards, the earliest block
-    /// is used. Returns the rows, and the types of the rows in the order of `types`.
+    /// Finds the rows for these atom types. Among the matching blocks with the fewest wildcards, the earliest block is
+    /// used. Returns the rows, and the types of the rows (with wildcards) in the order of `types`.
     pub(super) fn find(&mut self, types: [u32; N]) -> Option<(&[Parameters], [u32; N])> {
         let key = canonical(types);
         let index = match self.by_types.get(&key) {
@@ -82,7 +82,7 @@ impl<const N: usize> TypeTable<N> {
     }
 }
 
-/// Returns the types in one of their two orders, which serves as the key of a term in both directions.
+/// Returns the smaller of the types and the reversed types, which is the key of a term in both directions.
 fn canonical<const N: usize>(types: [u32; N]) -> [u32; N] {
     let mut reversed = types;
     reversed.reverse();

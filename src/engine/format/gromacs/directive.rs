@@ -32,13 +32,13 @@ pub(super) enum Directive {
     Settles,
     /// virtual sites, with the number of atoms that define a site; 0 stands for any number
     VirtualSites(u8),
-    /// position restraints, which the stages of a run set and which are not part of the system
+    /// position restraints, which belong to the stages of a run and not to the system
     PositionRestraints,
     /// interactions that md does not support, with advice for the error message
     Unsupported(&'static str),
     System,
     Molecules,
-    /// heading `[ intermolecular_interactions ]`; the terms between molecules follow below directives that molecule
+    /// terms between molecules: the heading `[ intermolecular_interactions ]`, followed by directives that molecule
     /// types also have
     Intermolecular,
 }
@@ -125,7 +125,7 @@ fn find(name: &str) -> Option<(Directive, Part)> {
 
 /// Returns the directive of a heading, and the part of the topology to which it belongs. Returns `None` if the line is
 /// not a heading. `part` is the part of the topology to which the preceding line belongs. Fails if the heading is not
-/// allowed after this part.
+/// allowed after `part`.
 pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Part)>> {
     let Some(name) = heading(line) else { return Ok(None) };
     if !line.ends_with(']') {

@@ -79,7 +79,9 @@ impl<'w, 't> Fields<'w, 't> {
     /// Fails if the line has words that have not been read.
     pub(super) fn end(&self) -> Parsed<()> {
         match self.words.first() {
-            Some(word) => Err(Problem::new(format!("{} is too much in this line", number::quoted(word.as_bytes())))),
+            Some(word) => {
+                Err(Problem::new(format!("{} is not expected in this line", number::quoted(word.as_bytes()))))
+            }
             None => Ok(()),
         }
     }

@@ -16,8 +16,8 @@ use crate::format::number;
 use crate::format::options::Factors14;
 use crate::system::{LennardJones, ordered};
 
-/// Combination rule of the force field. The rule also determines whether Lennard-Jones parameters in the file are C6
-/// and C12, or σ and ε.
+/// Combination rule of the force field. The combination rule also determines whether Lennard-Jones parameters in the
+/// file are C6 and C12, or σ and ε.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CombinationRule {
     /// rule 1: C6 and C12, geometric means
@@ -93,15 +93,15 @@ pub(super) struct ForceField {
     pub(super) angles: Tables<3>,
     pub(super) dihedrals: Tables<4>,
     pub(super) cmaps: CmapTypes,
-    /// whether the atoms of impropers whose parameters are looked up are put into the order of LEaP
+    /// whether the atoms of impropers are put into LEaP's order when parameters are looked up
     pub(super) leap_order: bool,
     /// impropers that have been read up to now, by function type
     leap_orders: BTreeMap<u8, LeapOrder>,
 }
 
 impl ForceField {
-    /// Reads a line below a directive of the force field. Returns whether the line replaces different parameters of
-    /// the same types.
+    /// Reads a line below a directive of the force field. Returns whether the line replaces an earlier line of the same
+    /// types that has different parameters.
     pub(super) fn line(&mut self, directive: Directive, fields: Fields<'_, '_>) -> Parsed<bool> {
         match directive {
             Directive::Defaults => self.read_defaults(fields).map(|()| false),
@@ -115,14 +115,14 @@ impl ForceField {
                 let bonded = &self.bonded_names;
                 self.cmaps.read(fields, |name| bonded.get(name).copied()).map(|()| false)
             }
-            _ => Err(Problem::new("the line stands under a heading of another part")),
+            _ => Err(Problem::new("the heading above this line belongs to another part of the topology")),
         }
     }
 
     fn read_defaults(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         if std::mem::replace(&mut self.has_defaults, true) {
-            let help = "a topology has one force field; remove an #include";
-            return Err(Problem::new("a second line of [ defaults ]").help(help));
+            let help = "a topology has one force field; remove the #include of the other force field";
+            return Err(Problem::new("the topology has a second line of [ defaults ]").help(help));
         }
         if fields.integer("the function type of non-bonded interactions")? != 1 {
             return Err(unsupported("Buckingham potentials (nbfunc 2)", "use a force field with Lennard-Jones"));
@@ -140,13 +140,14 @@ impl ForceField {
         let mut factor = |what| if fields.is_empty() { Ok(1.0) } else { fields.real(what) };
         let (fudge_lj, fudge_coulomb) = (factor("fudgeLJ")?, factor("fudgeQQ")?);
         if !fields.is_empty() && fields.real("the repulsion power")? != 12.0 {
-            return Err(unsupported("a repulsion power other than 12", "use a force field with r⁻¹²"));
+            return Err(unsupported("a repulsion power other than 12", "use a force field with r⁻¹² repulsion"));
         }
         self.defaults = Some(Defaults { rule, generate_pairs, fudge_lj, fudge_coulomb });
         fields.end()
     }
 
-    /// Returns the force field of a file that describes molecules for another topology.
+    /// Returns a force field with the given 1-4 factors and without atom types, for a file that describes molecules for
+    /// another topology.
     pub(super) fn of_molecules(factors: Factors14) -> Self {
         let rule = CombinationRule::LorentzBerthelot;
         let Factors14 { coulomb: fudge_coulomb, lennard_jones: fudge_lj } = factors;
@@ -208,7 +209,7 @@ impl ForceField {
     pub(super) fn atom_type(&self, name: &str) -> Parsed<u32> {
         self.by_name.get(name).copied().ok_or_else(|| {
             let problem = Problem::new(format!("there is no atom type {}", number::quoted(name.as_bytes())));
-            problem.help("it is missing from [ atomtypes ]")
+            problem.help("the type is missing from [ atomtypes ]")
         })
     }
 
@@ -223,8 +224,8 @@ impl ForceField {
         Ok(table.insert(ordered(types), coefficients).is_some_and(|before| before != coefficients))
     }
 
-    /// Reads the two Lennard-Jones parameters at the end of a line. The line may repeat the parameters for the
-    /// perturbed state (B).
+    /// Reads the two Lennard-Jones parameters at the end of a line. The line may also contain the parameters of the
+    /// perturbed state (B), which must be the same.
     fn pair_parameters(&self, rule: CombinationRule, fields: &mut Fields<'_, '_>) -> Parsed<LennardJones> {
         let first = [fields.real("C6 or sigma")?, fields.real("C12 or epsilon")?];
         if !fields.is_empty() {
@@ -264,7 +265,7 @@ impl ForceField {
     }
 
     /// Returns the Lennard-Jones parameters of an atom type as a key. Two atom types with equal keys have equal
-    /// Lennard-Jones parameters with every other type, unless one of the two occurs in `[ nonbond_params ]`.
+    /// Lennard-Jones parameters with every other type, unless `[ nonbond_params ]` lists one of the two types.
     pub(super) fn lennard_jones_key(&self, kind: u32) -> [u64; 2] {
         let [first, second] = self.types[kind as usize].parameters;
         let of_sigma = self.defaults.is_some_and(|defaults| defaults.rule != CombinationRule::Coefficients);
@@ -283,7 +284,8 @@ impl ForceField {
         if !generate_pairs {
             let names = [a, b].map(|t| self.types[t as usize].name.as_str());
             let message = format!("[ pairtypes ] has no types {} and {}, and gen-pairs is no", names[0], names[1]);
-            return Err(Problem::new(message).help("add the pair, or give its parameters in this line"));
+            let help = "add the pair to [ pairtypes ], or give the parameters of the pair in this line";
+            return Err(Problem::new(message).help(help));
         }
         let LennardJones { c6, c12 } = self.lennard_jones(a, b)?;
         Ok((LennardJones { c6: fudge_lj * c6, c12: fudge_lj * c12 }, fudge_coulomb))
@@ -296,8 +298,8 @@ impl ForceField {
         Ok((self.pair_parameters(defaults.rule, fields)?, defaults.fudge_coulomb))
     }
 
-    /// Returns the atoms of an improper in the order that the force field requests. LEaP's order of the atoms follows
-    /// from the types in the improper's row of parameters.
+    /// Returns the atoms of an improper in the order that the force field requests. LEaP's order of the atoms depends
+    /// on the types in the row of parameters of the improper.
     pub(super) fn improper_order(
         &mut self,
         table: u8,
@@ -326,7 +328,7 @@ fn bonded_types<const N: usize>(names: &HashMap<String, u32>, fields: &mut Field
         let wildcard = (name == "X").then_some(ANY);
         names.get(name).copied().or(wildcard).ok_or_else(|| {
             let message = format!("no atom type has the bonded type {}", number::quoted(name.as_bytes()));
-            Problem::new(message).help("it is missing from [ atomtypes ]")
+            Problem::new(message).help("the type is missing from [ atomtypes ]")
         })
     })
 }

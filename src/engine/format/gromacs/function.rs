@@ -14,7 +14,7 @@ use crate::system::{Angle, Bond, BondedTerms, G96Angle, G96Bond, HarmonicImprope
 /// Largest number of parameters of a function type.
 const MOST: usize = 6;
 
-/// Parameters of a bonded term. Elements beyond the number of parameters of the function type are zero.
+/// Parameters of a bonded term. Array elements beyond the number of parameters of the function type are zero.
 pub(super) type Parameters = [f64; MOST];
 
 /// Kind of bonded term that a function type creates.

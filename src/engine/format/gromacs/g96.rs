@@ -41,7 +41,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         }
         if seen.contains(&name) {
             let problem = Problem::new(format!("a second block {}", number::quoted(name))).at_line(number);
-            return Err(problem.help("take one frame: gmx trjconv -dump writes it"));
+            return Err(problem.help("use a file with one frame, which gmx trjconv -dump writes"));
         }
         seen.push(name);
         let mut block = vec![];
@@ -67,7 +67,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
             b"VELOCITYRED" => coordinates.velocities = Some(vectors(&block, 0, FASTEST)?),
             b"BOX" => {
                 let values = numbers(&block, number)?;
-                let problem = || Problem::new(format!("a box of {} numbers, expected 3 or 9", values.len()));
+                let problem = || Problem::new(format!("the box has {} numbers, expected 3 or 9", values.len()));
                 let cell = cell_of_box(&values).unwrap_or_else(|| Err(problem()));
                 coordinates.cell = cell.map_err(|problem| problem.at_line(number))?;
             }
@@ -83,7 +83,8 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     match of_velocities {
         _ if atoms == 0 => Err(Problem::new("the file has no positions")),
         Some(other) if other != atoms => {
-            Err(Problem::new(format!("{atoms} positions, but {other} velocities")).help("the file is damaged"))
+            let message = format!("the file has {atoms} positions, but {other} velocities");
+            Err(Problem::new(message).help("the file is damaged"))
         }
         _ => Ok(coordinates),
     }

@@ -64,7 +64,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         [line] => read_box(line).map_err(|problem| problem.at_line(box_line))?,
         _ => {
             let problem = Problem::new("the file continues after the box").at_line(box_line + 1);
-            return Err(problem.help("take one frame: gmx trjconv -dump writes it"));
+            return Err(problem.help("use a file with one frame, which gmx trjconv -dump writes"));
         }
     };
     let columns = Columns::of(rows[0]).map_err(|problem| problem.at_line(3))?;
@@ -166,8 +166,9 @@ fn read_box(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
     cell_of_box(&values.ok_or_else(problem)?).ok_or_else(problem)?
 }
 
-/// Returns the cell from the values `v1x v2y v3z`, optionally followed by `v1y v1z v2x v2z v3x v3y`. A box in `.g96`
-/// has the same order. The outer `Option` is `None` if the number of values is neither three nor nine.
+/// Returns the cell from the values `v1x v2y v3z`, optionally followed by `v1y v1z v2x v2z v3x v3y`. A box in a `.g96`
+/// file has its values in the same order. The outer `Option` is `None` if the number of values is neither three nor
+/// nine.
 pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>> {
     let rows = match *values {
         [a, b, c] => [vec3(a, 0.0, 0.0), vec3(0.0, b, 0.0), vec3(0.0, 0.0, c)],

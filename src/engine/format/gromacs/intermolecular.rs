@@ -1,10 +1,10 @@
 //! Reader of `[ intermolecular_interactions ]`: bonded terms between molecules, with atoms numbered through the whole
 //! system.
 //!
-//! GROMACS treats the section as a molecule type of the size of the system, and allows in the section neither
-//! constraints nor interactions that exclude pairs (reference manual, chapter "Topologies", "Intermolecular
-//! interactions"). This reader also treats the section as a molecule type of the size of the system. The types and
-//! charges of the atoms are known, so parameters may also be looked up in the force field.
+//! GROMACS treats the section as a molecule type of the size of the system. Constraints and interactions that exclude
+//! pairs are not allowed in the section (reference manual, chapter "Topologies", "Intermolecular interactions"). This
+//! reader also treats the section as a molecule type of the size of the system. Parameters may also be looked up in the
+//! force field, because the types and charges of the atoms are known.
 
 use super::Parsed;
 use super::directive::Directive;
@@ -51,7 +51,7 @@ impl Intermolecular {
     ) -> Parsed<()> {
         self.system.line(force_field, directive, fields)?;
         if self.system.has_chemical_bonds() {
-            let problem = Problem::new("a chemical bond, which excludes pairs, in [ intermolecular_interactions ]");
+            let problem = Problem::new("[ intermolecular_interactions ] has a chemical bond, which excludes pairs");
             return Err(problem.help("use function type 6, or put both molecules into one [ moleculetype ]"));
         }
         Ok(())

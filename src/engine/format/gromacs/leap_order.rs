@@ -1,14 +1,14 @@
 //! Order of the atoms of impropers in AMBER force fields, as LEaP writes impropers. Newer AMBER force fields of GROMACS
 //! request LEaP's order by defining the macro `_FF_AMBER_LEAP_ATOM_REORDERING`.
 //!
-//! LEaP's order of atoms applies to impropers whose parameters are looked up. The names in the rules are the type names
+//! LEaP's order of atoms applies to impropers whose parameters are looked up. LEaP's rules compare the atom-type names
 //! in the row of parameters, with a blank in place of a wildcard. The rules are:
 //!
 //! 1. An improper is reversed if its fourth name sorts before its first name. An improper is also reversed if the
 //!    first and the fourth name are equal and the third name sorts before the second name. An improper with a force
 //!    constant of zero is not reversed.
-//! 2. The improper, reversed or not, then keeps its order if no earlier improper that kept its order has the same names
-//!    or the same atoms.
+//! 2. An improper keeps the order of rule 1, unless an earlier improper with the same type names, or with the same
+//!    atoms, has kept the order of rule 1.
 //! 3. If an improper does not keep its order, the three atoms around the third (central) atom are sorted by name, and
 //!    by atom number if names are equal.
 

@@ -19,7 +19,7 @@ const DEEPEST: usize = 64;
 /// replacements exceeds this limit long before the line exceeds [`LONGEST_LINE`].
 const MOST_IN_LINE: usize = 1 << 16;
 /// Largest number of replacements in all lines. The limit allows one or two replacements in each of a few million
-/// lines, which take some seconds.
+/// lines. The maximum number of replacements takes a few seconds.
 const MOST_IN_ALL: usize = 1 << 23;
 
 /// All macros that are defined at a given line of the topology.
@@ -133,8 +133,7 @@ impl Macros {
     }
 }
 
-/// Returns the error for a line with too many replacements, or for the line at which the limit for all lines is
-/// exceeded.
+/// Returns the error for too many replacements of macros, in one line or in all lines together.
 fn too_many(word: &str, most: usize) -> Problem {
     let message = match most {
         MOST_IN_ALL => format!("the macros of this topology are replaced more than {MOST_IN_ALL} times"),

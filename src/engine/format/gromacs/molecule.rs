@@ -20,10 +20,10 @@ pub(super) struct MoleculeType {
     /// largest number of bonds between two atoms that do not interact (`nrexcl`)
     excluded_bonds: usize,
     pub(super) topology: Topology,
-    /// bonds that count for exclusions by the number of bonds (`nrexcl`)
+    /// chemical bonds, which count for the exclusions of pairs up to `nrexcl` bonds apart
     chemical: Vec<[u32; 2]>,
-    /// oxygens of `[ settles ]`, each of which is followed by its two hydrogens. GROMACS counts only the first O–H
-    /// bond as a bond for exclusions
+    /// oxygens of `[ settles ]`, each of which is followed by its two hydrogens. GROMACS counts only the first O–H bond
+    /// of a `[ settles ]` line as a bond for exclusions
     waters: Vec<u32>,
     /// pairs of atoms listed in `[ exclusions ]`
     excluded: Vec<[u32; 2]>,
@@ -82,7 +82,7 @@ impl MoleculeType {
                 self.topology.virtual_sites.push(site);
                 Ok(())
             }
-            _ => Err(Problem::new("the line stands under a heading of another part")),
+            _ => Err(Problem::new("the heading above this line belongs to another part of the topology")),
         }
     }
 
@@ -183,7 +183,7 @@ impl MoleculeType {
         let oxygen = fields.atom(count)?;
         if oxygen as usize + 2 >= count {
             return Err(Problem::new(format!(
-                "two hydrogens follow the oxygen of a water, but atom {count} is the last"
+                "two hydrogens must follow the oxygen of a water, but the last atom is {count}"
             )));
         }
         fields.function_one("settles")?;
@@ -254,7 +254,7 @@ impl MoleculeType {
             pairs.extend(near.filter(|&other| other > atom).map(|other| [atom, other]));
             Exclusions::check_number(pairs.len() as u64, atoms).map_err(|problem| {
                 let message = format!("molecule type {}: {}", self.name, problem.message);
-                Problem::new(message).help("correct its bonds, or nrexcl (a number of bonds, usually 3)")
+                Problem::new(message).help("correct the bonds, or nrexcl (a number of bonds, usually 3)")
             })?;
         }
         let mut sides: HashSet<[u32; 2]> =
@@ -285,7 +285,7 @@ impl MoleculeType {
                 problem(format!("has a virtual site with a mass: atom {} ({})", index + 1, atoms[index].name))
             }
             Some(index) => {
-                let what = "is no virtual site: it has no line in [ virtual_sitesN ]";
+                let what = "is not a virtual site, because [ virtual_sitesN ] has no line for the particle";
                 problem(format!(
                     "has a particle without mass, atom {} ({}), which {what}",
                     index + 1,

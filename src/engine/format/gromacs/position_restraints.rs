@@ -36,8 +36,8 @@ pub enum RestraintShape {
     Harmonic([f64; 3]),
     /// flat-bottomed restraint with a spherical region
     Sphere {
-        /// radius in nm. With a positive radius, a force acts at larger distances than the radius. With a negative
-        /// radius, a force acts at distances smaller than the magnitude of the radius
+        /// radius in nm. If the radius is positive, a force acts at distances larger than the radius. If the radius is
+        /// negative, a force acts at distances smaller than the magnitude of the radius
         radius: f64,
         /// force constant, kJ/mol/nm²
         force_constant: f64,

@@ -1,9 +1,9 @@
 //! The preprocessor of GROMACS topologies, which processes `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`,
 //! `#else`, `#endif`, lines continued by `\`, and comments after `;`.
 //!
-//! An included file is searched in the folder of the including file, then in the folders of the files that include the
-//! including file, and then along the search path. An error names the file, the line, and the chain of including files.
-//! An `#include` may name any file of the user, also a private file. Therefore messages do not quote text of an
+//! An included file is searched for in the folder of the including file, then in the folders of the files that include
+//! the including file, and then along the search path. An error names the file, the line, and the chain of including
+//! files. An `#include` may name any file of the user, also a private file. Therefore messages do not quote text of an
 //! included file before its first heading.
 
 use std::borrow::Cow;
@@ -23,11 +23,11 @@ const MOST_FILES: usize = 10_000;
 /// Maximum total size of all files in bytes, after the replacement of macros. A topology describes each kind of
 /// molecule once, however many copies there are.
 const MOST_BYTES: usize = 1 << 30;
-/// Weight of the bytes of a file that is included again, in the sum that [`MOST_BYTES`] limits. The first inclusion has
-/// a weight of 1. Further inclusions of a file take time, but no memory.
+/// Factor by which the bytes of each repeated inclusion of a file are multiplied in the total size that [`MOST_BYTES`]
+/// limits. The bytes of the first inclusion have a factor of 1. Further inclusions of a file take time, but no memory.
 const REPEATED: usize = 8;
-/// Largest number of bytes by which macros make lines longer in total. The limit allows some ten bytes in each of a
-/// few million lines.
+/// Maximum number of bytes that the replacement of macros may add to all lines together. The limit allows about ten
+/// additional bytes in each of a few million lines.
 const MOST_REPLACED: usize = 1 << 26;
 
 /// Line that is neither empty nor a command of the preprocessor.
@@ -68,14 +68,14 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &
 struct Preprocessor<'a> {
     search: &'a [PathBuf],
     macros: Macros,
-    /// files that are being read: the topology file, followed by the chain of included files, each included by the file
-    /// before
+    /// files that are being read: the topology file, followed by the chain of included files, each of which is included
+    /// by the previous file
     open: Vec<Open>,
     files: usize,
     /// real paths of the files that have been read
     seen: HashSet<PathBuf>,
     bytes: usize,
-    /// number of bytes by which macros have made lines longer in total
+    /// number of bytes that the replacement of macros has added to all lines together
     replaced: usize,
 }
 
@@ -190,7 +190,7 @@ impl Preprocessor<'_> {
             "include" => return self.include(rest, sink).map_err(|problem| self.placed(problem)),
             "define" if !name.bytes().all(is_word) => {
                 let problem = Problem::new(format!("{name} is not the name of a macro"));
-                return Err(problem.help("letters, digits and _ make a name; macros have no arguments"));
+                return Err(problem.help("a name has only letters, digits and `_`; macros have no arguments"));
             }
             "define" => self.macros.define(name, rest[name.len()..].trim()),
             "undef" => self.macros.undefine(name),
@@ -235,7 +235,7 @@ impl Preprocessor<'_> {
     }
 
     /// Finds the included file with this name. The folder of the including file is searched first, then the folders of
-    /// the files that include that file, and then the search path.
+    /// the files that include the including file, and then the search path.
     fn find(&self, name: &str) -> Parsed<PathBuf> {
         let open = self.open.iter().rev().map(|open| open.path.parent().unwrap_or(Path::new("")));
         let mut folders: Vec<&Path> = vec![];
@@ -250,7 +250,7 @@ impl Preprocessor<'_> {
         let shown =
             |folder: &&Path| if folder.as_os_str().is_empty() { ".".into() } else { folder.display().to_string() };
         let looked: Vec<String> = folders.iter().map(shown).collect();
-        let help = "give the folder that holds it in system.include, or in the environment variable GMXLIB";
+        let help = "give the folder of the file in system.include, or in the environment variable GMXLIB";
         Err(Problem::new(format!("#include {name:?}: no such file in {}", looked.join(", "))).help(help))
     }
 
@@ -275,7 +275,8 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Adds file and line to an error. If messages may not quote the file, the text of the error is replaced.
+    /// Adds file and line to an error. If messages may not quote the file, a general text that quotes nothing replaces
+    /// the text of the error.
     fn located(&self, problem: Problem) -> Problem {
         if problem.line.is_some() || self.open.last().is_none_or(|open| open.quotable) {
             return self.placed(problem);
@@ -303,7 +304,7 @@ impl Preprocessor<'_> {
             problem.message = format!("{}; included from {}", problem.message, chain.join(", from "));
         }
         match problem.file {
-            // the error of a file that could not be read already names this file
+            // if a file could not be read, the error already names this file
             Some(_) => problem,
             None => problem.in_file(file).at_line(*line),
         }

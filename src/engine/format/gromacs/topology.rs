@@ -49,7 +49,7 @@ struct Reader {
     molecules: Vec<Copies>,
     /// number of atoms in the coordinate file, if known
     held: Option<usize>,
-    /// terms of `[ intermolecular_interactions ]`; `None` before this section
+    /// terms of `[ intermolecular_interactions ]`; `None` until this section begins
     between: Option<Intermolecular>,
     /// file and line of each row that replaces parameters of an earlier row
     replaced: Vec<String>,
@@ -113,7 +113,7 @@ impl Reader {
             return Err(Problem::new(message).help("is a file included twice?"));
         }
         self.types.push(molecule);
-        // the line below `[ moleculetype ]` has been read, and the heading `[ atoms ]` must follow before the atoms
+        // only one line may follow `[ moleculetype ]`, and the atoms must come after the heading `[ atoms ]`
         self.directive = Some(Directive::MoleculeTypeRead);
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Reader {
         let problem = Problem::new(format!("there is no [ moleculetype ] {}", number::quoted(name.as_bytes())));
         Err(match nearest(name, self.types.iter().map(|other| other.name.as_str())) {
             Some(near) => problem.help(format!("did you mean {near}?")),
-            None => problem.help("is the #include of its file missing?"),
+            None => problem.help("is the #include of the file with this molecule type missing?"),
         })
     }
 }

@@ -123,7 +123,7 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
 fn parameters<const N: usize>(fields: &mut Fields<'_, '_>) -> Parsed<[f64; N]> {
     if fields.is_empty() {
         let problem = Problem::new("the parameters of the virtual site are missing");
-        return Err(problem.help("md does not derive them from bonds: give them after the function type"));
+        return Err(problem.help("md does not derive these parameters from bonds: write them after the function type"));
     }
     let values = arrays::try_from_fn(|_| fields.real("a parameter of the virtual site"))?;
     fields.end()?;

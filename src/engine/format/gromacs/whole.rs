@@ -13,7 +13,7 @@ use crate::system::{BondedTerms, CmapGrid, Exclusions, Nonbonded, Residue, Topol
 /// Largest number of atoms of a system, the same as for AMBER topologies.
 const MOST_ATOMS: usize = 1 << 25;
 
-/// Consecutive copies of a molecule type: its index, and the number of copies.
+/// Index of a molecule type, and number of consecutive copies of this type.
 pub(super) type Copies = (usize, usize);
 
 /// Creates the system, with its terms between molecules. `held` is the number of atoms in the coordinate file, if
@@ -39,7 +39,7 @@ pub(super) fn expand(
         };
         excluded = excluded.saturating_add((part.exclusions.len() as u64).saturating_mul(copies as u64));
         Exclusions::check_number(excluded, atoms).map_err(|problem| {
-            let message = format!("with {copies} molecules {}, {}", types[index].name, problem.message);
+            let message = format!("with {copies} copies of molecule {}, {}", types[index].name, problem.message);
             Problem { message, ..problem }
         })?;
         whole.append(part, copies);
@@ -92,7 +92,7 @@ impl<'a> Part<'a> {
 struct Whole {
     topology: Topology,
     exclusions: Vec<[u32; 2]>,
-    /// residue number of the next molecule that consists of one residue
+    /// residue number of the next molecule that has a single residue
     next_number: i32,
 }
 
@@ -158,7 +158,7 @@ fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
 struct ReducedTypes<'a> {
     force_field: &'a ForceField,
     special: HashSet<u32>,
-    /// index in the force field of each Lennard-Jones type that is kept
+    /// for each kept Lennard-Jones type, the index of this type in the force field
     kept: Vec<u32>,
     by_type: HashMap<u32, u32>,
     by_key: HashMap<[u64; 2], u32>,

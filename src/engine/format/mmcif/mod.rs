@@ -1,8 +1,8 @@
 //! PDBx/mmCIF files, which hold positions and names of atoms and residues. Each file lists the names of its columns.
 //!
 //! The syntax is that of CIF 1.1 (International Tables for Crystallography G, chapter 2.2; [`token`]). The items are
-//! those of the PDBx/mmCIF dictionary of the wwPDB. This module uses `_atom_site`, `_cell` and `_struct.title`. Readers
-//! of other items use [`Words`].
+//! those of the PDBx/mmCIF dictionary of the wwPDB. This module uses `_atom_site`, `_cell` and `_struct.title`. Code
+//! that reads other items uses the iterator [`Words`].
 
 mod read;
 mod token;

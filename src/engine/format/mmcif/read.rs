@@ -1,9 +1,9 @@
-//! Reader of PDBx/mmCIF files. From the first block with atoms, either the first model or all models are read.
+//! Reader of PDBx/mmCIF files. The reader reads the first model, or all models, of the first block that contains atoms.
 //!
 //! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value. Atom
-//! names are those of the authors (`auth_atom_id`), or `label_atom_id` if the authors gave none. In each residue, the
-//! first alternative location in the file is read. If the cell is unknown, or if its edges are 1 Å or zero, the
-//! structure has no cell. A title may contain the time in ps, as in `t= 1.00000`.
+//! names are those of the authors (`auth_atom_id`), or `label_atom_id` if the authors gave none. If a residue has
+//! alternative locations, the reader keeps the location that is first in the file. If the cell is unknown, or if its
+//! edges are 1 Å or zero, the structure has no cell. A title may contain the time in ps, as in `t= 1.00000`.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -26,7 +26,7 @@ pub(super) type Parsed<T> = std::result::Result<T, Problem>;
 /// Items of the cell: edges in Å, angles in degrees.
 const CELL: [&str; 6] = ["length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"];
 
-/// Tags of the space group in entries of the PDB and in files of other programs.
+/// Tags of the space group: the first tag in entries of the PDB, the second tag in files of other programs.
 const GROUPS: [&[u8]; 2] = [b"_symmetry.space_group_name_H-M", b"_space_group.name_H-M_alt"];
 
 /// Items of an atom that together identify its residue.
@@ -55,8 +55,9 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
     for (index, model) in others.into_iter().enumerate() {
         let found = model.positions.len();
         if found != expected {
-            let problem = Problem::new(format!("model {} has {found} atoms, the first has {expected}", index + 2));
-            return Err(problem.help("frames of a trajectory have the same atoms"));
+            let problem =
+                Problem::new(format!("model {} has {found} atoms, but the first model has {expected}", index + 2));
+            return Err(problem.help("all frames of a trajectory must have the same atoms"));
         }
         let Coordinates { title, cell, .. } = &models[0];
         let (title, cell, symmetry) = (title.clone(), *cell, models[0].left_out.symmetry);
@@ -100,7 +101,7 @@ fn reserved(word: Value<'_>) -> Problem {
 
 const CUT: &str = "the file is damaged or cut off";
 
-/// Contents of a block that have been read up to now.
+/// Contents of a block that have been read so far.
 #[derive(Default)]
 struct Block<'a> {
     /// contents of the first model
@@ -110,14 +111,15 @@ struct Block<'a> {
     every: bool,
     /// values of the cell, in the order of [`CELL`]
     cell: [Option<Value<'a>>; 6],
-    /// space group, and number of copies of the molecule in the cell
+    /// values of the space group and of the number of copies of the molecule in the cell
     symmetry: [Option<Value<'a>>; 2],
-    /// tags and values of a single atom whose items are written as pairs of tag and value
+    /// tags and values of a single atom, if the file lists its items as pairs of tag and value
     pairs: Vec<(&'a [u8], Value<'a>)>,
 }
 
 fn twice(tag: &[u8], first: usize) -> Problem {
-    Problem::new(format!("a second {}, the first is in line {first}", number::quoted(tag))).help("remove one of them")
+    Problem::new(format!("the tag {} is given twice, first in line {first}", number::quoted(tag)))
+        .help("remove one of them")
 }
 
 /// Reads the tags of a loop. A repeated tag is an error.
@@ -169,7 +171,7 @@ fn read_loop<'a>(words: &mut Peekable<Words<'a>>, block: &mut Block<'a>) -> Pars
     match row.first() {
         None => Ok(()),
         Some(value) => {
-            let message = format!("the last row of this loop has {} values of {}", row.len(), tags.len());
+            let message = format!("the last row of this loop has {} of {} values", row.len(), tags.len());
             Err(Problem::new(message).at_line(value.line).help(CUT))
         }
     }
@@ -180,7 +182,8 @@ impl<'a> Block<'a> {
         !self.found.positions.is_empty() || !self.pairs.is_empty()
     }
 
-    /// Processes a tag with its value. If the tag is in a loop, the value is that of the first row.
+    /// Processes a tag with its value. If the tag is a column of a loop, `value` is the value in the first row of the
+    /// loop.
     fn item(&mut self, tag: &'a [u8], value: Value<'a>) -> Parsed<()> {
         if item_of(tag, b"_atom_site").is_some() {
             if let Some((_, first)) = self.pairs.iter().find(|(other, _)| other.eq_ignore_ascii_case(tag)) {
@@ -288,7 +291,7 @@ impl Columns {
         };
         let [Some(x), Some(y), Some(z)] = ["Cartn_x", "Cartn_y", "Cartn_z"].map(find) else {
             let problem = Problem::new("the atoms have no _atom_site.Cartn_x, Cartn_y and Cartn_z");
-            return Err(problem.help("md reads Cartesian coordinates, not fractions of the cell"));
+            return Err(problem.help("md reads Cartesian coordinates, not fractional coordinates"));
         };
         Ok(Self {
             position: [x, y, z],
@@ -307,13 +310,14 @@ impl Columns {
 /// Reader of atom rows, which adds each atom to its model.
 struct Atoms<'a> {
     columns: Columns,
-    /// names of the models that have been read up to now, in the order of their first atoms
+    /// names of the models that have been read so far, in the order of their first atoms
     models: Vec<&'a [u8]>,
     alternative: Alternative<'a, [&'a [u8]; 5]>,
 }
 
 impl<'a> Atoms<'a> {
-    /// Returns the model with the given name, to which an atom is added. Returns `None` if the atom is left out.
+    /// Returns the model to which an atom of the model `name` is added. Returns `None` if the atom belongs to a model
+    /// that is not read.
     fn model<'b>(&mut self, name: &'a [u8], block: &'b mut Block<'_>) -> Parsed<Option<&'b mut Coordinates>> {
         if self.models.last() != Some(&name) {
             if self.models.contains(&name) {

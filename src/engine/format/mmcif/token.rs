@@ -17,7 +17,7 @@ pub enum Word<'a> {
     Reserved(Value<'a>),
 }
 
-/// A word as written, but without its quotes.
+/// A word of a CIF file, without its quotation marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a> {
     /// text of the word, in the encoding of the file

@@ -12,16 +12,16 @@ use crate::system::Topology;
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
-/// Names of the columns of the loop of atoms that is written, separated by blanks.
+/// Names of the columns in the loop of atoms, in the order in which they are written, separated by blanks.
 const COLUMNS: &str = "group_PDB id type_symbol label_atom_id label_alt_id label_comp_id label_asym_id \
     label_entity_id label_seq_id pdbx_PDB_ins_code Cartn_x Cartn_y Cartn_z auth_seq_id \
     auth_comp_id auth_asym_id auth_atom_id pdbx_PDB_model_num";
 
-/// Writes the given atoms, which must be in ascending order. `positions` (nm) has an element for every atom of the
-/// topology. Molecules of one residue (water, ions, ligands) are `HETATM`. Residues keep chain, number and insertion
-/// code of the topology if the three together identify each residue. Otherwise chains are called A, B and so on. A
-/// chain keeps the residue numbers of the topology if the numbers ascend within the chain. The residues of any other
-/// chain are numbered from 1.
+/// Writes the given atoms, which must be in ascending order. `positions` (nm) holds the positions of all atoms of the
+/// topology. Atoms in molecules of one residue (water, ions, ligands) are written as `HETATM`. Residues keep the chain,
+/// number and insertion code of the topology if no two residues have all three in common. Otherwise chains are called
+/// A, B and so on. A chain keeps the residue numbers of the topology if the numbers ascend within the chain. The
+/// residues of a chain whose numbers do not ascend are numbered from 1.
 pub fn write_mmcif(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,

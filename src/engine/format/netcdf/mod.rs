@@ -2,10 +2,11 @@
 //!
 //! All values are big-endian. A header lists dimensions, attributes and variables with the file offsets of their
 //! values. Counts in the header have 64 bits in CDF-5 and 32 bits in the other forms. Offsets have 64 bits in CDF-2 and
-//! CDF-5, and 32 bits in CDF-1. Variables without records come first, each padded to a multiple of four bytes. A record
-//! holds one frame: the values of all variables with records, in the order of the header. Values are in the unit that
-//! the variable states. If the variable states no unit, values are in the unit that AMBER prescribes. Values are
-//! multiplied by the variable's `scale_factor`. Fill values mark missing values, and are read as NaN.
+//! CDF-5, and 32 bits in CDF-1. The values of variables without records come first, and the values of each variable are
+//! padded to a multiple of four bytes. A record holds one frame: the values of all variables with records, in the order
+//! of the header. Values are in the unit that the variable states. If the variable states no unit, values are in the
+//! unit that AMBER prescribes. Values are multiplied by the variable's `scale_factor`. Fill values mark missing values;
+//! the reader returns NaN for a fill value.
 
 mod restart;
 
@@ -62,7 +63,8 @@ pub struct Variable<'a> {
     pub has_records: bool,
     attributes: Vec<Attribute<'a>>,
     kind: u32,
-    /// bytes of all values of the variable; for a record variable, bytes of its values in one record
+    /// number of bytes of all values of the variable; for a record variable, number of bytes of the values in one
+    /// record
     pub size: u64,
     /// file offset of the first value
     pub begin: u64,
@@ -85,10 +87,11 @@ impl<'a> Header<'a> {
         let attributes = cursor.attributes()?;
         let variables = cursor.list(VARIABLES, |cursor| cursor.variable(&dimensions))?;
         if let Some(inside) = variables.iter().find(|variable| variable.begin < cursor.at as u64) {
-            let problem = inside.problem(&format!("begins at byte {}, inside the header", inside.begin));
-            return Err(
-                problem.help(format!("values come after the header of {} bytes; copy the file again", cursor.at))
-            );
+            let problem = inside.problem(&format!("the values begin at byte {}, inside the header", inside.begin));
+            return Err(problem.help(format!(
+                "values must come after the header, which has {} bytes; copy the file again",
+                cursor.at
+            )));
         }
         once("dimension", dimensions.iter().map(|(name, _)| *name))?;
         once("attribute", attributes.iter().map(|attribute| attribute.name))?;
@@ -111,8 +114,8 @@ impl<'a> Header<'a> {
         self.variables.iter().find(|variable| variable.name == name.as_bytes())
     }
 
-    /// Returns the file offset of the first record and the size of a record in bytes. `None` if there are no records,
-    /// or if the size is zero or overflows.
+    /// Returns the file offset of the first record and the size of a record in bytes. Returns `None` if there are no
+    /// records, or if the size of a record is zero or overflows.
     pub fn record(&self) -> Option<(u64, u64)> {
         let records = || self.variables.iter().filter(|variable| variable.has_records);
         let begin = records().map(|variable| variable.begin).min()?;
@@ -130,14 +133,17 @@ fn once<'n>(what: &str, names: impl Iterator<Item = &'n [u8]>) -> Parsed<()> {
     for (place, name) in names.enumerate() {
         if let Some(first) = places.insert(name, place) {
             let [first, place] = [first + 1, place + 1];
-            let message = format!("the {what} {} occurs twice, as number {first} and {place}", number::quoted(name));
+            let message = format!(
+                "the {what} {} occurs twice in the header, as number {first} and as number {place}",
+                number::quoted(name)
+            );
             return Err(Problem::new(message).help("copy the file again"));
         }
     }
     Ok(())
 }
 
-/// Returns the names of the dimensions of a file with these first bytes; empty if the file is not a NetCDF file.
+/// Returns the names of the dimensions of a NetCDF file with these first bytes; the list is empty for other files.
 pub fn dimension_names(beginning: &[u8]) -> Vec<&[u8]> {
     let found = Cursor::new(beginning).and_then(|mut cursor| cursor.dimensions());
     found.unwrap_or_default().into_iter().map(|(name, _)| name).collect()
@@ -150,7 +156,7 @@ pub struct Numbers {
     pub width: usize,
     /// factor that converts stored values to the requested unit
     pub scale: f64,
-    /// fill value that marks missing values; the default [`FILL`] also marks missing values
+    /// stored value that marks missing values, in addition to the default fill value [`FILL`]
     pub fill: f64,
 }
 
@@ -158,7 +164,7 @@ pub struct Numbers {
 const FILL: f64 = 9.969_209_968_386_869e36;
 
 impl Numbers {
-    /// Converts raw bytes to values; NaN for missing values.
+    /// Converts raw bytes to values. Missing values become NaN.
     pub fn of(self, bytes: &[u8]) -> impl Iterator<Item = f64> + '_ {
         bytes.chunks_exact(self.width).map(big_endian).map(move |value| match value == FILL || value == self.fill {
             true => f64::NAN,
@@ -189,8 +195,7 @@ impl Variable<'_> {
     /// # Errors
     ///
     /// Returns an error if the values are not real numbers, or if their unit belongs to another kind of quantity.
-    /// Lengths must be in Å, as AMBER prescribes, because programs that do not read units would interpret the values in
-    /// Å.
+    /// Lengths must be in Å, as AMBER prescribes, because some programs do not read units and assume Å.
     pub fn numbers(&self, unit: &str) -> Parsed<Numbers> {
         let mut to_unit = 1.0;
         if let Some(text) = self.attribute("units").map(Attribute::text) {
@@ -259,7 +264,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Checks the format of the file, and places the cursor after the number of records.
+    /// Checks the format of the file, and places the cursor after the field with the number of records.
     fn new(bytes: &'a [u8]) -> Parsed<Self> {
         let (wide_counts, wide_places) = match bytes {
             [b'C', b'D', b'F', 1, ..] => (false, false),
@@ -268,7 +273,7 @@ impl<'a> Cursor<'a> {
             _ => {
                 let message =
                     "md does not read this kind of NetCDF file, expected a classic format (CDF-1, CDF-2 or CDF-5)";
-                return Err(Problem::new(message).help("convert it with `nccopy -k classic`"));
+                return Err(Problem::new(message).help("convert the file with `nccopy -k classic`"));
             }
         };
         let mut cursor = Self { bytes, at: 4, wide_counts, wide_places };
@@ -295,7 +300,7 @@ impl<'a> Cursor<'a> {
         self.integer(if self.wide_counts { 8 } else { 4 })
     }
 
-    /// Returns the next `length` bytes, and skips the padding that follows up to a multiple of four.
+    /// Returns the next `length` bytes, and skips the padding up to the next multiple of four bytes.
     fn padded(&mut self, length: u64) -> Parsed<&'a [u8]> {
         let taken = self.take(length)?;
         self.take(length.wrapping_neg() % 4)?;
@@ -341,8 +346,8 @@ impl<'a> Cursor<'a> {
         Ok(Variable { name, shape, has_records, attributes, kind, size, begin })
     }
 
-    /// Reads a list that begins with a tag. Two zeros stand for an absent list. Memory is not reserved for the number
-    /// of items that the file claims.
+    /// Reads a list that begins with a tag. Two zeros stand for an absent list. No memory is reserved in advance,
+    /// because the number of items in a damaged file may be wrong.
     fn list<T>(&mut self, tag: u32, mut read: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let (found, length) = (self.word()?, self.count()?);
         if found != tag && (found, length) != (0, 0) {

@@ -16,7 +16,7 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     file.check_length()?;
     if file.header.dimensions.iter().any(|dimension| dimension.0 == b"frame") {
         return Err(Problem::new("expected a restart, found a trajectory of several frames")
-            .help("write one frame of it as a restart with md convert --frame"));
+            .help("write one frame of the trajectory as a restart with md convert --frame"));
     }
     let positions = file.vectors("coordinates", "angstrom", FARTHEST)?;
     let positions = positions.ok_or_else(|| Problem::new("the file holds no variable `coordinates`").help(RESTART))?;
@@ -49,9 +49,9 @@ struct Restart<'a> {
 }
 
 impl Restart<'_> {
-    /// Returns an error if there are bytes after the last variable, which means that bytes were inserted into the
-    /// file. Files with record variables are not checked, because the number of records is not read, so the expected
-    /// length is unknown.
+    /// Returns an error if there are bytes after the last variable. Additional bytes mean that data were inserted into
+    /// the file. The length of a file with record variables is not checked, because the reader does not read the number
+    /// of records and therefore does not know the expected length.
     fn check_length(&self) -> Parsed<()> {
         if self.header.variables.iter().any(|variable| variable.has_records) {
             return Ok(());
@@ -65,8 +65,8 @@ impl Restart<'_> {
         Err(Problem::new(message).help("the file is damaged: copy it again"))
     }
 
-    /// Returns the vectors of a variable with three numbers per atom in Å or Å/ps, converted to nm or nm/ps. A vector
-    /// longer than `most` (nm or nm/ps) is an error.
+    /// Returns the vectors of a variable, which has three numbers per atom, and converts Å or Å/ps to nm or nm/ps. A
+    /// vector longer than `most` (nm or nm/ps) is an error.
     fn vectors(&self, name: &str, unit_name: &str, most: f64) -> Parsed<Option<Vec<Vec3>>> {
         let Some(values) = self.values(name, unit_name)? else { return Ok(None) };
         let (triples, rest) = values.as_chunks::<3>();
@@ -81,14 +81,14 @@ impl Restart<'_> {
     fn values(&self, name: &str, unit: &str) -> Parsed<Option<Vec<f64>>> {
         let Some(variable) = self.header.variable(name) else { return Ok(None) };
         if variable.has_records {
-            return Err(variable.problem("varies with a record, expected a single frame"));
+            return Err(variable.problem("expected a variable of a single frame, found a variable with records"));
         }
         let numbers = variable.numbers(unit)?;
         let data = usize::try_from(variable.begin).ok().and_then(|begin| {
             let end = usize::try_from(variable.size).ok()?.checked_add(begin)?;
             self.bytes.get(begin..end)
         });
-        let cut = || variable.problem("reaches beyond the end of the file").help("the file seems cut off");
+        let cut = || variable.problem("the values reach beyond the end of the file").help("the file seems cut off");
         let values: Vec<f64> = numbers.of(data.ok_or_else(cut)?).collect();
         match values.iter().position(|value| !value.is_finite()) {
             Some(index) => Err(variable.problem(&format!("value {} is not finite", index + 1))),

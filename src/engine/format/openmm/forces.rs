@@ -8,8 +8,8 @@ use crate::format::number;
 use crate::format::xml::Node;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, RyckaertBellemans, Topology, Torsion};
 
-/// Energy expression of harmonic impropers, without blanks, as OpenMM's readers of CHARMM and AMBER files write the
-/// expression. [`GROMACS`] is the expression that OpenMM's reader of GROMACS files writes.
+/// Energy expression of harmonic impropers, without blanks, in the form that OpenMM's readers of CHARMM and AMBER files
+/// write. [`GROMACS`] is the expression that OpenMM's reader of GROMACS files writes.
 const CHARMM: &str = "k*min(dtheta,2*pi-dtheta)^2;dtheta=abs(theta-theta0)";
 const GROMACS: &str =
     "0.5*k*(thetap-theta0)^2;thetap=step(-(theta-theta0+pi))*2*pi+theta+step(theta-theta0-pi)*(-2*pi)";
@@ -63,7 +63,7 @@ pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Top
 }
 
 pub(super) fn unsupported(force: &Node<'_>, kind: &str) -> Problem {
-    let problem = force.problem(format!("a force of the kind {kind}"));
+    let problem = force.problem(format!("a force of the kind {kind} is not supported"));
     problem.help(
         "md does not support it, and without it energies would be wrong: make the system from a force field without such forces, \
          or start from a prmtop, a top, or a psf with parameters",
@@ -83,7 +83,7 @@ fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
         let size = node.index("size", CmapGrid::SIZES.end() + 1)? as usize;
         if !CmapGrid::SIZES.contains(&size) || !size.is_multiple_of(2) || energies.len() != size * size {
             let message = format!("a map of size {size} with {} energies", energies.len());
-            return Err(node.problem(message).help("expected an even size of at least 4, and its square of energies"));
+            return Err(node.problem(message).help("expected an even size n of at least 4, and n² energies"));
         }
         bonded.cmap_grids.push(CmapGrid::from_openmm(size, &energies));
     }
@@ -121,18 +121,20 @@ fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
 /// Factor f for which f · ½ k (θ − θ₀)² is k (θ − θ₀)², the harmonic energy of CHARMM force fields.
 const WITHOUT_HALF: f64 = 2.0;
 
-/// Reads harmonic impropers. The engine wraps differences of angles to (−π, π]. An energy without wrapping equals the
-/// energy of the engine only if θ₀ = 0, so such an energy is refused for any other θ₀.
+/// Reads harmonic impropers. The engine wraps differences of angles to (−π, π]. An energy expression without wrapping
+/// gives the same energy as an expression with wrapping only for θ₀ = 0, and is refused for any other θ₀.
 fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mut Topology) -> Parsed<()> {
     let names = force.list("PerTorsionParameters")?.map(|parameter| parameter.text("name"));
     let names = names.collect::<Parsed<Vec<&str>>>()?;
     if let Some(twice) = names.iter().enumerate().find_map(|(k, name)| names[..k].contains(name).then_some(name)) {
         let twice = number::quoted(twice.as_bytes());
-        return Err(force.problem(format!("names the parameter {twice} of its torsions twice")).help("name each once"));
+        return Err(force
+            .problem(format!("the force names the torsion parameter {twice} twice"))
+            .help("name each once"));
     }
     let place = |name| names.iter().position(|&known| known == name).map(|index| format!("param{}", index + 1));
     let (Some(k), Some(theta0)) = (place("k"), place("theta0")) else {
-        return Err(force.problem("lacks the parameter k or theta0 of its torsions"));
+        return Err(force.problem("the force lacks the torsion parameter k or theta0"));
     };
     topology.charmm |= factor == WITHOUT_HALF;
     let wrapped = force.text("energy")?.contains(';');

@@ -10,8 +10,8 @@ use crate::format::xml::Node;
 /// for the parameters `param1`, `param2`, … of elements of custom forces.
 type Parts = &'static [(&'static str, &'static str)];
 
-/// Kind of a force, its attributes in addition to [`OF_ALL`], and its parts. Parts without attributes are checked by
-/// the reader of the force.
+/// Kind of a force, its attributes in addition to [`OF_ALL`], and its parts. If a part has no attributes in this table,
+/// the reader of the force checks the elements of the part.
 type Known = (&'static str, &'static str, Parts);
 
 /// Attributes that every kind of force has, none of which changes the energy.
@@ -93,7 +93,7 @@ pub(super) fn check(root: &Node<'_>) -> Parsed<()> {
 /// Checks the elements of a part of a system or of a force.
 fn part(part: &Node<'_>, known: Parts) -> Parsed<()> {
     let Some((_, names)) = known.iter().find(|(name, _)| *name == part.name()) else {
-        return Err(part.problem("a part that md does not know").help(HELP));
+        return Err(part.problem("the part is unknown to md").help(HELP));
     };
     match names.is_empty() {
         true => Ok(()),
@@ -115,8 +115,8 @@ fn attributes(node: &Node<'_>, names: &str, others: &str) -> Parsed<()> {
     }
 }
 
-const HELP: &str =
-    "it may change energies, so md does not ignore it; OpenMM 8.6.1 and earlier versions do not write it";
+const HELP: &str = "an unknown part or attribute may change energies, so md refuses the file; OpenMM up to version \
+                    8.6.1 writes only parts and attributes that md knows";
 
 fn unknown(node: &Node<'_>, name: &str) -> Problem {
     let name = number::quoted(name.as_bytes());

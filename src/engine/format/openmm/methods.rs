@@ -13,16 +13,17 @@ const PERMITTIVITY: f64 = 78.3;
 const TOLERANCE: f64 = 5e-4;
 /// Number of the non-bonded method LJ-PME in the file.
 const LJPME: &str = "5";
-/// Factor n for Coulomb interactions in the number of grid points nαd/3δ^⅕ along a cell vector of length d ([`pme`]).
-/// [`LJ_POINTS`] is the factor n for dispersion interactions.
+/// Factor n for Coulomb interactions in the formula nαd/(3δ^⅕) for the number of PME grid points along a cell vector of
+/// length d, with the splitting parameter α and the error tolerance δ ([`pme`]). [`LJ_POINTS`] is the factor n for
+/// dispersion interactions.
 const POINTS: f64 = 2.0;
 const LJ_POINTS: f64 = 1.0;
 /// B-spline order of OpenMM's PME.
 const ORDER: usize = 5;
 /// Smallest number of grid points of OpenMM's PME along a cell vector.
 const FEWEST_POINTS: usize = 6;
-/// Largest number of grid points along a cell vector. No grid in use has more points, so a larger number means that
-/// the file is damaged.
+/// Largest number of grid points along a cell vector. Grids in use have fewer points, so a larger number means that the
+/// file is damaged.
 const MOST_POINTS: f64 = 1e5;
 
 /// Reads the methods from the attributes of the `NonbondedForce`. `table` is the force with a table of Lennard-Jones
@@ -68,9 +69,10 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
 }
 
 /// Returns the PME parameters in the file, or the parameters that follow from the error tolerance δ. With the cutoff
-/// r_c, the width parameter is α = √(−ln 2δ)/r_c, and there are nαd/3δ^⅕ grid points along a cell vector of length d.
-/// n is 2 for Coulomb interactions and 1 for dispersion (OpenMM's user guide, "Coulomb Interaction With Particle Mesh
-/// Ewald", "Lennard-Jones Interaction With Particle Mesh Ewald").
+/// r_c, the splitting parameter is α = √(−ln 2δ)/r_c. The number of grid points along a cell vector of length d is
+/// nαd/(3δ^⅕), with the splitting parameter α and the error tolerance δ. The factor n is 2 for Coulomb interactions and
+/// 1 for dispersion (OpenMM's user guide, "Coulomb Interaction With Particle Mesh Ewald", "Lennard-Jones Interaction
+/// With Particle Mesh Ewald").
 fn pme([alpha, nx, ny, nz]: [f64; 4], tolerance: f64, cutoff: f64, number: f64, cell: &PeriodicCell) -> PmeParameters {
     if alpha > 0.0 {
         return PmeParameters { alpha, grid: [nx, ny, nz].map(points), order: ORDER };

@@ -1,9 +1,9 @@
 //! Reader of OpenMM systems as `XmlSerializer` writes them.
 //!
 //! Units and conventions of OpenMM are those of the engine. A bonded force may occur more than once. The input file of
-//! md sets cutoffs and non-bonded methods ([`methods`]), thermostats and barostats. Lennard-Jones interactions may be a
-//! table over types in custom forces ([`lennard_jones`]). A force that md does not support is refused, and the error
-//! names the force. Unknown attributes are refused, too ([`known`]).
+//! md sets cutoffs and non-bonded methods ([`methods`]), thermostats and barostats. Custom forces may contain the
+//! Lennard-Jones parameters as a table with an entry for each pair of types ([`lennard_jones`]). A force that md does
+//! not support is refused, and the error names the force. Unknown attributes are refused, too ([`known`]).
 //!
 //! The file of an OpenMM system has no names of atoms and residues. If the coordinates have names, these names are used
 //! ([`super::take_names`]). Without names in the coordinates, each atom is named by its element, which follows from its
@@ -30,7 +30,7 @@ use crate::vec3::vec3;
 use nonbonded::Nonbonded;
 use pairs::Pairs;
 
-/// Version of the format of OpenMM systems that md reads. Each force has a separate version.
+/// Version of the format of OpenMM systems that md reads. Forces have version numbers of their own.
 const VERSION: &str = "1";
 
 /// Thermostats, barostats and removal of center-of-mass motion, which are ignored because the input file sets them.
@@ -80,7 +80,9 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
             "NonbondedForce" if nonbonded.is_some() => return Err(force.problem("a second NonbondedForce")),
             "NonbondedForce" => nonbonded = Some((force, nonbonded::read(&force, count)?)),
             "CustomNonbondedForce" => match lennard_jones::read_table(&force, count)? {
-                Some(_) if table.is_some() => return Err(force.problem("a second table of Lennard-Jones interactions")),
+                Some(_) if table.is_some() => {
+                    return Err(force.problem("the system has a second table of Lennard-Jones interactions"));
+                }
                 Some(found) => table = Some((force, found)),
                 None => return Err(forces::unsupported(&force, "CustomNonbondedForce with an unsupported energy")),
             },
@@ -117,10 +119,10 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
         if let Some(second) = sites.next() {
             return Err(second
                 .problem(format!("particle {index} has two definitions of a virtual site"))
-                .help("remove one of the two sites"));
+                .help("remove one of the two definitions"));
         }
         if mass < 0.0 || (site.is_some() != (mass == 0.0)) {
-            let what = if site.is_some() { "a virtual site" } else { "a particle without a site" };
+            let what = if site.is_some() { "a virtual site" } else { "a particle that is not a virtual site" };
             let problem = node.problem(format!("particle {index}, {what}, has the mass {mass}"));
             return Err(problem.help("OpenMM does not move massless particles; in md, use restraints instead"));
         }

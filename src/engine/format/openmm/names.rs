@@ -36,7 +36,8 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
             let number = topology.residues.len() as i32 + 1;
             topology.residues.push(Residue { name: Name::new(OTHER), number, first: index as u32 });
         }
-        // a hydrogen with repartitioned mass may be as heavy as helium, and only a helium has no bonds
+        // an atom with bonds is not helium, but may be a hydrogen with repartitioned mass, which can be as heavy as
+        // helium
         let hydrogen = bonded.contains(&(index as u32)) && (0.9..HEAVIEST_HYDROGEN).contains(&mass);
         let number = if hydrogen { 1 } else { element::guess(Name::default(), mass) };
         let name = Name::new(if mass > 0.0 { element::symbol(number) } else { "EP" });
@@ -60,8 +61,8 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
     (bonded.urey_bradleys, bonded.bonds) = bonded.bonds.drain(..).partition(|bond| is_distance(&bond.atoms));
 }
 
-/// Returns the pairs of outer atoms of all angles. A pair that is also a bond of another angle is left out, because the
-/// pair is a bond of a three-membered ring.
+/// Returns the pairs of outer atoms of all angles. A pair that is also a bond of another angle is left out: in a
+/// three-membered ring, the pair is a bond and not a Urey–Bradley term.
 fn urey_bradleys(topology: &Topology) -> HashSet<[u32; 2]> {
     let pair = |i: u32, j: u32| [i.min(j), i.max(j)];
     let angles = || topology.bonded.angles.iter().map(|angle| angle.atoms);

@@ -32,13 +32,15 @@ const WITHOUT_CELL: usize = 2;
 pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
     let parts = force.children().filter(|part| ["ParticleOffsets", "ExceptionOffsets"].contains(&part.name()));
     if let Some(offset) = parts.flat_map(|part| part.children()).next() {
-        let problem = offset.problem("parameters that depend on a global parameter");
+        let problem = offset.problem("the parameters depend on a global parameter");
         return Err(problem.help("md does not support parameter offsets"));
     }
     if force.attribute("includeDirectSpace").is_some_and(|value| value != "1") {
         let problem =
             force.problem("includeDirectSpace is not 1: the direct-space part of the interactions is left out");
-        return Err(problem.help("md computes all parts of the non-bonded interactions; setIncludeDirectSpace(True)"));
+        return Err(
+            problem.help("md computes all parts of the non-bonded interactions; call setIncludeDirectSpace(True)")
+        );
     }
     let (mut charges, mut lj_types) = (vec![], vec![]);
     let (mut types, mut indices) = (vec![], HashMap::new());
@@ -54,7 +56,7 @@ pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
         lj_types.push(index);
     }
     if charges.len() != count {
-        return Err(force.problem(format!("has {} particles, the system {count}", charges.len())));
+        return Err(force.problem(format!("the force has {} particles, but the system has {count}", charges.len())));
     }
     let (mut excluded, mut pairs14) = (vec![], vec![]);
     let mut pairs = Pairs::default();
@@ -85,5 +87,5 @@ fn lennard_jones(node: &Node<'_>, sigma: f64, epsilon: f64) -> Parsed<LennardJon
     if parameters.is_combined_by(CombinationRule::LorentzBerthelot) {
         return Ok(parameters);
     }
-    Err(node.problem(format!("no Lennard-Jones parameters: sigma {sigma} nm, epsilon {epsilon} kJ/mol")))
+    Err(node.problem(format!("the Lennard-Jones parameters are invalid: sigma {sigma} nm, epsilon {epsilon} kJ/mol")))
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Parsed;
 use crate::format::xml::Node;
 
-/// Set of the pairs of particles in a list, by which a repeated pair is found.
+/// Set of the pairs of particles in a list, which detects repeated pairs.
 #[derive(Default)]
 pub(super) struct Pairs<'a>(HashMap<[u32; 2], Node<'a>>);
 

@@ -20,7 +20,7 @@ pub(super) fn read(node: &Node<'_>, site: u32, count: usize) -> Parsed<VirtualSi
         "LocalCoordinatesSite" => local_frame(node, count)?,
         kind => {
             let problem = node.problem(format!("virtual sites of the kind {kind}"));
-            return Err(problem.help("md does not support them"));
+            return Err(problem.help("md does not support this kind of virtual site"));
         }
     };
     if construction.atoms().contains(&site) {
@@ -34,7 +34,11 @@ fn local_frame(node: &Node<'_>, count: usize) -> Parsed<Construction> {
     let weights = |prefix| node.numbered(prefix, |name| node.real(name));
     let (origin, x, y) = (weights("wo")?, weights("wx")?, weights("wy")?);
     if [origin.len(), x.len(), y.len()] != [atoms.len(); 3] || atoms.len() < 2 {
-        return Err(node.problem(format!("{} particles, expected at least 2 and as many wo, wx and wy", atoms.len())));
+        let message = format!(
+            "the site has {} particles, expected at least 2 particles with one wo, wx and wy each",
+            atoms.len()
+        );
+        return Err(node.problem(message));
     }
     let weights = origin.into_iter().zip(x).zip(y).map(|((o, x), y)| [o, x, y]).collect();
     Ok(Construction::LocalFrame { atoms, weights, position: node.reals(["pos1", "pos2", "pos3"])? })

@@ -8,8 +8,8 @@ use crate::format::text::without_mark;
 
 /// Number of columns of a serial number in a CONECT record.
 const SERIAL: usize = 5;
-/// First column of each serial number in a CONECT record. The record has an atom, and up to four atoms that are
-/// bonded to it.
+/// First column of each serial number in a CONECT record. A record contains the serial number of an atom and of up to
+/// four atoms that are bonded to this atom.
 const CONECT: [usize; 5] = [6, 11, 16, 21, 26];
 
 /// Returns the pairs of atoms that CONECT records join, as indices in the first model. Each pair appears once, with

@@ -1,6 +1,6 @@
 //! Lines of PDB files: the record names, and the columns of atom records.
 
-/// Record names of the format in wwPDB 3.3 and in older versions, and record names that CASP puts before models.
+/// Record names of wwPDB format 3.3 and of older versions, and the record names that CASP adds to the format.
 const RECORDS: [&[u8; 6]; 63] = [
     b"ANISOU", b"ATOM  ", b"AUTHOR", b"CAVEAT", b"CISPEP", b"COMPND", b"CONECT", b"CRYST1", b"DBREF ", b"DBREF1",
     b"DBREF2", b"END   ", b"ENDMDL", b"EXPDTA", b"FORMUL", b"FTNOTE", b"HEADER", b"HELIX ", b"HET   ", b"HETATM",
@@ -34,7 +34,8 @@ pub fn is_known(name: &[u8; 6]) -> bool {
     RECORDS.contains(&name)
 }
 
-/// Returns the first six columns of a line in capitals. A serial number of six digits may begin in the sixth column.
+/// Returns the first six columns of a line in capitals. In an `ATOM` record, digits of a long serial number in the
+/// fifth and sixth column are replaced by blanks.
 fn name(line: &[u8]) -> [u8; 6] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -65,7 +66,7 @@ impl<'a> AtomLine<'a> {
         if has_points(line, 0) {
             return still;
         }
-        // counts the digits of a number to the right of column `last`, in which the number should end
+        // returns the number of digits by which a number extends beyond column `last`, in which the number should end
         let beyond = |last: usize| match line.get(last) {
             Some(byte) if byte.is_ascii_digit() => line[last + 1..].iter().take_while(|b| b.is_ascii_digit()).count(),
             _ => 0,

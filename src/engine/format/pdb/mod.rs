@@ -2,8 +2,8 @@
 //!
 //! Each line is a record. The first six columns of a record hold the record name, and the values are in fixed columns
 //! (format 3.3, wwPDB). This module uses the records `ATOM`, `HETATM`, `TER`, `CRYST1`, `MODEL`, `ENDMDL` and `TITLE`,
-//! and `CONECT` if bonds are requested. [`lines`] finds the records and their columns, also for readers of other
-//! records.
+//! and `CONECT` if bonds are requested. The module [`lines`] finds records and columns. Code that reads other records
+//! uses this module, too.
 
 mod bonds;
 pub mod lines;

@@ -45,8 +45,7 @@ impl ModelEnds {
                 self.ends.push(end);
                 self.next = Pending::default();
             }
-            // a record of one of these kinds after the end of a model belongs to the model before it, not to the next
-            // model
+            // after the end of a model, records of these kinds still belong to this model and not to the next model
             b"END   " | b"ENDMDL" | b"TER   " | b"CONECT" | b"MASTER" | b"      " if !self.next.any => {
                 if let Some(last) = self.ends.last_mut() {
                     *last = end;
@@ -60,7 +59,7 @@ impl ModelEnds {
         }
     }
 
-    /// Returns the end of each model that a record has ended.
+    /// Returns the end of each model that `ENDMDL`, `END` or the next `MODEL` has ended.
     pub fn complete(self) -> Vec<u64> {
         self.ends
     }

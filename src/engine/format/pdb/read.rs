@@ -1,9 +1,9 @@
 //! Reader of the models of a PDB file, one model at a time.
 //!
 //! Atoms are identified by their order, not by serial numbers, so that serial numbers beyond 99 999 may have any form.
-//! In each residue, the first alternative location in the file is read. A cell with edges of 1 Å or zero means that
-//! there is no cell. A title may contain the time (ps) and the step as GROMACS writes them, as in `t= 1.00000 step=
-//! 500`.
+//! If a residue has alternative locations, the reader keeps the location that is first in the file. A cell with edges
+//! of 1 Å or zero means that there is no cell. A title may contain the time (ps) and the step as GROMACS writes them,
+//! as in `t= 1.00000 step= 500`.
 
 use super::lines::{AtomLine, is_known, number, record, text};
 use super::models::ModelEnds;
@@ -40,7 +40,7 @@ pub struct Model {
     pub cell: Option<PeriodicCell>,
     /// whether the model has a CRYST1 record; without this record, the model has the cell of the first model
     pub has_cell_record: bool,
-    /// whether the cell is that of a crystal whose symmetry puts further copies of the atoms into the cell
+    /// whether the cell belongs to a crystal in which symmetry operations add copies of the atoms to the cell
     pub has_symmetry: bool,
     /// positions in nm
     pub positions: Vec<Vec3>,
@@ -51,8 +51,9 @@ pub struct Model {
 }
 
 /// Whether a file with these first bytes is a PDB file. The first line of a PDB file is a PDB record, and its second
-/// line is not a number of atoms. In several other formats, the number of atoms follows the title. A file with another
-/// first line is also a PDB file if a later line is an atom record with its coordinates in the right columns.
+/// line is not a number of atoms. The second line is checked because several other formats have a title and then a line
+/// with the number of atoms. A file with another first line is also a PDB file if a later line is an atom record with
+/// its coordinates in the right columns.
 pub fn is_pdb(beginning: &[u8]) -> bool {
     let mut lines =
         without_mark(beginning).split(|&byte| byte == b'\n').skip_while(|line| line.trim_ascii().is_empty());
@@ -62,7 +63,8 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
             Some(second) => {
                 !second.trim_ascii_start().first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
             }
-            // a single line may be the title of a file in another format, unless the line is an atom record
+            // a file of a single line is a PDB file only if the line is an atom record, because other lines may be the
+            // title of a file in another format
             None => is_atom(first),
         };
     }
@@ -105,8 +107,8 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
         let whole = models.first();
         if let Some(expected) = whole.map(|whole| whole.positions.len()).filter(|&n| n != model.positions.len()) {
             let (number, found) = (models.len() + 1, model.positions.len());
-            let problem = Problem::new(format!("model {number} has {found} atoms, the first has {expected}"));
-            return Err(problem.at_line(before + 1).help("frames of a trajectory have the same atoms"));
+            let problem = Problem::new(format!("model {number} has {found} atoms, but the first model has {expected}"));
+            return Err(problem.at_line(before + 1).help("all frames of a trajectory must have the same atoms"));
         }
         let given = whole.filter(|_| !model.has_cell_record).map(|whole| (whole.cell, whole.left_out.symmetry));
         let mut model = model.coordinates();
@@ -213,8 +215,9 @@ impl Model {
 }
 
 fn second_cell(first: usize) -> Problem {
-    let problem = Problem::new(format!("a second CRYST1 record with another cell, the first is in line {first}"));
-    problem.help("remove one of them; a model has one cell")
+    let problem =
+        Problem::new(format!("a second CRYST1 record with another cell, the first record is in line {first}"));
+    problem.help("remove one of the two records; a model has only one cell")
 }
 
 /// Returns the cell of a CRYST1 record. Returns `None` if the record is a placeholder for no cell.

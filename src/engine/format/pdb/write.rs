@@ -11,12 +11,12 @@ use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
 /// Number of different serial numbers in five columns. [`RESIDUE_NUMBERS`] is the number of different residue numbers
-/// in four columns. Larger numbers start again at 0, as viewers expect.
+/// in four columns. Numbering restarts at 0 after the largest number, as viewers expect.
 const SERIALS: usize = 100_000;
 const RESIDUE_NUMBERS: i32 = 10_000;
 
 /// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records. Every
-/// molecule ends with `TER`. Chain identifiers of one character and insertion codes are written.
+/// molecule ends with `TER`. Chain identifiers and insertion codes are written if they have one character.
 pub fn write_pdb(
     topology: &Topology,
     positions: &[Vec3],
@@ -28,7 +28,7 @@ pub fn write_pdb(
 }
 
 /// Writes the given atoms in the same way as [`write_pdb`]. `atoms` must be in ascending order, and `positions` (nm)
-/// has an element for every atom of the topology.
+/// holds the positions of all atoms of the topology.
 pub fn write_pdb_of(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -66,7 +66,7 @@ fn cell_record(cell: &PeriodicCell) -> String {
 /// Text of the atom records of a model. The positions of each model are written into a copy of this text.
 pub struct AtomRecords {
     text: Vec<u8>,
-    /// byte offset in `text` of the position of each atom
+    /// byte offset in `text` at which the position of each atom begins
     places: Vec<usize>,
 }
 
@@ -96,7 +96,7 @@ impl AtomRecords {
         positions: &[[f32; 3]],
         out: &mut Vec<u8>,
     ) {
-        // the model number has eight columns, so larger numbers start again
+        // the model number has eight columns, so that numbering restarts at 0 after 99 999 999
         let number = (number + 1) % 100_000_000;
         out.extend(format!("MODEL {number:8}\nTITLE     {title}\n").bytes());
         out.extend(cell.iter().flat_map(|cell| cell_record(cell).into_bytes()));
@@ -161,8 +161,8 @@ fn push_tail(topology: &Topology, index: usize, text: &mut String) {
     let _ = writeln!(text, "  1.00  0.00          {symbol:>2}");
 }
 
-/// Returns an atom name in four columns. The element symbol is right-aligned in the first two columns. Therefore the
-/// columns of a Cα atom differ from those of calcium.
+/// Returns an atom name in four columns. The element symbol is right-aligned in the first two columns. For example, the
+/// name CA begins in the second column for a Cα atom, and in the first column for calcium.
 fn name_columns(atom: &Atom) -> String {
     let (name, symbol) = (atom.name.as_str(), element::symbol(atom.element));
     let two_letters = symbol.len() == 2 && name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case(symbol));

@@ -72,7 +72,7 @@ fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>
 }
 
 /// Reads the pairs excluded from the non-bonded sum. One list has the excluded partners of the first atom, then the
-/// partners of the second atom, and so on. The list has a single 0 for an atom without partners.
+/// partners of the second atom, and so on. The entry of an atom without excluded partners is a single 0.
 pub(super) fn exclusions(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Exclusions> {
     let counts_section = sections.require("NUMBER_EXCLUDED_ATOMS")?;
     let list_section = sections.require("EXCLUDED_ATOMS_LIST")?;
@@ -98,7 +98,7 @@ pub(super) fn exclusions(sections: &Sections<'_>, pointers: &Pointers) -> Parsed
         next = end;
     }
     if next != list.len() {
-        let message = format!("the counts add up to {next}, but the list holds {}", list.len());
+        let message = format!("the numbers of exclusions add up to {next}, but the list holds {}", list.len());
         return Err(counts_section.problem(message));
     }
     Ok(Exclusions::from_pairs(pointers.atoms, pairs))

@@ -22,8 +22,8 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         Ok(Self { section, values: section.integers(count.saturating_mul(N))? })
     }
 
-    /// Reads the rows of the terms with hydrogen, and then those of the terms without hydrogen. `name` begins the names
-    /// of the two sections, and `counts` are the numbers of their rows.
+    /// Reads the rows of the terms with hydrogen, and then the rows of the terms without hydrogen. The names of the two
+    /// sections begin with `name`, and `counts` are the numbers of rows in the sections.
     pub(super) fn both(
         sections: &'s Sections<'a>,
         name: &'s str,
@@ -66,14 +66,15 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         Ok(value as u32 - 1)
     }
 
-    /// Returns the atoms in the first `M` columns, which must be different. The columns hold pointers as in
-    /// [`Self::plain_pointer`].
+    /// Returns the atoms in the first `M` columns; the atoms must be different from each other. The columns hold
+    /// pointers as in [`Self::plain_pointer`].
     fn atoms<const M: usize>(&self, row: usize, count: usize) -> Parsed<[u32; M]> {
         let atoms = arrays::try_from_fn(|column| self.plain_pointer(row, column, count))?;
         self.distinct(row, &atoms).map(|()| atoms)
     }
 
-    /// Returns the atoms in the first `M` columns, which must be different. The columns count the `count` atoms from 1.
+    /// Returns the atoms in the first `M` columns; the atoms must be different from each other. The columns hold atom
+    /// numbers from 1 to `count`.
     pub(super) fn counted_atoms<const M: usize>(&self, row: usize, count: usize) -> Parsed<[u32; M]> {
         let atoms = arrays::try_from_fn(|column| self.counted(row, column, count, "atom"))?;
         self.distinct(row, &atoms).map(|()| atoms)
@@ -115,7 +116,8 @@ pub(super) fn bonds(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<
     Ok(bonds)
 }
 
-/// Returns the bonds of the chemical graph. The H–H bond that LEaP gives a water instead of an angle is left out.
+/// Returns the bonds of the chemical graph. LEaP gives a water an H–H bond instead of an angle; the result does not
+/// contain this bond.
 pub(super) fn connectivity(topology: &Topology) -> Vec<[u32; 2]> {
     let pairs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
     pairs.filter(|&pair| !topology.is_water_brace(pair)).collect()

@@ -1,12 +1,13 @@
-//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers. The sections of
-//! these terms count atoms from 1, whereas the AMBER sections have coordinate pointers.
+//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers. The sections of CHARMM
+//! terms count atoms from 1, whereas the AMBER sections have coordinate pointers.
 
 use super::bonded::{HALF, Rows};
 use super::sections::{Parsed, Section, Sections};
 use crate::system::{Bond, HarmonicImproper, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Adds the CHARMM terms. All CHAMBER files, and no other files, have the sections with the numbers of CHARMM terms.
+/// Adds the CHARMM terms. The sections with the numbers of CHARMM terms occur in every CHAMBER file, and in no other
+/// file.
 pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
     urey_bradleys(sections, topology)?;
     harmonic_impropers(sections, topology)

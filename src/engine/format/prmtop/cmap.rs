@@ -38,7 +38,7 @@ fn read_prefixed(sections: &Sections<'_>, prefix: &str, topology: &mut Topology)
     let (count, maps) = (one_count(counts_section, 2, 0)?, one_count(counts_section, 2, 1)?);
     let present = sections.iter().filter(|section| section.name().starts_with(&name("PARAMETER_"))).count();
     if present != maps {
-        return Err(counts_section.problem(format!("announces {maps} maps, but the file holds {present}")));
+        return Err(counts_section.problem(format!("the section announces {maps} maps, but the file holds {present}")));
     }
     let section = sections.require(&name("RESOLUTION"))?;
     let first_grid = topology.bonded.cmap_grids.len() as u32;

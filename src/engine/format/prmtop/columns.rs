@@ -1,4 +1,4 @@
-//! Fortran edit descriptors such as `(10I8)`, `(5E16.8)`, `(20a4)`, and nested ones such as `(8(F9.5))`.
+//! Fortran edit descriptors such as `(10I8)`, `(5E16.8)`, `(20a4)`, and nested descriptors such as `(8(F9.5))`.
 
 /// Kind of values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,10 @@ pub(super) struct Columns {
     pub(super) per_line: usize,
 }
 
-/// Maximum depth of nested groups in a format. Deeper nesting has no meaning, and must not exhaust the stack.
+/// Maximum depth of nested groups in a format. Formats in use are nested less deeply, and deeper nesting could exhaust
+/// the stack.
 const MAX_DEPTH: usize = 4;
-/// Maximum number of characters of a line according to its format.
+/// Maximum length of a line, in characters, that a format may describe.
 const MAX_LINE: usize = 100_000;
 
 impl Columns {

@@ -1,8 +1,9 @@
 //! Dihedrals: torsions, impropers, and the 1-4 pairs of their end atoms.
 //!
 //! The signs of the pointers in a row carry meaning. A negative third pointer means that the end atoms of the row are
-//! not a 1-4 pair, because another term of the torsion has the pair or because the atoms are in a ring. A negative
-//! fourth pointer means that the row is an improper. The end atoms of an improper are not a 1-4 pair either.
+//! not a 1-4 pair. The reason may be that another term of the torsion represents the pair, or that the atoms are in a
+//! ring. A negative fourth pointer means that the row is an improper. The end atoms of an improper are not a 1-4 pair
+//! either.
 
 use super::bonded::Rows;
 use super::nonbonded::Tables;
@@ -35,8 +36,8 @@ impl Types {
         let section = sections.require("DIHEDRAL_PERIODICITY")?;
         let mut torsions = Vec::with_capacity(count);
         for (k, period) in section.reals(count)?.into_iter().enumerate() {
-            // a periodicity with a minus sign means that further terms of the torsion follow in a parameter file, so
-            // the sign is dropped
+            // the minus sign of a periodicity is dropped, because the sign has a meaning only in parameter files:
+            // further terms of the torsion follow
             let whole = period.abs().round();
             if (period.abs() - whole).abs() > WHOLE || whole > f64::from(u8::MAX) {
                 return Err(section.problem_at(k, format!("{period} is not a valid periodicity")));
@@ -78,7 +79,7 @@ pub(super) fn read(
             if values[2] >= 0 && !improper {
                 let scales = [types.scales[0][kind], types.scales[1][kind]];
                 if scales.iter().any(|&scale| scale <= 0.0) {
-                    let message = format!("its type {} divides 1-4 terms by {scales:?}", kind + 1);
+                    let message = format!("dihedral type {} divides 1-4 interactions by {scales:?}", kind + 1);
                     return Err(rows.problem(row, 4, message).help("correct SCEE_SCALE_FACTOR and SCNB_SCALE_FACTOR"));
                 }
                 let pair = pair14(topology, tables, [atoms[0], atoms[3]], scales);

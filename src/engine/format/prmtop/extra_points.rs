@@ -16,7 +16,7 @@ const SINE: f64 = 0.816490430920117;
 /// known.
 pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<VirtualSite>> {
     derive(topology, |site, what| {
-        let message = format!("atom {} has no mass: an extra point {what}", site + 1);
+        let message = format!("atom {} has no mass and is an extra point {what}", site + 1);
         let problem = match sections.get("MASS") {
             Some(section) => section.problem_at(site as usize, message),
             None => Problem::new(message),
@@ -75,8 +75,9 @@ impl Water {
         (self.oh * self.oh - 0.25 * self.hh * self.hh).sqrt()
     }
 
-    /// Returns the construction of the fourth site of a water. The site is on the bisector towards the hydrogens. Its
-    /// distance from the oxygen is the length of the bond between oxygen and site.
+    /// Returns the construction of the fourth site of a water. The site lies on the bisector of the H–O–H angle, on the
+    /// side of the hydrogens. The distance between the site and the oxygen is the length of the bond between oxygen and
+    /// site.
     fn on_bisector(&self, lengths: &Lengths, point: u32) -> Option<Construction> {
         let part = lengths.of(self.atoms[0], point)? / self.height();
         Some(Construction::Average3 { atoms: self.atoms, weights: [1.0 - part, 0.5 * part, 0.5 * part] })

@@ -20,7 +20,7 @@ pub(super) fn check(sections: &Sections<'_>) -> Parsed<()> {
     if let Some(section) = sections.get("IPOL")
         && section.integers(1)? != [0]
     {
-        return Err(unsupported(section.problem("polarizable force field"), "use one with fixed charges"));
+        return Err(unsupported(section.problem("polarizable force field"), "use a force field with fixed charges"));
     }
     let strange = |section: &&Section<'_>| {
         let name = section.name();
@@ -37,13 +37,13 @@ pub(super) fn check(sections: &Sections<'_>) -> Parsed<()> {
 fn refusal(section: &Section<'_>) -> crate::error::Problem {
     let name = section.name();
     let (what, help) = if name.starts_with("POLARIZABILITY") || name.starts_with("DIPOLE_DAMP") {
-        ("polarizable force field", "use one with fixed charges")
+        ("polarizable force field", "use a force field with fixed charges")
     } else if name == "LENNARD_JONES_DCOEF" {
         ("Lennard-Jones terms of ions beyond 12-6-4", "use a 12-6 or 12-6-4 ion model")
     } else if name.starts_with("PERT_") || name.starts_with("LES_") || name.starts_with("ALMASS") {
-        ("perturbed or locally enhanced topology", "write one end state by itself")
+        ("perturbed or locally enhanced topology", "write a topology of one end state")
     } else if name.starts_with("AMOEBA_") {
-        ("AMOEBA force field", "use one with fixed charges")
+        ("AMOEBA force field", "use a force field with fixed charges")
     } else {
         let known = whole::unread()
             .chain(READ.split(' '))

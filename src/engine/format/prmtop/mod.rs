@@ -79,5 +79,5 @@ fn cell_hint(sections: &Sections<'_>, kind: BoxKind) -> Parsed<CellHint> {
 
 /// Returns an error about a feature that is valid in AMBER but that md does not support.
 fn unsupported(problem: Problem, help: &str) -> Problem {
-    problem.help(format!("md does not support this; {help}"))
+    problem.help(format!("md does not support this feature of AMBER; {help}"))
 }

@@ -42,7 +42,7 @@ impl Tables {
     }
 }
 
-/// Index of each ordered pair of types in the coefficient lists; `None` for pairs without interaction.
+/// Index of each ordered pair of types in the coefficient lists; `None` for a pair without interaction.
 struct PairIndex {
     types: usize,
     places: Vec<Option<usize>>,
@@ -119,7 +119,7 @@ fn refuse_hydrogen_bonds(sections: &Sections<'_>, pointers: &Pointers, indices: 
         let terms = indices.iter().filter(|&&index| index < 0).map(|index| index.unsigned_abs() as usize - 1);
         if let Some(term) = terms.into_iter().find(|&term| coefficients[term] != 0.0) {
             let problem = section.problem_at(term, "10-12 hydrogen-bond terms are not supported");
-            return Err(unsupported(problem, "use a force field newer than ff91, which has none"));
+            return Err(unsupported(problem, "use a force field newer than ff91, without 10-12 terms"));
         }
     }
     Ok(())

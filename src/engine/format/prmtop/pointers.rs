@@ -1,5 +1,5 @@
-//! The `POINTERS` section, which has the counts of terms and atoms in the file, and switches for features beyond plain
-//! dynamics.
+//! The `POINTERS` section, which has the counts of terms and atoms in the file, and flags for features such as solvent
+//! caps.
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;

@@ -105,8 +105,8 @@ pub(super) const TRUNCATED: &str = "the file seems cut off: copy it again";
 /// Advice for an error about a damaged file.
 const DAMAGED: &str = "the file is damaged: copy it again";
 
-/// Maximum magnitude of a parameter. Lennard-Jones coefficients reach 1e10 kcal/mol Å¹². The square of the maximum
-/// times any unit factor is still a finite number.
+/// Maximum magnitude of a parameter. Lennard-Jones coefficients reach 1e10 kcal/mol Å¹². The maximum keeps the square
+/// of a parameter finite, even after conversion to other units.
 const LARGEST: f64 = 1e30;
 
 /// Returns 1-based line number, first byte and end of every line that starts with `%`.
@@ -183,8 +183,8 @@ impl<'a> Section<'a> {
         self.values(Kind::Text, count, "text", |field| std::str::from_utf8(field).ok().map(Name::new))
     }
 
-    /// Returns the number of columns that have a whole number, for sections whose length the file does not state
-    /// elsewhere.
+    /// Returns the number of filled columns in a section of whole numbers, for sections whose length is stated nowhere
+    /// else.
     pub(super) fn filled(&self) -> Parsed<usize> {
         let width = self.columns(Kind::Integer)?.width;
         Ok(self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).sum())
@@ -192,8 +192,8 @@ impl<'a> Section<'a> {
 
     fn columns(&self, kind: Kind) -> Parsed<Columns> {
         let columns = Columns::parse(self.format).filter(|columns| match kind {
-            // real numbers may be printed as integers, but whole numbers and names are never printed in another
-            // format
+            // a section of real numbers may have an integer format; a section of whole numbers must have an integer
+            // format, and a section of names must have a text format
             Kind::Real => columns.kind != Kind::Text,
             _ => columns.kind == kind,
         });
@@ -208,16 +208,16 @@ impl<'a> Section<'a> {
         self.body.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// Returns an error if a section that md does not read has another length than `count` values. The length is
-    /// counted in columns. If `lines_only` is set, only the number of lines is compared, because a name may be blank
-    /// and a label may be longer than its column.
+    /// Checks the length of a section that md does not read. Returns an error if the section does not have `count`
+    /// values. The length is counted in columns. If `lines_only` is set, only the number of lines is compared, because
+    /// a name may be blank and a label may be longer than its column.
     pub(super) fn check_length(&self, count: usize, lines_only: bool) -> Parsed<()> {
         let columns = Columns::parse(self.format);
         let Columns { width, per_line, .. } = columns.ok_or_else(|| self.problem("%FORMAT is damaged"))?;
         let filled: Vec<usize> = self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).collect();
         let lines = count.div_ceil(per_line);
         let is_whole = match lines_only {
-            // a newline also ends the last line, so splitting at newlines yields one line more than the section has
+            // if the section ends with a newline, splitting at newlines yields one line more than the section has
             true => filled.len() > lines,
             false => (0..lines).all(|line| filled.get(line) == Some(&per_line.min(count - line * per_line))),
         };
@@ -239,13 +239,13 @@ impl<'a> Section<'a> {
         let short = |found: usize, line: usize| {
             self.at_line(line, format!("expected {count} values, found {found}")).help(TRUNCATED)
         };
-        // each value takes at least one byte of the file, so this limit prevents a false count from reserving too
+        // each value takes at least one byte of the file; without this check a wrong number of values could reserve too
         // much memory
         if count > self.body.len() {
             return Err(short(0, self.flag_line));
         }
         let mut values = Vec::with_capacity(count);
-        // index of the last line, if it has no newline
+        // index of the last line, if the section does not end with a newline
         let last = (!self.body.ends_with(b"\n")).then(|| self.lines().count() - 1);
         for (offset, line) in self.lines().enumerate() {
             let number = self.first_line + offset;
@@ -257,8 +257,8 @@ impl<'a> Section<'a> {
                     return Err(short(values.len(), number));
                 };
                 let value = convert(field).ok_or_else(|| self.bad_value(number, column, expected, field))?;
-                // a number ends in the last character of its column, and a name may be shorter than its column at the
-                // end of a line with a newline; any other end means that the value was cut off or shifted
+                // a number that does not end in the last character of its column was cut off or shifted; in a last line
+                // without a newline, a name that does not fill its column was cut off
                 let is_cut = match kind {
                     Kind::Text => field.len() < width && Some(offset) == last,
                     _ => field.len() < width || field.ends_with(b" "),
@@ -272,8 +272,8 @@ impl<'a> Section<'a> {
             if line.get(here * width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
                 return Err(self.at_line(number, format!("expected {count} values, found more")));
             }
-            // the blanks after the last name of a line either fill its column or were all removed; any other number
-            // of blanks means that the names were shifted
+            // blanks after the last name of a line must fill the column of this name; any other number of blanks means
+            // that the names were shifted
             if kind == Kind::Text && line.ends_with(b" ") && !line.len().is_multiple_of(width) {
                 let message = format!(
                     "the length of the line, {} characters, is not a multiple of the column width {width}",

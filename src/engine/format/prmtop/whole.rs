@@ -3,8 +3,9 @@
 //!
 //! If a file was cut off inside a section, the section is too short. If a file was cut off between sections, sections
 //! are missing. LEaP, ParmEd, cpptraj and Interchange write the radii of implicit solvent, IPOL or both after all
-//! sections with energies. LEaP and cpptraj write CMAP even after the radii and IPOL. In files of LEaP and cpptraj, the
-//! force field determines whether CMAP is missing.
+//! sections with energies. LEaP and cpptraj write CMAP sections after the radii and IPOL. A file of LEaP or cpptraj
+//! that was cut off before the CMAP sections has all other sections. Therefore md requires CMAP sections if the force
+//! field of a protein has CMAP terms.
 
 use std::collections::HashSet;
 
@@ -24,7 +25,7 @@ enum Length {
     AtomLabels,
     /// the section has a label per residue
     ResidueLabels,
-    /// the section has a value per atom type of the parameter file, which are NATYP values
+    /// the section has a value for each of the NATYP atom types of the parameter file
     ParameterTypes,
     /// the section has a value per 10-12 hydrogen-bond term
     HydrogenBonds,
@@ -63,7 +64,7 @@ const UNREAD: &[(&str, Length)] = &[
 
 const FORCE_FIELD: &str = "FORCE_FIELD_TYPE";
 
-/// Sections that only CHAMBER files have. A flag tells whether every CHAMBER file has the section.
+/// Sections that only CHAMBER files have. The flag of a section tells whether every CHAMBER file has this section.
 const CHAMBER: &[(&str, bool)] = &[
     (FORCE_FIELD, true),
     ("CHARMM_UREY_BRADLEY_COUNT", true),
@@ -87,7 +88,7 @@ pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool)
     }
     for &(name, always) in CHAMBER {
         match sections.get(name) {
-            // cpptraj writes the name of the force field also into files of AMBER force fields
+            // cpptraj writes the section with the name of the force field for AMBER force fields, too
             Some(section) if !chamber && (name != FORCE_FIELD || section.text().contains("CHARMM")) => {
                 let message =
                     "a section of CHARMM force fields, but the file has no CTITLE, with which CHARMM topologies begin";
@@ -102,7 +103,7 @@ pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool)
     }
     let Some(numbers) = sections.get("ATOMIC_NUMBER") else { return Ok(()) };
     // Programs that write atomic numbers also write SCREEN or IPOL. If the section of atomic numbers comes after all
-    // other sections, a program added it to an older file, which may have neither SCREEN nor IPOL.
+    // other sections, a program added the section to an older file. The older file may have neither SCREEN nor IPOL.
     let added = sections.iter().all(|section| !section.is_behind(numbers));
     if !added && sections.get("SCREEN").is_none() {
         sections.require("IPOL")?;
@@ -129,7 +130,7 @@ fn check_length(section: &Section<'_>, length: &Length, sections: &Sections<'_>,
     section.check_length(count, lines_only)
 }
 
-/// Names in AMBER topologies of the residues that have a correction map in ff19SB and CHARMM36.
+/// Names that AMBER topologies use for residues with a correction map in ff19SB or CHARMM36.
 const MAPPED: &[&str] = &[
     "ALA", "ARG", "ASH", "ASN", "ASP", "CYM", "CYS", "CYX", "GLH", "GLN", "GLU", "GLY", "HID", "HIE", "HIP", "HIS",
     "HSD", "HSE", "HSP", "ILE", "LEU", "LYN", "LYS", "MET", "PHE", "PRO", "SER", "THR", "TRP", "TYR", "VAL",
@@ -160,13 +161,15 @@ pub(super) fn check_cmap(sections: &Sections<'_>, topology: &Topology) -> Parsed
     let Some(residue) = mapped.min() else { return Ok(()) };
     let section = sections.require("AMBER_ATOM_TYPE")?;
     let name = topology.residues[residue as usize].name;
-    let message =
-        format!("residue {} ({name}) is of {force_field}, which has CMAP terms, but the file has none", residue + 1);
+    let message = format!(
+        "residue {} ({name}) needs the CMAP terms of {force_field}, but the file has no CMAP terms",
+        residue + 1
+    );
     Err(Problem { help: Some(TRUNCATED.to_owned()), ..section.problem(message) })
 }
 
-/// Returns the residues that are bonded on both sides: their atom `N` to a `C` of another residue, and their atom `C`
-/// to an `N` of another residue.
+/// Returns the residues with peptide bonds on both sides: a bond from `N` to the `C` of another residue, and a bond
+/// from `C` to the `N` of another residue.
 fn linked(topology: &Topology) -> HashSet<u32> {
     let (mut by_n, mut by_c) = (HashSet::new(), HashSet::new());
     for &[i, j] in &topology.connectivity {

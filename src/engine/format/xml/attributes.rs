@@ -1,4 +1,4 @@
-//! Check, before an XML file is parsed, that no element has too many attributes. The number of attributes is limited,
+//! Checks the number of attributes of every element before an XML file is parsed. The number of attributes is limited,
 //! because the XML library compares each attribute with all other attributes of the element.
 
 use super::Parsed;
@@ -12,8 +12,8 @@ const MOST_ATTRIBUTES: usize = 256;
 /// instructions.
 const SKIPPED: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
-/// Fails at the first element with too many attributes. Text that is not XML passes this check, because the parser
-/// refuses it later.
+/// Fails at the first element with too many attributes. The check accepts text that is not XML, because the parser
+/// refuses such text later.
 pub(super) fn check(text: &[u8]) -> Parsed<()> {
     let mut at = 0;
     while let Some(start) = find(text, at, b"<") {

@@ -29,7 +29,8 @@ impl<'a> Node<'a> {
         Problem::new(format!("<{}>: {message}", self.name())).in_file(self.path).at_line(self.line())
     }
 
-    /// Returns the 1-based line number of the element. The call searches the text from its beginning.
+    /// Returns the 1-based line number of the element. The cost of a call grows with the length of the text before the
+    /// element.
     pub fn line(&self) -> usize {
         self.node.document().text_pos_at(self.node.range().start).row as usize
     }
@@ -40,8 +41,8 @@ impl<'a> Node<'a> {
         self.node.children().filter(roxmltree::Node::is_element).map(move |node| Node { node, path })
     }
 
-    /// Iterates over the children of the child element `name`. Fails if there is no such child element, or if there
-    /// are several.
+    /// Finds the child element `name` and iterates over its children. Fails if the element has no child element `name`,
+    /// or several.
     pub fn list(&self, name: &str) -> Parsed<impl Iterator<Item = Node<'a>> + use<'a>> {
         let mut parts = self.children().filter(|child| child.name() == name);
         let part = parts.next();

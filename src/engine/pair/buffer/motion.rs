@@ -29,9 +29,9 @@ pub(super) struct Motion {
 }
 
 impl Motion {
-    /// Returns the variance (nm²) of the displacement along one direction after `time` (ps). The rotational part begins
-    /// as free flight in two of three directions. For long times the rotational part approaches 2 r²/3, the variance of
-    /// the difference between one coordinate of two independent points on a sphere of radius r.
+    /// Returns the variance (nm²) of the displacement along one direction after `time` (ps). At short times the
+    /// rotational part equals the variance of free flight in two of three directions. At long times the rotational part
+    /// approaches 2 r²/3, the variance of x₁ − x₂ for two random, independent points on a sphere of radius r.
     pub(super) fn variance(&self, kt: f64, time: f64) -> f64 {
         let free = kt * time * time / self.translating;
         let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
@@ -49,7 +49,8 @@ impl Motion {
     }
 }
 
-/// Sums of interaction parameters over all pairs of an atom with the first motion and an atom with the second motion.
+/// Sums of interaction parameters over all pairs in which one atom has the first motion and the other atom has the
+/// second motion.
 #[derive(Clone)]
 pub(super) struct Pairs {
     pub motions: [Motion; 2],
@@ -92,8 +93,9 @@ pub(super) fn classes(system: &System) -> Vec<Class> {
     found.into_values().collect()
 }
 
-/// Returns the motion of each atom: free, or rotating as the light end of a constraint. A virtual site that is a
-/// weighted average of atoms moves as if these atoms flew independently, with the effective mass 1/Σ(w²/m).
+/// Returns the motion of each atom. An atom flies freely, or is the light end of a constraint and rotates about the
+/// center of its group. A virtual site that is a weighted average of atoms moves as if these atoms flew independently;
+/// its effective mass is 1/Σ(w²/m), with the weights w and the masses m of the atoms.
 pub(super) fn motions(system: &System) -> Vec<Motion> {
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
     let mut motions: Vec<Motion> =
@@ -128,8 +130,7 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
                     atoms.iter().zip(weights).map(|(&atom, weight)| weight * weight / mass(atom)).sum::<f64>();
                 (Motion { translating: 1.0 / inverse, rotating: None }, 1.0 / inverse)
             }
-            // a virtual site that is no weighted average moves like the lightest of the atoms from which the site is
-            // constructed
+            // a virtual site that is not a weighted average moves like the lightest of its constructing atoms
             None => {
                 let lightest = construction.atoms().iter().min_by(|&&a, &&b| mass(a).total_cmp(&mass(b)));
                 lightest.map_or((motions[site], 0.0), |&atom| (motions[atom as usize], mass(atom)))

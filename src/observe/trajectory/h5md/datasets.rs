@@ -118,7 +118,7 @@ impl Datasets {
         self.contents().chain(&self.checksums).map(Series::len).min().unwrap_or(0)
     }
 
-    /// Whether a time series has a row after the first `frames` rows, which belongs to an incomplete frame.
+    /// Whether a time series has more than `frames` rows; the additional rows belong to an incomplete frame.
     pub(super) fn has_rows_after(&self, frames: usize) -> bool {
         self.contents().chain(&self.checksums).any(|series| series.len() > frames)
     }
@@ -168,8 +168,8 @@ impl Datasets {
     }
 
     /// Calls `found` with the byte range of each HDF5 chunk that is full after `to` frames and was not full after
-    /// `from` frames. `found` also receives a flag, which is true if the chunk is a packed row of frame number `to`,
-    /// counted from 1.
+    /// `from` frames. `found` also receives a flag: true if the chunk belongs to a packed time series and holds a row
+    /// of the last frame (frame number `to`, counted from 1).
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
         self.contents().chain(&self.checksums).try_for_each(|series| {
             series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
@@ -237,8 +237,8 @@ impl FrameWriter {
         }
     }
 
-    /// Saves in the rollback journal the bytes of the file that later frames overwrite. All data of the file must be on
-    /// disk before the call.
+    /// Copies to the rollback journal those bytes of the file that later frames will overwrite. All data of the file
+    /// must be on disk before the call.
     pub(super) fn record(&mut self) -> crate::error::Result<()> {
         self.journal.record(&self.datasets, self.extent)
     }

@@ -135,7 +135,7 @@ impl ForeignReader {
             return Err(format!("there are {} numbers for {} atoms", values.len(), self.atoms));
         }
         if let Some(value) = values.iter().position(|value| !value.is_finite()) {
-            return Err(format!("a number of atom {} is not finite", value / 3 + 1));
+            return Err(format!("a value of atom {} is not finite", value / 3 + 1));
         }
         match order {
             Some(order) => found.extend(order.iter().map(|&atom| Vec3::from(vectors[atom]))),
@@ -245,7 +245,7 @@ fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Ch
     let units = Unit::parse(&found).zip(Unit::parse(like)).filter(|(unit, like)| unit.is_like(like));
     units
         .map(|(unit, like)| unit.factor / like.factor)
-        .ok_or_else(|| format!("{place} has the unit \"{}\", expected one like {like}", found.escape_default()))
+        .ok_or_else(|| format!("{place} has the unit \"{}\", expected a unit like {like}", found.escape_default()))
 }
 
 /// Returns the number of atoms and the number of frames of a dataset of positions.
@@ -337,7 +337,7 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
         [only] => only,
         _ => names.iter().find(|name| ["trajectory", "system"].contains(&name.as_str())).ok_or_else(|| {
             format!(
-                "the file has the particle groups {}; expected only one, or one with the name `trajectory`",
+                "the file has the particle groups {}; expected only one group, or a group with the name `trajectory`",
                 names.join(", ")
             )
         })?,
@@ -398,7 +398,9 @@ fn steps(group: &Group, rows: usize) -> Checked<Vec<i64>> {
         (0..rows as i64).map(|row| first.saturating_add(row.saturating_mul(interval))).collect()
     });
     match steps.windows(2).find(|pair| pair[0] >= pair[1]) {
-        Some(pair) => Err(format!("{}: step {} after step {}", group.name(), pair[1], pair[0])),
+        Some(pair) => {
+            Err(format!("{}: step {} follows step {}, but step numbers must ascend", group.name(), pair[1], pair[0]))
+        }
         None => Ok(steps),
     }
 }
@@ -410,7 +412,7 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     }
     let factor = factor(&group.dataset("time").map_err(text)?, "unit", "ps", None)?;
     let times = intervals::<f64>(group, "time", rows)?;
-    // a single number is the time between two rows, not the time between two steps
+    // a single number in the file is the time between two rows, not the time between two steps
     let times =
         times.unwrap_or_else(|(first, interval)| (0..steps.len()).map(|row| first + row as f64 * interval).collect());
     match times.iter().find(|time| !time.is_finite()) {
@@ -419,8 +421,8 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     }
 }
 
-/// Reads a dataset with one number for each row. If the dataset is a single number, the interval between rows, returns
-/// its attribute `offset` and the interval instead.
+/// Reads a dataset with one number for each row. If the dataset is a single number, this number is the interval between
+/// rows, and the function returns the attribute `offset` of the dataset and the interval.
 fn intervals<T: hdf5::H5Type + Copy + Default>(
     group: &Group,
     name: &str,

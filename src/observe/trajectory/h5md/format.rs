@@ -42,7 +42,7 @@ impl Files for H5md {
     }
 
     /// Returns an error if the file cannot be opened as a trajectory. The checksums are compared later, when the file
-    /// is continued. If a loss of power has damaged the file and the writer can repair the file, no error is returned.
+    /// is continued. A file that was damaged by a loss of power is accepted if the writer can repair the file.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
         match info(path) {
             Ok(_) => Ok(()),
@@ -118,12 +118,13 @@ impl Files for H5md {
                 return Ok(Repair { frames: found.frames, ..Repair::default() });
             }
             let problem = Problem::new("md repairs only its own H5MD files, and another program wrote this file");
-            return Err(problem.in_file(path).help("md convert --end writes the frames before the damage").into());
+            return Err(problem.in_file(path).help("`md convert --end` writes the frames before the damage").into());
         }
         repair(path)
     }
 
-    /// Returns the names of the journal and of the link `*.h5`, which exists because MDTraj requires this extension.
+    /// Returns the names of the journal and of the link `*.h5`. The link exists because MDTraj requires the extension
+    /// `.h5`.
     fn companions(&self, name: &str) -> Vec<String> {
         let stem = name.strip_suffix("md").unwrap_or(name);
         vec![format!(".{name}.journal"), stem.to_owned()]
@@ -155,7 +156,7 @@ fn describe(found: &TrajectoryInfo) -> Description {
     let state = if found.closed {
         "closed"
     } else {
-        "open: a run is writing to the file, or was killed (then see `md repair`)"
+        "open: a run is writing to the file, or the run was killed (see `md repair`)"
     };
     let mut lines = vec![
         ("state", state.to_owned()),

@@ -14,8 +14,8 @@ const READ_ATTEMPTS: u32 = 22;
 /// lock fails on some network file systems. The lock of the output directory replaces HDF5's lock.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
-    // small datasets are not buffered: HDF5 would write the buffer of a dataset when the handle of the dataset is
-    // dropped, where errors are lost
+    // small datasets are not buffered, because HDF5 would write a buffer only when the handle of the dataset is
+    // dropped, and errors of this write would be lost
     options.with_fapl(|p| p.libver_v110().file_locking(false).metadata_read_attempts(READ_ATTEMPTS).sieve_buf_size(0));
     options
 }
@@ -49,7 +49,7 @@ pub(super) fn short_text_attribute(location: &Location, name: &str, text: &str) 
     location.new_attr::<FixedAscii<64>>().create(name)?.write_scalar(&fixed)
 }
 
-/// Reads an attribute written by [`short_text_attribute`]. md never reads variable-length texts of its own files,
+/// Reads an attribute written by [`short_text_attribute`]. Variable-length texts in md's own files are never read,
 /// because the HDF5 library hangs if the heap of these texts is damaged.
 pub(super) fn short_text(attribute: &Attribute) -> Result<String> {
     Ok(attribute.read_scalar::<FixedAscii<64>>()?.as_str().to_owned())
@@ -96,19 +96,22 @@ pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize
     })
 }
 
-/// Maximum size of one array in memory, as a multiple of the size of its file. A row of positions never has more bytes
-/// than the names and masses of its atoms, which the file also contains. The factor of ten leaves a margin for arrays
-/// that another program has compressed.
+/// Maximum size of one array in memory, as a multiple of the size of its file. In files of md, a row of positions is
+/// never larger than the file, because the file also stores the names and masses of the same atoms. The factor of ten
+/// leaves a margin for arrays that another program has compressed.
 const EXPANSION: u64 = 10;
 
-/// Returns the size in bytes of an array of shape `shape` that is to be read from the file of `dataset`. Returns an
-/// error if the file is too small for the array, so that no memory is allocated for a false size in a damaged file.
+/// Returns the size in bytes of an array with the shape `shape` and values of `value_bytes` bytes, which the caller
+/// will read from the file of `dataset`. Returns an error if the file is too small for the array, so that no memory is
+/// allocated for a false size in a damaged file.
 pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usize) -> Result<usize> {
     let file = std::fs::metadata(dataset.filename()).map_err(|e| e.to_string())?.len();
     let bytes = shape.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n));
     bytes.filter(|&bytes| bytes as u64 <= file.saturating_mul(EXPANSION)).ok_or_else(|| {
         let name = dataset.name();
-        hdf5::Error::from(format!("{name} announces {shape:?} values of {value_bytes} bytes in a file of {file} bytes"))
+        hdf5::Error::from(format!(
+            "{name} has {shape:?} values of {value_bytes} bytes, too many for a file of {file} bytes"
+        ))
     })
 }
 

@@ -35,7 +35,7 @@ pub struct TrajectoryInfo {
     pub precision: Precision,
     /// names and units of the numbers that are stored with every frame
     pub observables: Vec<Observable>,
-    /// identifier of the run that wrote the file; empty if the file does not store it
+    /// identifier of the run that wrote the file; empty if the file has no identifier
     pub run_id: String,
     /// version of md that wrote the file
     pub version: String,
@@ -81,7 +81,7 @@ fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> 
     })
 }
 
-/// Returns the identifier of the run that wrote a file; empty if the file does not store it.
+/// Returns the identifier of the run that wrote a file; empty if the file has no identifier.
 pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     let parameters = file.group("parameters")?;
     match parameters.link_exists("run_id") {

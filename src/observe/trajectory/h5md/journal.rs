@@ -208,8 +208,8 @@ pub(super) fn remove(path: &Path) -> Result<()> {
 }
 
 /// Restores a trajectory that was not closed; the restored state is the state at the last sync. Returns true if the
-/// file was restored. A file is restored only if there is a journal that belongs to the file, and if the restored state
-/// has at least `wanted.count` frames.
+/// file was restored. The file is restored only if there is a journal that belongs to the file, and if the restored
+/// state has at least `wanted.count` frames.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&journal_path(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),

@@ -16,11 +16,11 @@ const ROWS_PER_CHUNK: usize = 64;
 /// Maximum size in bytes of a chunk of a time series with few numbers per frame. A row has up to nine numbers (the
 /// lattice vectors).
 pub(super) const LARGEST_CHUNK: usize = ROWS_PER_CHUNK * 9 * size_of::<f64>();
-/// Minimum number of atoms in an HDF5 chunk of a time series with values of all atoms. The only chunk of a smaller
-/// system has fewer atoms. A chunk then has at least 48 kilobytes of coordinates. A program that reads only the solute,
+/// Minimum number of atoms in an HDF5 chunk of a time series with values of all atoms. A system with fewer atoms has a
+/// single chunk. A chunk of 4096 atoms has at least 48 kilobytes of coordinates. A program that reads only the solute,
 /// whose atoms come before the solvent, decompresses only the first chunks of a frame.
 const ATOMS_PER_CHUNK: usize = 4096;
-/// Maximum number of HDF5 chunks in a frame of one time series, each of which costs an entry in the index of the file.
+/// Maximum number of HDF5 chunks in a frame of one time series; each chunk needs an entry in the index of the file.
 const CHUNKS_PER_FRAME: usize = 64;
 /// Compression level of Deflate, the fastest level. Higher levels make coordinates smaller by less than 2 %.
 const DEFLATE_LEVEL: u8 = 1;

@@ -21,8 +21,8 @@
 //!
 //! **Every flushed frame can be read after the process is killed.** Each dataset is extended, written and flushed in a
 //! fixed order. The positions come after all other fields, and the checksum comes last. A frame is complete when every
-//! dataset has a row for it. Other programs accept the file only after [`repair`], which changes 48 bytes of the header
-//! of the file; [`TrajectoryWriter::append`] itself repairs the header.
+//! dataset has a row for the frame. Other programs accept the file only after [`repair`], which changes 48 bytes of the
+//! header of the file; [`TrajectoryWriter::append`] itself repairs the header.
 //!
 //! **Every frame written before a checkpoint survives a loss of power.** At each sync a journal beside the file saves
 //! the bytes that later frames change in place. A run that appends to the file first restores the saved bytes

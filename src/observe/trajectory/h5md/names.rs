@@ -89,7 +89,7 @@ pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
         topology.residues.push(system::Residue { name, number: residue.res_seq, first });
         for atom in &residue.atoms {
             if atom.index != topology.atoms.len() {
-                return Err(format!("found atom {}, expected {}", atom.index, topology.atoms.len()));
+                return Err(format!("found atom number {}, expected number {}", atom.index, topology.atoms.len()));
             }
             topology.atoms.push(system::Atom {
                 name: Name::new(&atom.name),

@@ -5,8 +5,9 @@
 //! only copies the stored bytes of a frame. [`Decoder`] decodes the bytes on any thread, and returns the same values
 //! bit for bit as the HDF5 library.
 //!
-//! Only the storage formats that md writes are decoded. The HDF5 library reads all other storage formats, and all
-//! frames that the decoder does not accept; the error of the HDF5 library then describes the fault.
+//! Only the storage formats that md writes are decoded. All other frames are read by the HDF5 library: frames in other
+//! storage formats, and frames that the decoder does not accept. If the HDF5 library cannot read a frame either, the
+//! error of the HDF5 library describes the fault.
 
 use std::ops::Range;
 
@@ -283,9 +284,9 @@ fn unpack(piece: &Piece, count: usize, scale: f32, missing: Option<f32>, values:
     Some(())
 }
 
-/// Returns the value that the scale-offset filter of a dataset encodes as the largest integer; the inner `None` means
-/// that the filter has no such value. The outer `None` means that the filter was not set up for `values` values of 32
-/// bits with `decimals` decimals.
+/// Returns the missing value of a scale-offset filter: the value that the filter encodes as the largest integer. The
+/// inner `None` means that the filter has no missing value. The outer `None` means that the filter has other parameters
+/// than `values` values of 32 bits and `decimals` decimals.
 fn missing_value(dataset: &Dataset, values: usize, decimals: u8) -> Option<Option<f32>> {
     const PARAMETERS: usize = 20;
     let properties = dataset.dcpl().ok()?;
@@ -350,7 +351,7 @@ mod tests {
                 assert_eq!(found.len(), 3 * width);
                 let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
                 assert_eq!(bits(&found[..expected.len()]), bits(expected));
-                // the decoder refuses a piece with missing bytes, which is left to the HDF5 library
+                // the decoder refuses a piece with missing bytes, so that the HDF5 library must read the piece
                 piece.length -= 2;
                 assert_eq!(decoder.decode(&piece, &mut inflated, &mut found), None, "{filters:?}");
             }

@@ -129,13 +129,13 @@ impl FrameSource for TrajectoryReader {
             let (path, frames) = (self.path.display(), self.frames);
             format!(
                 "{path} has {frames} complete frames; an incomplete frame follows; the run was probably killed while \
-                     writing; md reads the complete frames, and md repair keeps only these"
+                     writing; md reads the complete frames, and `md repair` removes the rest"
             )
         })
     }
 
-    /// Requests that later calls read only the first `atoms` atoms of a frame. A frame that the HDF5 library must read
-    /// still has all atoms.
+    /// Requests that later calls read only the first `atoms` atoms of a frame. Frames that only the HDF5 library can
+    /// read still have all atoms.
     fn limit(&mut self, atoms: usize) {
         if let Some(unpacker) = &mut self.unpacker {
             unpacker.limit(atoms);
@@ -157,7 +157,8 @@ impl FrameSource for TrajectoryReader {
             }
             None => vec![Err(()); indices.len()],
         };
-        // the HDF5 library reads the frames that could not be decoded, and its error describes the fault
+        // the HDF5 library reads the frames that could not be decoded; if the library fails, its error describes the
+        // fault
         for ((&index, frame), _) in indices.iter().zip(frames).zip(done).filter(|(_, done)| done.is_err()) {
             (frame.positions, frame.cell) = self.frame(index)?;
             (frame.velocities, frame.forces) = self.velocities_and_forces(index)?;
@@ -181,7 +182,7 @@ pub(super) fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<T
         ("charge", charges.len()),
     ] {
         if found != atoms {
-            return Err(format!("{name} has {found} atoms, positions have {atoms}"));
+            return Err(format!("{name} has values of {found} atoms, but positions have {atoms} atoms"));
         }
     }
     if !masses.iter().all(|mass| mass.is_finite() && *mass >= 0.0) {

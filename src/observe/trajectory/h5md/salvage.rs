@@ -19,8 +19,8 @@ use crate::observe::trajectory::{
     Contents, FrameSource, Placement, Provenance, Repair, Spacing, Verification, regular_file, unused_backup,
 };
 
-/// Reads every frame of a trajectory and compares its checksum with the stored checksum. Returns an error if the file
-/// as a whole cannot be read.
+/// Reads every frame of a trajectory and compares the checksum of the frame with the stored checksum. Returns an error
+/// if the file as a whole cannot be read.
 pub fn verify(path: &Path) -> Result<Verification> {
     Ok(examine(&TrajectoryReader::open(path)?))
 }
@@ -40,7 +40,7 @@ fn examine(reader: &TrajectoryReader) -> Verification {
         });
         let right = match (&stored, &sums) {
             (Ok(Some(stored)), Ok((a, b))) if stored == a || stored == b => Ok(()),
-            (Ok(Some(_)), Ok(_)) => Err("its checksum is wrong".to_owned()),
+            (Ok(Some(_)), Ok(_)) => Err("the checksum of the frame is wrong".to_owned()),
             (Ok(None), Ok(_)) => Ok(()),
             (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
         };
@@ -66,8 +66,8 @@ pub fn repair(path: &Path) -> Result<Repair> {
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
     }
-    // if a journal belongs to the file, frames are read from the file as it was at the last sync, in which no fewer
-    // frames are intact than in the damaged file
+    // if a journal belongs to the file, frames are read from a copy of the file in its state at the last sync; the copy
+    // has at least as many intact frames as the damaged file
     let restored = restored_copy(path).ok().flatten();
     let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
     let copy = temporary_beside(path)?.into_temp_path();

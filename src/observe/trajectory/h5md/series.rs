@@ -19,9 +19,9 @@ pub(super) struct Bytes {
 /// Time series: dataset with one row per frame.
 pub(super) struct Series {
     pub(super) dataset: Dataset,
-    /// shape of a row, e.g. `[atom][xyz]` for positions
+    /// shape of a row, for example `[atom][xyz]` for positions
     row: Vec<usize>,
-    /// number of rows in an HDF5 chunk; `None` if the dataset has no chunks, or chunks of a shape that md does not
+    /// number of rows in an HDF5 chunk; `None` for a dataset without chunks, and for chunks of a shape that md does not
     /// write
     rows_per_chunk: Option<u64>,
     /// extent of an HDF5 chunk along the first axis of a row (atoms). If a row is divided into several chunks, each
@@ -106,8 +106,8 @@ impl Series {
         self.row.first().map_or(1, |width| width.div_ceil(self.chunk_width.max(1)))
     }
 
-    /// Returns the indices, along all axes of the dataset, at which an HDF5 chunk begins: the chunk that begins with
-    /// row `first` and holds piece `piece` of the row.
+    /// Returns the position of the first element of an HDF5 chunk, as an index along each axis of the dataset. The
+    /// chunk begins with row `first` and holds the piece with the index `piece`.
     fn corner(&self, first: u64, piece: usize) -> Vec<u64> {
         let mut corner = vec![0; 1 + self.row.len()];
         corner[0] = first;
@@ -117,10 +117,11 @@ impl Series {
         corner
     }
 
-    /// Appends piece `piece` of row `index` in its stored form: the bytes and the mask that [`Self::stored_piece`]
-    /// returned for a time series of the same layout.
+    /// Appends a stored piece to the time series, as piece `piece` of row `index`. The bytes and the mask come from
+    /// [`Self::stored_piece`] of a time series with the same layout.
     pub(super) fn append_stored(&self, index: usize, piece: usize, bytes: &[u8], mask: u32) -> Result<()> {
-        let unlike = || hdf5::Error::from(format!("{} has rows of another shape", self.dataset.name()));
+        let unlike =
+            || hdf5::Error::from(format!("the rows of {} do not have the expected shape", self.dataset.name()));
         if !self.is_packed() && bytes.len() as u64 != self.row_bytes {
             return Err(unlike());
         }
@@ -173,7 +174,7 @@ impl Series {
     }
 
     /// Reads the stored form of piece `piece` of row `index` into `buffer`. Returns the stored bytes, and a bit mask of
-    /// the HDF5 filters that were skipped. If rows are packed, each piece of a row is a chunk of its own.
+    /// the HDF5 filters that were skipped. Each piece of a packed row is a separate HDF5 chunk.
     pub(super) fn stored_piece<'a>(
         &self,
         index: usize,
@@ -193,8 +194,8 @@ impl Series {
         Ok((row, mask))
     }
 
-    /// Reads an HDF5 chunk into the beginning of `buffer`: the chunk that begins with row `first` and holds piece
-    /// `piece` of the row. Returns the number of stored bytes of the chunk, and the mask of skipped filters.
+    /// Reads a stored HDF5 chunk into the beginning of `buffer`. The chunk begins with row `first` and holds the piece
+    /// with the index `piece`. Returns the number of stored bytes of the chunk, and the mask of skipped filters.
     pub(super) fn stored_chunk(&self, first: u64, piece: usize, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
         // the buffer has twice the size of an uncompressed chunk, because filters never double the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);
@@ -223,7 +224,7 @@ impl Series {
             if length as u64 > limit {
                 let name = self.dataset.name();
                 return Err(hdf5::Error::from(format!(
-                    "{name} announces {length} stored bytes, and at most {limit} are possible"
+                    "{name} has a chunk of {length} stored bytes, but at most {limit} bytes are possible"
                 )));
             }
             buffer.resize(length, 0);

@@ -34,11 +34,11 @@ impl Superblock {
         match file.read_exact(&mut bytes) {
             Ok(()) if bytes.starts_with(&SIGNATURE) => Ok(Self(bytes)),
             Err(e) if e.kind() != ErrorKind::UnexpectedEof => Err(Error::io(path, e)),
-            _ => Err(Problem::new("this is not an HDF5 file").in_file(path).into()),
+            _ => Err(Problem::new("the file is not an HDF5 file").in_file(path).into()),
         }
     }
 
-    /// Whether the flags say that the last writer did not close the file, or is still writing to it.
+    /// Whether the flags say that a writer has the file open, or that the last writer did not close the file.
     pub(super) fn is_open_for_writing(&self) -> bool {
         // only version 3 of the superblock has flags for open files
         self.0[8] == 3 && self.0[FLAGS] != 0
@@ -58,11 +58,12 @@ impl Superblock {
             return Ok(OpenMode::ReadSWMR);
         }
         Err(Problem::new(
-            "open for writing and closed to readers: a run is writing to the file, or was killed while opening it",
+            "the file is open for writing and cannot be read: a run is writing to it, or was killed while opening it",
         )
         .in_file(path)
         .help(
-            "nothing is lost: the same `md run` continues, and if no run is active `md repair` makes the file readable",
+            "nothing is lost: the same `md run` command continues; if no run is active, `md repair` makes the \
+             file readable",
         )
         .into())
     }

@@ -25,8 +25,8 @@ use crate::observe::trajectory::{
 const BUFFERS: usize = 2;
 
 /// Handle to a thread that writes an H5MD trajectory. Each call of [`Self::write`] copies the frame into a recycled
-/// buffer, which the thread writes later. If the thread fails, the next call returns the error. Dropping the handle
-/// also closes the file, but errors during the closing are lost.
+/// buffer, which the thread writes later. If the thread fails, the next call of a method returns the error. Dropping
+/// the handle also closes the file, but errors during the closing are lost.
 pub struct TrajectoryWriter {
     path: PathBuf,
     run_id: String,
@@ -75,9 +75,10 @@ impl TrajectoryWriter {
         Self::append_by(path, checkpointed, Some(Placer::new(contents.topology, contents.placement)), File::start_swmr)
     }
 
-    /// Continues an existing trajectory of all atoms, closed or not, after its first `checkpointed.count` frames
-    /// (`None`: after all frames). Returns an error if these frames do not match the checksum in `checkpointed`. The
-    /// appended frames have the fields and observables of the file. The caller must hold the lock of the directory.
+    /// Continues an existing trajectory of all atoms after its first `checkpointed.count` frames, or after all frames
+    /// if `checkpointed` is `None`. A file that was not closed is accepted. Returns an error if the kept frames do not
+    /// match the checksum in `checkpointed`. The appended frames have the fields and observables of the file. The
+    /// caller must hold the lock of the directory.
     ///
     /// If the file system does not support SWMR mode, in which other programs read the file while it is written, the
     /// whole file is flushed after each frame.
@@ -113,8 +114,8 @@ impl TrajectoryWriter {
             0 => None,
             n => Some(datasets.step_and_time(n - 1).map_err(io)?.0),
         };
-        // the journal reads all chunk indices before SWMR mode begins, so that damage is an error here; in SWMR mode
-        // the HDF5 library would retry the reading forever
+        // the journal reads all chunk indices before SWMR mode begins, so that damaged indices give an error; in SWMR
+        // mode the HDF5 library would retry the reading forever
         let mut journal = Journal::new(path, &file)?;
         journal.advance(&datasets, extent.count)?;
         drop(datasets);
@@ -224,7 +225,7 @@ impl TrajectoryWriter {
         }
         if frame.cell.is_some() != self.periodic {
             return wrong(format!(
-                "the frame has a cell: {}, the file has a cell: {}",
+                "either all frames have a cell or none; the frame has a cell: {}, the file has a cell: {}",
                 frame.cell.is_some(),
                 self.periodic
             ));
@@ -236,7 +237,9 @@ impl TrajectoryWriter {
             ("observables", true, frame.observables.len(), self.observables.len()),
         ];
         match lengths.into_iter().find(|&(_, wanted, given, expected)| wanted && given != expected) {
-            Some((name, _, given, expected)) => wrong(format!("{given} {name}, the file has {expected}")),
+            Some((name, _, given, expected)) => {
+                wrong(format!("the frame has {given} {name}, but the file has {expected}"))
+            }
             None => Ok(()),
         }
     }
@@ -295,7 +298,7 @@ fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) 
     let found = datasets.frames();
     let count = checkpointed.map_or(found as u64, |extent| extent.count);
     if count > found as u64 {
-        return refuse(format!("{found} frames found, but the checkpoint was written after {count}"));
+        return refuse(format!("the file has {found} frames, but the checkpoint was written after {count} frames"));
     }
     let Some(checksum) = datasets.stored_checksum(count as usize).map_err(io)? else {
         return refuse("a version of md without checksums wrote the file: it cannot be continued".into());
@@ -354,8 +357,8 @@ fn write_frames(
     Ok(extent)
 }
 
-/// Waits until the file at `path` is on disk. Before this call, appended frames may exist only in buffers of the
-/// operating system.
+/// Waits until the file at `path` is on disk. Before the call, appended frames may exist only in memory, in buffers of
+/// the operating system.
 fn sync_file(path: &Path) -> Result<()> {
     fs::File::open(path).and_then(|f| f.sync_data()).map_err(|e| Error::io(path, e))
 }

@@ -11,13 +11,14 @@ use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage};
 use crate::system::{State, System};
 use crate::units::BAR;
 
-/// Limit for the number of degrees of freedom of a temperature group. Below this limit there is a warning. The kinetic
-/// energy of a group with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f = 50.
+/// Minimum number of degrees of freedom of a temperature group. A group with fewer degrees of freedom causes a warning.
+/// The kinetic energy of a group with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f =
+/// 50.
 const FEW_FREEDOMS: f64 = 50.0;
 /// Number of slabs of equal width along each lattice direction in which water molecules are counted. Water fills the
 /// cell along a direction if the number of water molecules in every slab is at least the fraction [`ALL_THROUGH`] of
-/// the mean number per slab. Slabs that contain a protein have more water than this fraction of the mean number; slabs
-/// in membranes, walls and vacuum have almost no water.
+/// the mean number per slab. Slabs that contain a protein have enough water to exceed this limit; slabs in membranes,
+/// walls and vacuum have almost no water.
 const SLABS: usize = 8;
 const ALL_THROUGH: f64 = 0.2;
 /// Minimum number of water molecules for a meaningful count per slab: twelve in each slab on average.
@@ -25,8 +26,9 @@ const FEWEST_WATERS: usize = 12 * SLABS;
 
 /// Warns if a barostat scales the edge lengths of a liquid cell independently of each other. A liquid resists a change
 /// of volume but not of shape, so the ratio of the edge lengths diffuses freely. A system counts as liquid if water
-/// fills the cell along two independently scaled lengths, because any solute is then surrounded by water. The warning
-/// is given if an edge length is likely to change by more than the fraction [`SHRINKING`] during the stage.
+/// fills the cell along at least two cell lengths that the barostat scales independently, so that water surrounds any
+/// solute. The warning is given if an edge length is likely to change by more than the fraction [`SHRINKING`] during
+/// the stage.
 pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let cell = state.cell?;
     let filled = filled(system, state)?;
@@ -74,7 +76,8 @@ fn filled(system: &System, state: &State) -> Option<[bool; 3]> {
 
 /// Warns of temperature groups with few degrees of freedom. The thermostat multiplies all velocities of a group by one
 /// factor that depends on the kinetic energy of the group. In a group with few degrees of freedom the kinetic energy
-/// fluctuates strongly, so that the factor of the velocities fluctuates too and acts like a large random force.
+/// fluctuates strongly. The velocity factor of the thermostat therefore fluctuates too, and acts like a large random
+/// force.
 pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.facts().refreshes)?;
@@ -95,9 +98,9 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
 }
 
 /// Warns of Nosé–Hoover chains in a system without solvent. Without solvent, energy is transferred only slowly between
-/// some vibrations, and a Nosé–Hoover chain does not speed up the transfer. In two runs of 10 ns of alanine dipeptide
-/// in vacuum with Nosé–Hoover chains, the mean temperatures of the residues NME and ACE differ by 5 and 13 K (2 and 3
-/// standard errors), and the mean temperature of NME over one nanosecond is 331 K instead of 300 K
+/// some vibrations, and a Nosé–Hoover chain does not speed up the transfer. In two runs of alanine dipeptide in vacuum
+/// with Nosé–Hoover chains (10 ns each), the mean temperatures of the residues NME and ACE differ by 5 K (2 standard
+/// errors) and by 13 K (3 standard errors). The mean temperature of NME over one nanosecond is 331 K instead of 300 K
 /// (`validation/coupling`).
 pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     let chained = |stage: &&Stage| {

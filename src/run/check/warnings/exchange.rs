@@ -7,14 +7,14 @@ use crate::run::plan::Plan;
 use crate::system::{State, System};
 use std::borrow::Cow;
 
-/// Limit for the predicted acceptance of exchange attempts. Below this limit there is a warning, because replicas
+/// Minimum predicted acceptance of exchange attempts. A lower acceptance causes a warning, because replicas would
 /// rarely change their thermodynamic state. Replica exchange is usually set up for an acceptance of about 0.2.
 const LOW_ACCEPTANCE: f64 = 0.05;
 
 /// Estimates the acceptance for each pair of neighbouring states with different temperatures. Each item of the result
-/// has the lower index of the two states, from 0, and the fraction of exchange attempts that would be accepted if the
-/// potential energy were harmonic in all degrees of freedom. The real acceptance is lower in liquids, because the
-/// potential energy of a liquid fluctuates more than a harmonic potential energy.
+/// has the index, from 0, of the lower state of the pair, and the acceptance. The potential energy is assumed to be
+/// harmonic in all degrees of freedom. The real acceptance is lower in liquids, because the potential energy of a
+/// liquid fluctuates more than a harmonic potential energy.
 pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec<(usize, f64)> {
     let (Some(exchange), Some(stage)) = (&plan.exchange, plan.stages.last()) else { return vec![] };
     let Some(dynamics) = stage.dynamics() else { return vec![] };

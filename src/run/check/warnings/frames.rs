@@ -45,8 +45,8 @@ fn undated_file(plan: &Plan, file: &str) -> Option<String> {
         return None;
     }
     let every = plan.intervals(file);
-    // name and frame interval of the first stage that writes frames, then name and time step of the last stage that
-    // writes no frames
+    // `first`: name and frame interval of the first stage with frames; `silent`: name and time step of the last stage
+    // without frames
     let (mut first, mut silent): (Option<(&str, _)>, Option<(&str, f64)>) = (None, None);
     for (index, stage) in plan.stages.iter().enumerate() {
         let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { continue };

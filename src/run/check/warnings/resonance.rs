@@ -81,8 +81,8 @@ fn reaches(interval: f64, limit: f64) -> bool {
     interval >= limit * (1.0 - ROUNDING)
 }
 
-/// Whether the system counts as flexible: a bond to hydrogen or an angle within a water is not constrained, or there
-/// are no constraints.
+/// Whether the system counts as flexible. A flexible system has an unconstrained bond to hydrogen, an unconstrained
+/// angle within a water molecule, or no constraints outside rigid water.
 fn is_flexible(system: &System) -> bool {
     let (topology, terms) = (&system.topology, &system.topology.bonded);
     let is_hydrogen = |i: &u32| topology.atoms[*i as usize].element == 1;
@@ -102,14 +102,13 @@ fn impulses(plan: &Plan) -> impl Iterator<Item = Impulses<'_>> {
     })
 }
 
-/// Returns an error for each stage whose interval between impulses reaches the limit above which a resonance heats the
-/// system.
+/// Returns an error for each stage whose interval between impulses is so long that a resonance heats the system.
 pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     let limits = Limits::of(system);
     let refused = impulses(plan).filter(|impulses| reaches(impulses.interval, limits.refused));
     let problem = |impulses| {
         let [message, help] = limits.describe(&impulses, system);
-        Problem::new(format!("{message}: they heat the system")).help(help)
+        Problem::new(format!("{message}: the impulses heat the system")).help(help)
     };
     refused.map(problem).collect()
 }

@@ -13,14 +13,14 @@ use crate::team::Team;
 use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
-/// Number of steps before the exchange. The couplings act at step 2, so half of their work is still pending at the
-/// exchange.
+/// Number of steps before the exchange. The couplings act at step 2. Half of the work of the couplings is not counted
+/// yet when the exchange takes place.
 const BEFORE: u64 = 3;
 /// Factor by which velocities are scaled when the temperature changes from 300 K to 363 K: √1.21.
 const FACTOR: f64 = 1.1;
-/// Allowed relative difference between the energies on the emulated device and on the host. The value is three times
-/// the project's limit of 10⁻⁶, which is relative to the sum of the absolute energy terms. The energy is a third of the
-/// sum of the absolute energy terms, because positive and negative terms cancel.
+/// Allowed relative difference between the energies on the emulated device and on the host. The limit for energies is
+/// 10⁻⁶ of the sum of the absolute energy terms. The energy is a third of the sum of the absolute energy terms, because
+/// positive and negative terms cancel. The relative difference of the energies may therefore be 3·10⁻⁶.
 const ENERGY: f64 = 3e-6;
 /// Fluctuation of the conserved energy within a few leapfrog steps, relative to the kinetic energy.
 const FLUCTUATION: f64 = 2e-3;
@@ -88,6 +88,6 @@ fn the_conserved_energy_goes_on_where_velocities_are_scaled() {
             );
         }
         let gain = host[1][1] - host[0][1];
-        assert!(gain > 0.15 * host[0][1], "{kind:?}: a gain of {gain} kJ/mol tells nothing");
+        assert!(gain > 0.15 * host[0][1], "{kind:?}: a gain of {gain} kJ/mol is too small for this test");
     }
 }

@@ -79,7 +79,8 @@ fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
             "{mean} +- {error} for {expected}"
         );
     }
-    // leapfrog makes the energy of 2.6 kJ/mol oscillate with a relative amplitude of (ω dt)²/4
+    // leapfrog makes the energy of 2.6 kJ/mol oscillate with a relative amplitude of (ω dt)²/4, where ω is the angular
+    // frequency of the well
     assert!(furthest < 0.2 * kt, "{furthest}");
 }
 
@@ -149,8 +150,8 @@ fn the_temperature_of_each_group_is_that_of_its_velocities() {
                     Ok(())
                 })
                 .unwrap();
-            // sum of the kinetic energies before and after the step; the thermostat changes the velocities only after
-            // this sum is computed
+            // sum of the kinetic energies before and after the step, without the change of the velocities by the
+            // thermostat, which follows later
             let mut twice = [0.0; 2];
             for (atom, (v, f)) in before.iter().zip(force.take()).enumerate() {
                 let after = *v + f * (TIMESTEP / MASS);

@@ -24,8 +24,8 @@ const TEMPERATURE: f64 = 300.0;
 /// Pressure, kJ/mol/nm³. The compressibility of an ideal gas is the inverse of its pressure.
 const PRESSURE: f64 = 1.0;
 const TIMESTEP: f64 = 0.002;
-/// Two parameters of the collisions: the number of steps between two collision steps, and the number n, where one of n
-/// dimers on average collides in a collision step.
+/// Two parameters of the collisions: the number of steps between two collision steps, and the inverse of the fraction
+/// of dimers that collide in a collision step. On average, one of 8 dimers collides in a collision step.
 const COLLISIONS: (u64, u32) = (5, 8);
 const STEPS: u64 = 200_000;
 /// Number of standard errors by which a mean may deviate from its expected value; the random seed is fixed.
@@ -66,8 +66,8 @@ fn collide(state: &mut State, step: u64) {
         let [i, j] = [first as usize, first as usize + 1];
         let [a, b] = [first, first + 1].map(|atom| maxwell_boltzmann(3, step, atom, 16.0, TEMPERATURE));
         let bond = state.positions[j] - state.positions[i];
-        // the relative velocity along the bond is removed, so that the bond length stays constant; the bond turns by
-        // 10⁻² rad within a step
+        // the relative velocity along the bond is removed, because it would change the bond length. The direction of
+        // the bond is nearly constant, because the bond turns by only 10⁻² rad within a step
         let along = bond * (0.5 * (b - a).dot(bond) / bond.norm_squared());
         (state.velocities[i], state.velocities[j]) = (a + along, b - along);
     }
@@ -216,7 +216,8 @@ fn area_of_dimers_follows_the_ensemble() {
         // the surface tension is missing
         assert!(error < 0.015 * shape, "{kind:?}: {error}");
         let [variance, error] = mean_of_blocks(&values, |part| mean_of(part, |v| (v[1] * scale - shape).powi(2)));
-        // integration by Euler's method increases the variance by the fraction ½ dt/τ, where τ is the relaxation time
+        // the integration of the barostat by Euler's method increases the variance of the area by the fraction ½ dt/τ,
+        // where τ is the relaxation time
         assert!(
             (variance - shape).abs() < STANDARD_ERRORS * error + shape / couplings,
             "{kind:?}: {variance} +- {error}"

@@ -45,9 +45,9 @@ fn state_of<F: ForceField>(simulation: &Simulation<'_, Host<F>>) -> State {
     state
 }
 
-/// Compares steps with an impulse at every third step, on the CPU backend and on the reference backend, with the steps
-/// of a leapfrog integrator that is written in this function. The impulses include the forces of all PME grids of the
-/// sample.
+/// Compares steps with an impulse at every third step with the steps of a leapfrog integrator that is written in this
+/// function. The CPU backend and the reference backend do the compared steps. The impulses include the forces of all
+/// PME grids of the sample.
 fn compare_steps(sample: &Sample) {
     const EVERY: u64 = 3;
     let (system, cell) = (&sample.system, sample.state.cell.unwrap());
@@ -73,7 +73,7 @@ fn compare_steps(sample: &Sample) {
         }
     }
     let dynamics = nve(Some(EVERY as u32));
-    // relative error of the change of the velocities. With interactions in single precision the allowed error follows
+    // relative error of the change of the velocities. For interactions in single precision, the allowed error follows
     // from the limit of 2·10⁻⁵ for forces
     let far = |found: &State| {
         let pairs = found.velocities.iter().zip(&velocities).zip(&sample.state.velocities);
@@ -142,9 +142,9 @@ impl ForceField for Springs {
     }
 }
 
-/// Returns two values for an atom on two springs: the RMS fluctuation of the conserved energy at the steps with
-/// impulses, and the change of the mean conserved energy from the first to the second half of the run. The fluctuation
-/// and the change are relative to the mean energy.
+/// Returns two values for an atom on two springs. The first value is the RMS fluctuation of the conserved energy at the
+/// steps with impulses. The second value is the change of the mean conserved energy from the first to the second half
+/// of the run. The fluctuation and the change are relative to the mean energy.
 fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
     let (system, state) = atoms(1, vec3(1.0, -0.5, 0.7));
     let dynamics = Dynamics { timestep, ..nve(Some(every)) };
@@ -166,8 +166,9 @@ fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
 fn the_energy_fluctuates_by_the_square_of_the_time_step_and_does_not_drift() {
     for every in [2, 3, 4] {
         let [[coarse, drift], [fine, _]] = [fluctuation(every, 0.002), fluctuation(every, 0.001)];
-        // the fluctuation grows with the square of the time step. With n steps between impulses, the next term of the
-        // shadow energy is smaller by the factor (n ω dt)², which is about 0.01
+        // the fluctuation grows with the square of the time step. The fluctuation comes from the leading term of the
+        // shadow energy. With n steps between impulses and the angular frequency ω, the next term is smaller by the
+        // factor (n ω dt)², which is about 0.01
         assert!((coarse / fine - 4.0).abs() < 0.2, "{every}: {coarse:e} and {fine:e}");
         // the mean energies of the first and of the second half differ a little, because half of the run is not a whole
         // number of periods
@@ -200,8 +201,9 @@ fn drift(sample: &Sample, every: Option<u32>) -> [f64; 3] {
 fn water_keeps_its_energy_with_impulses() {
     let sample = Sample::load("water").rigid();
     let [[plain, error, noise], [slope, other, fluctuation]] = [drift(&sample, None), drift(&sample, Some(2))];
-    // the tolerance is four standard errors. Impulses increase the fluctuation by a quarter: the mesh forces contribute
-    // a term proportional to (n dt)², with n steps between impulses, and all other forces a term proportional to dt²
+    // the tolerance is four standard errors. Impulses increase the fluctuation by a quarter. With n steps between
+    // impulses, the mesh forces contribute a term proportional to (n dt)², and all other forces contribute a term
+    // proportional to dt²
     assert!((slope - plain).abs() < 4.0 * error.hypot(other), "{slope:e} against {plain:e} kJ/mol/ps");
     assert!(fluctuation < 1.5 * noise, "{fluctuation:e} against {noise:e} kJ/mol");
 }
@@ -243,15 +245,16 @@ fn the_pressure_of_rigid_water_is_that_of_its_centers() {
         };
         let kinetic = 0.5 * (of_centers(&before.velocities) + of_centers(&after.velocities));
         let expected = barostat::pressure(kinetic, centers, before.cell.unwrap().volume());
-        // SETTLE satisfies the constraints exactly. The response of the positions to an impulse is nearly linear: the
-        // nonlinear part changes the pressure, which is 10⁴ bar = 600 kJ/mol/nm³, by the fraction (dt² F/m/r)² = 10⁻⁵
+        // SETTLE satisfies the constraints exactly. The response of the positions to an impulse force F is nearly
+        // linear. The nonlinear part changes the pressure of 10⁴ bar = 600 kJ/mol/nm³ by the fraction (dt² F/m/r)² =
+        // 10⁻⁵, which is the square of the displacement dt² F/m divided by the bond length r
         assert!((observed.pressure - expected).abs() < 1e-2, "{step}: {} against {expected}", observed.pressure);
     }
 }
 
-/// Coupling times and length of the run in ps. The three constants are the coupling time of thermostats that renew
-/// velocities, the coupling time of thermostats that rescale velocities (a Nosé–Hoover chain needs a long period), and
-/// the length of the run.
+/// Coupling time (ps) of thermostats that renew velocities. The constant `RESCALING` is the coupling time (ps) of
+/// thermostats that rescale velocities; a Nosé–Hoover chain needs a long coupling time. The constant `LENGTH` is the
+/// time (ps) between the first and the last tenth of the run.
 const RENEWING: f64 = 0.02;
 const RESCALING: f64 = 0.5;
 const LENGTH: f64 = 4.0;
@@ -293,10 +296,10 @@ fn change_of_conserved(kind: ThermostatKind, interval: u32, every: u32, rigid: b
 fn thermostats_do_the_work_that_is_booked_between_impulses() {
     use ThermostatKind::{Andersen, Berendsen, Langevin, NoseHoover, VRescale};
     for every in [2, 4, 8] {
-        // impulses advance velocities by ℓ = c dt S/m, where S is the force of the softer spring and c = (n − 1)/2 − k
-        // in step k of a cycle of n steps. A thermostat with friction 1/τ removes the power m⟨ℓ²⟩/τ in each of three
-        // directions, with c² averaged over a cycle. With the frequencies ω_S and ω_F of the softer and the stiffer
-        // spring, ⟨S²⟩/m = kT ω_S⁴/(ω_F² + ω_S²)
+        // impulses advance the velocities by ℓ = c dt S/m, with the force S of the softer spring and the mass m. In
+        // step k of a cycle of n steps, c is (n − 1)/2 − k. A thermostat with friction 1/τ removes the power m⟨ℓ²⟩/τ in
+        // each of three directions, where the average ⟨ℓ²⟩ includes the average of c² over a cycle. With the
+        // frequencies ω_S and ω_F of the softer and the stiffer spring, ⟨S²⟩/m = kT ω_S⁴/(ω_F² + ω_S²)
         let n = f64::from(every);
         let squares: f64 = (0..every).map(|move_number| (0.5 * (n - 1.0) - f64::from(move_number)).powi(2)).sum();
         let force = SLOW.powi(4) / (SLOW.powi(2) + Springs::FAST.powi(2));
@@ -306,9 +309,9 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
         for (kind, interval) in renewing.into_iter().chain(rescaling) {
             for rigid in [false, true] {
                 let change = change_of_conserved(kind, interval, every, rigid);
-                // with n steps between impulses, the energies of 192 degrees of freedom fluctuate by about ½ (n dt
-                // ω)²/√192 in units of kT, with ω = 57/ps. For n = 2, 4 and 8 the fluctuation is 0.0005, 0.002 and
-                // 0.008 kT and does not grow with time; the limits of the test are 0.006, 0.03 and 0.13 kT
+                // with n steps between impulses, the energies of 192 degrees of freedom of angular frequency ω = 57/ps
+                // fluctuate by about ½ (n dt ω)²/√192 in units of kT. For n = 2, 4 and 8 the fluctuation is 0.0005,
+                // 0.002 and 0.008 kT and does not grow with time; the limits of the test are 0.006, 0.03 and 0.13 kT
                 assert!(change.abs() < 0.05 * of_lead, "{kind:?}, every {every}, rigid {rigid}: {change} kT");
             }
         }

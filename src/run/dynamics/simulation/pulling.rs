@@ -160,9 +160,10 @@ fn a_force_constant_that_changes_does_its_work() {
     }
     // The work of the restraints is as large as the total energy. The conserved energy is computed with the mean of the
     // kinetic energies at the half steps before and after a step, and oscillates with a relative amplitude of (ω
-    // dt)²/4. The energy that leapfrog conserves exactly differs from the conserved energy by the fraction (ω dt)²/12
-    // in the stiff well at the end, where ω = 25/ps, and by a negligible fraction in the soft well at the start. The
-    // sum of the fractions (ω dt)²/4 and (ω dt)²/12 is (ω dt)²/3, plus higher orders.
+    // dt)²/4. Leapfrog exactly conserves a shadow energy. In the stiff well at the end, where the angular frequency ω
+    // is 25/ps, the shadow energy differs from the conserved energy by the fraction (ω dt)²/12. In the soft well at the
+    // start the difference is negligible. The two fractions (ω dt)²/4 and (ω dt)²/12 add up to (ω dt)²/3; terms of
+    // higher order are small.
     assert!(last.restraint_work > 2.0 * first.kinetic, "{} of {}", last.restraint_work, first.kinetic);
     let energy = last.kinetic + last.energies.position_restraint;
     assert!(furthest < 0.35 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");

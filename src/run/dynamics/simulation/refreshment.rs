@@ -24,8 +24,9 @@ pub(super) struct Wells {
 }
 
 /// Product ω dt of the angular frequency of a well and the time step, for even and for odd atoms. In the stiff wells
-/// the phase advances by nearly a radian per step. Half a period must not be close to a small number of steps, because
-/// with Andersen's thermostat the results would then not depend on the positions.
+/// the phase advances by nearly a radian per step. Half a period must not be close to the interval between velocity
+/// renewals of Andersen's thermostat. Otherwise positions would only change their sign between two renewals, and would
+/// not be sampled.
 const STIFFNESS: [f64; 2] = [0.9, 0.1];
 pub(super) const MASS: f64 = 16.0;
 
@@ -158,10 +159,11 @@ fn work_is_the_energy_that_heats() {
         let energy = last.kinetic + last.energies.potential();
         let work = energy - last.conserved;
         // Leapfrog with time step dt in a well of frequency ω conserves H = (1 − s) K + U with s = ¼ (ω dt)². The
-        // kinetic energy K follows from v(t+½dt), and the potential energy U belongs to the positions in the middle of
-        // the step. The work of the thermostat is H/(1 − s) for each direction of each atom, which is kT on average.
-        // The total energy is H + 2 s U, where U belongs to the positions at a whole step; the average of the total
-        // energy is also kT. For s = 0.2 the difference between work and energy has a variance below 0.13 (kT)².
+        // kinetic energy K is computed from v(t+½dt), and the potential energy U is taken at the midpoint between x(t)
+        // and x(t+dt). For each direction of each atom, the work of the thermostat is H/(1 − s), and the average of
+        // this work is kT. The total energy is H + 2 s U, where the potential energy U is taken at x(t) or x(t+dt). The
+        // average of the total energy is also kT for each direction of each atom. For s = 0.2 the difference between
+        // work and energy has a variance below 0.13 (kT)².
         let wanted = 6000.0 * BOLTZMANN * TEMPERATURE;
         let width = (3000.0f64 * 0.13).sqrt() * BOLTZMANN * TEMPERATURE;
         assert!((energy / wanted - 1.0).abs() < STANDARD_ERRORS / 6000f64.sqrt(), "{energy} for {wanted}");
@@ -193,8 +195,8 @@ fn velocities_of_free_atoms_decay_at_the_rate_of_friction_or_collisions() {
 
 #[test]
 fn rigid_dimers_have_the_temperature_in_every_motion() {
-    // with a time step of 40 fs a dimer rotates by 0.26 rad in a step (root mean square); constraint forces along the
-    // bonds at the start of the step would make the rotation 2.8 % too hot
+    // with a time step of 40 fs a dimer rotates by 0.26 rad in a step (root mean square). If the constraint forces
+    // acted along the bonds at the start of the step, the rotational temperature would be 2.8 % too high
     for (kind, timestep) in
         [(ThermostatKind::Langevin, 0.002), (ThermostatKind::Andersen, 0.002), (ThermostatKind::Langevin, 0.04)]
     {
@@ -232,8 +234,8 @@ fn rigid_dimers_have_the_temperature_in_every_motion() {
 #[test]
 fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
     let mut system = gas();
-    // the error of the conserved energy is as small as the error of the bond lengths, so the constraint tolerance is
-    // small
+    // the relative error of the conserved energy is about the relative error of the bond lengths, so this test needs a
+    // small constraint tolerance
     system.constraints.tolerance = 1e-14;
     let state = State {
         positions: (0..2 * DIMERS).map(|k| vec3(0.12 * f64::from(k % 2), f64::from(k / 2), 0.0)).collect(),
@@ -250,8 +252,8 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
         let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
         let mut heat = 0.0f64;
         for step in 0..4000 {
-            // the refreshment of velocities is part of the integration pass; if energies are requested, the refreshment
-            // is a separate pass
+            // velocity refreshment is part of the integration pass over the atoms, unless energies are requested; if
+            // energies are requested, velocity refreshment is a separate pass
             let energies = step % 5 == 0;
             let now = simulation.step(Wanted { energies }, |_| Ok(())).unwrap();
             heat = heat.max(now.kinetic);
@@ -263,8 +265,8 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
 
 #[test]
 fn a_refreshment_in_the_pass_of_the_move_has_the_same_bits() {
-    // energies are requested either at every step or never; without energies, integration and refreshment take one
-    // pass over the atoms
+    // one simulation requests energies at every step, the other never. Without energies, integration and velocity
+    // refreshment take one pass over the atoms
     let system = gas();
     let state = State {
         positions: (0..2 * DIMERS).map(|k| vec3(0.12 * f64::from(k % 2), f64::from(k / 2), 0.0)).collect(),

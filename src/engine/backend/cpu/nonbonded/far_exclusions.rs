@@ -4,14 +4,14 @@ use super::{LjPme, Nonbonded};
 use crate::cell::{PeriodicCell, displacement_within_cutoff};
 use crate::vec3::Vec3;
 
-/// Distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs. A pair that is within this
-/// distance when the list is built stays within the cutoff for the lifetime of the list, and therefore is in the
-/// list.
+/// Distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs. An excluded pair that is
+/// closer than `NEAR_EXCLUSION` times the cutoff when the list is built stays within the cutoff for the lifetime of the
+/// list. The list therefore contains the pair.
 const NEAR_EXCLUSION: f64 = 0.8;
 impl Nonbonded {
     /// Calls `visit` for each excluded pair that the kernel does not correct. The arguments of `visit` are the atoms i
-    /// and j, their displacement, force over distance, the Coulomb energy minus its value at distance zero, and the
-    /// Lennard-Jones energy.
+    /// and j, their displacement, the force divided by the distance, the Coulomb energy minus its value at distance
+    /// zero, and the Lennard-Jones energy.
     pub(in crate::backend::cpu) fn far_exclusions(
         &self,
         cell: Option<&PeriodicCell>,

@@ -57,7 +57,8 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// Creates an empty device whose blocks and threads run in order 0, 1 or 2.
+    /// Creates an empty device that runs blocks and threads in ascending order (`order` 0), in descending order (1), or
+    /// with a stride (2).
     pub fn new(order: u32) -> Self {
         Emulated {
             order,
@@ -105,10 +106,10 @@ impl Emulated {
     /// Calls `work` with the bytes of the array at `address`.
     fn with<R>(&self, address: u64, length: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
         let mut arrays = self.arrays.borrow_mut();
-        let (start, array) = arrays.range_mut(..=address).next_back().expect("an address of this device");
+        let (start, array) = arrays.range_mut(..=address).next_back().expect("the address must belong to this device");
         let offset = (address - start) as usize + 16 * GUARD;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(array);
-        assert!(offset + length <= bytes.len() - 16 * GUARD, "a copy beyond an array");
+        assert!(offset + length <= bytes.len() - 16 * GUARD, "a copy must end within its array");
         work(&mut bytes[offset..offset + length])
     }
 
@@ -141,7 +142,7 @@ impl Device for Emulated {
     }
 
     fn free(&self, address: u64) -> Result<()> {
-        self.arrays.borrow_mut().remove(&address).expect("an array of this device");
+        self.arrays.borrow_mut().remove(&address).expect("the array must belong to this device");
         Ok(())
     }
 
@@ -166,7 +167,7 @@ impl Device for Emulated {
         Ok(())
     }
 
-    #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
+    #[allow(private_interfaces, reason = "code outside this module selects devices but does not implement them")]
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()> {
         if launch.threads == 0 || self.forgotten == Some(launch.kernel) {
             return Ok(());

@@ -17,7 +17,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
 /// Source text that is placed before the source of the kernels: the emulated part of CUDA. The source text `BEHIND`,
-/// placed after the kernels, defines terms as plain functions.
+/// placed after the kernels, defines plain functions that evaluate single terms.
 const BEFORE: &str = include_str!("emulator.hpp");
 const BEHIND: &str = include_str!("terms.cpp");
 
@@ -61,8 +61,8 @@ impl Library {
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table()))
             .expect("the source can be written");
-        // with `-march=native`, `fmaf` is a single instruction if the processor has such an instruction; other
-        // multiply-adds are not fused, because only some processors can fuse them; `_FORTIFY_SOURCE` is undefined
+        // with `-march=native`, `fmaf` is a single instruction if the processor has such an instruction. Other
+        // multiply-adds are not fused, because only some processors can fuse them. `_FORTIFY_SOURCE` is undefined
         // because a kernel may have the name of a function of the C library
         let options = [
             "-std=c++17",
@@ -124,7 +124,7 @@ impl Library {
     }
 
     /// Runs a kernel with `grid` blocks of `size` threads and `shared` bytes of shared memory per block. Blocks and
-    /// threads run in order 0, 1 or 2.
+    /// threads run in ascending order (`order` 0), in descending order (1), or with a stride (2).
     pub(super) fn launch(
         &self,
         kernel: Kernel,
@@ -134,8 +134,8 @@ impl Library {
         order: u32,
     ) -> Result<(), String> {
         let library = self.copy();
-        // SAFETY: the addresses in `arguments` belong to arrays of the sizes that `arguments` states, and the copy is
-        // locked
+        // SAFETY: the addresses in `arguments` belong to arrays of the sizes that `arguments` states, and this thread
+        // has locked the copy of the library
         let fault = unsafe {
             let emulate: libloading::Symbol<Emulate> = library.get("emulate").expect("the table of kernels");
             let fault = emulate(kernel as u32, arguments, parameter, grid, size, shared, order);

@@ -10,15 +10,18 @@ shared! {
         kept: f64,
         /// noise along the velocities, √(kJ/mol)
         along: f64,
-        /// noise that replaces the part of the kinetic energy that is not kept, kJ/mol
+        /// coefficient d of the new kinetic energy (a √K + b)² + d, with a = `kept`, b = `along` and the old kinetic
+        /// energy K, kJ/mol
         across: f64,
     }
 }
 
 shared! {
-    /// Relaxation of an extent of the cell ([`crate::ensemble::barostat::Relaxation`]).
+    /// Relaxation of an extent of the cell: a length, an area or the volume
+    /// ([`crate::ensemble::barostat::Relaxation`]).
     Relaxation {
-        /// relative change of the extent, or of its square root, per deviation of the pressure, nm³ mol/kJ
+        /// relative change of the extent (of the square root of the extent if `stochastic` is 1) per unit of the
+        /// pressure deviation, nm³ mol/kJ
         rate: f64,
         /// reference pressure P₀, kJ/mol/nm³
         pressure: f64,
@@ -29,7 +32,7 @@ shared! {
         noise: f64,
         /// 1 if the square root of the extent relaxes (stochastic cell rescaling), otherwise 0
         stochastic: u32,
-        /// number of directions of this extent, which are scaled alike; 0 if the coupling type has fewer extents
+        /// number of directions (x, y, z) that this extent scales by the same factor; 0 for an unused extent
         directions: u32,
     }
 }
@@ -39,8 +42,8 @@ members!(Relaxation);
 shared! {
     /// Parameters of the scaling by a barostat ([`crate::ensemble::barostat::BoxScaling`]).
     BoxScaling {
-        /// relaxation of each extent of the cell; the first extent scales the first of the directions x, y, z, and each
-        /// further extent scales the directions that follow
+        /// relaxation of each extent of the cell; the first extent has the first `directions` of the directions x, y,
+        /// z, and each further extent has the directions that follow
         relaxations: [Relaxation; 3],
         /// surface tension of the xy plane, kJ/mol/nm²
         surface_tension: f64,
@@ -58,8 +61,8 @@ shared! {
         stretched: Pointer<Vec3>,
         /// forces before the move, kJ/mol/nm
         kept_forces: Pointer<Vec3>,
-        /// largest distance (nm) between the position of an atom after the move, which moves molecules rigidly, and the
-        /// scaled old position of the atom, as the bits of a float
+        /// largest distance (nm), over all atoms, between the new position and the old position scaled by `factors`, as
+        /// the bits of a float; the two positions differ because molecules move as rigid bodies
         deviation: Pointer<u32>,
         /// scale factors of lengths along x, y, z
         factors: [f64; 3],

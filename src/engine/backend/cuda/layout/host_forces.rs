@@ -9,8 +9,8 @@ shared! {
     ComputedOnHost {
         /// atoms whose positions the host needs
         atoms: Pointer<u32>,
-        /// positions of the atoms in `atoms` (nm), followed by one element whose x is 1 if the host must not compute
-        /// forces
+        /// positions of the atoms in `atoms` (nm), followed by one more vector, whose x is 1 if the host must not
+        /// compute forces
         positions: Pointer<Vec3>,
         /// forces on the atoms in `atoms` (kJ/mol/nm), followed by the three rows of the virial (kJ/mol)
         forces: Pointer<Vec3>,

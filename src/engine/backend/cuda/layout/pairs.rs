@@ -5,7 +5,8 @@ use crate::pair::FIRST_TERMS;
 use bytemuck::{Pod, Zeroable};
 
 shared! {
-    /// A polynomial in c − r², where c is the center of its range of r² ([`crate::pair::Polynomial`]).
+    /// A polynomial in c − r², where c is the center of the range of r² in which the polynomial is valid
+    /// ([`crate::pair::Polynomial`]).
     Smooth {
         /// center c of the range of r², nm²
         center: f32,
@@ -25,10 +26,12 @@ shared! {
     LjSwitch {
         /// distance at which the switch begins, nm
         from: f32,
-        /// factors of the potential switch between r₁ and the cutoff r_c: 1/(r_c − r₁), and 30/(r_c − r₁), 1/nm
+        /// factors 1/(r_c − r₁) and 30/(r_c − r₁) (1/nm) of the potential switch between the switching distance r₁ and
+        /// the cutoff r_c
         inverse_width: f32,
         slope: f32,
-        /// coefficients A/α, B/α and C/α of the force switch for the potentials r⁻ᵅ with α = 6 and 12
+        /// coefficients of the force switch for the potentials r⁻⁶ (α = 6) and r⁻¹² (α = 12): A/α (of t²), B/α (of t³)
+        /// and C/α (potential shift), where t is the distance r minus the switching distance
         square: [f32; 2],
         cube: [f32; 2],
         shift: [f32; 2],

@@ -17,7 +17,8 @@ shared! {
         next_step: [u32; 2],
         /// α − 1, with the fraction α of a velocity that is kept
         lost: f64,
-        /// (1−α²) kT at temperature T, which is the mass times the variance of the velocity noise, kJ/mol
+        /// (1−α²) kT at temperature T, with the fraction α of a velocity that is kept: the mass times the variance of
+        /// the velocity noise, kJ/mol
         variance: f64,
     }
 }

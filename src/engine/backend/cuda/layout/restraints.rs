@@ -13,15 +13,15 @@ pub(in crate::backend::cuda) const REFERENCES_WITH_CENTER: u32 = 1;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CELL: u32 = 2;
 
 shared! {
-    /// An atom with a reference position.
+    /// An atom with a position restraint, and the reference position of the atom.
     RestrainedAtom {
         atom: u32,
         /// index of the atom's [`RestraintSet`]
         set: u32,
         /// reference position in nm
         reference: [f64; 3],
-        /// lattice image of the atom, whose lattice shift is subtracted from the position before the distance from the
-        /// reference is computed
+        /// lattice image of the atom; the shift of this image is subtracted from the position before the distance from
+        /// the reference is computed
         image: [f64; 3],
     }
 }
@@ -39,7 +39,7 @@ shared! {
         force_constant: f64,
         /// scaling of the reference positions, one of the constants `REFERENCES_…`
         scaling: u32,
-        /// range of the set's points in the schedule of the force constant
+        /// index of the set's first point in the schedule of the force constant, and (next field) number of points
         first_point: u32,
         points: u32,
         unused: u32,

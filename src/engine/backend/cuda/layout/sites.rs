@@ -6,17 +6,19 @@ use bytemuck::{Pod, Zeroable};
 
 /// Weighted average of any number of atoms; parameters: the weight w of each atom.
 pub(in crate::backend::cuda) const SITE_AVERAGE: u32 = 0;
-/// Construction from two atoms at a fixed distance; parameter: d of [`Construction`].
+/// Site at a fixed distance from the first of two atoms; parameter: d of [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE2: u32 = 1;
-/// Construction from three atoms at a fixed distance; parameters: a and d of [`Construction`].
+/// Site at a fixed distance from the first of three atoms, in the plane of the atoms; parameters: a and d of
+/// [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE3: u32 = 2;
-/// Construction from three atoms with a fixed angle; parameters: d cos θ and d sin θ, with d and θ of [`Construction`].
+/// Site at a fixed distance and a fixed angle, in the plane of three atoms; parameters: d cos θ and d sin θ, with d and
+/// θ of [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_ANGLE3: u32 = 3;
-/// Construction out of the plane of three atoms; parameters: a, b and c of [`Construction`].
+/// Site out of the plane of three atoms; parameters: a, b and c of [`Construction`].
 pub(in crate::backend::cuda) const SITE_OUT_OF_PLANE: u32 = 4;
-/// Construction from four atoms at a fixed distance; parameters: a, b and d of [`Construction`].
+/// Site at a fixed distance from the first of four atoms; parameters: a, b and d of [`Construction`].
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE4: u32 = 5;
-/// Construction in a local frame; parameters: p, followed by w, u and v of each atom, all defined by [`Construction`].
+/// Site in a local frame; parameters: p, followed by w, u and v of each atom, all defined by [`Construction`].
 pub(in crate::backend::cuda) const SITE_LOCAL_FRAME: u32 = 6;
 
 shared! {
@@ -24,7 +26,7 @@ shared! {
     VirtualSite {
         site: u32,
         kind: u32,
-        /// range of the atoms that construct the site
+        /// index of the first of the `atoms` atoms from which the site is constructed
         first_atom: u32,
         atoms: u32,
         first_parameter: u32,

@@ -115,7 +115,7 @@ shared! {
     /// Correction-map (CMAP) term.
     CmapTerm {
         atoms: [u32; 8],
-        /// index of the first grid square of the term's map
+        /// index of the first grid square of the term's correction map
         first_patch: u32,
         /// number of grid points per angle
         size: u32,
@@ -126,7 +126,7 @@ shared! {
     /// Scaled 1-4 pair.
     Pair14Term {
         atoms: [u32; 2],
-        /// product of the charges, kJ nm/mol
+        /// product of the two charges and Coulomb's constant, kJ nm/mol
         charge_product: f32,
         c6: f32,
         c12: f32,
@@ -137,7 +137,7 @@ shared! {
     /// Excluded pair, for the Ewald correction.
     ExcludedTerm {
         atoms: [u32; 2],
-        /// product of the charges, kJ nm/mol
+        /// product of the two charges and Coulomb's constant, kJ nm/mol
         charge_product: f64,
     }
 }
@@ -188,8 +188,8 @@ shared! {
     /// Atom with coupled constraints.
     CoupledAtom {
         atom: u32,
-        /// index of the first constraint end of this atom; the range of its ends stops before the first end of the
-        /// next atom
+        /// index of the first constraint end of this atom; the last constraint end of this atom precedes the first
+        /// constraint end of the next atom
         first_end: u32,
     }
 }

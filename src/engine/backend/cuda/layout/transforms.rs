@@ -3,8 +3,8 @@
 use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
 use bytemuck::{Pod, Zeroable};
 
-/// Number of lines along x per block of threads. Global memory is read in units of 32 bytes (four complex numbers), and
-/// one row of the 32 banks of shared memory holds 16 complex numbers.
+/// Number of lines along x per block of threads. Sixteen lines suit both memories: global memory is read in units of 32
+/// bytes (four complex numbers), and one row of the 32 banks of shared memory holds 16 complex numbers.
 pub(in crate::backend::cuda) const LINES: u32 = 16;
 /// Maximum number of threads per block in kernels that transform lines along x.
 pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
@@ -12,7 +12,7 @@ pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
 /// short transform per stage in a plane of 100 × 100 points.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
 /// Minimum number of resident blocks per multiprocessor in kernels that transform planes. Two resident blocks of 512
-/// threads limit each thread to 64 registers, which suffice for the largest radix; with more registers per thread,
+/// threads limit each thread to 64 registers, which suffice for the largest radix. If each thread used more registers,
 /// blocks of the transform would have to wait until blocks of the pair kernel finish.
 pub(in crate::backend::cuda) const PLANE_BLOCKS: u32 = 2;
 /// First radices for which kernels are compiled. The number of points along an axis is the product of the first and
@@ -25,14 +25,16 @@ const LARGEST_RADIX: u32 = 16;
 /// Largest of the second radices.
 const LARGEST_SECOND: u32 = 10;
 
-// each thread of a block loads one element of a table that has one element per point of the axis
+// a table has one element per point of an axis, and each thread of a block loads one element, so a block needs at least
+// as many threads as an axis has points
 const _: () = assert!(LINES >= LARGEST_SECOND && PLANE_THREADS >= LARGEST_RADIX * LARGEST_SECOND);
 
 shared! {
     /// An integer divisor. Kernels replace the division by a multiplication, which is faster.
     Divisor {
         value: u32,
-        /// 2³²/value, rounded up. For n below 2³²/value the quotient n/value is n · reciprocal / 2³², rounded down
+        /// 2³²/value, rounded up. For n < 2³²/value, the quotient n/value, rounded down, equals n · reciprocal / 2³²,
+        /// rounded down
         reciprocal: u32,
     }
 }

@@ -7,9 +7,10 @@ use super::{Number, Parsed, line, unique, word};
 use crate::error::Problem;
 use crate::system::{Cmap, CombinationRule, Description, LennardJones, Name, Nonbonded, Pair14, Topology};
 
-/// Maximum relative difference at which two numbers count as equal. Lennard-Jones parameters are compared with those of
-/// the combination rule, and charge products of 1-4 pairs with `fudgeQQ` times the product of the charges. The limit
-/// allows a few rounding errors of `f64`, which the twelfth power multiplies.
+/// Maximum relative difference at which two numbers count as equal. Lennard-Jones parameters are compared with the
+/// values from the combination rule. The charge product of a 1-4 pair is compared with `fudgeQQ` times the product of
+/// the two charges. The tolerance allows for a few rounding errors of `f64`, which the twelfth power of a distance
+/// multiplies by twelve.
 const EXACT: f64 = 1e-12;
 
 /// Form of the Lennard-Jones parameters of a type.
@@ -131,8 +132,8 @@ impl AtomTypes {
         }
     }
 
-    /// Returns the bonded type of an atom type, by which correction maps are looked up. All atoms that are not the
-    /// central atom of a correction map have the same bonded type.
+    /// Returns the bonded type of an atom type. GROMACS finds the correction map of five atoms by their bonded types.
+    /// All atoms that are not the central atom of a correction map have the same bonded type.
     fn bonded(&self, index: usize) -> String {
         self.types[index].key.map.map_or_else(|| "B".to_owned(), |map| format!("M{}", map + 1))
     }
@@ -159,9 +160,10 @@ impl AtomTypes {
 }
 
 impl Form {
-    /// Returns the form of the Lennard-Jones parameters of a topology. The form is σ and ε if every pair of types has
-    /// both c6 and c12 or neither, and if the Lorentz–Berthelot rule gives the parameters of at least as many pairs as
-    /// the geometric rule. Otherwise the form is C6 and C12.
+    /// Returns the form of the Lennard-Jones parameters of a topology. The parameters are σ and ε if two conditions
+    /// hold: the coefficients c6 and c12 of every pair of types are both zero or both positive, and the
+    /// Lorentz–Berthelot rule gives the parameters of at least as many pairs as the geometric rule. Otherwise the
+    /// parameters are C6 and C12.
     fn of(description: &Description) -> Self {
         let Description { topology, nonbonded, .. } = description;
         let used: BTreeSet<u32> = topology.atoms.iter().map(|atom| atom.lj_type).collect();
@@ -191,8 +193,8 @@ impl Form {
     }
 
     /// Returns the two Lennard-Jones parameters of a type. If a coefficient is negative, both parameters are zero,
-    /// because no rule can combine negative coefficients. The pairs of a type with negative coefficients are listed in
-    /// `[ nonbond_params ]`.
+    /// because no combination rule can combine negative coefficients. The pairs of a type with negative coefficients
+    /// are listed in `[ nonbond_params ]`.
     fn type_values(self, nonbonded: &Nonbonded, kind: u32) -> [f64; 2] {
         let (c6, c12) = nonbonded.pair(kind, kind);
         if c6 < 0.0 || c12 < 0.0 { [0.0; 2] } else { self.values(c6, c12) }
@@ -212,14 +214,15 @@ impl Form {
     }
 }
 
-/// Returns a name that GROMACS accepts for a type. A name that GROMACS accepts is not a number.
+/// Returns a name that GROMACS accepts for a type. GROMACS accepts no number as a type name, so that a `t` is added
+/// before a number.
 fn type_name(name: Name) -> String {
     let name = word(name.as_str());
     if name.bytes().all(|byte| byte.is_ascii_digit()) { format!("t{name}") } else { name }
 }
 
-/// Returns the ratio of the charge product of a 1-4 pair to the product of the charges of its atoms. The ratio is
-/// that of the first pair with charges, and 1 if no pair has charges.
+/// Returns the ratio of the charge product of a 1-4 pair to the product of the charges of its atoms. The ratio is that
+/// of the first pair whose atoms have charges, or 1 if there is no such pair.
 fn fudge(topology: &Topology) -> f64 {
     let charge = |atom: u32| topology.atoms[atom as usize].charge;
     let factors = topology.bonded.pairs14.iter().map(|pair| {
@@ -247,11 +250,11 @@ fn middles(topology: &Topology) -> Parsed<BTreeMap<u32, u32>> {
         let [a, b, c, d, e] = five(map);
         let problem = |what: &str| Err(Problem::new(format!("the correction map around atom {} {what}", c + 1)));
         if map.atoms != [a, b, c, d, b, c, d, e] {
-            return problem("is not on a chain of five atoms, the only kind that GROMACS has");
+            return problem("is not on a chain of five atoms; GROMACS has only correction maps on such chains");
         }
         if grids.insert(c, map.grid).is_some_and(|other| other != map.grid) {
             return problem(
-                "is one of two maps with different grids on that atom; GROMACS distinguishes maps only by atom types",
+                "is one of two maps with different grids on one atom; GROMACS distinguishes maps only by atom types",
             );
         }
     }

@@ -2,10 +2,10 @@
 //! line of its term.
 //!
 //! A number is written as the shortest text that is parsed as the same `f64`. `gen-pairs` is `no` in `[ defaults ]`. `[
-//! nonbond_params ]` lists every pair of types whose parameters differ from those of the combination rule by more than
-//! a relative 10⁻¹². Each distinct molecule is a `[ moleculetype ]`. As in GROMACS, molecules that differ only in their
-//! residue numbers are copies of one molecule type. The writer fails for terms that the format cannot express: virtual
-//! sites in a local frame, correction maps on atoms that are not a chain of five, and 12-6-4 ions.
+//! nonbond_params ]` lists every pair of types whose parameters have a relative difference of more than 10⁻¹² from the
+//! values of the combination rule. Each distinct molecule is a `[ moleculetype ]`. As in GROMACS, molecules that differ
+//! only in their residue numbers are copies of one molecule type. The writer fails for terms that the format cannot
+//! express: virtual sites in a local frame, correction maps on atoms that are not a chain of five, and 12-6-4 ions.
 //!
 //! A rigid water is written as `[ settles ]`. The O–H and H–H distances of a water may come from bonded terms, as in
 //! AMBER topologies, where the input of a run determines whether water is rigid. The bonded terms of such a water are
@@ -59,7 +59,7 @@ struct Number(f64);
 
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // outside this range of magnitudes, the text with an exponent is the shortest
+        // a magnitude below 1e-4 or of at least 1e9 is shortest with an exponent
         match self.0.abs() {
             0.0 => write!(f, "0"),
             size if (1e-4..1e9).contains(&size) => write!(f, "{}", self.0),

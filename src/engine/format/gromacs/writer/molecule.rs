@@ -8,7 +8,7 @@ use super::water::RigidWater;
 use super::{Number, Parsed, line, sites, word};
 use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion, ordered};
 
-/// Largest value of `nrexcl` that is written: number of bonds up to which all pairs are excluded.
+/// Largest value of `nrexcl` that is written. All pairs up to `nrexcl` bonds apart are excluded.
 const MOST_EXCLUDED_BONDS: usize = 3;
 /// Maximum number of excluded partners per line of `[ exclusions ]`.
 const PARTNERS: usize = 20;
@@ -18,8 +18,8 @@ pub(super) fn write(molecule: &Topology, name: &str, types: &AtomTypes, first: u
     let chemical = Chemical::new(molecule);
     let water = RigidWater::of(molecule);
     let (bonds, more) = match chemical.exclusions(molecule) {
-        // GROMACS counts only the first O–H bond of a `[ settles ]` line for exclusions, so the water models of GROMACS
-        // list all pairs as exclusions
+        // all excluded pairs of a rigid water are listed, because GROMACS derives exclusions only from the first O–H
+        // bond of a `[ settles ]` line; the water models of GROMACS list these pairs, too
         (bonds, _) if water.is_some() => (if bonds < 2 { 0 } else { 2 }, molecule.exclusions.pairs().collect()),
         exclusions => exclusions,
     };
@@ -96,8 +96,8 @@ fn write_atoms(molecule: &Topology, types: &AtomTypes, first: u32, text: &mut St
 }
 
 /// Returns the residue numbers as text. The residue of a molecule with a single residue gets the number 1, because
-/// GROMACS itself numbers such residues. Consecutive residues with the same name and number are distinguished by an
-/// insertion code.
+/// GROMACS itself numbers the residues of single-residue molecules. Consecutive residues with the same name and number
+/// are distinguished by an insertion code.
 fn residue_numbers(molecule: &Topology) -> Vec<String> {
     let residues = &molecule.residues;
     if residues.len() == 1 {
@@ -151,7 +151,8 @@ impl Chemical {
 /// chemical bonds that have neither energy nor constraint.
 fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     let mut open: BTreeSet<[u32; 2]> = chemical.0.clone();
-    // an H–H bond of a flexible water has function type 1, and the reader reads such a bond as a harmonic distance
+    // an H–H bond of a flexible water is written with function type 1; the reader turns a bond between two hydrogens of
+    // a water into a harmonic distance
     let is_brace = |[i, j]: [u32; 2]| molecule.is_water_brace([i, j]) && molecule.exclusions.contains(i, j);
     let bonds = molecule.bonded.bonds.iter().map(|bond| {
         let function = if open.remove(&ordered(bond.atoms)) || is_brace(bond.atoms) { 1 } else { 6 };
@@ -230,8 +231,9 @@ fn write_dihedrals(bonded: &BondedTerms, text: &mut String) {
     section("dihedrals", harmonic, text);
 }
 
-/// Writes 1-4 pairs. Function type 1 is used if the factor of `[ defaults ]` gives the charge product. Otherwise
-/// function type 2 is used, and the factor and the charges are in the line of the pair.
+/// Writes 1-4 pairs. Function type 1 is used if the charge product of the pair equals `fudgeQQ` of `[ defaults ]` times
+/// the product of the two charges. Otherwise function type 2 is used, and the line of the pair contains the factor and
+/// the charges.
 fn write_pairs(molecule: &Topology, types: &AtomTypes, text: &mut String) {
     let lines = molecule.bonded.pairs14.iter().map(|pair| {
         let [first, second] = types.pair_parameters(pair);

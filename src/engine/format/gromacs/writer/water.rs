@@ -2,7 +2,8 @@
 
 use crate::system::Topology;
 
-/// Relative difference below which two lengths count as equal. Topology files print eight digits.
+/// Relative difference below which two lengths count as equal. The tolerance allows for numbers in topology files that
+/// are rounded to eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
 /// Distances between the atoms of a rigid water.
@@ -17,8 +18,8 @@ pub(super) struct RigidWater {
 }
 
 impl RigidWater {
-    /// Returns the distances in a molecule that is one water. Returns `None` if the oxygen does not come before the
-    /// hydrogens and all sites, or if a distance is unknown.
+    /// Returns the distances in a molecule that consists of one water. Returns `None` if the oxygen does not come
+    /// before the hydrogens and all sites, or if a distance is unknown.
     pub(super) fn of(molecule: &Topology) -> Option<Self> {
         let in_order = molecule.atoms.iter().map(|atom| atom.element).take(3).eq([8, 1, 1]);
         if molecule.residues.len() != 1 || !in_order || !molecule.is_water(0) {

@@ -23,7 +23,7 @@ pub(super) fn write(topology: &Topology, types: &Types, text: &mut Text) {
     text.integers("RESIDUE_POINTER", topology.residues.iter().map(|residue| residue.first as usize + 1));
 }
 
-/// Returns the list of exclusions. An atom without exclusions has a single 0.
+/// Returns the list of exclusions. The entry of an atom without exclusions is a single 0.
 pub(super) fn excluded(topology: &Topology) -> impl Iterator<Item = usize> + '_ {
     (0..topology.atoms.len()).flat_map(|i| {
         let partners = topology.exclusions.of(i);

@@ -1,5 +1,5 @@
-//! Writer of bonds and angles. The writer also adds the bonds that represent rigid waters and the bonds that place
-//! extra points.
+//! Writer of bonds and angles. The writer also adds bonds that represent rigid waters, and bonds whose lengths
+//! determine the positions of extra points.
 
 use std::collections::HashMap;
 
@@ -16,8 +16,8 @@ use crate::units::{ANGSTROM, KCAL};
 pub(super) const HALF: f64 = 0.5;
 /// Force constant of water bonds in LEaP's parameters of water models, kcal/mol/Å².
 const WATER: f64 = 553.0;
-/// Maximum relative difference at which two lengths, or two weights of a virtual site, count as equal. Files have
-/// eight decimals.
+/// Maximum relative difference at which two lengths, or two weights of a virtual site, count as equal. The tolerance
+/// allows for the rounding of numbers in AMBER topologies, which have eight decimals.
 const SAME: f64 = 1e-6;
 
 /// Bonds and angles of an AMBER topology that is written.
@@ -63,7 +63,7 @@ fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
     let mut others = bonds.chain(bonded.g96_angles.iter().map(|angle| ("angle", angle.atoms[0], angle.atoms[2])));
     match others.next() {
         Some((what, i, j)) => {
-            let message = format!("the {what} from atom {} to {} is a function of GROMOS-96", i + 1, j + 1);
+            let message = format!("the {what} from atom {} to {} has an energy function of GROMOS-96", i + 1, j + 1);
             Err(refused(message, "bonds and angles of an AMBER topology are harmonic"))
         }
         None => Ok(()),
@@ -96,7 +96,10 @@ fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
             Some(length) if (length - constraint.length).abs() <= SAME * constraint.length => {}
             Some(_) => {
                 let message = format!("atoms {i} and {j} have a bond and a constraint of another length");
-                return Err(refused(message, "an AMBER topology constrains bonds at their own lengths"));
+                return Err(refused(
+                    message,
+                    "in an AMBER topology a constraint has the equilibrium length of its bond",
+                ));
             }
             None => {
                 lengths.insert(ordered(constraint.atoms), constraint.length);
@@ -137,11 +140,11 @@ fn reach(construction: &Construction, lengths: &HashMap<[u32; 2], f64>) -> Optio
 
 fn no_extra_point(site: u32) -> Problem {
     let message =
-        format!("virtual site {} is not where an extra point of a water with four or five sites is", site + 1);
+        format!("virtual site {} is not at the place of an extra point of a four-site or five-site water", site + 1);
     refused(message, "an AMBER topology does not say where extra points are")
 }
 
-/// Returns an error if programs that read the file would put a virtual site at another position than the topology.
+/// Returns an error if the file would give a virtual site a different position than the topology.
 fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
     if topology.virtual_sites.is_empty() {
         return Ok(());
@@ -161,7 +164,7 @@ fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
 }
 
 /// Whether two constructions of a virtual site of a water give the same position. The two lone pairs of a water are
-/// equivalent, so either of them may be above the plane of the water.
+/// equivalent, so either lone pair may be above the plane of the water.
 fn is_same(own: &Construction, other: &Construction) -> bool {
     let close = |a: f64, b: f64| (a - b).abs() <= SAME * b.abs();
     let oxygen = own.atoms().first() == other.atoms().first();

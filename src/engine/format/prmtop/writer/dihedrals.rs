@@ -116,7 +116,7 @@ impl Pairs {
         Pairs { taken: vec![false; sorted.len()], sorted }
     }
 
-    /// Returns a 1-4 pair of the two atoms `ends` that no earlier call has returned.
+    /// Returns a 1-4 pair of the two atoms `ends`. Each 1-4 pair is returned only once.
     fn take(&mut self, ends: [u32; 2]) -> Option<Pair14> {
         let ends = ordered(ends);
         let first = self.sorted.partition_point(|(atoms, _)| *atoms < ends);
@@ -145,7 +145,7 @@ impl Pairs {
             });
             let atoms = path.ok_or_else(|| {
                 let message = format!("the 1-4 pair of atoms {} and {} is not three bonds apart", i + 1, l + 1);
-                refused(message, "an AMBER topology makes 1-4 pairs of the ends of torsions")
+                refused(message, "the 1-4 pairs of an AMBER topology are the end atoms of torsions")
             })?;
             Ok(Torsion { atoms, periodicity: 1, phase: 0.0, force_constant: 0.0 })
         });
@@ -167,7 +167,7 @@ mod tests {
             let chain: [Vec3; 3] = [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(phi.cos(), phi.sin(), 0.0)];
             let (_, expected) = RyckaertBellemans::evaluate(chain, term.parameters());
             let sum: f64 = cosines(&term).map(|torsion| Torsion::evaluate(chain, torsion.parameters()).1).sum();
-            // the terms are below 100 and accurate to a relative 1e-16
+            // the terms are below 100, and their relative errors are about 1e-16
             assert!((sum - expected).abs() < 1e-12, "{phi}: {sum} against {expected}");
         }
     }

@@ -1,4 +1,4 @@
-//! Writer of the sections for the cell, and for the molecules that sander puts into the cell.
+//! Writer of the sections that describe the cell and the molecules.
 
 use super::sections::Text;
 use crate::cell::PeriodicCell;
@@ -6,7 +6,8 @@ use crate::format::parts::{chemical_links, starts};
 use crate::system::Topology;
 use crate::units::ANGSTROM;
 
-/// Tolerance in degrees for the angles of a box. Files print seven decimals.
+/// Tolerance in degrees for the angles of a box. The tolerance allows for the rounding of angles in AMBER topologies,
+/// which have seven decimals.
 const SAME_ANGLE: f64 = 1e-5;
 
 /// Returns the value of IFBOX: 1 for a rectangular box, 2 for a truncated octahedron, and 3 for any other box.

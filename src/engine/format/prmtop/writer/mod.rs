@@ -1,19 +1,22 @@
 //! Writer of AMBER topologies, with the sections that sander, ParmEd, OpenMM and MDAnalysis read.
 //!
-//! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by a relative 5·10⁻⁹. CHAMBER files
-//! have charges with seventeen digits. Names are cut to four characters, and residues are numbered from 1. A CHAMBER
-//! file is written for CHARMM force fields, and for systems with Urey–Bradley terms or harmonic impropers. A CHAMBER
-//! file has a separate Lennard-Jones table for 1-4 pairs. In a file that is no CHAMBER file, the energy of a 1-4 pair
-//! is the energy from the charges and Lennard-Jones types of its atoms, divided by the divisors of the torsion.
+//! Numbers have nine digits (format `5E16.8`), so that stored charges have relative errors of up to 5·10⁻⁹. CHAMBER
+//! files have charges with seventeen digits. Names are cut to four characters, and residues are numbered from 1. A
+//! CHAMBER file is written for CHARMM force fields, and for systems with Urey–Bradley terms or harmonic impropers. A
+//! CHAMBER file has a separate Lennard-Jones table for 1-4 pairs. Other AMBER files have no table for 1-4 pairs. The
+//! 1-4 interaction of two atoms is the interaction of their charges and Lennard-Jones types, divided by the divisors of
+//! the torsion.
 //!
-//! Some kinds of terms are written as other kinds of terms with the same energy. A Ryckaert–Bellemans torsion is
-//! written as a sum of cosine torsions. A 1-4 pair is written as the end atoms of a torsion, whose force constant is
-//! zero if the system has no such torsion. A rigid water is written as bonds with LEaP's force constant.
+//! Terms that the format lacks are written as other terms with the same energy. A Ryckaert–Bellemans torsion is written
+//! as a sum of cosine torsions. A 1-4 pair is represented by a torsion whose end atoms are the pair. If no torsion ends
+//! at the two atoms, the writer adds a torsion with a force constant of zero. A rigid water is written as bonds with
+//! LEaP's force constant.
 //!
-//! The writer refuses the following terms, and the error names the term: GROMOS-96 bonds and angles, harmonic
-//! distances between atoms without a bond, constraints other than those of rigid waters, chemical bonds without
-//! energy, 1-4 pairs that are not three bonds apart or cannot be expressed by divisors, virtual sites other than the
-//! extra points of waters, and correction maps that are not on a chain of five atoms.
+//! The writer refuses the following terms with an error that names the term: GROMOS-96 bonds and angles, harmonic
+//! distances between atoms without a bond, constraints outside of rigid waters, and chemical bonds without energy. The
+//! writer also refuses 1-4 pairs that are not three bonds apart, 1-4 pairs whose interaction is not a fraction of the
+//! non-bonded interaction, virtual sites other than extra points of waters, and correction maps that are not on a chain
+//! of five atoms.
 
 mod atoms;
 mod bonds;

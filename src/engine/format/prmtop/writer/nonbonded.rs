@@ -9,7 +9,8 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Description, LennardJones, Name, Pair14, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Maximum relative difference at which two numbers count as equal. Files have eight decimals.
+/// Maximum relative difference at which two numbers count as equal. The tolerance allows for the rounding of numbers in
+/// AMBER topologies, which have eight decimals.
 const SAME: f64 = 1e-7;
 
 /// Lennard-Jones types of a file, and their tables.
@@ -33,7 +34,8 @@ impl Types {
             LennardJones { c6, c12 }
         };
         let chamber = topology.charmm || !bonded.urey_bradleys.is_empty() || !bonded.harmonic_impropers.is_empty();
-        // two types may differ only in the parameters of 1-4 pairs; such types have different names
+        // CHAMBER files distinguish atom types also by name, because two atom types may differ only in the parameters
+        // of 1-4 pairs
         let key = |atom: &crate::system::Atom| (atom.lj_type, if chamber { atom.type_name } else { Name::default() });
         let mut numbers: BTreeMap<(u32, Name), u32> = topology.atoms.iter().map(|atom| (key(atom), 0)).collect();
         numbers.values_mut().zip(0..).for_each(|(number, next)| *number = next);
@@ -53,8 +55,9 @@ impl Types {
         Ok(types)
     }
 
-    /// Returns the parameters of 1-4 pairs by types. Two types without a 1-4 pair in the system get the parameters of
-    /// their pairs that are not 1-4 pairs. Fails if two 1-4 pairs of the same types have different parameters.
+    /// Returns the Lennard-Jones parameters of 1-4 pairs for each pair of types. For two types that have no 1-4 pair in
+    /// the system, the table holds the parameters of their ordinary non-bonded pairs. Fails if two 1-4 pairs of the
+    /// same types have different parameters.
     fn table_of_pairs14(&self, topology: &Topology) -> Parsed<Vec<LennardJones>> {
         let mut table = self.pairs.clone();
         let mut set = HashMap::new();
@@ -99,8 +102,9 @@ impl Types {
         pairs.map(|(high, low)| high * (high + 1) / 2 + low + 1)
     }
 
-    /// Returns the divisors of charges and Lennard-Jones parameters for torsions without a 1-4 pair. The same divisors
-    /// apply if the charges or the Lennard-Jones parameters of the 1-4 pair are zero.
+    /// Returns the usual divisors of the Coulomb and Lennard-Jones interactions of 1-4 pairs, which are written for
+    /// torsions without a 1-4 pair. A 1-4 pair whose charges or Lennard-Jones parameters are zero also gets the usual
+    /// divisor.
     pub(super) fn usual_scales(&self) -> [f64; 2] {
         if self.is_chamber() { CHARMM_SCALES } else { AMBER_SCALES }
     }
@@ -114,9 +118,8 @@ impl Types {
         let charges = ratio(a * b, pair.charge_product);
         let (Some(charges), Some(lj)) = (charges, lj_scale(table, pair)) else {
             let [i, j] = pair.atoms.map(|atom| atom + 1);
-            let message = format!(
-                "the 1-4 pair of atoms {i} and {j} is not a fraction of the charges and parameters of its atoms"
-            );
+            let message =
+                format!("the 1-4 interaction of atoms {i} and {j} is not a fraction of their non-bonded interaction");
             return Err(refused(
                 message,
                 "an AMBER topology divides 1-4 interactions by one number for charges and one for Lennard-Jones \
@@ -146,8 +149,8 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * b.abs()
 }
 
-/// Returns the divisor by which `whole` must be divided to give `part`. Returns `Some(None)` if both numbers are
-/// zero, because any divisor is right, and `None` if there is no positive divisor.
+/// Returns the divisor by which `whole` must be divided to give `part`. If both numbers are zero, any divisor is right,
+/// and the result is `Some(None)`. If there is no positive divisor, the result is `None`.
 fn ratio(whole: f64, part: f64) -> Option<Option<f64>> {
     if whole == 0.0 && part == 0.0 {
         return Some(None);

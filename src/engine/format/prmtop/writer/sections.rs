@@ -96,8 +96,8 @@ impl Text {
 
 /// Appends a number in Fortran's format `Ew.d` with `1P`: `  1.23456789E+02`.
 fn push_exponential(value: f64, width: usize, decimals: usize, text: &mut String) {
-    // an exponent of three digits does not fit into the column, so such small numbers, which do not occur in practice,
-    // are written as zero
+    // numbers below 1e-99 are written as zero, because an exponent of three digits does not fit into the column; such
+    // small numbers do not occur in practice
     let value = if value.abs() < 1e-99 { 0.0 } else { value };
     // length of the text: sign, digit, point, decimals, and the exponent `E+00`
     let length = usize::from(value.is_sign_negative()) + 2 + decimals + 4;
@@ -109,8 +109,8 @@ fn push_exponential(value: f64, width: usize, decimals: usize, text: &mut String
     let _ = write!(text, "E{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
 }
 
-/// Terms on `N` atoms with `P` parameters. There is a row of pointers for each term, with the terms that contain
-/// hydrogen first, and a list of the distinct sets of parameters (types).
+/// Terms on `N` atoms with `P` parameters. Each term has a row of atom pointers, and rows of terms that contain
+/// hydrogen come first. A second list holds the distinct sets of parameters (types).
 pub(super) struct Rows<const N: usize, const P: usize> {
     rows: [Vec<[i64; N]>; 2],
     /// 1-based parameter type of each row, for rows with and without hydrogen
