@@ -242,7 +242,7 @@ pub(super) fn decide(
         let state = |&(turned, name): &(bool, &str)| {
             (group.sites(heavy, &contacts, turned, name), if turned { MARGIN } else { 0.0 })
         };
-        Mover::new(group.states.iter().map(state).collect(), &heavy.bonded, |center, extent| {
+        Mover::new(group.states.iter().map(state).collect(), |center, extent| {
             let mut sites = fixed(center, extent);
             let waters: Vec<Site> = sites.iter().filter(|site| is_water(site.atom)).copied().collect();
             let acceptors = group.atoms[1..].iter().map(|&atom| heavy.positions[atom]);
@@ -255,10 +255,10 @@ pub(super) fn decide(
         let rotor = &rotors[rotor];
         let site = |position| contacts.hydrogen(rotor.parent, position);
         let states = rotor.candidates(surroundings).into_iter().map(|all| (all.into_iter().map(site).collect(), 0.0));
-        Mover::new(states.collect(), &heavy.bonded, fixed)
+        Mover::new(states.collect(), fixed)
     };
     let movers = groups.iter().map(of_group).collect();
-    let mut network = Network::new(movers, turning.iter().map(of_rotor).collect(), &followers);
+    let mut network = Network::new(movers, turning.iter().map(of_rotor).collect(), &followers, &heavy.bonded);
     let links = links(groups, &followers, &heavy.positions);
     network.solve(&links);
     chosen(groups, &network.compare(&links), choices)

@@ -35,38 +35,33 @@ pub(super) struct Mover {
     /// largest distance (nm) from the center to a dot that touches a site of any state
     extent: f64,
     pub(super) states: Vec<State>,
+    /// atoms near the mover that belong to no mover, until the dots are placed
+    fixed: Vec<Site>,
 }
 
 impl Mover {
     /// Makes a mover from the sites and the penalty of each state. `surroundings` returns the atoms within a distance
-    /// (nm) of a position that belong to no mover. `bonded` lists the atoms that are bonded to each atom.
-    pub(super) fn new(
-        states: Vec<(Vec<Site>, f64)>,
-        bonded: &[Vec<u32>],
-        surroundings: impl Fn(Vec3, f64) -> Vec<Site>,
-    ) -> Self {
+    /// (nm) of a position that belong to no mover.
+    pub(super) fn new(states: Vec<(Vec<Site>, f64)>, surroundings: impl Fn(Vec3, f64) -> Vec<Site>) -> Self {
         let sites = || states.iter().flat_map(|(sites, _)| sites);
         let center = sites().map(|site| site.position).sum::<Vec3>() * (1.0 / sites().count().max(1) as f64);
         let extent =
             sites().map(|site| (site.position - center).norm() + site.radius + 2.0 * PROBE).fold(0.0, f64::max);
         let fixed = surroundings(center, extent);
-        let state = |(sites, penalty): (Vec<Site>, f64)| State {
-            dots: dots(&sites, &fixed, bonded),
-            sites,
-            score: 0.0,
-            penalty,
-        };
-        Mover { center, extent, states: states.into_iter().map(state).collect() }
+        let state = |(sites, penalty)| State { dots: vec![], sites, score: 0.0, penalty };
+        Mover { center, extent, states: states.into_iter().map(state).collect(), fixed }
     }
 
-    /// Adds the values of the dots that are outside of some spheres to the scores, and removes these dots. A sphere has
-    /// a center and a radius, nm.
-    fn condense(&mut self, spheres: &[(Vec3, f64)]) {
+    /// Places the dots of all states. Dots that are outside of the spheres of other movers are not kept, because their
+    /// contributions to the scores are constant. A sphere has a center and a radius, nm. `bonded` lists the atoms that
+    /// are bonded to each atom.
+    fn place_dots(&mut self, spheres: &[(Vec3, f64)], bonded: &[Vec<u32>]) {
         let is_near = |dot: &Dot| {
             spheres.iter().any(|(center, radius)| (dot.position - *center).norm_squared() < radius * radius)
         };
+        let fixed = std::mem::take(&mut self.fixed);
         for state in &mut self.states {
-            let (near, far): (Vec<Dot>, Vec<Dot>) = state.dots.iter().partition(|dot| is_near(dot));
+            let (near, far): (Vec<Dot>, Vec<Dot>) = dots(&state.sites, &fixed, bonded).into_iter().partition(is_near);
             state.score += far.iter().map(|dot| dot.value(dot.touch)).sum::<f64>();
             state.dots = near;
         }
@@ -74,8 +69,8 @@ impl Mover {
 }
 
 /// Movers and their states. The first movers are groups whose states are to be found. The remaining movers are
-/// rotatable hydrogens. For every combination of the states of groups, the rotatable hydrogens take their states of
-/// lowest energy.
+/// rotatable hydrogens. For every combination of the states of groups, the rotatable hydrogens take their states with
+/// the highest score.
 pub(super) struct Network {
     movers: Vec<Mover>,
     groups: usize,
@@ -89,8 +84,8 @@ pub(super) struct Network {
 
 impl Network {
     /// Makes a network with all groups in their first states. `followers` lists the rotatable hydrogens next to each
-    /// group, as indices into `turning`.
-    pub(super) fn new(groups: Vec<Mover>, turning: Vec<Mover>, followers: &[Vec<usize>]) -> Self {
+    /// group, as indices into `turning`. `bonded` lists the atoms that are bonded to each atom.
+    pub(super) fn new(groups: Vec<Mover>, turning: Vec<Mover>, followers: &[Vec<usize>], bonded: &[Vec<u32>]) -> Self {
         let count = groups.len();
         let mut movers: Vec<Mover> = groups.into_iter().chain(turning).collect();
         let touch = |a: &Mover, b: &Mover| (a.center - b.center).norm() < a.extent + b.extent;
@@ -98,7 +93,7 @@ impl Network {
         let near: Vec<Vec<usize>> = (0..movers.len()).map(others).collect();
         let spheres: Vec<(Vec3, f64)> = movers.iter().map(|mover| (mover.center, mover.extent)).collect();
         for (mover, near) in movers.iter_mut().zip(&near) {
-            mover.condense(&near.iter().map(|&other| spheres[other]).collect::<Vec<_>>());
+            mover.place_dots(&near.iter().map(|&other| spheres[other]).collect::<Vec<_>>(), bonded);
         }
         let followers = followers.iter().map(|list| list.iter().map(|k| k + count).collect()).collect();
         let state = (0..movers.len()).map(|mover| (mover < count).then_some(0)).collect();
@@ -262,7 +257,7 @@ mod tests {
             is_hydrogen: false,
         };
         let states = places.iter().map(|place| (vec![site(place)], 0.0)).collect();
-        Mover::new(states, &[vec![], vec![]], |_, _| vec![])
+        Mover::new(states, |_, _| vec![])
     }
 
     /// Tests two groups whose score increases only if both change their states. A search that changes one group at a
@@ -274,10 +269,12 @@ mod tests {
         let groups = vec![mover(0, &[(-0.5, true), (0.0, true)]), mover(1, &[(0.15, true), (0.15, false)])];
         let mut costly = groups.clone();
         costly[1].states[1].score = -0.01;
-        let mut network = Network::new(costly.clone(), vec![], &[vec![], vec![]]);
+        let none = [vec![], vec![]];
+        let bonded = [vec![], vec![]];
+        let mut network = Network::new(costly.clone(), vec![], &none, &bonded);
         network.solve(&[]);
         assert_eq!(network.state, [Some(0), Some(0)]);
-        let mut network = Network::new(costly, vec![], &[vec![], vec![]]);
+        let mut network = Network::new(costly, vec![], &none, &bonded);
         network.solve(&[[0, 1]]);
         assert_eq!(network.state, [Some(1), Some(1)]);
         // the volume is 2π a/d ∫ s (b − s) ds / 2 from s = d − a to b, with a = b = 1 Å and d = 1.5 Å, 4 for both
