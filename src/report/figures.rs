@@ -100,7 +100,7 @@ pub(super) struct RestraintFigure {
     pub(super) plot: Plot,
     /// mean energy of the restraint, kJ/mol
     pub(super) energy: f64,
-    /// work of the moving center until the last row, kJ/mol
+    /// work that the moving center has done until the last row of the table of restraints, kJ/mol
     pub(super) work: f64,
 }
 

@@ -90,8 +90,8 @@ fn secondary_structure(
     residues.iter().copied().zip(classes.iter().map(letter)).collect()
 }
 
-/// Returns the chains of residues that are bonded to each other, in JSON form. One atom represents each residue: Cα of
-/// an amino acid, C4' of a nucleotide.
+/// Returns the chains in JSON form; a chain is a sequence of residues, each bonded to the next residue. One atom
+/// represents each residue: Cα of an amino acid, C4' of a nucleotide.
 fn chains(topology: &Topology, place: &BTreeMap<u32, u32>, letters: &BTreeMap<u32, char>) -> Vec<Value> {
     let name = |atom: u32| topology.atoms[atom as usize].name;
     let residue = |atom: u32| topology.atoms[atom as usize].residue;

@@ -1,4 +1,4 @@
-//! Slope of a series over time, with a standard error that holds for a random walk.
+//! Slope of a series over time, with a standard error that is also valid if the series contains a random walk.
 //!
 //! With a stochastic thermostat the errors of the integration add up at random, so that the conserved energy performs a
 //! random walk in addition to its fluctuations. A standard error that is computed from the deviations of the series
@@ -16,10 +16,9 @@
 /// differences between the means of 64 successive blocks determine the variance of a random walk with a relative error
 /// of 20 %.
 const BLOCKS: usize = 64;
-/// Smallest and largest ratio q/s of the variances of random walk and noise. The values are exponents of ten in units
-/// of one tenth, so −30 stands for 10⁻³. If the variance ratio q/s of random walk and noise is 10⁻³, the random walk is
-/// too weak to be detected in 64 values, but contributes as much to the error of the slope as the noise. If the
-/// variance ratio q/s of random walk and noise is 10³, the noise is negligible.
+/// Range of the ratio q/s of the variances of random walk and noise, stored as 10 log₁₀(q/s): the value −30 stands for
+/// a ratio of 10⁻³. At a ratio of 10⁻³, the random walk is too weak to be detected in 64 values, but its contribution
+/// to the error of the slope is as large as the contribution of the noise. At a ratio of 10³, the noise is negligible.
 const RATIOS: std::ops::RangeInclusive<i32> = -30..=30;
 
 /// Slope of a column of the energy table over time, with its standard error.
@@ -73,7 +72,7 @@ impl Fit {
     /// linear. The prediction errors for the series `times` therefore determine the prediction errors for any straight
     /// line.
     fn of(times: &[f64], values: &[f64], ratio: f64) -> Self {
-        // the filter predicts two levels, one of the times and one of the values; the uncertainty is the variance of
+        // the filter predicts the level of the times and the level of the values; the uncertainty is the variance of
         // each level in units of the noise variance. The initial levels are the first time and the first value
         let (mut levels, mut uncertainty) = ([times[0], values[0]], 1.0);
         let ([mut tt, mut tv, mut vv], mut logarithms) = ([0.0; 3], 0.0f64);
@@ -90,7 +89,7 @@ impl Fit {
         // the slope and the first level take one degree of freedom each
         let freedom = (values.len() - 2) as f64;
         let slope = tv / tt;
-        // rounding errors set a lower limit to the noise, also if the series is a straight line
+        // rounding errors set a lower limit to the noise, even if the series is a straight line
         let noise = ((vv - slope * tv) / freedom).max(f64::EPSILON * vv).max(f64::MIN_POSITIVE);
         Fit { slope, variance: noise / tt, loss: freedom * noise.ln() + logarithms + tt.ln() }
     }

@@ -103,11 +103,12 @@ pub struct Holds {
     pub velocities: bool,
     /// whether the format can store forces
     pub forces: bool,
-    /// whether the format can store image flags, the numbers of lattice vectors subtracted from each atom
+    /// whether the format can store image flags: for each atom, the numbers of lattice vectors that were subtracted
+    /// from its position
     pub images: bool,
     /// whether the format can store observables, numbers that are recorded with every frame
     pub observables: bool,
-    /// whether the format can store positions in all bits of `f32`
+    /// whether the format can store positions with all bits of `f32`
     pub lossless: bool,
     /// whether the format can store positions rounded to 0.001 nm or 0.0001 nm
     pub rounded: bool,
@@ -225,8 +226,8 @@ pub trait FrameSource: Send {
         0
     }
 
-    /// Whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
-    /// meaning.
+    /// Whether frames have their own times. The time of a frame without a stored time is the index of the frame, or has
+    /// no meaning.
     fn has_times(&self) -> bool {
         true
     }
@@ -340,8 +341,8 @@ pub struct Fields {
     pub velocities: bool,
     /// whether frames have forces, kJ/mol/nm
     pub forces: bool,
-    /// whether frames have the numbers of lattice vectors that were subtracted from each atom to make molecules whole;
-    /// false if there is no cell
+    /// whether frames have image flags: for each atom, the numbers of lattice vectors that were subtracted from its
+    /// position to make molecules whole; false if there is no cell
     pub image: bool,
 }
 

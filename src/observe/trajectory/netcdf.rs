@@ -236,7 +236,7 @@ impl Layout for NetCdf {
                     })?);
             }
         }
-        // in a file without times or steps, the index of the frame is used instead
+        // the index of the frame replaces a time or a step number that the file does not store
         let number = |place: Option<Place>| {
             let value = place.and_then(|place| place.numbers(bytes, 1).next());
             value.filter(|value| value.is_finite()).unwrap_or(index as f64)

@@ -56,9 +56,9 @@ impl Placer {
         }
     }
 
-    /// Computes the positions (nm) that a file stores. If `images` is not empty, also computes the whole numbers n₁,
-    /// n₂, n₃ of lattice vectors a, b, c that were subtracted from each atom: r = r_stored + n₁ a + n₂ b + n₃ c where r
-    /// is the position in the frame.
+    /// Computes the positions (nm) that a file stores. If `images` is not empty, also computes the image flags n₁, n₂,
+    /// n₃ of each atom, which are numbers of lattice vectors a, b, c. The position in the frame is r = r_stored + n₁ a
+    /// + n₂ b + n₃ c.
     pub(super) fn place(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -94,11 +94,11 @@ mod tests {
     use crate::system::{Atom, Name};
     use crate::vec3::vec3;
 
-    /// `f32` has 24 significant bits: positions below 4 nm have rounding errors of at most 1.2e-7 nm, and the errors of
-    /// distances are at most 2√3 times as large
+    /// Allowed error of positions and distances, nm. An `f32` has 24 significant bits, so positions below 4 nm have
+    /// rounding errors of at most 1.2e-7 nm. The errors of distances are at most 2√3 times as large
     const SINGLE: f64 = 5e-7;
 
-    /// Creates a converter for all atoms, whose molecules are defined by the bonds `bonds`.
+    /// Creates a converter that writes all of `atoms` atoms; `bonds` determines the molecules.
     fn placer(atoms: usize, bonds: &[[u32; 2]]) -> Placer {
         let name = Name::new("C");
         let atom = Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn scattered_molecules_come_back_whole_and_inside() {
         let cell = PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]).unwrap();
-        // a single ion, and a molecule that is longer than half of the cell and whose bonds are not in the order of the
-        // atoms
+        // the system has a single ion and one chain molecule; the molecule is longer than half of the cell, and its
+        // bonds are not in the order of the atoms
         let chain: Vec<Vec3> = (0..8).map(|i| vec3(0.2 * i as f64, 0.1 * (i % 2) as f64, 0.05 * i as f64)).collect();
         let order = [3usize, 0, 6, 1, 5, 2, 7, 4];
         let bonds: Vec<[u32; 2]> = order.windows(2).map(|w| [w[0] as u32, w[1] as u32]).collect();

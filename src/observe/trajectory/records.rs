@@ -2,9 +2,9 @@
 //! and never changed.
 //!
 //! [`RecordSink`] appends frames and updates their checksum, [`RecordSource`] reads frames, and [`Records`] implements
-//! [`Files`] for all formats of a header followed by frames. Each format implements [`Layout`], which gives the header,
-//! the byte ranges of the frames in the file, and the encoding of frames. An [`Extent`] holds the CRC-32 of the bytes
-//! of all frames, without the header.
+//! [`Files`] for all formats that consist of a header and frames. Each format implements [`Layout`], which gives the
+//! header, the byte ranges of the frames in the file, and the encoding of frames. An [`Extent`] holds the CRC-32 of the
+//! bytes of all frames, without the header.
 //!
 //! A killed writer leaves at most one incomplete frame at the end of the file. Readers skip an incomplete frame, and a
 //! writer that continues the file removes the incomplete frame. All other bytes outside frames count as damage. For a
@@ -86,8 +86,8 @@ pub(super) struct Facts {
     pub(super) labels: Vec<Label>,
     /// number of atoms that are left out of the first frame because they are at alternative locations
     pub(super) left_out: usize,
-    /// whether frames have their own times. If frames have no times, the time of a frame is its index, or has no
-    /// meaning
+    /// whether frames have their own times. The time of a frame without a stored time is the index of the frame, or has
+    /// no meaning
     pub(super) has_times: bool,
     /// whether the cell is the unit cell of a crystal, whose symmetry puts further copies of the atoms into the cell
     pub(super) is_crystal: bool,

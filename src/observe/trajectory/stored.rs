@@ -22,14 +22,14 @@ pub struct StoredFrame {
 }
 
 impl StoredFrame {
-    /// Removes the cell and all atoms, and keeps the memory.
+    /// Removes the cell and all atoms, and keeps the allocated memory for the next frame.
     pub(super) fn clear(&mut self) {
         self.cell = None;
         [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
     }
 
-    /// Sets the cell from lattice vectors (nm) in lower-triangular form. There is no cell if all vectors are zero. The
-    /// error says that the vectors do not form a cell.
+    /// Sets the cell from lattice vectors (nm) in lower-triangular form. If all vectors are zero, the frame gets no
+    /// cell. The error says that the vectors do not form a cell.
     pub(super) fn set_cell(&mut self, rows: [Vec3; 3]) -> Checked<()> {
         self.cell = PeriodicCell::from_rows(rows);
         match self.cell.is_some() || rows == [Vec3::ZERO; 3] {

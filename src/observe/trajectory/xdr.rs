@@ -29,7 +29,7 @@ pub(super) struct FrameHead<H> {
 }
 
 /// Finds the frames of a file of `length` bytes that consists of frames with the same number of atoms. `read` receives
-/// at most `most` bytes at the beginning of a frame and the byte offset of the frame, and returns the header. The
+/// up to `most` bytes from the beginning of a frame, and the byte offset of the frame; `read` returns the header. The
 /// result of `read` is `None` if the file ends before the end of the frame; an error of `read` describes the damage.
 /// `found` is called with the header of each complete frame and the byte offset of its end. Returns the number of
 /// atoms, or 0 if there is no frame, and a description of the damage after the last frame.

@@ -127,7 +127,7 @@ impl Layout for Xtc {
 
     fn decode(&self, _index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
         let read = md_xtc::unpack(bytes, self.atoms, self.wanted)?;
-        // the check uses `&` and has no branch for each value
+        // the values are combined by `&` instead of `&&`, so that the loop has no branch for each value
         let is_finite = read.positions.iter().fold(read.time.is_finite(), |all, value| all & value.is_finite());
         if !is_finite {
             return Err("a position or the time is not a number".to_owned());

@@ -6,7 +6,7 @@ use crate::report::folder::RunFolder;
 use crate::report::production::Production;
 use crate::vec3::{Vec3, vec3};
 
-/// Minimum ratio of half of the shortest cell height, which is the longest possible cutoff, to the cutoff of the run.
+/// Minimum ratio of the longest possible cutoff, which is half of the shortest cell height, to the cutoff of the run.
 const MARGIN: f64 = 1.05;
 /// Maximum range of the volume (largest minus smallest value) in the production stage, relative to the mean volume.
 const CHANGE: f64 = 0.1;

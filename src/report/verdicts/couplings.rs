@@ -11,9 +11,9 @@ use crate::units::BAR;
 
 /// Number of standard errors by which the mean of a temperature or pressure may differ from its target.
 const ERRORS: f64 = 4.0;
-/// Largest difference between a mean temperature and its target that is never a problem, as a fraction of the target.
+/// Relative difference up to which a mean temperature is accepted as equal to its target, whatever its standard error.
 const TEMPERATURE: f64 = 0.003;
-/// Largest difference (bar) between a mean pressure and its target that is never a problem.
+/// Difference (bar) up to which a mean pressure is accepted as equal to its target, whatever its standard error.
 const PRESSURE: f64 = 1.0;
 /// Minimum number of uncorrelated samples for a reliable standard error.
 const SAMPLES: f64 = 10.0;
@@ -42,8 +42,8 @@ fn too_short(aspect: &'static str, production: &Production<'_>, coupling_time: f
 #[derive(Clone, Copy)]
 struct Target {
     value: f64,
-    /// difference from the target up to which a mean is never a problem, even if the difference exceeds [`ERRORS`]
-    /// standard errors
+    /// difference from the target up to which a mean is accepted, even if the difference exceeds [`ERRORS`] standard
+    /// errors
     least: f64,
     /// coupling time of the thermostat or barostat, ps
     coupling_time: f64,
@@ -142,8 +142,8 @@ fn weak_coupling(production: &Production<'_>) -> Option<Verdict> {
     ))
 }
 
-/// Compares the hottest with the coldest temperature group. With fewer than two groups, compares the temperatures of
-/// solute and solvent in the final state.
+/// Compares the mean temperatures of the hottest and the coldest temperature group. With fewer than two groups,
+/// compares the temperatures of solute and solvent in the final state.
 fn parts(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
     let names = run.plan.energy_columns(true).temperatures;
     let groups = names.iter().filter_map(|name| production.column(name));

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::system::{State, System};
 use rayon::prelude::*;
 
-/// Resolution of coordinates, 1/nm. Coordinates count as equal if they round to the same multiple of 10⁻⁹ nm.
-/// Coordinate files have a far coarser resolution than 10⁻⁹ nm.
+/// Inverse of the resolution with which coordinates are compared, 1/nm. Coordinates count as equal if they round to the
+/// same multiple of 10⁻⁹ nm. Coordinate files have a far coarser resolution than 10⁻⁹ nm.
 const PER_NM: f64 = 1e9;
 /// Maximum number of atoms at the same position whose pairs are checked. If more than [`MOST`] atoms are at the same
 /// position, the remaining atoms are ignored, so that the number of pairs stays small.

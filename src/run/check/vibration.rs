@@ -133,11 +133,12 @@ mod tests {
         let reduced = 12.011 * 15.999 / (12.011 + 15.999);
         assert!((found.period / (TAU * (reduced / k).sqrt()) - 1.0).abs() < 1e-12, "{found:?}");
         assert_eq!(found.describe(&system.topology), "the bond of atoms 1 (CO2 of CO2 1), 2 (CO2 of CO2 1)");
-        // Landau & Lifshitz, Mechanics §24: a linear molecule bends with ω² = 2 k (1/m_O + 2/m_C)/l²
+        // Landau & Lifshitz, Mechanics §24: a linear molecule with bond length l and force constant k of the angle
+        // bends with ω² = 2 k (1/m_O + 2/m_C)/l²
         let angle = Angle { atoms: [1, 0, 2], angle: std::f64::consts::PI, force_constant: 4e5 };
         system.topology.bonded.angles = vec![angle];
-        // the angle is not a vibration yet, because the length of the bond between atoms 0 and 2 is not known; the
-        // constraint below sets this length
+        // the angle does not yet count as a vibration, because the length of the bond between atoms 0 and 2 is not
+        // known; the constraint below sets this length
         assert_eq!(fastest(&system).expect("a bond").atoms.len(), 2);
         system.constraints.bonds = vec![Constraint { atoms: [0, 2], length }];
         let found = fastest(&system).expect("an angle");

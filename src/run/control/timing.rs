@@ -129,7 +129,7 @@ mod tests {
         (0..16).for_each(|_| timing.step(&Dynamics::default()));
         let rows = timing.communication();
         let row = |name: &str| rows.iter().find(|row| row.name == name).unwrap();
-        // eight sums and eight commands in 16 steps
+        // the 16 steps contain eight sums and eight commands
         let sums = row("sums");
         assert_eq!(sums.bytes, PerStep { mean: 36.0, largest: 36.0 });
         assert_eq!(sums.messages, PerStep { mean: 1.5, largest: 1.5 });

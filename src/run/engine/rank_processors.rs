@@ -42,7 +42,7 @@ impl ProcessorSet {
 impl ProcessorShare {
     /// Divides processors among ranks. Each rank gets `threads` threads. Without `threads`, the number of threads of
     /// every rank is the smallest number of processors that any rank has. If the launcher does not bind ranks to
-    /// processors, the ranks on a computer share its processors equally.
+    /// processors, all ranks on a computer share the processors of this computer equally.
     pub(in crate::run) fn new(seats: &[ProcessorSet], threads: Option<usize>) -> Self {
         let mut ranks_at: BTreeMap<&ProcessorSet, Vec<usize>> = BTreeMap::new();
         for (rank, seat) in seats.iter().enumerate() {

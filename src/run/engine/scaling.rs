@@ -34,12 +34,13 @@ impl Network {
 /// Mean times (s) of the parts of a step on one rank, and mean numbers of prunings and pair searches per step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
-    /// time of pairs, bonded terms, charge spreading, force gathering, constraints and integration, which is in
-    /// proportion to the work of a rank
+    /// time of pairs, bonded terms, charge spreading, force gathering, constraints and integration; on several ranks
+    /// this time is proportional to the fraction of the work that a rank does
     pub work: f64,
     /// time of the pair search, including the sorting of halo atoms
     pub search: f64,
-    /// time of the Fourier transforms, which is in proportion to the number of mesh planes of a rank
+    /// time of the Fourier transforms; on several ranks this time is proportional to the number of mesh planes of a
+    /// rank
     pub mesh: f64,
     /// time that does not decrease when the number of ranks increases
     pub rest: f64,

@@ -12,8 +12,8 @@ use crate::vec3::Vec3;
 /// at most 4·10⁻⁵.
 const FORCE: f64 = 4e-5;
 /// Largest RMS difference (kJ/mol/nm) between the forces on GPU and CPU on a perfect lattice, where forces cancel but
-/// rounding errors do not. In the tests, force errors on GPU and CPU are at most 2·10⁻⁵ of the terms that cancel, and
-/// at most 10⁻³ kJ/mol/nm.
+/// rounding errors do not. In the tests, force errors on GPU and CPU are at most 2·10⁻⁵ times the magnitude of the
+/// terms that cancel, and at most 10⁻³ kJ/mol/nm.
 const LATTICE_FORCE: f64 = 2e-3;
 /// Limit for the difference between an energy term on the GPU and on the CPU, relative to the sum of the absolute
 /// energy terms. The limit is 2·10⁻⁶, because GPU and CPU may each have an error of 10⁻⁶.

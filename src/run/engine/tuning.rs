@@ -5,8 +5,8 @@
 //! start of the first stage of dynamics. A timing consists of a few pair searches, prunings and force evaluations, and
 //! does not change the state. The estimated error of each candidate is within the limits of the input. List radii
 //! follow from the drift tolerance, and cutoff and mesh come from [`crate::pme::ErrorModel::splittings`]. The chosen
-//! setting holds for the rest of the run, and checkpoints store the setting. On a GPU candidates are not timed. The
-//! GPU's cost model chooses only the lists, and the CPU's cost model chooses the mesh.
+//! setting holds for the rest of the run, and checkpoints store the setting. On a GPU, candidates are not timed: the
+//! cost model of the GPU chooses the pair list schedule, and the cost model of the CPU chooses the mesh.
 
 use crate::backend::{Backend, Workload};
 use crate::ensemble::multiple_time_steps::LongRange;

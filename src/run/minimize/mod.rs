@@ -45,8 +45,8 @@ const DECREASE: f64 = 1e-4;
 /// this ratio if rounding errors hide the change of the energy (approximate Wolfe condition: W. W. Hager, H. Zhang,
 /// SIAM J. Optim. 16, 170 (2005), doi:10.1137/030601880).
 const SLOPE: f64 = 0.8;
-/// Smallest fraction of an L-BFGS step that is tried. If an L-BFGS step of this fraction does not lower the energy, the
-/// direction and the history are discarded.
+/// Smallest fraction of an L-BFGS displacement that the minimiser tries. If this fraction of the displacement does not
+/// lower the energy, the direction and the history are discarded.
 const SHORTEST_CUT: f64 = 0.01;
 /// Displacement in nm below which the minimisation stalls. For comparison, the spacing of floating-point numbers at
 /// 10 nm is 2e-15 nm.

@@ -6,9 +6,9 @@ use crate::observe::trajectory::Format;
 use crate::run::plan::stage_output::StageOutput;
 use crate::run::plan::{Dynamics, ENERGIES, ElectrostaticsSpec, Plan};
 
-/// Checks that all intervals in a stage are multiples of the interval between impulses, and returns a problem for each
-/// other interval. Also returns a problem if the electrostatics method is not PME. `output` has the output settings of
-/// the stage. Returns an empty list for a stage without multiple time steps.
+/// Returns a problem for each interval in a stage that is not a multiple of the interval between impulses. Also returns
+/// a problem if the electrostatics method is not PME. `output` has the output settings of the stage. Returns an empty
+/// list for a stage without multiple time steps.
 pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<Problem> {
     let Some(every) = dynamics.multiple_time_steps.map(|steps| u64::from(steps.every)) else { return vec![] };
     let mut problems = vec![];

@@ -131,7 +131,7 @@ pub struct RunOptions {
     pub simd: Option<SimdLevel>,
     /// wall-clock time after which the run writes a checkpoint and stops (exit code 3)
     pub max_time: Option<Duration>,
-    /// maximum number of steps of each stage; a stage with more steps ends early after this number
+    /// maximum number of steps of each stage; a longer stage ends early after this number of steps
     pub max_steps: Option<u64>,
 }
 
@@ -390,7 +390,7 @@ pub struct Restraint {
 pub struct PositionRestraint {
     /// selection of the restrained atoms, in the language of [`crate::select`]
     pub select: String,
-    /// force constant k of the energy ½ k d² at the distance d, in kJ/mol/nm²
+    /// force constant k of the energy ½ k d², where d is the distance from the reference position, kJ/mol/nm²
     pub force_constant: Schedule,
     /// distance from the reference position, in nm, up to which no force acts
     pub flat_radius: f64,

@@ -152,8 +152,8 @@ fn first(outcomes: Vec<Option<Outcome>>) -> Result<Outcome> {
     outcomes.into_iter().flatten().next().ok_or_else(|| Error::Internal("no rank has an outcome".into()))
 }
 
-/// Runs replicas on `ranks`, the first ranks of all groups. `group` are the ranks that compute a replica together with
-/// this rank.
+/// Runs replicas on `ranks`, the first ranks of all groups. `group` contains the ranks that compute a replica together
+/// with this rank.
 fn run_on_groups(
     job: &EnsembleJob<'_>,
     ranks: &Ranks,
@@ -249,7 +249,8 @@ impl EnsembleJob<'_> {
     }
 }
 
-/// Ends all ranks if a replica that several ranks compute panics, because the other ranks would wait forever.
+/// Ends all ranks if a replica panics that is computed by several ranks; otherwise the remaining ranks would wait
+/// forever.
 struct AbortOnPanic<'a>(&'a Ranks);
 
 impl Drop for AbortOnPanic<'_> {

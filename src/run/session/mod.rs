@@ -75,8 +75,8 @@ struct Session<'a> {
     told_of_small_cell: bool,
     /// collective and position restraints of each stage
     restraints: Vec<Restraints>,
-    /// output directory. This field is the last field, because Rust drops fields in order. The directory therefore
-    /// stays locked until all files of the run are closed
+    /// output directory. This field is declared last, because Rust drops fields in the order of their declaration. The
+    /// directory therefore stays locked until all files of the run are closed
     directory: Directory,
 }
 

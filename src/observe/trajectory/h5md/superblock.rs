@@ -118,7 +118,7 @@ fn lookup3(data: &[u8]) -> u32 {
                 [a, b, c] = r;
             }
         } else {
-            // each step computes x −= z; x ^= z rotated; z += y
+            // each step computes x = (x − z) XOR (z rotated by `turn` bits) and z = z + y
             for (x, y, z, turn) in
                 [(0, 1, 2, 4), (1, 2, 0, 6), (2, 0, 1, 8), (0, 1, 2, 16), (1, 2, 0, 19), (2, 0, 1, 4)]
             {

@@ -343,8 +343,8 @@ fn write_frames(
     let extent = sink.extent;
     if let Err(error) = written {
         // The file is not closed, because closing would store the metadata of an incomplete frame. The file is intact
-        // up to the previous frame, and can be repaired as after a kill. The repair needs no disk space and is tried at
-        // once.
+        // up to the previous frame, and can be repaired as after a kill. The file is repaired at once, because the
+        // repair needs no disk space.
         std::mem::forget((sink, file));
         let _ = Superblock::read(path).and_then(|superblock| superblock.repair_if_needed(path));
         return Err(error);

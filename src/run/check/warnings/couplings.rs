@@ -24,11 +24,11 @@ const ALL_THROUGH: f64 = 0.2;
 /// Minimum number of water molecules for a meaningful count per slab: twelve in each slab on average.
 const FEWEST_WATERS: usize = 12 * SLABS;
 
-/// Warns if a barostat scales the edge lengths of a liquid cell independently of each other. A liquid resists a change
-/// of volume but not of shape, so the ratio of the edge lengths diffuses freely. A system counts as liquid if water
-/// fills the cell along at least two cell lengths that the barostat scales independently, so that water surrounds any
-/// solute. The warning is given if an edge length is likely to change by more than the fraction [`SHRINKING`] during
-/// the stage.
+/// Warns if a barostat scales the edge lengths of a cell of liquid independently of each other. A liquid resists a
+/// change of volume but not of shape, so the ratio of the edge lengths diffuses freely. A system counts as liquid if
+/// water surrounds any solute: water must fill the cell along at least two directions that the barostat scales
+/// independently. The warning is given if an edge length is likely to change by more than the fraction [`SHRINKING`]
+/// during the stage.
 pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let cell = state.cell?;
     let filled = filled(system, state)?;

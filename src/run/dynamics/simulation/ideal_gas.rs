@@ -188,8 +188,8 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
             assert!((now.conserved - first).abs() < 1e-9 * now.kinetic, "{kind:?} at {step}");
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && step > 0 {
-                // the reference pressure rises by an eighth of `PRESSURE` per ps, and the volume lags by 0.05 ps. The
-                // volume of N atoms has a relative width of 1/√N
+                // the reference pressure rises by an eighth of `PRESSURE` per ps, and the volume follows the pressure
+                // with a delay of 0.05 ps. The volume of N atoms has a relative width of 1/√N
                 let ratio = now.cell.unwrap().volume() * pressure.at(time) / ideal;
                 let width = (ATOMS as f64).sqrt().recip();
                 assert!((ratio - 1.0).abs() < STANDARD_ERRORS * width + 0.01, "{kind:?} at {time} ps: {ratio}");

@@ -265,8 +265,8 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
 
 #[test]
 fn a_refreshment_in_the_pass_of_the_move_has_the_same_bits() {
-    // one simulation requests energies at every step, the other never. Without energies, integration and velocity
-    // refreshment take one pass over the atoms
+    // one simulation requests energies at every step, and the other simulation never requests energies. Without
+    // energies, integration and velocity refreshment take one pass over the atoms
     let system = gas();
     let state = State {
         positions: (0..2 * DIMERS).map(|k| vec3(0.12 * f64::from(k % 2), f64::from(k / 2), 0.0)).collect(),
