@@ -32,7 +32,7 @@ pub struct ColumnAverage {
     pub name: String,
     /// unit of the column
     pub unit: String,
-    /// values of all rows, including those before equilibration, in the unit of the column
+    /// values of all rows, including the rows before the end of the equilibration, in the unit of the column
     pub values: Vec<f64>,
     /// end of the equilibration, and mean, standard error and number of samples after the equilibration
     pub average: Equilibrated,

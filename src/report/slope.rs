@@ -17,8 +17,9 @@
 /// of 20 %.
 const BLOCKS: usize = 64;
 /// Range of the ratio q/s of the variances of random walk and noise, stored as 10 log₁₀(q/s): the value −30 stands for
-/// a ratio of 10⁻³. At a ratio of 10⁻³, the random walk is too weak to be detected in 64 values, but its contribution
-/// to the error of the slope is as large as the contribution of the noise. At a ratio of 10³, the noise is negligible.
+/// a ratio of 10⁻³. At the variance ratio q/s = 10⁻³, the random walk is too weak to be detected in 64 values, but its
+/// contribution to the error of the slope is as large as the contribution of the noise. At the variance ratio q/s =
+/// 10³, the noise is negligible.
 const RATIOS: std::ops::RangeInclusive<i32> = -30..=30;
 
 /// Slope of a column of the energy table over time, with its standard error.

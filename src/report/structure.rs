@@ -1,8 +1,8 @@
 //! Observables of the trajectory of a run, chosen by the kinds of molecules in the system.
 //!
 //! The number of analysed frames is limited so that the report is written quickly; the larger the system, the fewer
-//! frames are analysed. An `md analyze` command computes the same result for each observable, and the report shows this
-//! command.
+//! frames are analysed. Each observable has an `md analyze` command that computes the same result; the report shows
+//! this command.
 
 use super::folder::RunFolder;
 use super::picture::Picture;
@@ -21,7 +21,8 @@ const FRAMES: usize = 400;
 /// radial distribution functions. At most [`PAIR_FRAMES`] frames are analysed.
 const PAIR_ATOMS: usize = 500_000;
 const PAIR_FRAMES: usize = 40;
-/// Minimum number of analysed frames for a large system, even if these frames exceed the maximum number of atoms.
+/// Minimum number of analysed frames for a large system, even if these frames together have more atoms than the
+/// maximum.
 const LEAST: usize = 4;
 
 /// Results of the analysis of the trajectory of a run.

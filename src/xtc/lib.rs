@@ -1,8 +1,8 @@
 //! `md-xtc`: packed frames of XTC.
 //!
 //! The crate `molly` packs and unpacks positions. The functions of `molly` are generic over the reader and the writer,
-//! so that the calling package compiles these functions. The functions of `molly` are fast only if the compiler
-//! optimises all of them in one codegen unit. This package is therefore compiled as one unit
+//! so the Rust compiler generates their machine code in the calling package. The functions of `molly` are fast only if
+//! the compiler optimises all of them in one codegen unit. This package is therefore compiled as one unit
 //! (`profile.release.package.md-xtc`); in the package `md` the functions would take twice as long. The decoder of
 //! `molly` does not check its input, so [`unpack`] checks each stream first.
 

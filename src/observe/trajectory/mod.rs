@@ -17,7 +17,8 @@
 //! | PDB (`pdb.rs`) | rounded | names | no | no |
 //!
 //! A run writes all atoms or a selection. Every molecule is whole, and its mean position is in the cell
-//! ([`crate::image`], [`Placement`]). Velocities are leapfrog velocities, half a step before the frame's time.
+//! ([`crate::image`], [`Placement`]). The velocities of a frame are leapfrog velocities, which belong to half a step
+//! before the time of the frame.
 //!
 //! ```no_run
 //! use md::observe::trajectory::{StoredFrame, open};
@@ -181,8 +182,8 @@ pub trait Files: Sync {
 
 /// Writer of the frames of one file. If the writer is dropped without being closed, frames that were synced are kept.
 pub trait FrameSink: Send {
-    /// Writes one frame, unless the last frame has the same step number. The end of one stage and the start of the next
-    /// stage are the same state with the same step number, which is written once.
+    /// Writes one frame, unless the last frame has the same step number. The last state of a stage is also the first
+    /// state of the next stage, has the same step number in both stages, and is written only once.
     fn write(&mut self, frame: &Frame<'_>) -> Result<()>;
 
     /// Waits until every frame is on disk. Returns the number and checksum of the frames and the last step, for a
@@ -226,8 +227,8 @@ pub trait FrameSource: Send {
         0
     }
 
-    /// Whether frames have their own times. The time of a frame without a stored time is the index of the frame, or has
-    /// no meaning.
+    /// Whether the file gives the times of its frames. If the file gives no times, the time of a frame is the index of
+    /// the frame, or has no meaning.
     fn has_times(&self) -> bool {
         true
     }

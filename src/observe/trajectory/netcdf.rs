@@ -35,7 +35,7 @@ pub(super) const FORMAT: Format = Format {
 
 /// Maximum size of the header, in bytes.
 const HEADER: u64 = 1 << 20;
-/// Maximum number of atoms, so that the size of a variable stays below 2³¹ bytes.
+/// Maximum number of atoms, which keeps the size of a variable below 2³¹ bytes.
 const MOST_ATOMS: usize = i32::MAX as usize / 12;
 /// Number of Å/ps in AMBER's unit of velocities.
 const VELOCITY: f64 = 20.455;
@@ -256,8 +256,8 @@ impl Layout for NetCdf {
     }
 }
 
-/// Returns the number of records in a header; the number follows the four bytes of the magic number. Returns `None` if
-/// all bits of the number are set, which means that the number is not known.
+/// Returns the number of records that a header states; the number follows the four bytes of the magic number. Returns
+/// `None` if all bits of the number are set, which means that the number is not known.
 fn counted(header: &[u8], bytes: usize) -> Option<u64> {
     let field = header.get(4..4 + bytes)?;
     let is_known = field.iter().any(|&byte| byte != u8::MAX);

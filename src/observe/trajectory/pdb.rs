@@ -1,9 +1,9 @@
 //! PDB with several models: positions to 0.001 Å, with names of atoms and residues.
 //!
-//! A frame that md writes consists of the lines from `MODEL` to `ENDMDL`. The lines of a frame include `TITLE`, with
-//! time and step in GROMACS's spelling, and `CRYST1`, so that a truncated file loses at most one frame. In files of
-//! other programs, the lines before a model belong to the model too. The records that end a model may be absent
-//! ([`ModelEnds`]), and a file without models is one frame.
+//! A frame that md writes consists of the lines from `MODEL` to `ENDMDL`. In each frame, `TITLE` gives the time and the
+//! step in GROMACS's spelling, and `CRYST1` gives the cell. A truncated file therefore loses at most one frame. In
+//! files of other programs, the lines before a model belong to the model too. The records that end a model may be
+//! absent ([`ModelEnds`]), and a file without models is one frame.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

@@ -57,8 +57,8 @@ impl Placer {
     }
 
     /// Computes the positions (nm) that a file stores. If `images` is not empty, also computes the image flags n₁, n₂,
-    /// n₃ of each atom, which are numbers of lattice vectors a, b, c. The position in the frame is r = r_stored + n₁ a
-    /// + n₂ b + n₃ c.
+    /// n₃ of each atom, which are numbers of lattice vectors a, b, c: the stored position plus n₁ a + n₂ b + n₃ c is
+    /// the position in the frame.
     pub(super) fn place(
         &mut self,
         cell: Option<&PeriodicCell>,

@@ -86,12 +86,12 @@ pub(super) struct Facts {
     pub(super) labels: Vec<Label>,
     /// number of atoms that are left out of the first frame because they are at alternative locations
     pub(super) left_out: usize,
-    /// whether frames have their own times. The time of a frame without a stored time is the index of the frame, or has
-    /// no meaning
+    /// whether the file gives the times of its frames. If the file gives no times, the time of a frame is the index of
+    /// the frame, or has no meaning
     pub(super) has_times: bool,
     /// whether the cell is the unit cell of a crystal, whose symmetry puts further copies of the atoms into the cell
     pub(super) is_crystal: bool,
-    /// number of frames in the header of the file; `None` if the format has no such number
+    /// number of frames that the header of the file states; `None` if the header has no such number
     pub(super) counted: Option<u64>,
     /// identifier of the run that wrote the file; `None` if the format has no such identifier
     pub(super) run_id: Option<String>,

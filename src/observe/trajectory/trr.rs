@@ -39,7 +39,7 @@ const TEXT: &[u8; 12] = b"GMX_trn_file";
 const BEGINNING: usize = 12 + TEXT.len();
 /// Number of 32-bit words with the block sizes and counts of a frame.
 const WORDS: usize = 13;
-/// Maximum number of atoms, so that the size of a block of `f32` stays below 2³¹ bytes.
+/// Maximum number of atoms, which keeps the size of a block of `f32` below 2³¹ bytes.
 const MOST_ATOMS: usize = i32::MAX as usize / 12;
 
 /// Properties of a TRR file that are the same for all frames.

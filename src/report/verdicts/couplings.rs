@@ -11,9 +11,11 @@ use crate::units::BAR;
 
 /// Number of standard errors by which the mean of a temperature or pressure may differ from its target.
 const ERRORS: f64 = 4.0;
-/// Relative difference up to which a mean temperature is accepted as equal to its target, whatever its standard error.
+/// Relative difference up to which a mean temperature is accepted as equal to its target, whatever the standard error
+/// of the mean.
 const TEMPERATURE: f64 = 0.003;
-/// Difference (bar) up to which a mean pressure is accepted as equal to its target, whatever its standard error.
+/// Difference (bar) up to which a mean pressure is accepted as equal to its target, whatever the standard error of the
+/// mean.
 const PRESSURE: f64 = 1.0;
 /// Minimum number of uncorrelated samples for a reliable standard error.
 const SAMPLES: f64 = 10.0;

@@ -48,8 +48,8 @@ impl Engine {
         self.ranks.count()
     }
 
-    /// Returns the share of a rank in the computation of a step, and the bytes and messages that the rank sends; `None`
-    /// for one rank. Returns an error if the system cannot be divided into domains.
+    /// Returns the computational load of a rank in a step, and the bytes and messages that the rank sends; `None` for
+    /// one rank. Returns an error if the system cannot be divided into domains.
     pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<RankShare>> {
         match self.ranks.count() {
             1 => Ok(None),
@@ -57,8 +57,8 @@ impl Engine {
         }
     }
 
-    /// Returns the share of a rank in the computation of a step, and the bytes and messages that the rank would send,
-    /// if there were `ranks` ranks. Returns an error if the system cannot be divided into `ranks` domains.
+    /// Returns the computational load of a rank in a step, and the bytes and messages that the rank would send, if
+    /// there were `ranks` ranks. Returns an error if the system cannot be divided into `ranks` domains.
     pub fn division_among(&self, ranks: usize, plan: &Plan, system: &System, state: &State) -> Result<RankShare> {
         Ok(RankShare::new(system, state, self.lists(plan, system, state)?.outer, ranks)?)
     }

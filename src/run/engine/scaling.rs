@@ -35,7 +35,7 @@ impl Network {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
     /// time of pairs, bonded terms, charge spreading, force gathering, constraints and integration; on several ranks
-    /// this time is proportional to the fraction of the work that a rank does
+    /// this time is proportional to the computational load of a rank
     pub work: f64,
     /// time of the pair search, including the sorting of halo atoms
     pub search: f64,

@@ -29,8 +29,8 @@ const SHOWN: usize = 4;
 /// Width of a range of Coulomb cutoffs, as a fraction of the longest cutoff in the range. One cutoff of each range is
 /// timed.
 const RANGE: f64 = 0.08;
-/// Largest predicted slowdown, relative to the setting that the cost model predicts to be the fastest, with which a
-/// combination of cutoff and mesh is still timed.
+/// Largest predicted slowdown of a combination of cutoff and mesh that is still timed. The slowdown is relative to the
+/// setting that the cost model predicts to be the fastest.
 const SLOWER: f64 = 0.08;
 /// Number of list schedules that are timed in addition to the fastest setting so far.
 const SCHEDULES: usize = 3;

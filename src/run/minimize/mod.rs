@@ -41,9 +41,9 @@ const FIRST_STEP: f64 = 0.1;
 /// Sufficient decrease (Armijo condition): the energy must fall by at least this fraction of the product force ×
 /// displacement.
 const DECREASE: f64 = 1e-4;
-/// Largest allowed ratio of the slope of the energy at the end of a step to the slope at its start. The minimiser uses
-/// this ratio if rounding errors hide the change of the energy (approximate Wolfe condition: W. W. Hager, H. Zhang,
-/// SIAM J. Optim. 16, 170 (2005), doi:10.1137/030601880).
+/// Largest allowed ratio of two slopes of the energy: the slope at the end of a step divided by the slope at the start
+/// of the step. The minimiser uses this ratio if rounding errors hide the change of the energy (approximate Wolfe
+/// condition: W. W. Hager, H. Zhang, SIAM J. Optim. 16, 170 (2005), doi:10.1137/030601880).
 const SLOPE: f64 = 0.8;
 /// Smallest fraction of an L-BFGS displacement that the minimiser tries. If this fraction of the displacement does not
 /// lower the energy, the direction and the history are discarded.

@@ -377,7 +377,7 @@ pub struct Restraint {
     /// selection of the atom around which the molecules of each group are gathered (moved to neighbouring periodic
     /// images); `None` = molecules are gathered along the shortest distances between them
     pub gather_around: Vec<Option<String>>,
-    /// components (x, y, z) of the distance vector that enter a restrained distance
+    /// components (x, y, z) of the distance vector from which a restrained distance is computed
     pub along: Components,
     /// coordinate file with the reference structure of an RMSD; `None` = the positions at the start of the run
     pub reference: Option<PathBuf>,

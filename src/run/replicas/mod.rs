@@ -79,7 +79,8 @@ impl Start {
 pub struct ReplicaJob<'a> {
     /// name and folder of the replica, and the settings that distinguish the replica from the others
     pub status: ReplicaStatus,
-    /// plan of the replica; its number of threads is the number of threads of a slot
+    /// plan of the replica; the number of threads in this plan is the number of threads of a slot, which runs one
+    /// replica at a time
     pub plan: &'a Plan,
     /// text of `effective.toml`, which is the configuration with all defaults
     pub effective: &'a str,

@@ -336,8 +336,8 @@ impl<'a> Session<'a> {
     }
 
     /// Completes the run. Writes the final structures and closes trajectories and tables. Finally writes the summary
-    /// with the checksums of all files, the status file and the last lines of the log. If the process is killed while
-    /// the run is being completed, the same command, called again, writes the missing files.
+    /// with the checksums of all files, the status file and the last lines of the log. If the process is killed during
+    /// these operations, a second call of the same command writes the missing files.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;

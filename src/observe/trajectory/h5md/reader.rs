@@ -25,7 +25,7 @@ pub struct TrajectoryReader {
     frames: usize,
     /// whether an incomplete frame follows the last complete frame
     is_cut: bool,
-    /// reader of frames in their stored form; `None` if the HDF5 library must read all frames
+    /// reader and decoder of frames in their stored form; `None` if the HDF5 library must read all frames
     unpacker: Option<Unpacker>,
     block: Block,
     /// stored frames of a batch, reused for the next batch

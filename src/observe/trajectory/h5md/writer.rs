@@ -182,9 +182,9 @@ impl TrajectoryWriter {
         &self.observables
     }
 
-    /// Writes one frame, unless the last frame has the same step number. The end of one stage and the start of the next
-    /// stage are the same state with the same step number, which is written once. Therefore step numbers increase from
-    /// frame to frame, as H5MD demands.
+    /// Writes one frame, unless the last frame has the same step number. The last state of a stage is also the first
+    /// state of the next stage, has the same step number in both stages, and is written only once. Therefore step
+    /// numbers increase from frame to frame, as H5MD demands.
     pub fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
         let step =
             i64::try_from(frame.step).map_err(|_| Error::Internal("the step number is greater than 2⁶³".into()))?;

@@ -26,7 +26,7 @@ const FEWEST_WATERS: usize = 12 * SLABS;
 
 /// Warns if a barostat scales the edge lengths of a cell of liquid independently of each other. A liquid resists a
 /// change of volume but not of shape, so the ratio of the edge lengths diffuses freely. A system counts as liquid if
-/// water surrounds any solute: water must fill the cell along at least two directions that the barostat scales
+/// water surrounds any solute: water must fill the cell along at least two of the cell lengths that the barostat scales
 /// independently. The warning is given if an edge length is likely to change by more than the fraction [`SHRINKING`]
 /// during the stage.
 pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {

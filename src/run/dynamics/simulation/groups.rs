@@ -70,8 +70,8 @@ fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
         means.iter_mut().zip(sums).for_each(|(means, sum)| means.push(sum / f64::from(length)));
     }
     // expected means of the kinetic energy K and the potential energy U: ⟨K⟩ = ⟨U⟩ = 3/2 kT and ⟨K²⟩ = 15/4 (kT)². The
-    // mean of the kinetic energies at the half steps before and after a step is lower than K by the fraction ω² dt²/4 =
-    // 10⁻³
+    // mean of the kinetic energies at the half steps before and after a step is lower than ⟨K⟩ by the fraction ω² dt²/4
+    // = 10⁻³
     for (values, expected) in means.iter().zip([1.5, 1.5, 3.75]) {
         let (mean, error) = mean_and_error(values);
         assert!(error < 0.03 * expected, "{error} for {expected}");
