@@ -55,7 +55,7 @@ pub(super) struct ObservableResult {
 const RANGE: f64 = 1.0;
 const RANGE_PART: f64 = 0.95;
 
-/// Observable that a report contains if the system has enough of the atoms that the observable needs.
+/// Observable that a report contains if the selection `needs` has at least `least` atoms.
 struct Request {
     name: &'static str,
     words: Vec<String>,

@@ -26,9 +26,9 @@ const LATTICE_FORCE: f64 = 1e-3;
 /// Allowed error of each energy term, relative to the sum of the absolute energy terms. The value is the limit for
 /// energies with interactions in `f32`.
 const ENERGY: f64 = 1e-6;
-/// Ratio of an error to its limit up to which the error causes only a warning. A larger ratio ends the run with an
-/// error. Relative rounding errors are larger in systems whose forces nearly cancel. All deliberate faults in tests of
-/// whole systems caused errors of more than [`LEEWAY`] times the limits.
+/// Largest ratio of an error to its limit that causes only a warning. A larger ratio ends the run with an error.
+/// Relative rounding errors are larger in systems whose forces nearly cancel. All deliberate faults in tests of whole
+/// systems caused errors of more than [`LEEWAY`] times the limits.
 const LEEWAY: f64 = 5.0;
 /// Largest error of the Coulomb energy that causes only a warning, relative to the sum of the absolute direct-space and
 /// reciprocal-space energies. In a lattice of molecules with the same orientation, the direct-space and the

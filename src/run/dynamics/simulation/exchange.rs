@@ -19,9 +19,9 @@ const BEFORE: u64 = 3;
 /// Factor by which velocities are scaled when the temperature changes from 300 K to 363 K: √1.21.
 const FACTOR: f64 = 1.1;
 /// Allowed relative difference between the energies on the emulated device and on the host. The limit for energies is
-/// 10⁻⁶ of the sum of the absolute energy terms. In this test the total energy is a third of the sum of the absolute
-/// energy terms, because positive and negative terms cancel. The relative difference of the energies may therefore be
-/// 3·10⁻⁶.
+/// 10⁻⁶ of the sum of the absolute energy terms. The energy of the test system is about a third of the sum of the
+/// absolute energy terms, because positive and negative terms cancel. The relative difference of the energies may
+/// therefore be 3·10⁻⁶.
 const ENERGY: f64 = 3e-6;
 /// Fluctuation of the conserved energy within a few leapfrog steps, relative to the kinetic energy.
 const FLUCTUATION: f64 = 2e-3;
