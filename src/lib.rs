@@ -124,8 +124,9 @@
 //!   steps, with sixteen SIMD lanes each. A bit mask is used only for blocks with a special pair: an excluded pair, a
 //!   pair too close for the tables, or a pair whose Lennard-Jones parameters do not follow the combination rule. No
 //!   minimum image is computed inside the loop. Pruning sorts the j-blocks into three groups: blocks that interact with
-//!   the first two i-atoms, with all four, and with the last two. If the Coulomb cutoff differs from the Lennard-Jones
-//!   cutoff, blocks that have only Lennard-Jones interactions form an additional group.
+//!   only the first two i-atoms, with only the last two i-atoms, or with i-atoms of both halves of the i-cluster. If
+//!   the Coulomb cutoff differs from the Lennard-Jones cutoff, blocks that have only Lennard-Jones interactions form an
+//!   additional group.
 //! - **Software pipelining.** The pair loop computes the distances of the next block together with the forces of the
 //!   present block. Each computation is a long chain of dependent instructions. The processor can execute both chains
 //!   at the same time only if the loop interleaves their instructions. If a vector needs two registers (AVX2), up to 32
@@ -188,7 +189,8 @@
 //!   not fuse other operations. Otherwise kernels with and without energies would round differently.
 //! - PME grids of up to 128 points along an edge are transformed and solved by three kernels. Larger grids are
 //!   transformed by cuFFT through [`compute`]. [`compute::Core`] is the common interface of CPU code, cuFFT and the
-//!   matrix products of cuBLAS. Without cuFFT, larger grids are transformed on the CPU, and the log reports this.
+//!   matrix products of cuBLAS. Without cuFFT, larger grids are transformed on the CPU, and the log reports the use of
+//!   the CPU.
 //! - The masks of list entries leave out excluded pairs. The correction for excluded pairs is computed together with
 //!   the bonded terms. Constraint arithmetic is `f64`: each rigid water or SHAKE cluster has a thread, and each set of
 //!   coupled constraints has a thread block that uses conjugate gradients.

@@ -152,7 +152,8 @@ mod tests {
 
     /// Tolerance for the rounding of about a hundred operations on numbers of about 10.
     const ROUNDING: f64 = 1e-12;
-    /// Tolerance for a double root, which is the square root of the rounding error of the polynomial: √(10⁻¹⁶ · 10²).
+    /// Tolerance if two eigenvalues are equal: ten times the square root of the rounding error 10⁻¹⁶ · 10² of the
+    /// polynomial.
     const MEETING: f64 = 1e-6;
 
     #[test]

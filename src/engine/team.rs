@@ -265,7 +265,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Number of the claimed pieces of one thread in a region. Any thread of the team may claim a piece.
+/// Counter of the pieces of one thread that have been claimed in a region. Any thread of the team may claim a piece.
 #[derive(Default)]
 struct Claims(AtomicUsize);
 
@@ -327,7 +327,7 @@ impl<T, W: Fn(T) + Sync> ProducerCallback<T> for Region<'_, W> {
         }
         *pieces.0[count - 1].get_mut() = Some(rest);
         team.run(turn, &|thread, region| {
-            // first the pieces of this thread, then the pieces of the next threads
+            // a thread first claims its own pieces, and then the pieces of the next threads
             for owner in (thread..threads).chain(0..thread) {
                 let own = owner * count / threads..(owner + 1) * count / threads;
                 while let Some(index) = team.claims[owner].claim(region, own.clone()) {

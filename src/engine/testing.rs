@@ -96,7 +96,8 @@ impl Sample {
         sample
     }
 
-    /// Returns water with two virtual sites per molecule, one of which is constructed from the other.
+    /// Returns water with two virtual sites per molecule, the second of which is constructed from the first site and
+    /// two atoms.
     pub(crate) fn with_sites_of_sites() -> Self {
         let mut sample = Sample::load("tip5p");
         for pair in sample.system.topology.virtual_sites.chunks_mut(2) {

@@ -51,7 +51,7 @@ pub(super) const fn part(names: &'static str, of: &'static str) -> Key {
     Key { names, default: "", fate: Fate::Part(of) }
 }
 
-/// Normalised values that disable a feature; an empty value also disables the feature.
+/// Normalised values that disable a feature; the last value is the empty value.
 const OFF: [&str; 6] = ["no", "none", "false", "off", "inactive", ""];
 
 impl Key {
@@ -141,7 +141,7 @@ impl Settings {
         }
     }
 
-    /// Whether the value of this key is its default or disables its feature.
+    /// Whether the value of the key is the default of the key, or disables the feature of the key.
     pub(super) fn is_off(&self, name: &str) -> bool {
         self.key(name).is_none_or(|key| key.is_off(self.value(name)))
     }

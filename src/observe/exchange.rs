@@ -150,7 +150,7 @@ struct Sequence {
     states: Vec<usize>,
     /// step number and time (ps) of the last row
     last: Option<(u64, f64)>,
-    /// number of steps between two attempts; `None` before it is known
+    /// number of steps between two attempts; `None` until two attempts have been checked
     every: Option<u64>,
 }
 

@@ -81,8 +81,8 @@ impl RunLog {
 
     /// Writes a table. The first column is aligned to the left, and the other columns are aligned to the right.
     pub fn table<const N: usize>(&mut self, header: [&str; N], rows: &[[String; N]]) -> Result<()> {
-        // numbers of characters of a text before its decimal point, and from the decimal point on; numbers are aligned
-        // at the decimal point
+        // `parts` counts the characters of a text before the decimal point, and from the decimal point on, because
+        // numbers are aligned at the decimal point
         let parts = |text: &str| {
             let point = text.find('.').filter(|_| text.starts_with(|c: char| c.is_ascii_digit() || c == '-'));
             let whole = text[..point.unwrap_or(text.len())].chars().count();

@@ -4,7 +4,7 @@
 //! averages.
 
 /// Minimum number of block means from which a standard error is computed. A standard error from two block means would
-/// be unreliable, because the means of two blocks are often equal by chance.
+/// be unreliable, because two block means are often nearly equal by chance.
 const LEAST_BLOCKS: u64 = 3;
 
 /// Running averages of several quantities that are sampled at the same times.

@@ -33,7 +33,7 @@ pub(super) enum Class {
     Residues(Kind),
 }
 
-/// Property of atoms whose values are texts.
+/// Text property of atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Text {
     Name,
@@ -59,7 +59,7 @@ impl Value {
     }
 }
 
-/// Property of atoms whose values are numbers.
+/// Numeric property of atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     Resid,

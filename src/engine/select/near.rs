@@ -62,8 +62,8 @@ fn around(center: usize, bins: usize) -> impl Iterator<Item = usize> + Clone {
     (0..count).map(move |k| (center + bins - 1 + k + usize::from(bins < 3)) % bins)
 }
 
-/// Returns a rectangular cell around all positions that is so wide that no periodic image is within `distance` (nm).
-/// `None` if there are no positions, or if a position is not finite.
+/// Returns a rectangular cell around all positions, wide enough that no position is within `distance` (nm) of a
+/// periodic image. `None` if there are no positions, or if a position is not finite.
 fn surrounding(positions: &[Vec3], distance: f64) -> Option<PeriodicCell> {
     let mut bounds = [[f64::INFINITY, f64::NEG_INFINITY]; 3];
     for position in positions {

@@ -9,8 +9,8 @@
 //!
 //! The lists also have the residues of the force fields of `md build`, as a test in `src/build/forcefield/builtin.rs`
 //! checks. Fatty acids, detergents and most modified nucleotides of CHARMM36 are left out, because the PDB uses many of
-//! their names for other molecules. Modified nucleotides are included only if the table of common residues of Gemmi 0.7
-//! (`src/resinfo.cpp`) has them.
+//! their names for other molecules. A modified nucleotide is included only if the table of common residues of Gemmi 0.7
+//! (`src/resinfo.cpp`) lists this nucleotide.
 
 /// Kind of residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

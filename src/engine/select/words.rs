@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Symbols of the selection language. A longer symbol comes before the symbols with which the longer symbol begins, so
-/// that the longer symbol is found first.
+/// Symbols of the selection language. Longer symbols come before shorter symbols, so that `&&` is not read as two
+/// symbols `&`.
 const SYMBOLS: [&str; 14] = ["&&", "||", "==", "!=", "<=", ">=", "(", ")", "&", "|", "<", ">", "=", "!"];
 
 /// Word, quoted text or symbol of a selection.
@@ -62,8 +62,8 @@ fn quoted(rest: &str) -> Option<&str> {
     };
     let end = inside.match_indices(quote).map(|(end, _)| end).find(|&end| ends_word(end))?;
     let found = &inside[..end];
-    // a text with blanks in single quotes is not accepted, because the quotes may be the last characters of two names,
-    // as in `O5' C5'`
+    // a text in single quotes is not accepted if the text contains blanks, because the quotes may be the last
+    // characters of two names, as in `O5' C5'`
     (quote == '"' || !found.contains(char::is_whitespace)).then_some(found)
 }
 

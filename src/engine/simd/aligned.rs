@@ -1,4 +1,4 @@
-//! Aligned memory for vector loads.
+//! Arrays of floats in memory that is aligned for SIMD loads.
 
 use crate::memory;
 use std::ops::{Deref, DerefMut};
@@ -17,7 +17,7 @@ impl<const N: usize> AlignedArrays<N> {
     /// Asserts that [`Aligned`] has no padding.
     const PACKED: () = assert!(size_of::<Aligned<N>>() == size_of::<[f32; N]>(), "N is a multiple of eight");
 
-    /// Truncates to `count` elements, or appends zeros.
+    /// Changes the number of arrays to `count`: removes the last arrays, or appends arrays of zeros.
     pub fn resize(&mut self, count: usize) {
         memory::resize(&mut self.0, count, Aligned([0.0; N]));
     }
@@ -29,7 +29,7 @@ impl<const N: usize> Deref for AlignedArrays<N> {
     #[inline(always)]
     fn deref(&self) -> &[[f32; N]] {
         let () = Self::PACKED;
-        // SAFETY: an element has the size of its array, and the array begins at the address of the element
+        // SAFETY: `Aligned<N>` has the same size as the array `[f32; N]` that it contains, and begins with this array
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len()) }
     }
 }
@@ -38,7 +38,8 @@ impl<const N: usize> DerefMut for AlignedArrays<N> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [[f32; N]] {
         let () = Self::PACKED;
-        // SAFETY: an element has the size and the address of its array, as in `deref`; any floats are valid elements
+        // SAFETY: `Aligned<N>` has the same layout as the array `[f32; N]`, as in `deref`; any floats are valid
+        // elements
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len()) }
     }
 }

@@ -87,7 +87,7 @@ impl Arithmetic for Half {
     }
 }
 
-/// Applies an intrinsic to both registers.
+/// Applies an intrinsic to each of the two registers of its operands.
 macro_rules! both {
     ($f:ident, $a:expr) => {
         op!([$f($a[0]), $f($a[1])])
@@ -424,16 +424,16 @@ fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
     out
 }
 
-/// Returns the sums over the lanes of eight vectors, in the tree order of [`Float::sum`].
+/// Returns the sum over the lanes of each of eight vectors, in the tree order of [`Float::sum`].
 ///
-/// The additions that halve vectors are written without arrays and loops, so that every sum stays in a register. The
-/// compiler may keep an array of registers in memory, so that loops of 8, 4, 2, 1 additions would load and store the
-/// array.
+/// The additions that halve the number of partial sums are written without arrays and loops, so that every sum stays in
+/// a register. The compiler may keep an array of registers in memory, so that loops of 8, 4, 2, 1 additions would load
+/// and store the array.
 #[inline(always)]
 fn sums8(v: &[F256]) -> __m256 {
     op!({
         let (a, b, c, d) = (sums4(v[0], v[4]), sums4(v[1], v[5]), sums4(v[2], v[6]), sums4(v[3], v[7]));
-        // `first` and `last` each hold two partial sums of each of four vectors
+        // `first` and `last` each hold the partial sums of four vectors, two for each vector
         let first = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xee>(a, b));
         let last = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(c, d), _mm256_shuffle_ps::<0xee>(c, d));
         _mm256_add_ps(_mm256_shuffle_ps::<0x88>(first, last), _mm256_shuffle_ps::<0xdd>(first, last))

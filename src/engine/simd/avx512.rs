@@ -288,7 +288,7 @@ impl Float for F512 {
     fn eighth(self, table: &[f32; 8]) -> Self {
         op!({
             let index = _mm512_srli_epi32::<20>(_mm512_castps_si512(self.0));
-            // an index of four bits selects from both copies of the table
+            // an index of four bits may select from the second copy of the table, which holds the same values
             F512(_mm512_permutexvar_ps(index, Self::load_twice(table).0))
         })
     }
@@ -400,8 +400,8 @@ fn aligned(from: &Aligned16) -> __m512 {
     op!(_mm512_load_ps(from.0.as_ptr()))
 }
 
-/// Selects from the elements 16 k to 16 k + 31 of two rows at the indices in `index`: from the first row in lanes 0–7,
-/// from the second row in lanes 8–15.
+/// Selects elements with the indices in `index`: lanes 0–7 from the elements 16 k to 16 k + 31 of the first row, and
+/// lanes 8–15 from the same range of the second row.
 #[inline(always)]
 fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -> __m512 {
     op!({
@@ -415,7 +415,7 @@ fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -
 fn eight_pairs(index: __m256i, row: &[[f32; 2]]) -> __m512 {
     assert!(!row.is_empty());
     op!({
-        // every index is kept inside the row
+        // an index beyond the end of the row becomes the last index
         let index = _mm256_min_epu32(index, _mm256_set1_epi32(row.len() as i32 - 1));
         _mm512_castpd_ps(_mm512_i32gather_pd::<8>(index, row.as_ptr().cast()))
     })

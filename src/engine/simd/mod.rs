@@ -180,9 +180,9 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     fn load_four_times(from: &[f32; 4]) -> Self;
     /// Repeats each of four floats four times: a a a a b b b b ….
     fn spread4(from: &[f32; 4]) -> Self;
-    /// Loads four consecutive floats from each of four rows into one group of four lanes each.
+    /// Loads four consecutive floats from each of four rows; row k fills lanes 4k to 4k + 3.
     fn load_rows4(rows: [&[f32; 4]; 4]) -> Self;
-    /// Returns the larger value, lane by lane.
+    /// Returns the larger of the two values in each lane.
     fn max(self, other: Self) -> Self;
     /// Returns the mask of the lanes in which self < other.
     fn lt(self, other: Self) -> Self::Mask;
@@ -190,7 +190,7 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     fn mask(bits: u16) -> Self::Mask;
     /// Converts a mask to bits, one per lane.
     fn bits(mask: Self::Mask) -> u16;
-    /// Computes the bitwise and of two masks.
+    /// Computes the bitwise AND of two masks.
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Returns the lanes of self where the mask is set, and zero in all other lanes.
     fn keep(self, mask: Self::Mask) -> Self;
@@ -240,18 +240,18 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     fn half_sums(self) -> [f32; 2];
     /// Returns the sum of all lanes, in the tree order 16 → 8 → 4 → 2 → 1.
     fn sum(self) -> f32;
-    /// Returns the sums over the lanes of sixteen vectors; each sum is equal to [`Self::sum`].
+    /// Returns the sum over the lanes of each of sixteen vectors; each sum is equal to [`Self::sum`].
     fn sums16(vectors: &[Self; 16]) -> Self;
-    /// Returns the smaller value, lane by lane.
+    /// Returns the smaller of the two values in each lane.
     fn min(self, other: Self) -> Self;
     /// Loads eight floats into lanes 0–7 and eight floats into lanes 8–15.
     fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self;
-    /// Returns the largest integer that is not above the value, lane by lane.
+    /// Rounds each lane down to an integer.
     fn floor(self) -> Self;
     /// Stores lanes as integers. Values must be at least 0 and below 2³¹; other values become unspecified integers.
     fn store_whole(self, to: &mut [u32; 16]);
-    /// Transposes each 4 × 4 matrix of four lanes of four vectors: lane 4g + j of vector i becomes lane 4g + i of
-    /// vector j.
+    /// Divides the lanes of four vectors into groups of four, and transposes the 4 × 4 matrix of each group: lane 4g +
+    /// j of vector i becomes lane 4g + i of vector j.
     fn transpose4(vectors: [Self; 4]) -> [Self; 4];
     /// Transposes a 16 × 16 matrix: lane j of vector i becomes lane i of vector j.
     fn transpose16(vectors: [Self; 16]) -> [Self; 16];

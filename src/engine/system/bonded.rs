@@ -33,7 +33,7 @@ pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Sen
     fn atoms(&self) -> [u32; N];
     /// Parameters of the term, in the order of the formula.
     fn parameters(&self) -> [f64; P];
-    /// Forces on the atoms (kJ/mol/nm) and the energy (kJ/mol).
+    /// Returns the forces on the atoms (kJ/mol/nm) and the energy (kJ/mol).
     fn evaluate<T: Real>(displacements: [Vec3<T>; E], parameters: [T; P]) -> ([Vec3<T>; N], T);
 }
 

@@ -63,8 +63,8 @@ pub struct Nonbonded {
 /// rule within this tolerance, or within the precision of the digits in the file. In the single precision of the
 /// kernels, σ has a relative error of 2⁻²⁴, and σ¹² has a relative error of 7·10⁻⁷.
 const RULE_TOLERANCE: f64 = 1e-6;
-/// Maximum relative uncertainty of the parameters, due to the digits in a file, at which a pair of types may count as
-/// following a combination rule. Pairs with a larger uncertainty keep their parameters from the file.
+/// Maximum relative uncertainty, due to the digits in the file, of parameters that are compared with a combination
+/// rule. A pair of types with a larger uncertainty keeps the parameters from the file.
 const MOST_ROUNDING: f64 = 1e-4;
 
 impl Nonbonded {
@@ -198,7 +198,7 @@ impl Nonbonded {
     }
 
     /// Maximum relative errors of the results of [`Self::combined`] due to the errors of the parameters of both types,
-    /// to first order: δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
+    /// to first order in these errors: δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
     fn combined_rounding(&self, rule: CombinationRule, a: u32, b: u32) -> [f64; 2] {
         let ([a6, a12], [b6, b12]) = (self.relative_rounding(a, a), self.relative_rounding(b, b));
         match rule {
@@ -254,7 +254,7 @@ mod tests {
         for digits in [5, 6, 8, 16] {
             assert_eq!(printed(&exact, digits).rule(), Some(CombinationRule::LorentzBerthelot), "{digits}");
             assert_eq!(printed(&products, digits).rule(), Some(CombinationRule::Geometric), "{digits}");
-            // a pair is changed by ten times the maximum error that the digits of all parameters can cause together
+            // the change of c12 is ten times the largest error that the rounding of all parameters can cause
             let mut off = printed(&exact, digits);
             let change = 1.0 + 10.0 * (9.0 * 0.5 * 10f64.powi(-(digits as i32))).max(RULE_TOLERANCE);
             off.c12[1] *= change;

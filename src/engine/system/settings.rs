@@ -50,8 +50,8 @@ impl LjModifier {
 pub enum DispersionCorrection<P = PmeParameters> {
     /// no correction
     Off,
-    /// average of c6 and c12 over all pairs of atoms, with the tails of r⁻⁶ and r⁻¹² (OpenMM); N atoms count as
-    /// N(N+1)/2 pairs, and n atoms of one type count as n(n+1)/2 pairs
+    /// average of c6 and c12 over all pairs of atoms, with the tails of r⁻⁶ and r⁻¹² (OpenMM); each atom also counts as
+    /// a pair with itself, so that N atoms have N(N+1)/2 pairs
     #[default]
     AllPairs,
     /// average of c6 over all pairs that are not excluded, with the tail of r⁻⁶ only (GROMACS)
@@ -193,8 +193,8 @@ pub struct Constraints {
 
 impl Default for Constraints {
     fn default() -> Self {
-        // the tolerance is smaller than OpenMM's default of 1e-5; the resulting error of 1e-8 per step does not
-        // contribute visibly to the energy drift
+        // the tolerance is smaller than OpenMM's default of 1e-5, so that constraint errors do not contribute visibly
+        // to the energy drift
         Self { settles: vec![], bonds: vec![], tolerance: 1e-6 }
     }
 }

@@ -10,11 +10,11 @@ pub struct Coupling {
     pub thermostat_work: f64,
     /// energy that the barostat has added to the system since the start of the run, kJ/mol
     pub barostat_work: f64,
-    /// logarithms of the length factors along x, y, z of the last box scaling; zero after the second half of the work
-    /// of this scaling has been added
+    /// logarithms of the length factors along x, y, z of the last box scaling; zero once the second half of the work of
+    /// this scaling is included in `barostat_work`
     pub pending_scaling: Vec3,
-    /// coefficient 1 − 1/λ for each temperature group, where λ is the factor of the velocity rescalings whose work has
-    /// not been added yet; empty if all work has been added
+    /// coefficient 1 − 1/λ for each temperature group, where λ is the product of the velocity scaling factors whose
+    /// work is not yet included in `thermostat_work`; empty if all work is included
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,

@@ -220,7 +220,7 @@ impl Topology {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }
 
-    /// Whether each atom is a virtual site. Sites whose atoms do not exist are ignored.
+    /// Mask with the value true for each atom that is a virtual site. Sites whose atoms do not exist are ignored.
     pub fn site_mask(&self) -> Vec<bool> {
         let mut is_site = vec![false; self.atoms.len()];
         let sites = self.virtual_sites.iter().map(|site| site.site as usize);

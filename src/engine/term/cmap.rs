@@ -22,8 +22,8 @@ pub struct Patch<T> {
     pub steps_per_radian: T,
 }
 
-/// Correction-map term. `patch` returns the square of the map that contains (φ, ψ). Returns the forces on the four
-/// atoms of φ and on the four atoms of ψ (kJ/mol/nm), and E.
+/// Correction-map term. `patch` returns the grid square that contains (φ, ψ). Returns the forces on the four atoms of φ
+/// and on the four atoms of ψ (kJ/mol/nm), and E.
 #[inline(always)]
 pub fn cmap<T: Real>(
     phi: &Dihedral<T>,
@@ -121,7 +121,8 @@ fn spline_slopes(size: usize, values: &[f64]) -> Vec<f64> {
 }
 
 /// Coefficients of the bicubic polynomial from values and derivatives at the corners (0,0), (0,1), (1,0), (1,1). The
-/// coefficients are A = M F Mᵀ, where M maps values and slopes at 0 and 1 to the coefficients of a cubic.
+/// coefficients are A = M F Mᵀ, where F holds the values and derivatives, and M converts values and slopes at 0 and 1
+/// to the coefficients of a cubic polynomial.
 fn bicubic(value: [f64; 4], slope_u: [f64; 4], slope_v: [f64; 4], mixed: [f64; 4]) -> [f64; 16] {
     const M: [[f64; 4]; 4] =
         [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [-3.0, 3.0, -2.0, -1.0], [2.0, -2.0, 1.0, 1.0]];
@@ -191,8 +192,8 @@ mod tests {
 
     #[test]
     fn smooth_surfaces_are_reproduced_to_fourth_order() {
-        // the error of cubic splines is h⁴/384 max|f⁗| with h = 2π/24: at most 2·10⁻⁵ max|f⁗|, where max|f⁗| is 2
-        // here
+        // a cubic spline with the grid spacing h = 2π/24 has the error h⁴/384 max|f⁗|, which is below 2·10⁻⁵ max|f⁗|;
+        // the test function f has max|f⁗| ≤ 2
         let f = |phi: f64, psi: f64| phi.cos() * psi.sin() + psi.cos();
         let table = CmapTable::new(SIZE, &energies(f));
         let mut random = random(10);

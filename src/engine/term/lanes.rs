@@ -18,7 +18,7 @@ const ARCTANGENT: [f64; 10] = [
     -0.001_743_701_138_373_267_3,
 ];
 
-/// Maximum error of an angle of up to π, in rad: two rounding errors of π in `f32`.
+/// Maximum error, in rad, of an angle of up to π: about two units in the last place of π in `f32`.
 #[cfg(test)]
 pub(super) const ARCTANGENT_ERROR: f32 = 5e-7;
 

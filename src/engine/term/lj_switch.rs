@@ -42,7 +42,8 @@ pub struct PotentialSwitch<T> {
 }
 
 /// Switched radial functions r⁻ᵅ/α for α = 6 and 12: the potentials V, and the forces divided by the distance, f/r
-/// (nm⁻⁸, nm⁻¹⁴). The interaction of a pair is the sum of these functions, multiplied by −6 c6 and 12 c12.
+/// (nm⁻⁸, nm⁻¹⁴). The interaction of a pair is −6 c6 times the function for α = 6, plus 12 c12 times the function for α
+/// = 12.
 #[derive(Clone, Copy, Debug)]
 pub struct LjRadial<T> {
     /// force over distance, f/r
@@ -205,8 +206,8 @@ mod tests {
 
     const FROM: f64 = 1.0;
     const CUTOFF: f64 = 1.2;
-    /// relative error of the approximation by V‴ at 10⁻³ nm from the cutoff, where the next term of the series is a
-    /// hundredth of the V‴ term
+    /// relative tolerance of the V‴ term of the Taylor series as an approximation at 10⁻³ nm from the cutoff, where the
+    /// next term is a hundredth of the V‴ term
     const SERIES: f64 = 0.02;
 
     fn switches() -> [LjSwitch<f64>; 2] {

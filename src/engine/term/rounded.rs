@@ -36,7 +36,7 @@ impl Rounded {
         Rounded { value: f64::from(value), error: 0.0 }
     }
 
-    /// Result of an operation: adds one rounding of the `f32` result to the propagated bound.
+    /// Makes the result of an operation: adds one rounding error of `f32` to the propagated error bound.
     fn after(value: f64, inherited: f64) -> Self {
         Rounded { value, error: inherited + UNIT * (value.abs() + inherited) + UNDERFLOW }
     }
@@ -105,8 +105,8 @@ impl Real for Rounded {
         Rounded { value: self.value.round(), error: if from_tie > self.error { 0.0 } else { 1.0 } }
     }
     fn atan2(self, x: Self) -> Self {
-        // a point at distance r from the origin that moves by d changes its angle by at most arcsin(d/r), except on
-        // the negative x axis, where the angle jumps by 2π
+        // if a point at distance r from the origin moves by d, the angle of the point changes by at most arcsin(d/r),
+        // except on the negative x axis, where the angle jumps by 2π
         let moved = self.error.hypot(x.error) / self.value.hypot(x.value);
         let turned = if moved < 1.0 { moved.asin() } else { std::f64::consts::PI };
         let jump = if x.value < x.error && self.value.abs() <= self.error { std::f64::consts::TAU } else { 0.0 };

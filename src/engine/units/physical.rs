@@ -114,8 +114,8 @@ impl Range {
     pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
     /// Range of a weight of a virtual site.
     pub const WEIGHT: Self = Self::around("weight", 1e3, "");
-    /// Range of the distance of a virtual site from its first atom. With a negative distance the site is on the
-    /// opposite side of the atom.
+    /// Range of the distance of a virtual site from the first atom of its construction. With a negative distance the
+    /// site is on the opposite side of the atom.
     pub const SITE_DISTANCE: Self = Self::around("distance", 1e3, "nm");
     /// Range of the coefficient of the cross product in the position of a virtual site.
     pub const CROSS: Self = Self::around("coefficient of the cross product", 1e3, "1/nm");

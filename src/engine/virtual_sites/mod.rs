@@ -23,7 +23,7 @@ use crate::team::Team;
 use crate::vec3::{Mat3, Vec3, vec3};
 use rayon::prelude::*;
 
-/// Number of atoms per section, the unit of parallel work.
+/// Number of atoms per section; sections are processed in parallel.
 const ATOMS: usize = 1024;
 
 /// Virtual sites of a system, in sections that share no atom and are processed in parallel. Results do not depend on

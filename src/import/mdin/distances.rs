@@ -35,8 +35,8 @@ struct Side {
 }
 
 impl Distances {
-    /// Returns the equivalent restraints: one, or one for each side if the sides differ, or none if no force acts. The
-    /// error is the reason why there is no equivalent restraint.
+    /// Returns the equivalent restraints: none if no force acts, one if both sides of the potential are equal, and
+    /// otherwise one for each side. The error is the reason why there is no equivalent restraint.
     pub(super) fn restraints(&self) -> Result<Vec<Restraint>, String> {
         let kind = match self.groups.len() {
             2 => VariableKind::Distance,

@@ -16,8 +16,8 @@ use crate::error::Problem;
 use crate::run::{Minimize, StageKind};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Number of Å per nm. Lengths in Å are divided by this number instead of multiplied by 0.1, so that they are rounded
-/// only once.
+/// Number of Å per nm. Lengths in Å are divided by this number instead of multiplied by 0.1, so that each length is
+/// rounded only once.
 const PER_NM: f64 = 10.0;
 /// Namelists whose keys are translated to an input file.
 const TRANSLATED: [&str; 2] = ["cntrl", "ewald"];

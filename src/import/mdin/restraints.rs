@@ -33,8 +33,8 @@ const ABSENT: [(&str, &[f64]); 10] = [
     ("rstwt", &[0.0, 0.0, 0.0, 0.0]),
     ("fxyz", &[1.0, 1.0, 1.0]),
 ];
-/// Settings without effect in `md`. The settings only modify settings that have no equivalent ([`ABSENT`]), or do not
-/// change a restraint.
+/// Settings without effect in `md`. A setting of this list modifies only settings that have no equivalent ([`ABSENT`]),
+/// or does not influence a restraint.
 const NO_EFFECT: [&str; 12] =
     ["ifntyp", "ixpk", "nxpk", "outxyz", "ninc", "imult", "r1a", "r2a", "r3a", "r4a", "rk2a", "rk3a"];
 /// First letters of the types of `&wt` namelists that scale restraints.

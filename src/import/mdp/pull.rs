@@ -117,7 +117,7 @@ impl<'a> Coordinate<'_, 'a> {
         Ok(Restraint { kind, groups, gather_around, along, reference: None, potential })
     }
 
-    /// Returns a selection of the reference atom of a group. The periodic image of each atom of the group is chosen
+    /// Returns a selection of the reference atom of a group. Each atom of the group is used at its periodic image
     /// nearest to the reference atom. Returns `None` if the file sets no reference atom.
     fn gather_around(&self, group: &str) -> Result<Option<String>, String> {
         let text = self.draft.text(&format!("pull-group{group}-pbcatom")).trim();

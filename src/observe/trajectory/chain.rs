@@ -116,8 +116,9 @@ impl Chain {
         }
     }
 
-    /// Leaves out the frames of two files that overlap in time. The previous file is the last file of the chain that
-    /// has several frames. `ends` are the times of the next file, and `before` are the times of the previous file.
+    /// Leaves out the overlapping frames of one file if two consecutive files overlap in time. The previous file is the
+    /// last file of the chain that has several frames. `ends` are the times of the next file, and `before` are the
+    /// times of the previous file.
     fn join(&mut self, next: &mut Part, before: &Ends, ends: &Ends) -> Result<()> {
         let is_same = |a: f64, b: f64| a == b || (before.format != ends.format && a as f32 == b as f32);
         let ([first, last], [begin, _]) = (before.times, ends.times);
@@ -151,8 +152,8 @@ impl Chain {
              left out ({dropped} frames, up to {last} ps)"
         ));
         if kept == previous.used.start {
-            // if no frame of the previous file is used, the next file may also begin with a frame that repeats the last
-            // frame of a still earlier file
+            // if no frame of the previous file is used, the first frame of the next file may also repeat the last frame
+            // of a still earlier file
             next.used.start = usize::from(is_same(first, begin)) * previous.used.start;
         }
         previous.used.end = kept;

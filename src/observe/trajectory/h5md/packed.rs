@@ -361,7 +361,8 @@ mod tests {
 
     #[test]
     fn all_storage_of_md_is_decoded_without_the_library() {
-        // three rows: one of small integers, one whose integers need all bits, and one with missing values
+        // three rows: the first has small integers, the second has integers that need all bits, and the third has
+        // missing values
         let rows =
             [[0.25, -0.5, 0.125, 3.0, 1.0, 2.0], [1e-6, -3e7, 2e7, 1.0, 2.0, 0.1], [0.0, 5.0, 0.0, 6.0, 7.0, 0.0]];
         let values = rows.as_flattened();
