@@ -187,10 +187,10 @@
 //!   A contribution that exceeds the range of the integers is not added. Instead, the contribution sets a flag, which
 //!   stops the integration of the state. Kernel sources request every fused multiply-add explicitly, and compilers must
 //!   not fuse other operations. Otherwise kernels with and without energies would round differently.
-//! - PME grids of up to 128 points along an edge are transformed and solved by three kernels. Larger grids are
-//!   transformed by cuFFT through [`compute`]. [`compute::Core`] is the common interface of CPU code, cuFFT and the
-//!   matrix products of cuBLAS. Without cuFFT, larger grids are transformed on the CPU, and the log reports the use of
-//!   the CPU.
+//! - Three kernels transform PME grids of up to 128 points along an edge, multiply the transforms by the influence
+//!   function, and transform the products back. Larger grids are transformed by cuFFT through [`compute`].
+//!   [`compute::Core`] is the common interface of CPU code, cuFFT and the matrix products of cuBLAS. Without cuFFT,
+//!   larger grids are transformed on the CPU, and the log reports the use of the CPU.
 //! - The masks of list entries leave out excluded pairs. The correction for excluded pairs is computed together with
 //!   the bonded terms. Constraint arithmetic is `f64`: each rigid water or SHAKE cluster has a thread, and each set of
 //!   coupled constraints has a thread block that uses conjugate gradients.

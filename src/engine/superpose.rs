@@ -33,9 +33,9 @@ const ARRIVED: f64 = 1e-14;
 ///
 /// λ is the largest root of the matrix' characteristic polynomial (Theobald, Acta Cryst. A61, 478 (2005),
 /// doi:10.1107/S0108767305015266). Written with invariants of M, the equation is (λ² − |M|²)² = 8 λ det M + 4 |cof M|²,
-/// where |·| is the Frobenius norm and cof M is the cofactor matrix. The singular values s of M give the roots
-/// ±s₁ ± s₂ ± s₃ with an even number of minus signs, or an odd number if det M < 0. Newton's method started at `bound`
-/// approaches the largest root monotonically from above.
+/// where |·| is the Frobenius norm and cof M is the cofactor matrix. The roots are ±s₁ ± s₂ ± s₃ with the singular
+/// values s of M; the number of minus signs is even, or odd if det M < 0. Newton's method started at `bound` approaches
+/// the largest root monotonically from above.
 pub fn overlap(m: &Correlation, bound: f64) -> f64 {
     let cofactor = |i: usize, j: usize| {
         let ([i1, i2], [j1, j2]) = ([(i + 1) % 3, (i + 2) % 3], [(j + 1) % 3, (j + 2) % 3]);

@@ -49,7 +49,8 @@ pub struct Team {
     turn: Mutex<()>,
 }
 
-/// Work of one thread of a team in a region: the arguments are the numbers of the thread and of the region.
+/// Function that one thread of a team runs in a region; the arguments are the number of the thread and the number of
+/// the region.
 type Work = dyn Fn(usize, usize) + Sync;
 
 /// State shared by leader and workers.

@@ -162,8 +162,7 @@ impl Sample {
     }
 }
 
-/// Schedule of pair lists whose buffer is larger than a volume move of [`volume_trial`] needs, so that the lists stay
-/// valid.
+/// Schedule of pair lists with a buffer so large that the lists stay valid after a volume move of [`volume_trial`].
 pub(crate) const TRIAL_LISTS: ListSchedule =
     ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
 

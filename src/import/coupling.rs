@@ -1,4 +1,4 @@
-//! Translation of temperature and pressure coupling, as far as it is common to GROMACS and AMBER.
+//! Translation of the parts of temperature and pressure coupling that GROMACS and AMBER have in common.
 
 use super::draft::Draft;
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};

@@ -244,7 +244,7 @@ impl<'a> Draft<'a> {
         value
     }
 
-    /// Returns the numeric value of the foreign setting `name`. The value becomes the value of the key `key` of the
+    /// Returns the numeric value of the foreign setting `name`. This number becomes the value of the key `key` of the
     /// input file, without a conversion of units. Records a problem if the value is not allowed for this key.
     pub(super) fn quantity(&mut self, key: &'static str, name: &str) -> f64 {
         let value = self.real(name);

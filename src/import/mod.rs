@@ -205,7 +205,8 @@ fn start(program: &Program, files: &Files, base: &Path) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the file name without extension if it is valid as the name of a stage, and otherwise the kind of the stage.
+/// Returns the file name without extension if this name is valid as the name of a stage, and otherwise the kind of the
+/// stage.
 fn stage_name(path: &Path, kind: &StageKind) -> String {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {

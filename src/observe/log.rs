@@ -165,8 +165,8 @@ impl RunLog {
     }
 }
 
-/// Formats a number: with two decimals if it is at least 100, with three significant digits if it is between 0.01 and
-/// 100, and with an exponent if it is smaller than 0.01 or at least 1e9.
+/// Formats a number: with two decimals from 100 on, with three significant digits between 0.01 and 100, and with an
+/// exponent below 0.01 or from 1e9 on.
 fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -59,7 +59,7 @@ pub struct Status {
     pub steps: u64,
     /// simulated time since the start of the run, ps
     pub time_ps: f64,
-    /// recent speed of dynamics, ns/day; `None` while it is unknown
+    /// recent speed of dynamics, ns/day; `None` while the speed is unknown
     pub ns_per_day: Option<f64>,
     /// wall time until the end of the current stage at the recent speed, s
     pub seconds_left: Option<f64>,

@@ -1,9 +1,9 @@
 //! Atoms within a distance of other atoms, in any periodic cell.
 //!
 //! The targets (the atoms to which distances are measured) are sorted into a grid of bins whose opposite faces are at
-//! least the search distance apart. All targets near an atom are in the bin of the atom or in an adjacent bin. The
-//! distance of two atoms is the distance of their nearest periodic images, even if the search distance is more than
-//! half of the cell.
+//! least the search distance apart. Every target within the search distance of an atom is in the bin of the atom or in
+//! an adjacent bin. The distance of two atoms is the distance of their nearest periodic images, even if the search
+//! distance is more than half of the cell.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;

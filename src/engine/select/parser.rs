@@ -45,7 +45,7 @@ const KEYWORDS: [&str; 29] = [
 /// call.
 const DEEPEST: usize = 100;
 
-/// Maximum length of a lower-case keyword of another program that a list of values may contain as a name. Residues may
+/// Maximum length of a lower-case keyword of another program that may stand in a list of values as a name. Residues may
 /// be named `mol` or `box`, but not `residue`.
 const LONGEST_SHORT: usize = 5;
 

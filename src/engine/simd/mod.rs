@@ -140,7 +140,8 @@ pub trait Simd: Copy + 'static {
     }
 }
 
-/// Lanes of `f32` that can be added and multiplied. Values exist only inside a kernel that [`dispatch`] runs.
+/// Lanes of `f32` that can be added and multiplied. Values of this type exist only inside a kernel that [`dispatch`]
+/// runs.
 pub trait Arithmetic: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
     /// Returns a vector with one value in all lanes.
     fn splat(value: f32) -> Self;

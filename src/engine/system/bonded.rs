@@ -476,7 +476,7 @@ mod tests {
                     + f[1] * (1.0 - cosine(2.0))
                     + f[2] * (1.0 + cosine(3.0))
                     + f[3] * (1.0 - cosine(4.0)));
-            // tolerance for six products of numbers below 10, each accurate to a relative 1e-16
+            // tolerance for six products of numbers below 10, each with a relative rounding error of 1e-16
             assert!((energy - expected).abs() < 1e-13, "{phi}: {energy} against {expected}");
         }
     }

@@ -51,8 +51,8 @@ pub struct Nonbonded {
     pub c6: Vec<f64>,
     /// c12 in kJ/mol nm¹², `c12[a * types + b]`
     pub c12: Vec<f64>,
-    /// c4 in kJ/mol nm⁴, `c4[a * types + b]`: attraction between an ion and the dipole that it induces (Li and Merz,
-    /// J. Chem. Theory Comput. 10, 289 (2014)); empty if no pair has a c4
+    /// c4 in kJ/mol nm⁴, `c4[a * types + b]`: attraction between an ion and the dipole that the ion induces (Li and
+    /// Merz, J. Chem. Theory Comput. 10, 289 (2014)); empty if no pair has a c4
     pub c4: Vec<f64>,
     /// maximum errors of (c6, c12) for each pair of types, due to the limited number of digits in a file; empty if
     /// the values are exact

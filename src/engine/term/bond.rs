@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn one_hundredth_of_a_nanometre() {
-        // ½ · 2·10⁵ · 0.01² = 10 kJ/mol, force 2·10³ towards the partner
+        // the energy is ½ · 2·10⁵ · 0.01² = 10 kJ/mol, and the force is 2·10³ kJ/mol/nm towards the other atom
         let ([force, _], energy) = bond::<f64>([vec3(0.11, 0.0, 0.0)], [0.1, 2e5]);
         assert!((energy - 10.0).abs() < 1e-11 && (force.x + 2e3).abs() < 1e-9);
     }

@@ -55,7 +55,8 @@ pub fn ewald_direct<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha: T
 /// Limit of (αr)² below which erf(αr)/(αr) is summed as a power series. Above the limit, cancellation in the force
 /// loses at most three digits.
 const SERIES_RANGE: f64 = 1e-2;
-/// Number of terms of the power series. The first omitted term, 10⁻²ⁿ/n!, is below the rounding of `f64` for n = 7.
+/// Number of terms of the power series. The first omitted term, 10⁻²ⁿ/n! for n = 7, is below the rounding error of
+/// `f64`.
 const SERIES_TERMS: u32 = 7;
 
 /// Exclusion correction E = −q_i q_j erf(αr)/r, which subtracts the pair from the reciprocal sum. Energy and force are

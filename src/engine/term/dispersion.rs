@@ -5,7 +5,8 @@ use super::Special;
 /// Limit of (βr)² below which the remainder of the exponential is summed as a power series. Above the limit,
 /// cancellation in the closed form loses at most one digit.
 const SERIES_RANGE: f64 = 2.0;
-/// Number of terms of the power series. The first omitted term, 24 · 2ⁿ/(n + 4)!, is below the rounding of `f64`.
+/// Number of terms of the power series. The first omitted term, 24 · 2ⁿ/(n + 4)! for n = 18, is 6·10⁻¹⁵ of the first
+/// term.
 const SERIES_TERMS: u32 = 18;
 
 /// Correction E = c (1 − g(βr))/r⁶, which subtracts the contribution of the LJ-PME mesh to a pair, where g = (1 + x² +

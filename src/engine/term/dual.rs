@@ -9,7 +9,7 @@ use super::{Real, Special};
 pub(crate) struct Dual {
     /// value f(x) of the expression
     pub(crate) value: f64,
-    /// derivative f′(x) · x′ of the expression in the chosen direction
+    /// derivative of the expression in the chosen direction: f′(x) · x′, where x′ is the derivative of the argument x
     pub(crate) slope: f64,
 }
 

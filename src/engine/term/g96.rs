@@ -68,10 +68,11 @@ mod tests {
 
     #[test]
     fn round_numbers() {
-        // ¼ · 10⁷ · (0.0121 − 0.01)² = 11.025 kJ/mol, force 10⁷ · 0.0021 · 0.11 towards the partner
+        // the energy is ¼ · 10⁷ · (0.0121 − 0.01)² = 11.025 kJ/mol, and the force is 10⁷ · 0.0021 · 0.11 kJ/mol/nm
+        // towards the other atom
         let ([force, _], energy) = g96_bond::<f64>([vec3(0.11, 0.0, 0.0)], [0.1, 1e7]);
         assert!((energy - 11.025).abs() < 1e-11 && (force.x + 2310.0).abs() < 1e-9, "{energy} {force:?}");
-        // a right angle: ½ · 500 · 0.3², and a force of 500 · 0.3 / 0.1 along −v̂ on the first atom
+        // at a right angle the energy is ½ · 500 · 0.3², and the force on the first atom is 500 · 0.3 / 0.1 along −v̂
         let ([force, ..], energy) = g96_angle::<f64>([vec3(0.1, 0.0, 0.0), vec3(0.0, 0.2, 0.0)], [-0.3, 500.0]);
         assert!(
             (energy - 22.5).abs() < 1e-12 && (force - vec3(0.0, -1500.0, 0.0)).norm() < 1e-10,

@@ -13,7 +13,7 @@ pub fn lennard_jones<T: Real>(inverse_r2: T, c6: T, c12: T) -> (T, T) {
     (force, repulsion - attraction)
 }
 
-/// Energy E = −c4/r⁴ of an ion and the dipole that it induces, from 1/r² (nm⁻²) and c4 (kJ/mol nm⁴). Returns f/r
+/// Energy E = −c4/r⁴ of an ion and the dipole that the ion induces, from 1/r² (nm⁻²) and c4 (kJ/mol nm⁴). Returns f/r
 /// (kJ/mol/nm²) and E.
 #[inline(always)]
 pub fn induced_dipole<T: Real>(inverse_r2: T, c4: T) -> (T, T) {
@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn minimum_is_minus_epsilon() {
-        // r_min⁶ = 2 c12/c6, E = −c6²/(4 c12): with c6 = 2, c12 = 1 that is r = 1, E = −1
+        // the minimum is at r_min⁶ = 2 c12/c6, with the energy −c6²/(4 c12); for c6 = 2 and c12 = 1, r_min is 1 and the
+        // energy is −1
         assert_eq!(lennard_jones(1.0, 2.0, 1.0), (0.0, -1.0));
     }
 }

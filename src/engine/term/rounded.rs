@@ -1,8 +1,8 @@
 //! Numbers for tests. Each number has a value in `f64`, and a bound of the error of the same computation in `f32`.
 //!
 //! The method is running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3):
-//! each value has a bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds
-//! its own rounding, so that cancellation and steep functions increase the bound of the result.
+//! each value has a bound of |result in `f32` − value|. Every operation propagates the error bounds of the operands and
+//! adds the rounding error of the operation, so that cancellation and steep functions increase the bound of the result.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -286,8 +286,8 @@ const SHORT: f64 = 0.1;
 /// Number of decimal digits that distinguish all `f64` values.
 const DIGITS: usize = 17;
 
-/// Formats a number with `digits` significant digits and no trailing zeros. The exponential form is used if it is
-/// shorter.
+/// Formats a number with `digits` significant digits and no trailing zeros. The exponential form is used if this form
+/// is shorter.
 fn rounded(value: f64, digits: usize) -> String {
     let exponential = format!("{value:.*e}", digits.saturating_sub(1));
     // a formatted number can always be parsed
@@ -388,7 +388,7 @@ mod tests {
         let mut in_picoseconds = 0;
         for unit in UNITS.iter().filter(|unit| unit.2 == 1.0) {
             for k in 0..500 {
-                // values with many significant digits and with exponents around the usual exponents
+                // values with many significant digits, from about 2·10⁻⁵ to about 180
                 let value = 0.7 * (1.0 + (f64::from(k) * 0.618_033_988_749_894_9).fract()) * 2f64.powi(k % 23 - 15);
                 let text = unit.1.spell(value);
                 assert_eq!(unit.1.parse(&text).unwrap().to_bits(), value.to_bits(), "{text}");

@@ -153,7 +153,7 @@ impl SitePlan {
         }
     }
 
-    /// Distributes the error bounds of forces on sites (kJ/mol/nm) over their atoms, like
+    /// Distributes the error bounds of forces on sites (kJ/mol/nm) over the atoms of the sites, like
     /// [`SitePlan::spread_listed`]. Bounds are magnitudes without a direction.
     pub fn spread_errors(&self, positions: &[Vec3], listed: &[u32], errors: &mut [f64]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {

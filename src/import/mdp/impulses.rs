@@ -9,7 +9,7 @@ use crate::run::{Dynamics, StageOutput, misplaced};
 const LONG_RANGE: &str = "longrange-nonbonded";
 
 /// Allowed values of `mts-level2-factor`, the interval in steps. An interval of 1 is not allowed, because GROMACS
-/// refuses it.
+/// refuses an interval of 1.
 const EVERY: std::ops::RangeInclusive<u32> = 2..=100;
 
 /// Returns the stage with multiple time steps, if the file requests multiple time steps. The function must be called
