@@ -79,7 +79,7 @@ unsafe impl Sync for Shared {}
 unsafe impl Send for Shared {}
 
 impl Team {
-    /// Creates a team of `threads` threads, including the calling thread. Every other thread first calls `start` with
+    /// Creates a team of `threads` threads, including the calling thread. Each new thread first calls `start` with
     /// its number (from 1).
     pub fn new(threads: usize, start: impl Fn(usize) + Send + Clone + 'static) -> std::io::Result<Self> {
         let mut team = Team::of(threads.max(1));

@@ -25,8 +25,8 @@
 //! pressure of the centers are equal.
 //!
 //! If a run removes the motion of the center of mass, the average kinetic energy of the group centers is smaller by ½
-//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. The volume of N groups then has
-//! the same distribution as the volume of N − 1 groups in a run that does not remove the motion of the center of mass.
+//! kT in each direction, and the average pressure is smaller by kT/V, as in GROMACS. With this
+//! removal, the volume of a system of N groups has the distribution that a system of N − 1 groups has without it.
 //! Monte Carlo volume moves count all N groups.
 //!
 //! The barostat scales only the velocities of group centers, and does not scale the velocities of atoms relative to

@@ -123,8 +123,8 @@ mod tests {
     const FORCE: f64 = 5e-6;
     /// Relative tolerance of excluded pairs, equal to the tolerance of the kernel.
     const EXCLUDED: f64 = 5e-7;
-    /// Error of the steepest function of excluded pairs due to the rounding of y, whose error is up to 6·10⁻⁸ in units
-    /// of r²_max.
+    /// Rounding error of the values of the steepest function that the tests fit. The argument of the function is rounded
+    /// to `f32`, by up to 6·10⁻⁸ of its largest value.
     const ROUNDING: f64 = 7e-7;
 
     #[test]

@@ -103,7 +103,7 @@ impl<S: Simd> BoundsProbe<S> {
         BoundsProbe { low, high, radius_squared: squared(radius), lj_only }
     }
 
-    /// Writes the blocks whose bounds are within the radius to the start of `near`, and returns their number. `near`
+    /// Stores the blocks whose bounds are within the radius at the start of `near`, and returns their number. `near`
     /// has [`LANES`] more elements than there are blocks.
     #[inline(always)]
     pub(super) fn hits(&self, grid: &Grid, blocks: Range<usize>, near: &mut [u32]) -> usize {

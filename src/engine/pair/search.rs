@@ -235,7 +235,8 @@ impl Search<'_, '_> {
     }
 
     /// Clears the interaction bits of excluded pairs. The bit that requests the Ewald correction of a pair is set only
-    /// for the nearest image of the pair. In a small cell two blocks can be listed in several images.
+    /// for the nearest image of the pair. In a small cell, a pair of blocks can be listed once for each of several
+    /// images.
     #[inline(always)]
     fn mask_exclusions(&mut self, cluster: usize, home: bool, center: &[f32; 3]) {
         let SearchInput { grid, packed, exclusions, far_exclusions, exclusion_reach, .. } = self.input;

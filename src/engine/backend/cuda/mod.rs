@@ -26,8 +26,8 @@
 //!   three with both)
 //! - one more kernel in the step after a rescaling of velocities, or after a scaling by a barostat
 //! - two more kernels for the removal of center-of-mass motion (one without a cell)
-//! - two more kernels for restraints of collective variables and external forces, which the host computes; in such
-//!   steps host and device wait for each other (see `host_forces`)
+//! - two more kernels if the host computes external forces or restraints of collective variables; host and device then
+//!   wait for each other in every step (see `host_forces`)
 //!
 //! With velocity rescaling every ten steps a step has 7.4 kernels on average. With velocity rescaling and a barostat,
 //! a step has 7.6 kernels on average. PME runs concurrently with pairs and bonded terms, and the
