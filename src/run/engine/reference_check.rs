@@ -219,8 +219,8 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     let lists = match lacking_pairs {
         0 => String::new(),
         some => format!(
-            "; {relative:.1e} of the forces without the {some} of {pairs} pairs near the cutoff that pair lists of this age \
-             may lack"
+            "; pair lists of this age may lack {some} of {pairs} pairs near the cutoff, and without these pairs the error of \
+             the forces is {relative:.1e}"
         ),
     };
     let text = format!(
