@@ -72,8 +72,8 @@ fn chains_are_those_of_the_file() {
     assert!(code == 0 && out.lines().count() == 9, "{out}{errors}");
     let prmtop = system("ions/ions.prmtop.xz").display().to_string();
     for (text, file, expected) in [
-        ("chain A", &prmtop, "names no chains"),
-        ("chain A", &psf, "names no chains"),
+        ("chain A", &prmtop, "states no chains"),
+        ("chain A", &psf, "states no chains"),
         ("around 5 A of protein", &prmtop, "md select with a structure or trajectory"),
         ("charge < 0", &pdb, "all charges are zero or unknown"),
         ("molecule 0", &pdb, "states no bonds"),

@@ -378,7 +378,7 @@ fn other_orders_of_atoms_are_refused() {
     let (ca, cb) = (atom(&lines, " CA "), atom(&lines, " CB "));
     lines.swap(ca, cb);
     let error = check(&lines.join("\n")).unwrap_err();
-    assert!(error.contains("CB") && error.contains("in the topology CA of"), "{error}");
+    assert!(error.contains("CB") && error.contains("the topology has CA of"), "{error}");
     lines.swap(ca, cb);
     // a carbon and a nitrogen exchange their positions in the file
     let nitrogen = atom(&lines, " N  ");

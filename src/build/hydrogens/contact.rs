@@ -340,11 +340,11 @@ mod tests {
     #[test]
     fn scores_are_integrals_over_the_sphere() {
         let bonded = [vec![], vec![]];
-        // large atoms, so that many dots are in the circle in which contacts count; the circle ends at the angle of a
-        // probe that touches both atoms, while these touch each other (law of cosines)
-        let [a, p] = [20.0_f64, 0.25];
-        let cosine = ((a + p).powi(2) + (2.0 * a).powi(2) - (a + p).powi(2)) / (4.0 * (a + p) * a);
-        let contact = integral([a, a, 40.2], cosine.acos(), |gap| (-(gap / 0.25).powi(2)).exp());
+        // large atoms, so that many dots contribute: all up to the angle at which a probe touches both atoms (law of
+        // cosines for two sides a + p, and the distance d)
+        let [a, p, d] = [20.0_f64, 0.25, 40.2];
+        let cosine = d / (2.0 * (a + p));
+        let contact = integral([a, a, d], cosine.acos(), |gap| (-(gap / 0.25).powi(2)).exp());
         let found = score(site(0, 0.0, 2.0), site(1, 4.02, 2.0), &bonded);
         assert!((found - contact).abs() < 0.02 * contact, "{found} {contact}");
         let first = site(0, 0.0, 0.1);

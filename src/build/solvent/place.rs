@@ -127,7 +127,7 @@ struct Work<'a> {
     counts: &'a IonCounts,
     solute_grid: Grid,
     oxygen_grid: Grid,
-    /// for each water, whether an ion may replace the water
+    /// whether an ion may replace the water, for each water
     open: Vec<bool>,
     sites: IonSites,
     solute: &'a [Charge],

@@ -123,8 +123,8 @@ mod tests {
     const FORCE: f64 = 5e-6;
     /// Relative tolerance of excluded pairs, equal to the tolerance of the kernel.
     const EXCLUDED: f64 = 5e-7;
-    /// Rounding error of the values of the steepest function that the tests fit. The argument of the function is rounded
-    /// to `f32`, by up to 6·10⁻⁸ of its largest value.
+    /// Rounding error of the values of the steepest function that the tests fit. The argument of the function is
+    /// rounded to `f32`, by up to 6·10⁻⁸ of its largest value.
     const ROUNDING: f64 = 7e-7;
 
     #[test]

@@ -126,7 +126,8 @@ impl Members {
         self.around.is_none() && self.parts.len() > 1 && (0..3).any(|axis| extent(axis) > 0.5)
     }
 
-    /// Index of each atom in the list of atoms of the group, and its position (nm) in the lattice image of the molecule.
+    /// Index of each atom in the list of atoms of the group, and position (nm) of the atom in the lattice image of the
+    /// molecule.
     fn placed<'a>(&'a self, at: Configuration<'a>) -> impl Iterator<Item = (usize, Vec3)> + 'a {
         self.parts.iter().zip(at.images).flat_map(move |(part, image)| {
             let shift = at.cell.map_or(Vec3::ZERO, |cell| cell.shift(*image));

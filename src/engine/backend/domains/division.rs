@@ -264,9 +264,9 @@ pub(super) fn count_along(points: impl Iterator<Item = Vec3>) -> AtomsAlong {
 /// Returns the work in each interval of a lattice vector, as a fraction of the total work. The fraction [`PAIRS`] of
 /// the total work is proportional to the numbers of pairs, and the rest is proportional to the numbers of atoms. A pair
 /// is computed in the domain of its atom with the lower coordinate along the vector. The atoms are assumed to fill the
-/// planes across the vector evenly. An atom then has pairs with all atoms in the circle in which a plane at the height d
-/// cuts its cutoff sphere. The number of these pairs is proportional to the number of atoms in the plane and to the area
-/// of the circle, π (r² − d²), where r is the radius of the cutoff sphere.
+/// planes across the vector evenly. An atom then has pairs with all atoms in the circle in which a plane at the height
+/// d cuts its cutoff sphere. The number of these pairs is proportional to the number of atoms in the plane and to the
+/// area of the circle, π (r² − d²), where r is the radius of the cutoff sphere.
 pub(super) fn work_along(atoms: &[f64], radius: f64) -> Vec<f64> {
     let intervals = atoms.len();
     let reach = radius * intervals as f64;

@@ -40,8 +40,8 @@ impl TrialScratch {
 
 /// Parts, in this process, of molecules that may have atoms in several processes.
 pub(super) struct SharedMolecules {
-    /// two indices of each part of a shared molecule in this process: the index of the part among all parts of molecules
-    /// in this process, and the index of the molecule among all shared molecules
+    /// two indices of each part of a shared molecule in this process: the index of the part among all parts of
+    /// molecules in this process, and the index of the molecule among all shared molecules
     places: Vec<[u32; 2]>,
     /// Σ m r (amu nm) and Σ m (amu) over the atoms, with mass m and position r, for each molecule that several
     /// processes may share

@@ -158,7 +158,7 @@ fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
 struct ReducedTypes<'a> {
     force_field: &'a ForceField,
     special: HashSet<u32>,
-    /// for each kept Lennard-Jones type, the index of this type in the force field
+    /// index in the force field of each kept Lennard-Jones type
     kept: Vec<u32>,
     by_type: HashMap<u32, u32>,
     by_key: HashMap<[u64; 2], u32>,
