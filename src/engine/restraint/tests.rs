@@ -309,11 +309,15 @@ fn groups_too_far_apart_are_refused_in_words_of_the_variable() {
     let file = file();
     for (kind, words, remedy) in [
         (VariableKind::Distance, ["the distance (value ", " nm) is too long"], "`along`"),
-        (VariableKind::Angle, ["the groups of the angle (value ", " degrees) are too far apart"], "shorter distances"),
+        (
+            VariableKind::Angle,
+            ["the groups of the angle (value ", " degrees) are too far apart"],
+            "closer to each other",
+        ),
         (
             VariableKind::Torsion,
             ["the groups of the torsion (value ", " degrees) are too far apart"],
-            "shorter distances",
+            "closer to each other",
         ),
     ] {
         let case = file.cases.iter().find(|case| case.kind == kind).expect("a case of each kind");
