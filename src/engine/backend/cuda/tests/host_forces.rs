@@ -297,7 +297,7 @@ fn forces_are_not_computed_for_a_step_that_the_device_does_not_make() {
         Ok(())
     };
     let error = unchecked().expect_err("lists that have expired").to_string();
-    assert!(error.contains("before the lists were checked"), "{error}");
+    assert!(error.contains("before the pair lists were checked"), "{error}");
     let mut torn = Sample::load("water").rigid();
     torn.state.velocities[30] = vec3(500.0, 0.0, 0.0);
     let mut cuda = torn.emulated(0);
