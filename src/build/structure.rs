@@ -147,6 +147,27 @@ pub(crate) fn neighbours(atoms: usize, bonds: &[[u32; 2]]) -> Vec<Vec<u32>> {
     neighbours
 }
 
+/// Returns the number of bonds on the shortest path between two atoms; `None` if the path has more than `most` bonds.
+pub(crate) fn bonds_between(bonded: &[Vec<u32>], from: usize, to: usize, most: usize) -> Option<usize> {
+    let mut reached = vec![from];
+    let mut start = 0;
+    for bonds in 0..=most {
+        let shell = start..reached.len();
+        if reached[shell.clone()].contains(&to) {
+            return Some(bonds);
+        }
+        start = reached.len();
+        for k in shell {
+            for &next in &bonded[reached[k]] {
+                if !reached.contains(&(next as usize)) {
+                    reached.push(next as usize);
+                }
+            }
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,5 +207,17 @@ mod tests {
         assert!(faulty(|s| s.bonds.push([1, 3])).contains("of 3 atoms"));
         assert!(faulty(|s| s.residues[0].first = 1).contains("not divided into residues"));
         assert!(faulty(|s| s.residues[0].chain = 1).contains("has no chain"));
+    }
+
+    #[test]
+    fn bonds_are_counted_along_the_shortest_path() {
+        // a ring of six atoms with a side chain of two atoms
+        let bonds = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [3, 6], [6, 7]];
+        let bonded = neighbours(8, &bonds);
+        let between = |a: usize, b: usize, most: usize| bonds_between(&bonded, a, b, most);
+        assert_eq!(
+            [between(0, 3, 4), between(0, 7, 5), between(0, 7, 4), between(2, 2, 0)],
+            [Some(3), Some(5), None, Some(0)]
+        );
     }
 }

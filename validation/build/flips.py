@@ -69,6 +69,21 @@ def turn(residue):
         a.pos, b.pos = gemmi.Position(*b.pos), gemmi.Position(*a.pos)  # copies: positions are references
 
 
+def entries(folders, names):
+    """Paths and structures of all readable files below some folders with side chains of these names, without copies."""
+    seen = set()
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if ENDINGS.search(path.name)):
+        try:
+            structure = prepared(path)
+        except (RuntimeError, ValueError, IndexError):
+            continue
+        chains = [residue for key, residue in side_chains(structure) if key[2] in names]
+        atoms = tuple(residue.find_atom(SWAPS[residue.name][0][0], "*").pos.tolist()[0] for residue in chains)
+        if atoms and atoms not in seen and sum(1 for _ in structure[0].all()) <= 30000:
+            seen.add(atoms)
+            yield path, structure
+
+
 def is_bonded(structure, residue):
     """Whether an amide or ring has a hydrogen bond that tells its orientation."""
     model = structure[0]
@@ -178,16 +193,8 @@ def restore(md, files, seed, by_reduce):
 
 def compare(md, folders):
     """Compares verdicts of reduce with those of md for every entry below some folders."""
-    table, seen = collections.Counter(), set()
-    for path in sorted(path for folder in folders for path in folder.rglob("*") if ENDINGS.search(path.name)):
-        try:
-            structure = prepared(path)
-        except (RuntimeError, ValueError, IndexError):
-            continue
-        atoms = tuple(residue.find_atom(SWAPS[residue.name][0][0], "*").pos.tolist()[0] for _, residue in side_chains(structure))
-        if not atoms or atoms in seen or sum(1 for _ in structure[0].all()) > 30000:
-            continue
-        seen.add(atoms)
+    table = collections.Counter()
+    for path, structure in entries(folders, SWAPS):
         with tempfile.TemporaryDirectory() as folder:
             found, message = turned_by_md(md, structure, folder)
             if found is None:

@@ -85,16 +85,8 @@ def main():
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     parser.add_argument("--md", type=pathlib.Path, default=pathlib.Path("target/release/md"))
     options = parser.parse_args()
-    table, seen = collections.Counter(), set()
-    for path in sorted(path for folder in options.folders for path in folder.rglob("*") if flips.ENDINGS.search(path.name)):
-        try:
-            structure = flips.prepared(path)
-        except (RuntimeError, ValueError, IndexError):
-            continue
-        rings = tuple(residue.find_atom("ND1", "*").pos.tolist()[0] for key, residue in flips.side_chains(structure) if key[2] == "HIS")
-        if not rings or rings in seen or sum(1 for _ in structure[0].all()) > 30000:
-            continue
-        seen.add(rings)
+    table = collections.Counter()
+    for path, structure in flips.entries(options.folders, ["HIS"]):
         with tempfile.TemporaryDirectory() as folder:
             ours = built(options.md.resolve(), structure, folder)
             if ours is None:

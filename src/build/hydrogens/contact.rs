@@ -20,6 +20,7 @@ use md_engine::vec3::{Vec3, vec3};
 
 use super::Heavy;
 use super::energy::Source;
+use crate::structure::bonds_between;
 
 /// Radius of the probe, nm (Word et al.).
 pub(super) const PROBE: f64 = 0.025;
@@ -34,11 +35,22 @@ const SALT_BRIDGE_DEPTH: f64 = 0.08;
 /// Dots per nm² (16 per Å², Word et al.).
 const DENSITY: f64 = 1600.0;
 /// Number of bonds up to which atoms do not interact.
-const EXCLUDED_BONDS: u32 = 3;
+const EXCLUDED_BONDS: usize = 3;
 /// Radii (nm) of C, N, O, F, P, S, Cl, Br and I by atomic number: Gavezzotti, J. Am. Chem. Soc. 105, 5220 (1983),
 /// doi:10.1021/ja00354a007, and Bondi, J. Phys. Chem. 68, 441 (1964), doi:10.1021/j100785a001.
-const RADII: [(u8, f64); 9] =
-    [(6, 0.170), (7, 0.155), (8, 0.140), (9, 0.130), (15, 0.180), (16, 0.180), (17, 0.177), (35, 0.195), (53, 0.210)];
+const RADII: [(u8, f64); 9] = [
+    (6, 0.170),
+    (7, 0.155),
+    (8, 0.140),
+    (9, 0.130),
+    (15, 0.180),
+    (16, 0.180),
+    (17, 0.177),
+    (35, 0.195),
+    (53, LARGEST_RADIUS),
+];
+/// Largest radius of an atom, nm.
+pub(super) const LARGEST_RADIUS: f64 = 0.210;
 /// Radii (nm) of carbon in C=O, and of planar carbon that is bonded to another planar carbon.
 const CARBONYL_RADIUS: f64 = 0.165;
 const AROMATIC_RADIUS: f64 = 0.175;
@@ -153,11 +165,9 @@ impl Site {
 pub(super) fn dots(sites: &[Site], fixed: &[Site], bonded: &[Vec<u32>]) -> Vec<Dot> {
     let mut all = vec![];
     for (index, site) in sites.iter().enumerate() {
-        let bonds = bond_distances(site.atom, bonded);
         let is_excluded = |other: &Site| {
-            let between = bonds.iter().find(|(atom, _)| *atom == other.atom);
-            let hydrogens = u32::from(site.is_hydrogen) + u32::from(other.is_hydrogen);
-            between.is_some_and(|(_, bonds)| bonds + hydrogens <= EXCLUDED_BONDS)
+            let hydrogens = usize::from(site.is_hydrogen) + usize::from(other.is_hydrogen);
+            bonds_between(bonded, site.atom, other.atom, EXCLUDED_BONDS - hydrogens).is_some()
         };
         let near = |other: &&Site| (other.position - site.position).norm() < other.radius + site.radius + PROBE;
         let (excluded, others): (Vec<&Site>, Vec<&Site>) =
@@ -187,23 +197,6 @@ fn directions(count: usize) -> impl Iterator<Item = Vec3> {
         let across = (1.0 - z * z).sqrt();
         vec3(across * cos, across * sin, z)
     })
-}
-
-/// Returns the atoms that are at most [`EXCLUDED_BONDS`] bonds away from an atom, with the number of bonds.
-fn bond_distances(atom: usize, bonded: &[Vec<u32>]) -> Vec<(usize, u32)> {
-    let mut found = vec![(atom, 0)];
-    let mut next = 0;
-    while let Some(&(atom, bonds)) = found.get(next) {
-        next += 1;
-        if bonds < EXCLUDED_BONDS {
-            for &other in &bonded[atom] {
-                if found.iter().all(|(known, _)| *known != other as usize) {
-                    found.push((other as usize, bonds + 1));
-                }
-            }
-        }
-    }
-    found
 }
 
 /// Properties of the atoms of a structure that determine contacts.

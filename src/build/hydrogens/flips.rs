@@ -11,7 +11,7 @@
 
 use md_engine::vec3::Vec3;
 
-use super::contact::{Contacts, Site};
+use super::contact::{Contacts, LARGEST_RADIUS, Site};
 use super::energy::{Source, Surroundings};
 use super::geometry::{Center, Place};
 use super::network::{Mover, Network};
@@ -21,8 +21,6 @@ use super::{Choice, Heavy, Reason};
 /// Smallest difference of scores (Å²) at which a group is flipped; the opposite orientation must have the higher score.
 /// The value is the penalty of a flip in the program reduce (Word et al.).
 pub const MARGIN: f64 = 0.5;
-/// Largest radius of an atom (nm), rounded up.
-const LARGEST_RADIUS: f64 = 0.22;
 /// Largest distance (nm) between an atom of a group and the parent atom of a rotatable hydrogen at which the hydrogen
 /// is placed anew for each state of the group. The value is the largest distance between the heavy atoms of a hydrogen
 /// bond, rounded up (Jeffrey, An Introduction to Hydrogen Bonding, 1997).

@@ -160,27 +160,6 @@ pub(super) fn find(structure: &Structure, positions: &[Vec3], bonded: &[Vec<u32>
     residues.flat_map(of_residue).flatten().collect()
 }
 
-/// Returns the number of bonds on the shortest path between two atoms; `None` if the path has more than `most` bonds.
-pub(super) fn bonds_between(bonded: &[Vec<u32>], from: usize, to: usize, most: usize) -> Option<usize> {
-    let mut reached = vec![from];
-    let mut start = 0;
-    for bonds in 0..=most {
-        let shell = start..reached.len();
-        if reached[shell.clone()].contains(&to) {
-            return Some(bonds);
-        }
-        start = reached.len();
-        for k in shell {
-            for &next in &bonded[reached[k]] {
-                if !reached.contains(&(next as usize)) {
-                    reached.push(next as usize);
-                }
-            }
-        }
-    }
-    None
-}
-
 impl Search<'_> {
     /// Returns the amine at the beginning of a chain.
     fn amine(&self, residue: usize) -> Option<Group> {

@@ -26,7 +26,7 @@ mod tests;
 
 use md_engine::vec3::Vec3;
 
-use crate::structure::Structure;
+use crate::structure::{Structure, bonds_between};
 use burial::{Burial, HeavyAtoms};
 use coupling::Pair;
 use groups::Group;
@@ -118,7 +118,7 @@ fn pairs(groups: &[Group], burials: &[Burial], bonded: &[Vec<u32>]) -> Vec<Pair>
             let second = &groups[b];
             let both = first.ionizable.is_some() && second.ionizable.is_some();
             let Some(is_iterated) = coupling::interaction(first.kind, second.kind) else { continue };
-            let bonds = groups::bonds_between(bonded, first.atom, second.atom, hydrogen_bond::BONDS);
+            let bonds = bonds_between(bonded, first.atom, second.atom, hydrogen_bond::BONDS);
             if both && bonds.is_some_and(|bonds| bonds <= coupling::BONDS) {
                 continue;
             }

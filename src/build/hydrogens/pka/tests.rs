@@ -238,18 +238,6 @@ fn kinds_interact_as_in_the_table_of_propka() {
     assert_eq!([is(Carboxyl, Phenol), is(Guanidinium, Carboxyl), is(Amine, Imidazole)], [Some(false); 3]);
 }
 
-#[test]
-fn bonds_are_counted_along_the_shortest_path() {
-    // a ring of six atoms with a side chain of two atoms
-    let bonds = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [3, 6], [6, 7]];
-    let bonded = neighbours(8, &bonds);
-    let between = |a: usize, b: usize, most: usize| groups::bonds_between(&bonded, a, b, most);
-    assert_eq!(
-        [between(0, 3, 4), between(0, 7, 5), between(0, 7, 4), between(2, 2, 0)],
-        [Some(3), Some(5), None, Some(0)]
-    );
-}
-
 /// Compares pKa values of the villin headpiece with PROPKA 3.5.1. PROPKA prints two digits, and places hydrogens with
 /// slightly different bond lengths and angles.
 #[test]
