@@ -10,7 +10,7 @@ use super::coulomb::Ion;
 use super::coupling::{Exchange, Pair};
 use super::groups::{Contact, Group, Ionizable, Kind};
 use super::*;
-use crate::structure::{Atom, Residue, neighbours};
+use crate::structure::{Atom, Residue};
 
 /// Tolerance for rounding errors of sums of some ten terms.
 const ROUNDING: f64 = 1e-9;
