@@ -113,7 +113,7 @@ __device__ inline void pair_forces(const Arguments& a) {
     JTile& tile = tiles[threadIdx.x / WARP];
     // steps with sums of energies and virial are few; a single instantiation for these steps saves compilation time
     if constexpr (!SUMS)
-        if (a.coulomb_force.more_pairs == 0) return pair_forces_of_half<RULE, SUMS, false>(a, chunk, half, tile);
+        if (a.coulomb_force.more_terms == 0) return pair_forces_of_half<RULE, SUMS, false>(a, chunk, half, tile);
     pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 

@@ -1,5 +1,5 @@
-// Nonbonded interaction of one pair of atoms. Coulomb functions are 1/r or 1/r³ plus a polynomial in r², as in
-// `src/engine/pair/polynomial.rs`. Lennard-Jones parameters follow a combination rule, as in
+// Nonbonded interaction of one pair of atoms. Coulomb functions are 1/r or 1/r³ minus the square of a polynomial in
+// r², as in `src/engine/pair/root_polynomial.rs`. Lennard-Jones parameters follow a combination rule, as in
 // `src/engine/backend/cpu/pair_lj.rs`. Switching functions are those of `src/engine/term/lj_switch.rs`.
 
 // Force over distance f/r in kJ/mol/nm², and energies in kJ/mol.
@@ -7,20 +7,20 @@ struct PairTerm {
     float force, coulomb, lj;
 };
 
-// Returns the polynomial Σ c_k u^k with the coefficients c_k of `p` and u = center − r². The template parameter MORE
-// means that there are more coefficients than those in `first`.
+// Returns `singular` minus the square of the polynomial Σ c_k u^k with the coefficients c_k of `p` and u = center − r².
+// The template parameter MORE means that there are more coefficients than those in `first`.
 template <bool MORE>
-__device__ inline float polynomial(const Smooth& p, float r2) {
+__device__ inline float less_square(const RootPolynomial& p, float r2, float singular) {
     const float u = p.center - r2;
     float sum = p.first[FIRST_TERMS - 1];
     if (MORE) {
         float above = 0.0f;
-        for (u32 k = 0; k < p.more_pairs; ++k) above = fused(fused(above, u, p.more[2 * k]), u, p.more[2 * k + 1]);
+        for (u32 k = 0; k < p.more_terms; ++k) above = fused(above, u, p.more[k]);
         sum = fused(above, u, sum);
     }
 #pragma unroll
     for (int k = FIRST_TERMS - 2; k >= 0; --k) sum = fused(sum, u, p.first[k]);
-    return sum;
+    return fused(-sum, sum, singular);
 }
 
 // Returns f r (force times distance) and the energy of a pair with a force switch. The arguments are the parameters
@@ -92,14 +92,14 @@ __device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_
     // the distance of overlapping atoms is clamped from below
     const float raised = fmaxf(r2, a.lowest_r2);
     const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
-    const float field = fused(inverse_r2, inverse_r, polynomial<MORE>(a.coulomb_force, raised));
+    const float field = less_square<MORE>(a.coulomb_force, raised, inverse_r2 * inverse_r);
     const PairTerm lj = lj_pair<RULE, SUMS>(a, raised * inverse_r, inverse_r2, lj_i, lj_j);
     // beyond a cutoff the products may be NaN; the conditional selects zero, because a NaN multiplied by zero is still
     // NaN
     const float coulomb_force = electric ? charge_product * field : 0.0f;
     PairTerm sum = {dispersive ? fused(lj.force, inverse_r2, coulomb_force) : coulomb_force, 0.0f, 0.0f};
     if (SUMS) {
-        const float potential = inverse_r + polynomial<MORE>(a.coulomb_energy, raised);
+        const float potential = less_square<MORE>(a.coulomb_energy, raised, inverse_r);
         sum.coulomb = electric ? charge_product * potential : 0.0f;
         sum.lj = dispersive ? lj.lj : 0.0f;
     }

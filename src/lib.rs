@@ -134,8 +134,8 @@
 //! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. The
 //!   coefficients of the quartics fit into registers. The exponent and two bits of the mantissa of r² give the bin;
 //!   [`pair::RadialTable`] also states the error of the table. Kernels for instruction sets with fewer registers
-//!   compute the force from 1/r and eight quartics, with the same accuracy ([`pair::Eighths`]). GPUs evaluate the force
-//!   from 1/r and one long polynomial ([`pair::Polynomial`]). Lennard-Jones forces are computed from 1/r².
+//!   compute the force as 1/r³ minus the square of a polynomial, with the same accuracy ([`pair::RootPolynomial`]), and
+//!   so do GPUs. Lennard-Jones forces are computed from 1/r².
 //!   Lennard-Jones parameters come from the combination rule of the force field if there is one, and otherwise from a
 //!   type table. A row of the type table holds up to 64 types and is read by register permutations. Blocks with type
 //!   pairs to which the combination rule does not apply (NBFIX) are masked, and only these blocks read the type table.

@@ -184,10 +184,10 @@ impl Grid {
         (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
     }
 
-    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. Within a cluster, atoms with Lennard-Jones
-    /// interactions come first; `first[atom]` is true for these atoms. Atoms for which `apart[atom]` is true go to the
-    /// second section, which stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms is
-    /// divided into columns, and there are no periodic images.
+    /// Sorts all atoms, or the atoms of [`Grid::region`] if a region is set. `first[atom]` is true for atoms with
+    /// Lennard-Jones interactions; one or two of these atoms are in the first half of their cluster. Atoms for which
+    /// `apart[atom]` is true go to the second section, which stays empty if `apart` is empty. Without a periodic cell
+    /// the bounding box of the atoms is divided into columns, and there are no periodic images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
@@ -215,7 +215,7 @@ impl Grid {
             (shift, (column as u32, ascending(s.z as f32)))
         });
         atoms.unzip_into_vecs(&mut self.images, &mut self.keys);
-        self.fill_slots(first);
+        self.fill_slots(cell, positions, first);
         self.measure(cell, positions);
         self.mark_lj(first);
         self.place(cell);
@@ -246,7 +246,7 @@ impl Grid {
     }
 
     /// Sorts atoms into columns by counting sort, and then sorts the atoms of each column by depth and atom number.
-    fn fill_slots(&mut self, first: &[bool]) {
+    fn fill_slots(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool]) {
         let (columns, zones) = (self.columns(), self.region.as_ref().map_or(1, Region::zones));
         self.column_starts.clear();
         self.column_starts.resize(zones * columns + 1, 0);
@@ -268,11 +268,14 @@ impl Grid {
         }
         sort_columns(&self.column_starts, &mut self.sorted);
         memory::resize(&mut self.slot_atom, self.sorted.len(), NO_ATOM);
+        let images = &self.images;
         let clusters = self.slot_atom.par_chunks_exact_mut(CLUSTER).zip(self.sorted.par_chunks_exact(CLUSTER));
         clusters.with_min_len(ATOMS / CLUSTER).for_each(|(atoms, sorted)| {
             // the lower 32 bits of the key are the atom number, or all ones for an empty slot
             atoms.iter_mut().zip(sorted).for_each(|(atom, &key)| *atom = key as u32);
             atoms.sort_by_key(|&atom| if atom == NO_ATOM { 2 } else { u8::from(!first[atom as usize]) });
+            let foremost = atoms.iter().filter(|&&atom| atom != NO_ATOM && first[atom as usize]).count();
+            pair_neighbours(atoms, foremost, |atom| wrapped(cell, positions, images, atom));
         });
         memory::resize(&mut self.atom_slot, self.keys.len(), 0);
         for (slot, &atom) in self.slot_atom.iter().enumerate() {
@@ -362,6 +365,22 @@ impl Grid {
             to[1] = f32x4::new([e, f, g, h]);
         }
     }
+}
+
+/// Reorders the atoms of a full cluster so that atoms 0 and 1, and atoms 2 and 3, are near each other. Pair lists
+/// contain the blocks near each of these two pairs. One or two foremost atoms stay in the first half.
+fn pair_neighbours(atoms: &mut [u32], foremost: usize, position: impl Fn(u32) -> Vec3) {
+    // the two foremost atoms fill the first half
+    if atoms.contains(&NO_ATOM) || foremost == 2 {
+        return;
+    }
+    let r: [Vec3; CLUSTER] = std::array::from_fn(|k| position(atoms[k]));
+    let apart = |[a, b]: [usize; 2]| (r[a] - r[b]).norm();
+    let pairings = [[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 3], [1, 2]]];
+    let length = |pairs: &[[usize; 2]; 2]| pairs.iter().map(|&pair| apart(pair)).sum::<f64>();
+    let [[a, b], [c, d]] = *pairings.iter().min_by(|p, q| length(p).total_cmp(&length(q))).expect("three pairings");
+    let order = [atoms[a], atoms[b], atoms[c], atoms[d]];
+    atoms.copy_from_slice(&order);
 }
 
 /// Returns an integer key that sorts in the order of `value`, also for negative numbers.

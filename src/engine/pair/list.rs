@@ -30,7 +30,7 @@ pub fn shift_image(index: usize) -> [i32; 3] {
     [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
 }
 
-/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Atoms with Lennard-Jones interactions come first in a
+/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. One or two such atoms are in the first half of their
 /// cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LjRows {

@@ -11,15 +11,14 @@
 
 mod buffer;
 mod density;
-mod eighths;
 mod exception;
 mod exclusion;
 mod grid;
 mod list;
 mod neighbours;
-mod polynomial;
 mod prune;
 mod region;
+mod root_polynomial;
 mod search;
 mod smooth;
 mod table;
@@ -28,15 +27,14 @@ mod tests;
 
 pub use buffer::{BufferEstimate, ListErrors, ListSchedule};
 pub use density::filled_volume;
-pub use eighths::{Eighths, QUARTIC};
 pub use exception::Marks;
 pub use exclusion::SymmetricExclusions;
 pub use grid::{BLOCK, CENTRE_QUANTUM, CLUSTER, Grid, NO_ATOM, Tiles};
 pub use list::{Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, shift_image, shift_index};
 pub use neighbours::Neighbours;
-pub use polynomial::{FIRST_TERMS, Polynomial};
 pub use prune::{PruneInput, Reach, prune_chunk};
 pub use region::{Region, ZONES};
+pub use root_polynomial::{MOST_TERMS, RootPolynomial};
 pub use search::{SearchInput, SearchScratch, search_chunk};
 pub use smooth::SmoothPart;
 pub use table::{RadialFunction, RadialTable};

@@ -104,7 +104,7 @@ impl Search<'_, '_> {
     fn search_cluster<S: Simd>(&mut self, cluster: usize) {
         let SearchInput { grid, has_lj, .. } = self.input;
         let (zone, charged) = grid.part_of(cluster / 2);
-        // in a cluster, atoms with Lennard-Jones interactions come first
+        // if any atom of a cluster has Lennard-Jones interactions, the first atom has
         let has_lj = has_lj[grid.slot_atom[cluster * CLUSTER] as usize];
         for section in 0..grid.tiles.len() {
             let coulomb = charged && section == 0;

@@ -1,9 +1,9 @@
-//! A radial function without its singular part, which polynomials can approximate.
+//! A radial function without its singular part, which the square of a polynomial can approximate.
 
 use super::table::{RadialFunction, range};
 
-/// The difference of a radial function and its singular part. Polynomials approximate the difference, and kernels add
-/// the singular part.
+/// The difference of a radial function and its singular part. The difference has the same sign at all distances.
+/// Squares of polynomials approximate its magnitude ([`super::RootPolynomial`]), and kernels add the singular part.
 pub struct SmoothPart<'a> {
     function: RadialFunction<'a>,
     singular: RadialFunction<'a>,

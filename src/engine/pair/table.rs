@@ -4,8 +4,7 @@
 //! the bin (`Float::look_up`). Each bin has a quartic in u, the exact offset of r² from the start of the bin. For
 //! erfc(αr)/r the relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest
 //! bin are raised to the lower end of this bin, which affects only overlapping atoms. SIMD levels without enough
-//! registers for the tables evaluate eight short polynomials ([`super::Eighths`]) and add 1/r; GPUs evaluate one long
-//! polynomial ([`super::Polynomial`]).
+//! registers for the tables, and GPUs, compute 1/r and subtract the square of a polynomial ([`super::RootPolynomial`]).
 
 use crate::simd::Tables;
 

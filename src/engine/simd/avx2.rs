@@ -3,7 +3,6 @@
 use super::avx2_rows::{of_pairs, of_row};
 use super::avx512::sum8;
 use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
-use crate::arrays::{from_fn, map};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -25,7 +24,10 @@ impl Simd for Avx2 {
         let mut out = [[0.0; 8]; 8];
         for (row, column) in [(0, 0), (0, 4), (4, 0), (4, 4)] {
             op!({
-                let r: [__m256d; 4] = from_fn(|i| _mm256_loadu_pd(rows[row + i][column..column + 4].as_ptr()));
+                let mut r = [_mm256_setzero_pd(); 4];
+                for i in 0..4 {
+                    r[i] = _mm256_loadu_pd(rows[row + i][column..column + 4].as_ptr());
+                }
                 let (a, b) = (_mm256_unpacklo_pd(r[0], r[1]), _mm256_unpackhi_pd(r[0], r[1]));
                 let (c, d) = (_mm256_unpacklo_pd(r[2], r[3]), _mm256_unpackhi_pd(r[2], r[3]));
                 let columns = [
@@ -132,7 +134,7 @@ impl Neg for F256 {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        op!(F256(map(self.0, |v| _mm256_xor_ps(v, _mm256_set1_ps(-0.0)))))
+        F256(both!(_mm256_xor_ps, self.0, F256::splat(-0.0).0))
     }
 }
 impl AddAssign for F256 {
@@ -151,6 +153,28 @@ impl SubAssign for F256 {
 #[inline(always)]
 fn pair(low: [f32; 4], high: [f32; 4]) -> __m256 {
     op!(_mm256_set_m128(_mm_loadu_ps(high.as_ptr()), _mm_loadu_ps(low.as_ptr())))
+}
+
+/// Converts eight bits to a mask of eight lanes.
+#[inline(always)]
+fn mask8(bits: u16) -> __m256 {
+    op!({
+        let lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        let set = _mm256_and_si256(_mm256_set1_epi32(i32::from(bits)), lanes);
+        _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, lanes))
+    })
+}
+
+/// Returns the bins of [`Float::look_up`], below 32.
+#[inline(always)]
+fn bin32(v: __m256) -> __m256i {
+    op!(_mm256_and_si256(_mm256_srli_epi32::<21>(_mm256_castps_si256(v)), _mm256_set1_epi32(31)))
+}
+
+/// Returns the elements of a table at indices below 32.
+#[inline(always)]
+fn gather32(table: &[f32; 32], index: __m256i) -> __m256 {
+    op!(_mm256_i32gather_ps::<4>(table.as_ptr(), index))
 }
 
 impl Arithmetic for F256 {
@@ -231,13 +255,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn mask(bits: u16) -> [__m256; 2] {
-        op!({
-            let lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-            map([bits & 0xff, bits >> 8], |byte| {
-                let set = _mm256_and_si256(_mm256_set1_epi32(i32::from(byte)), lanes);
-                _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, lanes))
-            })
-        })
+        [mask8(bits & 0xff), mask8(bits >> 8)]
     }
     #[inline(always)]
     fn bits(mask: [__m256; 2]) -> u16 {
@@ -290,13 +308,12 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn look_up(self, tables: &Tables) -> [Self; 5] {
-        op!({
-            let index = map(self.0, |v| {
-                let bin = _mm256_srli_epi32::<21>(_mm256_castps_si256(v));
-                _mm256_and_si256(bin, _mm256_set1_epi32(31)) // the mask keeps every index inside the table of 32 floats
-            });
-            from_fn(|k| F256(map(index, |i| _mm256_i32gather_ps::<4>(tables.0[k].as_ptr(), i))))
-        })
+        let index = [bin32(self.0[0]), bin32(self.0[1])];
+        let mut values = [self; 5];
+        for k in 0..5 {
+            values[k] = F256([gather32(&tables.0[k], index[0]), gather32(&tables.0[k], index[1])]);
+        }
+        values
     }
     #[inline(always)]
     fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self {
@@ -309,19 +326,9 @@ impl Float for F256 {
         [F256([picked[0][0], picked[1][0]]), F256([picked[0][1], picked[1][1]])]
     }
     #[inline(always)]
-    fn eighth(self, table: &[f32; 8]) -> Self {
-        op!(F256(map(self.0, |v| {
-            // the low three bits of each lane are the index
-            let index = _mm256_srli_epi32::<20>(_mm256_castps_si256(v));
-            _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr()), index)
-        })))
-    }
-    #[inline(always)]
-    fn bin_offset<const BITS: u32>(self) -> Self {
-        op!({
-            let low = _mm256_castsi256_ps(_mm256_set1_epi32(-1 << BITS));
-            F256(map(self.0, |v| _mm256_sub_ps(v, _mm256_and_ps(v, low))))
-        })
+    fn bin_offset(self) -> Self {
+        let low = op!([_mm256_castsi256_ps(_mm256_set1_epi32(-1 << 21)); 2]);
+        self - F256(both!(_mm256_and_ps, self.0, low))
     }
     #[inline(always)]
     fn subtract_folded(self, to: &mut [f32; 8]) {
@@ -339,7 +346,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn half_sums(self) -> [f32; 2] {
-        map(self.0, sum8)
+        [sum8(self.0[0]), sum8(self.0[1])]
     }
     #[inline(always)]
     fn sum(self) -> f32 {

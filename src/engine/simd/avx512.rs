@@ -285,17 +285,9 @@ impl Float for F512 {
         })
     }
     #[inline(always)]
-    fn eighth(self, table: &[f32; 8]) -> Self {
+    fn bin_offset(self) -> Self {
         op!({
-            let index = _mm512_srli_epi32::<20>(_mm512_castps_si512(self.0));
-            // an index of four bits may select from the second copy of the table, which holds the same values
-            F512(_mm512_permutexvar_ps(index, Self::load_twice(table).0))
-        })
-    }
-    #[inline(always)]
-    fn bin_offset<const BITS: u32>(self) -> Self {
-        op!({
-            let low = _mm512_castsi512_ps(_mm512_set1_epi32(-1 << BITS));
+            let low = _mm512_castsi512_ps(_mm512_set1_epi32(-1 << 21));
             F512(_mm512_sub_ps(self.0, _mm512_and_ps(self.0, low)))
         })
     }

@@ -113,7 +113,7 @@ pub trait Simd: Copy + 'static {
     /// level that the type represents
     const LEVEL: Level;
     /// Whether [`Float::look_up`] reads tables from registers. Reading a table from registers is faster than computing
-    /// 1/√x and a short polynomial ([`Float::eighth`]). Tables in registers need 32 registers of sixteen lanes each.
+    /// 1/√x and a polynomial. Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
     /// Whether the level is needed on few processors only. If true, only the most general variants of a kernel are
     /// compiled for the level, which shortens the build.
@@ -224,12 +224,9 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns the first and the second elements of pairs in two rows of any length. The bits of self are the indices
     /// into the rows, as for [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
-    /// Returns the element of a table of eight floats at the index (bits of self >> 20) mod 8, which consists of the
-    /// three leading mantissa bits.
-    fn eighth(self, table: &[f32; 8]) -> Self;
-    /// Returns the exact offset of self inside its bin: self − (self with its low `BITS` bits cleared). `BITS` is 21
-    /// for the bins of [`Self::look_up`], and 20 for the bins of [`Self::eighth`].
-    fn bin_offset<const BITS: u32>(self) -> Self;
+    /// Returns the exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits
+    /// cleared).
+    fn bin_offset(self) -> Self;
     /// Adds lanes 8–15 to lanes 0–7, and subtracts the eight sums from the floats in `to`.
     fn subtract_folded(self, to: &mut [f32; 8]);
     /// Applies [`Self::subtract_folded`] to the product of self and `factor`.

@@ -219,14 +219,9 @@ impl Float for Fx16 {
         from_fn(|element| Self::each(|k| rows[k / 8][lanes[k].min(rows[k / 8].len() - 1)][element]))
     }
     #[inline(always)]
-    fn eighth(self, table: &[f32; 8]) -> Self {
+    fn bin_offset(self) -> Self {
         let lanes = self.lanes();
-        Self::each(|k| table[(lanes[k].to_bits() >> 20) as usize % 8])
-    }
-    #[inline(always)]
-    fn bin_offset<const BITS: u32>(self) -> Self {
-        let lanes = self.lanes();
-        Self::each(|k| lanes[k] - f32::from_bits(lanes[k].to_bits() >> BITS << BITS))
+        Self::each(|k| lanes[k] - f32::from_bits(lanes[k].to_bits() >> 21 << 21))
     }
     #[inline(always)]
     fn subtract_folded(self, to: &mut [f32; 8]) {

@@ -28,11 +28,9 @@ impl<S: Simd, const N: usize> Distances<S, N> {
         near: &Near<S, N>,
     ) -> Self {
         let r2 = near.tabulated::<RULE, MASKED>(fixed);
-        let mut inverse = [Inverse::new::<RULE, END>(r2[0]); N];
-        let mut field = r2;
+        let (mut inverse, mut field) = ([Inverse { first: r2[0], square: r2[0] }; N], r2);
         for row in 0..N {
-            inverse[row] = Inverse::new::<RULE, END>(r2[row]);
-            field[row] = fixed.force.force::<RULE>(r2[row], &inverse[row]);
+            (inverse[row], field[row]) = fixed.force.force::<RULE, END>(r2[row]);
         }
         Distances { block: near.block, r2, true_r2: near.r2, inverse, field }
     }
@@ -132,7 +130,7 @@ pub(super) fn radial_forces<
         }
         if MASKED && RULE != UNLIMITED && pair.excluded != 0 {
             let excluded = S::F::mask((pair.excluded >> (16 * row)) as u16);
-            let force = Radial::<S>::new(&input.coulomb.excluded_force).smooth(r2);
+            let force = Radial::<S>::new(&input.coulomb.excluded_force).excluded(r2);
             forces[row] += (charges * force).keep(excluded);
             if ENERGY {
                 let energy = energy::<S>(r2, &input.coulomb.excluded_energy);

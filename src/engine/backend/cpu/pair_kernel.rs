@@ -206,7 +206,7 @@ fn unmasked<
     rows.add(&total);
 }
 
-/// Blocks per batch of [`staged`]. Most ranges of blocks take one batch, and the intermediate results (11 kB) stay in
+/// Blocks per batch of [`staged`]. Most ranges of blocks take one batch, and the intermediate results (9 kB) stay in
 /// the L1 cache.
 const BATCH: usize = 32;
 
@@ -218,9 +218,7 @@ struct Staged<S: Simd> {
     r2: S::F,
     /// see [`Inverse::packed`]
     inverse: S::F,
-    /// Coulomb force divided by the distance, for unit charges
-    field: S::F,
-    /// force divided by the distance, kJ/mol/nm²
+    /// force divided by the distance, kJ/mol/nm²; before Lennard-Jones forces, the Coulomb force of unit charges
     force: S::F,
 }
 
@@ -228,15 +226,13 @@ impl<S: Simd> Staged<S> {
     #[inline(always)]
     fn zero() -> Self {
         let zero = S::F::splat(0.0);
-        Staged { positions: [[0.0; 8]; 3], r2: zero, inverse: zero, field: zero, force: zero }
+        Staged { positions: [[0.0; 8]; 3], r2: zero, inverse: zero, force: zero }
     }
 }
 
 /// Computes the forces of [`unmasked`] for one vector without energies, in short loops. On SIMD levels whose vectors
 /// take two registers, the operations of one block fill the out-of-order window. Shorter dependency chains are
-/// therefore needed to overlap the computations of consecutive blocks. The second loop has about as many
-/// multiplications as permutations; the permutations read the tables. Processors execute multiplications and
-/// permutations at the same time.
+/// therefore needed to overlap the computations of consecutive blocks.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,
@@ -259,26 +255,27 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
             }
             [stage.r2] = Near::at(row, block, positions).tabulated::<RULE, false>(fixed);
         }
-        let mut force = |row: &Rows<S, 1>, block: u32, r2, inverse, field| {
-            let distances =
-                Distances { block: block as usize, r2: [r2], true_r2: [r2], inverse: [inverse], field: [field] };
-            radial_forces::<S, RULE, SPLIT, END, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums)
-        };
+        macro_rules! force {
+            ($block:expr, $r2:expr, $inverse:expr, $field:expr) => {{
+                let block = $block as usize;
+                let distances = Distances { block, r2: [$r2], true_r2: [$r2], inverse: [$inverse], field: [$field] };
+                radial_forces::<S, RULE, SPLIT, END, false, false, 1, LJ>(fixed, row, &distances, &ALL, &mut sums)
+            }};
+        }
         for k in 0..blocks.len() {
             let (block, stage) = (blocks[k], &mut scratch[k]);
-            let inverse = Inverse::new::<RULE, END>(stage.r2);
-            let field = fixed.force.force::<RULE>(stage.r2, &inverse);
+            let (inverse, field) = fixed.force.force::<RULE, END>(stage.r2);
             if LJ == 0 {
-                [stage.force] = force(row, block, stage.r2, inverse, field);
+                [stage.force] = force!(block, stage.r2, inverse, field);
             } else {
-                (stage.inverse, stage.field) = (inverse.packed::<END>(), field);
+                (stage.inverse, stage.force) = (inverse.packed::<END>(), field);
             }
         }
         if LJ > 0 {
             for k in 0..blocks.len() {
                 let (block, stage) = (blocks[k], &mut scratch[k]);
                 let inverse = Inverse::unpacked::<END>(stage.inverse);
-                [stage.force] = force(row, block, stage.r2, inverse, stage.field);
+                [stage.force] = force!(block, stage.r2, inverse, stage.force);
             }
         }
         for k in 0..blocks.len() {

@@ -1,36 +1,56 @@
 //! Coulomb functions of the pair kernel. SIMD levels with enough registers keep tables in registers; other levels
-//! compute forces from 1/r and a polynomial of low degree. Energies, which are seldom computed, use tables on every
+//! compute forces from 1/r and the square of a polynomial. Energies, which are seldom computed, use tables on every
 //! level. Energy polynomials would also be inaccurate in a crystal: the few distinct distances of a crystal repeat, so
 //! the errors add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
-use crate::pair::{Eighths, QUARTIC, RadialFunction, RadialTable, SmoothPart};
+use crate::pair::{RadialFunction, RadialTable, RootPolynomial, SmoothPart};
 use crate::simd::{Arithmetic, Float, Simd};
+
+/// Number of coefficients of a polynomial that kernels always evaluate, enough for the usual Ewald splittings.
+const FIRST_TERMS: usize = 9;
 
 /// A Coulomb or dispersion force in both forms that SIMD levels evaluate.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct ForceTable {
     pub(super) table: RadialTable,
-    /// polynomials for the force minus its singular part
-    eighths: Eighths,
+    root: Root,
+}
+
+/// The square root of the magnitude of a force without its singular part, see [`RootPolynomial`].
+#[derive(Clone, Debug, Default)]
+struct Root {
+    center: f32,
+    /// coefficients in ascending order of the powers
+    first: [f32; FIRST_TERMS],
+    /// coefficients of higher powers, in descending order; empty for most functions
+    more: Vec<f32>,
+}
+
+impl Root {
+    fn new(part: &SmoothPart) -> Self {
+        let RootPolynomial { center, coefficients } = RootPolynomial::fit(part, FIRST_TERMS);
+        let (first, more) = coefficients.split_at(FIRST_TERMS);
+        Root { center, first: std::array::from_fn(|k| first[k]), more: more.iter().rev().copied().collect() }
+    }
 }
 
 impl ForceTable {
-    /// Makes the table and the polynomials of `force(r)` for r up to `largest` nm, see [`SmoothPart::new`].
+    /// Makes the table and the polynomial of `force(r)` for r up to `largest` nm, see [`SmoothPart::new`].
     pub(super) fn new(force: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
-        let eighths = Eighths::fit(&SmoothPart::new(force, singular, tolerance, largest));
-        ForceTable { table: RadialTable::new(force, largest), eighths }
+        let root = Root::new(&SmoothPart::new(force, singular, tolerance, largest));
+        ForceTable { table: RadialTable::new(force, largest), root }
     }
 
     /// Makes a table of zeros.
     pub(super) fn zero(lowest: f32) -> Self {
-        ForceTable { table: RadialTable::zero(lowest), eighths: Eighths::default() }
+        ForceTable { table: RadialTable::zero(lowest), root: Root::default() }
     }
 }
 
-/// A force in the form that the SIMD level evaluates: a table or polynomials.
+/// A force in the form that the SIMD level evaluates: a table or a polynomial.
 pub(super) struct Radial<'a, S: Simd> {
-    eighths: &'a Eighths,
+    root: &'a Root,
     bins: <S::F as Float>::Bins,
 }
 
@@ -45,7 +65,7 @@ pub(super) struct Inverse<S: Simd> {
 
 impl<S: Simd> Inverse<S> {
     #[inline(always)]
-    pub(super) fn new<const RULE: u8, const END: u8>(r2: S::F) -> Self {
+    fn new<const RULE: u8, const END: u8>(r2: S::F) -> Self {
         if !is_switched(END) && (S::TABLES || RULE == UNLIMITED) {
             let square = r2.recip_fast();
             Inverse { first: square.sqrt(), square }
@@ -87,26 +107,36 @@ impl<S: Simd> Inverse<S> {
 impl<'a, S: Simd> Radial<'a, S> {
     #[inline(always)]
     pub(super) fn new(force: &'a ForceTable) -> Self {
-        Radial { eighths: &force.eighths, bins: S::F::bins(&force.table.tables) }
+        Radial { root: &force.root, bins: S::F::bins(&force.table.tables) }
     }
 
-    /// Returns the Coulomb force divided by the distance, for interacting pairs of unit charges. Without a cutoff the
-    /// result is the force of the potential 1/r.
+    /// Returns the powers of the inverse distance, and the Coulomb force divided by the distance for interacting pairs
+    /// of unit charges. Without a cutoff the force is that of the potential 1/r.
     #[inline(always)]
-    pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
-        if RULE == UNLIMITED {
-            inverse.square * inverse.first
-        } else if S::TABLES {
-            self.table(r2)
-        } else {
-            inverse.square.mul_add(inverse.first, self.polynomial(r2))
+    pub(super) fn force<const RULE: u8, const END: u8>(&self, r2: S::F) -> (Inverse<S>, S::F) {
+        if S::TABLES || RULE == UNLIMITED {
+            let inverse = Inverse::new::<RULE, END>(r2);
+            let force = if RULE == UNLIMITED { inverse.square * inverse.first } else { self.table(r2) };
+            return (inverse, force);
         }
+        // the polynomial comes first, so that fewer registers are in use at a time
+        let root = self.root(r2);
+        let inverse = Inverse::new::<RULE, END>(r2);
+        (inverse, root.neg_mul_add(root, inverse.square * inverse.first))
     }
 
-    /// Evaluates a force that stays finite at r = 0, such as the correction of excluded pairs.
+    /// Returns the force of excluded pairs of unit charges divided by the distance. The force is attractive, and finite
+    /// at r = 0.
     #[inline(always)]
-    pub(super) fn smooth(&self, r2: S::F) -> S::F {
-        if S::TABLES { self.table(r2) } else { self.polynomial(r2) }
+    pub(super) fn excluded(&self, r2: S::F) -> S::F {
+        if S::TABLES { self.table(r2) } else { S::F::splat(0.0) - self.square(r2) }
+    }
+
+    /// Returns the magnitude of a force without a singular part.
+    #[inline(always)]
+    pub(super) fn square(&self, r2: S::F) -> S::F {
+        let root = self.root(r2);
+        root * root
     }
 
     #[inline(always)]
@@ -114,23 +144,21 @@ impl<'a, S: Simd> Radial<'a, S> {
         table::<S>(r2, &self.bins)
     }
 
-    /// Evaluates the polynomial of the bin that contains r² ([`crate::pair::Eighths`]).
+    /// Evaluates the polynomial for the square root.
     #[inline(always)]
-    pub(super) fn polynomial(&self, r2: S::F) -> S::F {
-        let eighths = self.eighths;
-        let y = r2.mul_add(S::F::splat(eighths.scale), S::F::splat(1.0));
-        let u = y.bin_offset::<20>();
-        let c = |k: usize| y.eighth(&eighths.quartic[k]);
-        let mut value = c(QUARTIC - 1);
-        if let [highest, more @ ..] = eighths.more.as_slice() {
-            let mut higher = y.eighth(highest);
-            for next in more {
-                higher = higher.mul_add(u, y.eighth(next));
+    fn root(&self, r2: S::F) -> S::F {
+        let Root { center, first, more } = self.root;
+        let u = S::F::splat(*center) - r2;
+        let mut value = S::F::splat(first[FIRST_TERMS - 1]);
+        if let [highest, lower @ ..] = more.as_slice() {
+            let mut higher = S::F::splat(*highest);
+            for c in lower {
+                higher = higher.mul_add(u, S::F::splat(*c));
             }
             value = higher.mul_add(u, value);
         }
-        for k in (0..QUARTIC - 1).rev() {
-            value = value.mul_add(u, c(k));
+        for k in (0..FIRST_TERMS - 1).rev() {
+            value = value.mul_add(u, S::F::splat(first[k]));
         }
         value
     }
@@ -146,6 +174,6 @@ pub(super) fn energy<S: Simd>(r2: S::F, function: &RadialTable) -> S::F {
 #[inline(always)]
 fn table<S: Simd>(r2: S::F, bins: &<S::F as Float>::Bins) -> S::F {
     let [a0, a1, a2, a3, a4] = r2.look_up(bins);
-    let u = r2.bin_offset::<21>();
+    let u = r2.bin_offset();
     a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
 }

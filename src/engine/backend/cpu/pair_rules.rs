@@ -29,6 +29,7 @@ pub(super) const LJ_PME: u8 = 2;
 pub(super) const POTENTIAL_SWITCH: u8 = 3;
 
 /// Returns whether the treatment `end` is a force switch or a potential switch.
+#[inline(always)]
 pub(super) const fn is_switched(end: u8) -> bool {
     end == FORCE_SWITCH || end == POTENTIAL_SWITCH
 }

@@ -23,7 +23,6 @@ pub(super) use transforms::*;
 use super::shared::{Element, Member, Pointer, shared};
 use crate::ensemble::barostat::LARGEST_CHANGE;
 use crate::ensemble::motion::LINEAR;
-use crate::pair::FIRST_TERMS;
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
@@ -362,8 +361,8 @@ shared! {
         cutoff: f64,
         /// Ewald parameter α, 1/nm, in double precision, because rounding errors of many equal pairs would add up
         exact_alpha: f64,
-        coulomb_force: Smooth,
-        coulomb_energy: Smooth,
+        coulomb_force: RootPolynomial,
+        coulomb_energy: RootPolynomial,
         /// squared Coulomb and Lennard-Jones cutoffs, nm², infinite without a cutoff
         coulomb_cutoff2: f32,
         lj_cutoff2: f32,
@@ -438,7 +437,7 @@ pub(super) fn declarations() -> String {
     constants!("u32": COUPLED_ITERATIONS COUPLED_STEPS COUPLED_THREADS ALL_ATOMS_THREADS);
     constants!("double": FORCE_SCALE SUM_SCALE ORIGIN_QUANTUM COUPLED_REDUCTION COULOMB LARGEST_CHANGE LINEAR);
     constants!("float": FORCE_LIMIT GRID_SCALE BOUNDS_ROUNDING NOWHERE);
-    constants!("int": FIRST_TERMS SHAKE_ITERATIONS);
+    constants!("int": FIRST_TERMS MORE_TERMS SHAKE_ITERATIONS);
     text += &BondedLists::table();
     text += "constexpr u32 SLOT_MASK = (1u << SLOT_BITS) - 1;\n";
     for structure in [
@@ -450,7 +449,7 @@ pub(super) fn declarations() -> String {
         Relaxation::STRUCTURE,
         BoxScaling::STRUCTURE,
         VolumeMove::STRUCTURE,
-        Smooth::STRUCTURE,
+        RootPolynomial::STRUCTURE,
         LjSwitch::STRUCTURE,
         BondedLists::STRUCTURE,
         CmapTerm::STRUCTURE,

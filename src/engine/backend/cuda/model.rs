@@ -3,9 +3,9 @@
 use super::device::{Device, allocate, store, zeros};
 use super::layout::{
     self, Arguments, BondedLists, CmapTerm, Counts, CoupledAtom, CoupledCluster, CoupledConstraint, ExcludedTerm,
-    GRID_BITS, Lattice, NO_ATOM, Pair14Term, RULE_FORCE_SWITCH, RULE_GEOMETRIC, RULE_LORENTZ_BERTHELOT,
-    RULE_POTENTIAL_SWITCH, RULE_TYPE_TABLE, SHIFTS, SLOT_BITS, SUMS, SettleWater, ShakeCluster, Smooth, Status,
-    UPDATE_GROUP_KINDS, WARP,
+    FIRST_TERMS, GRID_BITS, Lattice, MORE_TERMS, NO_ATOM, Pair14Term, RULE_FORCE_SWITCH, RULE_GEOMETRIC,
+    RULE_LORENTZ_BERTHELOT, RULE_POTENTIAL_SWITCH, RULE_TYPE_TABLE, RootPolynomial, SHIFTS, SLOT_BITS, SUMS,
+    SettleWater, ShakeCluster, Status, UPDATE_GROUP_KINDS, WARP,
 };
 use super::{mesh, virtual_sites};
 use crate::backend::cpu::{FORCE_TOLERANCE, GEOMETRIC, LORENTZ_BERTHELOT, LOWEST_R2, lj_parameters, type_table};
@@ -13,7 +13,7 @@ use crate::backend::potential::CoulombPotential;
 use crate::backend::{Feature, GPU};
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
-use crate::pair::{ListSchedule, Polynomial, SmoothPart, SymmetricExclusions};
+use crate::pair::{self, ListSchedule, SmoothPart, SymmetricExclusions};
 use crate::system::{CombinationRule, Constraint, Electrostatics, LjModifier, PmeParameters, System};
 use crate::term::{CmapTable, ForceSwitch, LjSwitch, PotentialSwitch};
 use crate::units::COULOMB;
@@ -146,12 +146,14 @@ fn atoms(device: &impl Device, a: &mut Arguments, system: &System) -> Result<u32
     Ok(rule)
 }
 
-fn smooth(polynomial: &Polynomial) -> Smooth {
-    let mut more = [0.0; 8];
-    for (to, &c) in more.iter_mut().zip(polynomial.more.iter().flatten()) {
+fn root_polynomial(part: &SmoothPart) -> RootPolynomial {
+    let pair::RootPolynomial { center, coefficients } = pair::RootPolynomial::fit(part, FIRST_TERMS);
+    let (first, higher) = coefficients.split_at(FIRST_TERMS);
+    let mut more = [0.0; MORE_TERMS];
+    for (to, &c) in more.iter_mut().zip(higher.iter().rev()) {
         *to = c;
     }
-    Smooth { center: polynomial.center, more_pairs: polynomial.more.len() as u32, first: polynomial.first, more }
+    RootPolynomial { center, more_terms: higher.len() as u32, first: std::array::from_fn(|k| first[k]), more }
 }
 
 fn lj_switch(switch: &LjSwitch<f64>) -> layout::LjSwitch {
@@ -176,8 +178,8 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     if let Some(cutoff) = settings.cutoff {
         let (force, energy) = (|r: f64| coulomb.interacting(1.0, r * r).0, |r: f64| coulomb.interacting(1.0, r * r).1);
         let force = SmoothPart::new(&force, &|r| r.powi(-3), FORCE_TOLERANCE, cutoff);
-        a.coulomb_force = smooth(&Polynomial::fit(&force));
-        a.coulomb_energy = smooth(&Polynomial::fit(&SmoothPart::new(&energy, &f64::recip, ENERGY_TOLERANCE, cutoff)));
+        a.coulomb_force = root_polynomial(&force);
+        a.coulomb_energy = root_polynomial(&SmoothPart::new(&energy, &f64::recip, ENERGY_TOLERANCE, cutoff));
         a.lowest_r2 = force.lowest() as f32;
     }
     let squared = |cutoff: Option<f64>| cutoff.map_or(f32::MAX, |r| (r * r) as f32);

@@ -16,8 +16,6 @@ impl Kernel for LookUp<'_> {
         for (table, found) in S::F::load(&x).look_up(&S::F::bins(tables)).into_iter().enumerate() {
             check("look up", found, |k| tables.0[table][(x[k].to_bits() >> 21) as usize % 32]);
         }
-        let eight = from_fn(|k| tables.0[0][k]);
-        check("eighth", S::F::load(&x).eighth(&eight), |k| eight[(x[k].to_bits() >> 20) as usize % 8]);
     }
 }
 

@@ -1,25 +1,29 @@
 //! Structures, shared by host and kernels, of pair interactions.
 
 use crate::backend::cuda::shared::{Element, Member, members, shared};
-use crate::pair::FIRST_TERMS;
+use crate::pair::MOST_TERMS;
 use bytemuck::{Pod, Zeroable};
 
+/// Number of coefficients of a polynomial that kernels always evaluate, enough for the usual Ewald splittings.
+pub(in crate::backend::cuda) const FIRST_TERMS: usize = 10;
+/// Maximum number of additional coefficients.
+pub(in crate::backend::cuda) const MORE_TERMS: usize = MOST_TERMS - FIRST_TERMS;
+
 shared! {
-    /// A polynomial in c − r², where c is the center of the range of r² in which the polynomial is valid
-    /// ([`crate::pair::Polynomial`]).
-    Smooth {
-        /// center c of the range of r², nm²
+    /// The square root of a function of r² as a polynomial in `center` − r² ([`crate::pair::RootPolynomial`]).
+    RootPolynomial {
+        /// r² at which the argument of the polynomial is zero, nm²
         center: f32,
-        /// number of pairs of coefficients in `more`
-        more_pairs: u32,
-        /// coefficients c₀ to c₁₀
+        /// number of coefficients in `more`
+        more_terms: u32,
+        /// coefficients of the powers 0 to `FIRST_TERMS` − 1
         first: [f32; FIRST_TERMS],
-        /// coefficients of the powers above 10 in pairs, the highest powers first: …, [c₁₄, c₁₃], [c₁₂, c₁₁]
-        more: [f32; 8],
+        /// coefficients of higher powers, in descending order
+        more: [f32; MORE_TERMS],
     }
 }
 
-members!(Smooth);
+members!(RootPolynomial);
 
 shared! {
     /// A Lennard-Jones switch ([`crate::term::LjSwitch`]).
