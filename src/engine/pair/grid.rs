@@ -24,10 +24,15 @@ pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 const COLUMN_SIDE: f64 = 1.9;
 /// Approximate number of columns along the side of a tile.
 const TILE: usize = 16;
-/// Length (nm) that places empty slots: the offset of an empty slot from the center of its block is this length times
-/// the slot number plus one. Empty slots are therefore beyond any cutoff from each other and from all atoms, and
-/// squared distances stay finite.
-const NOWHERE: f32 = 1.0e6;
+/// Smallest offset (nm) of an empty slot from the center of its block along each axis, beyond any cutoff. With offsets
+/// below 100 nm, powers of distances up to r⁻¹⁴ are normal numbers. Intel processors take about 150 clock cycles for a
+/// multiplication whose result is subnormal.
+const NOWHERE: f32 = 50.0;
+/// Difference (nm) between the offsets of consecutive empty slots along each axis.
+const APART: f32 = 1.0;
+/// Number of offsets of empty slots. Two empty slots have the same offset if their numbers differ by a multiple of this
+/// number, and their blocks are then rarely near each other.
+const OFFSETS: usize = 50;
 
 /// Prefetch distance, in slots, of the loop that packs positions.
 const PREFETCH_DISTANCE: usize = 64;
@@ -348,7 +353,7 @@ impl Grid {
             }
             let atom = self.slot_atom[slot];
             let offset = if atom == NO_ATOM {
-                [NOWHERE * (slot + 1) as f32; 3]
+                [NOWHERE + APART * (slot % OFFSETS) as f32; 3]
             } else {
                 (positions[atom as usize] - self.origins[slot]).map(|v| v as f32).to_array()
             };

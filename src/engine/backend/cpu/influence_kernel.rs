@@ -42,6 +42,11 @@ impl Waves {
     }
 }
 
+/// Magnitude below which a value of the influence function is zero. The largest values are above 10⁻⁴ in any cell, so
+/// that smaller values do not change sums in `f32`. Their products with the spectrum could be subnormal numbers, which
+/// are slow on Intel processors.
+const NEGLIGIBLE: f64 = 1e-20;
+
 /// Computes the PME influence function, divided by the constant factor of the mesh potential, for sixteen k_x at one
 /// k_y and all k_z.
 pub(super) struct Fill<'a> {
@@ -75,7 +80,8 @@ impl Kernel for Fill<'_> {
             let gaussians = map(squares, |squared| gaussian(squared, alpha));
             for lane in 0..LANES {
                 let transform = potential.transform(squares[lane], gaussians[lane], alpha);
-                green.0[lane] = (transform * factors[lane] * modulus) as f32;
+                let value = transform * factors[lane] * modulus;
+                green.0[lane] = if value.abs() < NEGLIGIBLE { 0.0 } else { value as f32 };
             }
         }
     }

@@ -25,6 +25,8 @@ mod pair_types;
 mod pair_variants;
 mod slabs;
 mod spectral;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 use super::local_terms::LocalTerms;
