@@ -135,12 +135,12 @@
 //!   coefficients of the quartics fit into registers. The exponent and two bits of the mantissa of r² give the bin;
 //!   [`pair::RadialTable`] also states the error of the table. Kernels for instruction sets with fewer registers
 //!   compute the force as 1/r³ minus the square of a polynomial, with the same accuracy ([`pair::RootPolynomial`]), and
-//!   so do GPUs. Lennard-Jones forces are computed from 1/r².
-//!   Lennard-Jones parameters come from the combination rule of the force field if there is one, and otherwise from a
-//!   type table. A row of the type table holds up to 64 types and is read by register permutations. Blocks with type
-//!   pairs to which the combination rule does not apply (NBFIX) are masked, and only these blocks read the type table.
-//!   The number of atom types decides whether kernels use the combination rule or the type table. Energies are computed
-//!   by the same arithmetic from additional tables, so that computing energies does not change forces.
+//!   so do GPUs. Lennard-Jones forces are computed from 1/r². Lennard-Jones parameters come from the combination rule
+//!   of the force field if there is one, and otherwise from a type table. A row of the type table holds up to 64 types
+//!   and is read by register permutations. Blocks with type pairs to which the combination rule does not apply (NBFIX)
+//!   are masked, and only these blocks read the type table. The number of atom types decides whether kernels use the
+//!   combination rule or the type table. Energies are computed by the same arithmetic from additional tables, so that
+//!   computing energies does not change forces.
 //! - **Thread buffers.** Work is partitioned into as many chunks as there are threads, or with `reproducible = true`
 //!   into a fixed number of chunks. Each chunk adds forces to its own buffer and records the blocks of atoms whose
 //!   forces it has changed. The buffers are then summed in the order of the chunks. Energies and the virial are summed

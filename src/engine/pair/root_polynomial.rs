@@ -72,6 +72,12 @@ impl RootPolynomial {
         RootPolynomial { center: center as f32, coefficients: coefficients.into_iter().map(|c| c as f32).collect() }
     }
 
+    /// Returns the coefficients of the `N` lowest powers in ascending order, and all others in descending order.
+    pub fn split<const N: usize>(&self) -> ([f32; N], Vec<f32>) {
+        let (first, more) = self.coefficients.split_at(N);
+        (std::array::from_fn(|k| first[k]), more.iter().rev().copied().collect())
+    }
+
     /// Returns the magnitude of the function at r² (scalar form of the kernels' arithmetic).
     fn square(&self, r2: f32) -> f32 {
         let u = self.center - r2;

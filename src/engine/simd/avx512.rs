@@ -1,7 +1,6 @@
 //! Vectors of sixteen lanes in one register of AVX-512.
 
 use super::{Aligned16, Arithmetic, Float, LANES, Level, Simd, Tables};
-use crate::arrays::map;
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -21,15 +20,21 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn transpose8(rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
         op!({
-            let r = map(rows, |row| _mm512_loadu_pd(row.as_ptr()));
+            let mut r = [_mm512_setzero_pd(); 8];
+            for i in 0..8 {
+                r[i] = _mm512_loadu_pd(rows[i].as_ptr());
+            }
             let mut columns = [_mm512_setzero_pd(); 8];
             for odd in 0..2 {
                 // rows are combined in pairs, so that each quarter of a vector holds two elements of the same column
-                let pair = |i: usize| match odd {
-                    0 => _mm512_unpacklo_pd(r[i], r[i + 1]),
-                    _ => _mm512_unpackhi_pd(r[i], r[i + 1]),
-                };
-                let (a, b, c, d) = (pair(0), pair(2), pair(4), pair(6));
+                let mut pairs = [r[0]; 4];
+                for i in 0..4 {
+                    pairs[i] = match odd {
+                        0 => _mm512_unpacklo_pd(r[2 * i], r[2 * i + 1]),
+                        _ => _mm512_unpackhi_pd(r[2 * i], r[2 * i + 1]),
+                    };
+                }
+                let [a, b, c, d] = pairs;
                 let (near, far) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
                 columns[odd] = _mm512_shuffle_f64x2::<0x88>(near, far);
                 columns[odd + 4] = _mm512_shuffle_f64x2::<0xdd>(near, far);

@@ -8,7 +8,8 @@
 //!
 //! Rules for the code of kernels:
 //! - Every function between `dispatch` and an intrinsic is `#[inline(always)]`. A function that the compiler does not
-//!   inline is compiled without the instruction set of its caller.
+//!   inline is compiled without the instruction set of its caller. Closures do not call intrinsics, because a closure
+//!   cannot have this attribute.
 //! - Kernels use [`crate::arrays`] and loops over an index instead of the methods `map` of arrays and `zip` of
 //!   iterators. The compiler does not inline `map` and `zip` if their code is in another codegen unit. `.ci/kernels.py`
 //!   finds calls in the loops of kernels.

@@ -42,9 +42,9 @@ impl Waves {
     }
 }
 
-/// Magnitude below which a value of the influence function is zero. The largest values are above 10⁻⁴ in any cell, so
-/// that smaller values do not change sums in `f32`. Their products with the spectrum could be subnormal numbers, which
-/// are slow on Intel processors.
+/// Magnitude below which a value of the influence function is zero. The largest value in a cell of the length L is
+/// about 1/(π L), so that these values do not change sums in `f32`. Their products with the spectrum could be subnormal
+/// numbers, which are slow on Intel processors.
 const NEGLIGIBLE: f64 = 1e-20;
 
 /// Computes the PME influence function, divided by the constant factor of the mesh potential, for sixteen k_x at one

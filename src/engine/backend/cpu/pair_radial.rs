@@ -29,9 +29,9 @@ struct Root {
 
 impl Root {
     fn new(part: &SmoothPart) -> Self {
-        let RootPolynomial { center, coefficients } = RootPolynomial::fit(part, FIRST_TERMS);
-        let (first, more) = coefficients.split_at(FIRST_TERMS);
-        Root { center, first: std::array::from_fn(|k| first[k]), more: more.iter().rev().copied().collect() }
+        let polynomial = RootPolynomial::fit(part, FIRST_TERMS);
+        let (first, more) = polynomial.split();
+        Root { center: polynomial.center, first, more }
     }
 }
 

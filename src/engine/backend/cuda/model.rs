@@ -147,13 +147,11 @@ fn atoms(device: &impl Device, a: &mut Arguments, system: &System) -> Result<u32
 }
 
 fn root_polynomial(part: &SmoothPart) -> RootPolynomial {
-    let pair::RootPolynomial { center, coefficients } = pair::RootPolynomial::fit(part, FIRST_TERMS);
-    let (first, higher) = coefficients.split_at(FIRST_TERMS);
+    let polynomial = pair::RootPolynomial::fit(part, FIRST_TERMS);
+    let (first, higher) = polynomial.split();
     let mut more = [0.0; MORE_TERMS];
-    for (to, &c) in more.iter_mut().zip(higher.iter().rev()) {
-        *to = c;
-    }
-    RootPolynomial { center, more_terms: higher.len() as u32, first: std::array::from_fn(|k| first[k]), more }
+    more[..higher.len()].copy_from_slice(&higher);
+    RootPolynomial { center: polynomial.center, more_terms: higher.len() as u32, first, more }
 }
 
 fn lj_switch(switch: &LjSwitch<f64>) -> layout::LjSwitch {
