@@ -161,6 +161,16 @@ impl Ranks {
         Some(std::iter::once(own.to_vec()).chain(others).collect())
     }
 
+    /// Sends the value that `value(k)` returns on rank 0 to rank k, and returns the value for this rank. The other ranks
+    /// do not call `value`.
+    pub fn scatter<T: Serialize + DeserializeOwned>(&self, mut value: impl FnMut(usize) -> T) -> T {
+        if let Some(connection) = self.connection.as_ref().filter(|_| !self.is_first()) {
+            return decode(&connection.network.receive_from(0));
+        }
+        (1..self.count).for_each(|rank| self.send(rank, &value(rank)));
+        value(0)
+    }
+
     /// Returns the values of all ranks, in rank order. Panics if another rank sends a value of another type, which is
     /// impossible if all ranks run the same program.
     pub fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Vec<T> {
@@ -311,6 +321,19 @@ mod tests {
     fn the_first_rank_collects_the_bytes_of_all() {
         let found = Ranks::threads(3, |ranks| ranks.collect_bytes(&vec![ranks.rank() as u8; 2 * ranks.rank()]));
         assert_eq!(found, [Some(vec![vec![], vec![1; 2], vec![2; 4]]), None, None]);
+    }
+
+    #[test]
+    fn the_first_rank_sends_each_rank_its_value() {
+        let values = ["a", "b", "c"].map(str::to_owned);
+        let found = Ranks::threads(3, |ranks| {
+            ranks.scatter(|rank| {
+                assert!(ranks.is_first());
+                values[rank].clone()
+            })
+        });
+        assert_eq!(found, values);
+        assert_eq!(Ranks::alone().scatter(|rank| rank), 0);
     }
 
     #[test]

@@ -106,10 +106,7 @@ const INTERVALS: u32 = 1000;
 /// Returns the sums of c4, c6 and c12 over all ordered pairs of atoms (self pairs included), and the sums over the self
 /// pairs alone.
 fn sums(system: &System) -> ([f64; 3], [f64; 3]) {
-    let mut count = vec![0.0; system.nonbonded.types];
-    for atom in &system.topology.atoms {
-        count[atom.lj_type as usize] += 1.0;
-    }
+    let count: Vec<f64> = system.lj_type_counts().into_iter().map(|count| count as f64).collect();
     let (mut pairs, mut own) = ([0.0; 3], [0.0; 3]);
     for (a, &atoms_a) in count.iter().enumerate() {
         for (b, &atoms_b) in count.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
-use crate::system::{Molecules, System};
+use crate::system::{CompactSystem, System};
 use crate::vec3::Vec3;
 
 /// The part of a system that this process holds: all atoms by default, or the home atoms of one rank. The backend
@@ -48,11 +48,8 @@ pub struct Home<'a> {
     pub atoms: &'a [u32],
     /// index of each home constraint group ([`crate::system::System::constrained_groups`])
     pub groups: &'a [u32],
-    /// molecules of the whole system
-    pub molecules: &'a Molecules,
-    /// molecules that consist of several constraint groups, and whose atoms may be at home in different processes; in
-    /// ascending order
-    pub shared: &'a [u32],
+    /// whole system
+    pub system: &'a CompactSystem,
     /// index in this process of each atom of the whole system. Only home atoms have an index below the number of home
     /// atoms. The array is empty before atoms are distributed
     pub numbers: &'a [u32],

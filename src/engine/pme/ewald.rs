@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use super::{MeshPotential, reciprocal_rows};
+use super::{ChargeSums, MeshPotential, reciprocal_rows};
 use crate::cell::PeriodicCell;
 use crate::term::ewald_direct;
 use crate::units::COULOMB;
@@ -23,8 +23,8 @@ pub fn ewald(cell: &PeriodicCell, positions: &[Vec3], charges: &[f64], tolerance
     let alpha = x / cutoff;
     let (mut energy, mut forces) = direct(cell, positions, charges, alpha, cutoff);
     energy += reciprocal(cell, positions, charges, alpha, alpha * x / PI, &mut forces);
-    let coulomb = MeshPotential::Coulomb;
-    energy += coulomb.self_energy(alpha, charges) + coulomb.plasma_energy(alpha, charges, cell.volume());
+    let (coulomb, sums) = (MeshPotential::Coulomb, ChargeSums::of(charges.iter().copied()));
+    energy += coulomb.self_energy(alpha, sums) + coulomb.plasma_energy(alpha, sums, cell.volume());
     (energy, forces)
 }
 

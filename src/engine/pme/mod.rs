@@ -22,7 +22,7 @@ pub use parameters::{
     ErrorEstimate, ErrorModel, LJ_SPACING_TOLERANCE, SPACING_TOLERANCE, allowed, alpha_for_tolerance,
     beta_for_tolerance, check, cycles, good_size, lj_parameters_for_spacing, parameters_for_spacing, sample_force_rms,
 };
-pub use potential::{MeshPotential, gaussian};
+pub use potential::{ChargeSums, MeshPotential, gaussian};
 pub use reference::ReferencePme;
 pub use spline::{ORDERS, spline};
 pub use splitting::Splitting;

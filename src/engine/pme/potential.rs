@@ -16,6 +16,26 @@ pub enum MeshPotential {
     Dispersion,
 }
 
+/// Sums over the charges of a mesh, of which its self energy and its net charge follow. The charges are in e for
+/// Coulomb, and √c6 in kJ^½/mol^½ nm³ for dispersion.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChargeSums {
+    /// sum of the charges
+    pub net: f64,
+    /// sum of the squares of the charges
+    pub squares: f64,
+}
+
+impl ChargeSums {
+    /// Returns the sums over the given charges.
+    pub fn of(charges: impl Iterator<Item = f64>) -> Self {
+        charges.fold(Self::default(), |ChargeSums { net, squares }, charge| ChargeSums {
+            net: net + charge,
+            squares: squares + charge * charge,
+        })
+    }
+}
+
 impl MeshPotential {
     /// Returns the constant factor of the interaction: Coulomb's constant C in kJ nm/mol/e², or 1 for dispersion.
     pub fn constant(self) -> f64 {
@@ -63,8 +83,7 @@ impl MeshPotential {
 
     /// Returns the self-energy correction (kJ/mol) of a mesh: −C α/√π Σ q² for Coulomb, or α⁶/12 Σ c6 for dispersion.
     /// The correction removes the interaction of each charge with itself, which the mesh includes.
-    pub fn self_energy(self, alpha: f64, charges: &[f64]) -> f64 {
-        let squares = charges.iter().map(|q| q * q).sum::<f64>();
+    pub fn self_energy(self, alpha: f64, ChargeSums { squares, .. }: ChargeSums) -> f64 {
         match self {
             MeshPotential::Coulomb => -COULOMB * alpha / PI.sqrt() * squares,
             MeshPotential::Dispersion => alpha.powi(6) / 12.0 * squares,
@@ -74,12 +93,9 @@ impl MeshPotential {
     /// Returns the energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q and the plasma that neutralises it, in a cell of
     /// V nm³. The virial is this energy times the unit matrix. For dispersion the energy is zero: no plasma is needed,
     /// because the mesh includes the term m = 0.
-    pub fn plasma_energy(self, alpha: f64, charges: &[f64], volume: f64) -> f64 {
+    pub fn plasma_energy(self, alpha: f64, ChargeSums { net, .. }: ChargeSums, volume: f64) -> f64 {
         match self {
-            MeshPotential::Coulomb => {
-                let net: f64 = charges.iter().sum();
-                -COULOMB * PI * net * net / (2.0 * volume * alpha * alpha)
-            }
+            MeshPotential::Coulomb => -COULOMB * PI * net * net / (2.0 * volume * alpha * alpha),
             MeshPotential::Dispersion => 0.0,
         }
     }

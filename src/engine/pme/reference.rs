@@ -3,7 +3,7 @@
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use super::{Influence, MeshPotential, reciprocal_rows, spline};
+use super::{ChargeSums, Influence, MeshPotential, reciprocal_rows, spline};
 use crate::cell::PeriodicCell;
 use crate::compute::Fft3;
 use crate::system::PmeParameters;
@@ -66,8 +66,9 @@ impl ReferencePme {
         self.fft.inverse(&mut self.spectrum, &mut self.grid);
 
         let (alpha, potential) = (self.parameters.alpha, self.influence.potential());
-        let plasma = potential.plasma_energy(alpha, charges, cell.volume());
-        energy += potential.self_energy(alpha, charges) + plasma;
+        let sums = ChargeSums::of(charges.iter().copied());
+        let plasma = potential.plasma_energy(alpha, sums, cell.volume());
+        energy += potential.self_energy(alpha, sums) + plasma;
         for (axis, row) in virial.0.iter_mut().enumerate() {
             row[axis] += plasma;
         }

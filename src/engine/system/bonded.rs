@@ -111,10 +111,26 @@ macro_rules! define_bonded_terms {
             /// Returns a copy of the terms whose atoms `keep` accepts, without the grids of the correction maps.
             pub fn of_those(&self, keep: impl Fn(&[u32]) -> bool) -> Self {
                 let mut result = Self::default();
-                $($(result.$list.extend(self.$list.iter().filter(|term| keep(&term.atoms)));)+)*
-                result.cmaps.extend(self.cmaps.iter().filter(|term| keep(&term.atoms)));
-                result.pairs14.extend(self.pairs14.iter().filter(|term| keep(&term.atoms)));
+                result.append_those(self, keep, |atom| atom);
                 result
+            }
+
+            /// Adds the terms of `other` whose atoms `keep` accepts, with every atom index replaced by the value that
+            /// `to` returns for this index. The correction maps of `other` must use the grids of `self`.
+            pub fn append_those(
+                &mut self,
+                other: &Self,
+                keep: impl Fn(&[u32]) -> bool,
+                to: impl Fn(u32) -> u32,
+            ) {
+                $($(
+                    let kept = other.$list.iter().filter(|term| keep(&term.atoms));
+                    self.$list.extend(kept.map(|term| $Term { atoms: term.atoms.map(&to), ..*term }));
+                )+)*
+                let kept = other.cmaps.iter().filter(|term| keep(&term.atoms));
+                self.cmaps.extend(kept.map(|term| Cmap { atoms: term.atoms.map(&to), ..*term }));
+                let kept = other.pairs14.iter().filter(|term| keep(&term.atoms));
+                self.pairs14.extend(kept.map(|term| Pair14 { atoms: term.atoms.map(&to), ..*term }));
             }
 
             /// Replaces every atom index by the value that `to` returns for this index.

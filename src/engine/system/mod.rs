@@ -4,6 +4,7 @@
 mod bonded;
 mod chains;
 mod cmap_grid;
+mod compact;
 mod description;
 mod molecules;
 mod neighbours;
@@ -19,6 +20,7 @@ pub use bonded::{
     Angle, Bond, BondedTerm, BondedTerms, Cmap, G96Angle, G96Bond, HarmonicImproper, Pair14, RyckaertBellemans, Torsion,
 };
 pub use cmap_grid::CmapGrid;
+pub use compact::{CompactSystem, Unit, UnitKind};
 pub use description::{BoxKind, CellHint, Description, Methods};
 pub use molecules::Molecules;
 pub use neighbours::Neighbours;
@@ -48,4 +50,13 @@ pub struct System {
     pub constraints: Constraints,
     /// cutoffs, electrostatics, corrections
     pub settings: ForceSettings,
+}
+
+impl System {
+    /// Returns the number of atoms of each Lennard-Jones type.
+    pub fn lj_type_counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.nonbonded.types];
+        self.topology.atoms.iter().for_each(|atom| counts[atom.lj_type as usize] += 1);
+        counts
+    }
 }

@@ -1,10 +1,11 @@
 //! Molecules: atoms joined by bonds, constraints and virtual sites.
 
 use super::{Atom, System, Topology, VirtualSite};
+use std::ops::Range;
 
 /// Connected components of atoms, numbered in the order of their first atoms. The atoms of each component are in
 /// ascending order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Molecules {
     starts: Vec<u32>,
     members: Vec<u32>,
@@ -39,6 +40,21 @@ impl Molecules {
                 of_atom[r as usize]
             };
         }
+        Self::numbered(of_atom, count)
+    }
+
+    /// Returns the components of a range of atoms. No component may have atoms inside and outside of the range. The
+    /// first atom of the range gets the number 0.
+    pub fn within(&self, atoms: Range<usize>) -> Self {
+        let of_atom = &self.of_atom[atoms];
+        let first = of_atom.iter().copied().min().unwrap_or(0);
+        let of_atom: Vec<u32> = of_atom.iter().map(|component| component - first).collect();
+        let count = of_atom.iter().map(|component| component + 1).max().unwrap_or(0);
+        Self::numbered(of_atom, count)
+    }
+
+    /// Components from the component of each atom.
+    fn numbered(of_atom: Vec<u32>, count: u32) -> Self {
         let mut starts = vec![0u32; count as usize + 1];
         for &m in &of_atom {
             starts[m as usize + 1] += 1;
@@ -47,7 +63,7 @@ impl Molecules {
             starts[m + 1] += starts[m];
         }
         let mut next = starts.clone();
-        let mut members = vec![0u32; atoms];
+        let mut members = vec![0u32; of_atom.len()];
         for (i, &m) in of_atom.iter().enumerate() {
             members[next[m as usize] as usize] = i as u32;
             next[m as usize] += 1;

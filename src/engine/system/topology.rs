@@ -3,6 +3,7 @@
 use super::{BondedTerms, Constraint, Methods, VirtualSite};
 use crate::error::Problem;
 use std::fmt;
+use std::ops::Range;
 
 /// A short name of an atom, residue or type, of at most eight bytes of UTF-8, which is cheap to copy.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -155,6 +156,17 @@ impl Exclusions {
         (0..self.atoms()).flat_map(|i| self.of(i).iter().map(move |&j| [i as u32, j]))
     }
 
+    /// Returns the exclusions of a range of atoms. No excluded pair may have only one atom in the range. The first atom
+    /// of the range gets the number 0.
+    pub fn within(&self, atoms: Range<usize>) -> Self {
+        let [first, end] = [self.starts[atoms.start], self.starts[atoms.end]];
+        let partners = &self.partners[first as usize..end as usize];
+        Exclusions {
+            starts: self.starts[atoms.start..=atoms.end].iter().map(|start| start - first).collect(),
+            partners: partners.iter().map(|partner| partner - atoms.start as u32).collect(),
+        }
+    }
+
     /// Number of excluded pairs.
     pub fn len(&self) -> usize {
         self.partners.len()
@@ -203,7 +215,7 @@ pub struct Topology {
 
 impl Topology {
     /// Range of the atoms of residue `index`.
-    pub fn residue_atoms(&self, index: usize) -> std::ops::Range<usize> {
+    pub fn residue_atoms(&self, index: usize) -> Range<usize> {
         let end = self.residues.get(index + 1).map_or(self.atoms.len(), |next| next.first as usize);
         self.residues[index].first as usize..end
     }

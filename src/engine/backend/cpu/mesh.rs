@@ -11,7 +11,7 @@ use super::spectral::Spectral;
 use super::threads::partition;
 use crate::cell::PeriodicCell;
 use crate::pair::Grid;
-use crate::pme::{Influence, MeshPotential};
+use crate::pme::{ChargeSums, Influence, MeshPotential};
 use crate::ranks::Ranks;
 use crate::simd::{Aligned16, LANES, Level, dispatch};
 use crate::system::PmeParameters;
@@ -36,7 +36,9 @@ pub(super) struct Mesh {
     pub potential: MeshPotential,
     level: Level,
     padded: Padded,
-    charges: Vec<f64>,
+    /// sums over the charges of all atoms, from which the self energy and the energy of the neutralising plasma follow;
+    /// zero if another rank counts these energies
+    pub charges: ChargeSums,
     thread_buffers: Vec<SpreadBuffer>,
     spectral: Spectral,
     /// potential on the padded mesh, after [`Mesh::solve`]
@@ -51,11 +53,10 @@ pub(super) struct Mesh {
 }
 
 impl Mesh {
-    /// Plans the mesh. `charges` are the charges of the mesh potential in topology order (√c6 for dispersion).
+    /// Plans the mesh, without self energy and plasma energy.
     pub(super) fn new(
         parameters: PmeParameters,
         potential: MeshPotential,
-        charges: Vec<f64>,
         parts: usize,
         level: Level,
         team: Arc<Team>,
@@ -66,7 +67,7 @@ impl Mesh {
             potential,
             level,
             padded,
-            charges,
+            charges: ChargeSums::default(),
             thread_buffers: (0..parts).map(|_| SpreadBuffer::new(&padded)).collect(),
             spectral: Spectral::new(padded, Influence::new(&parameters, potential), parts, level),
             values: padded.grid(),
@@ -83,9 +84,6 @@ impl Mesh {
         self.spectral.share(ranks);
         self.planes = Some(PlaneExchange::new(ranks.count(), &self.padded));
         self.thread_buffers.push(SpreadBuffer::new(&self.padded));
-        if !ranks.is_first() {
-            self.charges.clear();
-        }
     }
 
     /// Spreads the charges of all slots and computes the potential. Returns the energy (with self and neutralising
@@ -107,11 +105,11 @@ impl Mesh {
         self.spectral.fill_last_planes(&self.team, &mut self.values);
         if sums {
             let alpha = self.parameters.alpha;
-            let plasma = self.potential.plasma_energy(alpha, &self.charges, cell.volume());
+            let plasma = self.potential.plasma_energy(alpha, self.charges, cell.volume());
             for (axis, row) in virial.0.iter_mut().enumerate() {
                 row[axis] += energy + plasma;
             }
-            energy += self.potential.self_energy(alpha, &self.charges) + plasma;
+            energy += self.potential.self_energy(alpha, self.charges) + plasma;
         }
         self.times.spread += (spread - start).as_secs_f64();
         self.times.solve += spread.elapsed().as_secs_f64();

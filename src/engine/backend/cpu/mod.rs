@@ -36,7 +36,7 @@ use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::{Problem, Result};
 use crate::memory::{self, prefetch};
 use crate::pair::{ListSchedule, Region};
-use crate::pme::MeshPotential;
+use crate::pme::{ChargeSums, MeshPotential};
 use crate::ranks::Ranks;
 use crate::simd::{Level, dispatch};
 use crate::system::{Electrostatics, ForceSettings, System};
@@ -99,51 +99,69 @@ impl Cpu {
     /// Creates the force field. Returns the same error as [`super::Reference`] for a system that is not supported.
     pub fn new(system: &System, options: CpuOptions, team: Arc<Team>) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
+        let mut cpu = Self::without_totals(system, &system.lj_type_counts(), options, team);
+        cpu.count_totals(system);
+        Ok(cpu)
+    }
+
+    /// Creates the force field without the energies that do not depend on positions, see [`Self::count_totals`].
+    /// `counts` are the numbers of atoms of each Lennard-Jones type; `system` need not contain these atoms if
+    /// [`Self::select`] is called before forces are computed.
+    pub(super) fn without_totals(system: &System, counts: &[usize], options: CpuOptions, team: Arc<Team>) -> Self {
         let CpuOptions { parts, level, schedule, .. } = options;
-        let atoms = &system.topology.atoms;
-        let mesh = || {
-            let Electrostatics::Pme(parameters) = system.settings.electrostatics else { return None };
-            // charges are rounded as in the kernels, so that the self energy cancels the energy of the same charges
-            // on the mesh
-            let charges = atoms.iter().map(|atom| f64::from(kernel_charge(atom.charge)) / COULOMB.sqrt()).collect();
-            Some(Mesh::new(parameters, MeshPotential::Coulomb, charges, parts, level, Arc::clone(&team)))
+        let mesh = |parameters, potential| Mesh::new(parameters, potential, parts, level, Arc::clone(&team));
+        let coulomb_mesh = || match system.settings.electrostatics {
+            Electrostatics::Pme(parameters) => Some(mesh(parameters, MeshPotential::Coulomb)),
+            _ => None,
         };
-        let lj_mesh = system.settings.lj_pme().map(|parameters| {
-            let charges = atoms.iter().map(|atom| system.nonbonded.root_c6(atom.lj_type)).collect();
-            Mesh::new(parameters, MeshPotential::Dispersion, charges, parts, level, Arc::clone(&team))
-        });
-        let (nonbonded, mesh) = rayon::join(|| Nonbonded::new(system, schedule, parts, level, Arc::clone(&team)), mesh);
+        let lj_mesh = system.settings.lj_pme().map(|parameters| mesh(parameters, MeshPotential::Dispersion));
+        let nonbonded = || Nonbonded::new(system, counts, schedule, parts, level, Arc::clone(&team));
+        let (nonbonded, mesh) = rayon::join(nonbonded, coulomb_mesh);
         let bonded = Bonded::new(system);
         let buffer = || BondedBuffer { forces: vec![Vec3::ZERO; bonded.atoms.len()], ..Default::default() };
-        Ok(Cpu {
+        Cpu {
             options,
             nonbonded,
-            team,
             mesh,
             lj_mesh,
             thread_buffers: (0..parts).map(|_| buffer()).collect(),
             bonded,
-            tail: DispersionTail::new(system),
+            tail: DispersionTail::default(),
             phases: Phases::default(),
-        })
+            team,
+        }
+    }
+
+    /// Adds the energies of a system that do not depend on positions: self energies, the neutralising plasma, the
+    /// dispersion correction and excluded pairs at distance zero. One rank counts them for the atoms of all ranks.
+    pub(super) fn count_totals(&mut self, system: &System) {
+        self.tail = DispersionTail::new(system);
+        self.nonbonded.count_excluded(system);
+        let atoms = &system.topology.atoms;
+        if let Some(mesh) = &mut self.mesh {
+            // charges are rounded as in the kernels, so that the self energy cancels the energy of the same charges
+            // on the mesh
+            let charges = atoms.iter().map(|atom| f64::from(kernel_charge(atom.charge)) / COULOMB.sqrt());
+            mesh.charges = ChargeSums::of(charges);
+        }
+        if let Some(mesh) = &mut self.lj_mesh {
+            mesh.charges = ChargeSums::of(atoms.iter().map(|atom| system.nonbonded.root_c6(atom.lj_type)));
+        }
     }
 
     /// Replaces the atoms of the force field by the atoms of a domain: home atoms first, then halo atoms.
-    pub(super) fn select(&mut self, settings: &ForceSettings, terms: LocalTerms, region: Region, ranks: &Ranks) {
+    pub(super) fn select(&mut self, settings: &ForceSettings, terms: LocalTerms, region: Region) {
         let tables = std::mem::take(&mut self.bonded.tables);
         self.bonded = Bonded::of(&terms.topology, settings.electrostatics, tables);
         for BondedBuffer { forces, .. } in &mut self.thread_buffers {
             memory::resize(forces, self.bonded.atoms.len(), Vec3::ZERO);
         }
-        self.nonbonded.select(settings.electrostatics, terms, region, ranks.is_first());
+        self.nonbonded.select(settings.electrostatics, terms, region);
     }
 
     /// Returns this force field, restricted to the work of one rank in a computation on several ranks. Reciprocal space
-    /// then includes the atoms of all ranks. Only the first rank counts the energy terms that do not depend on atoms.
+    /// then includes the atoms of all ranks.
     pub(super) fn among(mut self, ranks: &Ranks) -> Self {
-        if !ranks.is_first() {
-            self.tail = DispersionTail::default();
-        }
         [&mut self.mesh, &mut self.lj_mesh].into_iter().flatten().for_each(|mesh| mesh.share(ranks));
         self
     }

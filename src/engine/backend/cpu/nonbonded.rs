@@ -120,7 +120,16 @@ pub(super) struct Nonbonded {
 }
 
 impl Nonbonded {
-    pub(super) fn new(system: &System, schedule: ListSchedule, parts: usize, level: Level, team: Arc<Team>) -> Self {
+    /// Creates the interactions of a system, without the energy of excluded pairs at distance zero, see
+    /// [`Self::count_excluded`]. `counts` are the numbers of atoms of each Lennard-Jones type.
+    pub(super) fn new(
+        system: &System,
+        counts: &[usize],
+        schedule: ListSchedule,
+        parts: usize,
+        level: Level,
+        team: Arc<Team>,
+    ) -> Self {
         let settings = &system.settings;
         let atoms = &system.topology.atoms;
         let coulomb = CoulombPotential::new(settings);
@@ -133,16 +142,13 @@ impl Nonbonded {
         let mut excluded_pairs = Vec::with_capacity(system.topology.exclusions.len());
         excluded_pairs.extend(system.topology.exclusions.pairs());
         let charges = kernel_charges(settings.electrostatics, atoms);
-        let product = |[i, j]: [u32; 2]| f64::from(charges[i as usize]) * f64::from(charges[j as usize]);
-        let excluded_at_contact =
-            coulomb.excluded_at_contact() * excluded_pairs.iter().copied().map(product).sum::<f64>();
         let is_shifted = settings.lj_modifier == LjModifier::PotentialShift;
         let shift = |power: i32| if is_shifted { cutoff_lj.powi(-power) as f32 } else { 0.0 };
         let has_lj: Vec<bool> = atoms.iter().map(|a| interacts[a.lj_type as usize]).collect();
         Nonbonded {
             team,
             level,
-            types: PairTypes::new(system),
+            types: PairTypes::new(system, counts),
             lj_types: atoms.iter().map(|a| a.lj_type).collect(),
             interacting_types: interacts,
             apart_atoms: kept_apart(&charges, &has_lj),
@@ -153,7 +159,7 @@ impl Nonbonded {
             far_exclusions: vec![],
             tables: coulomb_tables(&coulomb, settings.cutoff),
             coulomb,
-            excluded_at_contact,
+            excluded_at_contact: 0.0,
             end: end_of(settings),
             split: cutoff != cutoff_lj,
             cutoff,
@@ -182,9 +188,16 @@ impl Nonbonded {
         }
     }
 
-    /// Replaces the atoms of the system by the atoms of a domain. `first` is true on exactly one rank. Ranks on which
-    /// `first` is false leave out the terms that are counted once for all ranks.
-    pub(super) fn select(&mut self, electrostatics: Electrostatics, terms: LocalTerms, region: Region, first: bool) {
+    /// Adds the energy of all excluded pairs of a system at distance zero.
+    pub(super) fn count_excluded(&mut self, System { topology, settings, .. }: &System) {
+        let charges = kernel_charges(settings.electrostatics, &topology.atoms);
+        let product = |[i, j]: [u32; 2]| f64::from(charges[i as usize]) * f64::from(charges[j as usize]);
+        let products = topology.exclusions.pairs().map(product).sum::<f64>();
+        self.excluded_at_contact = self.coulomb.excluded_at_contact() * products;
+    }
+
+    /// Replaces the atoms of the system by the atoms of a domain.
+    pub(super) fn select(&mut self, electrostatics: Electrostatics, terms: LocalTerms, region: Region) {
         let LocalTerms { topology: Topology { atoms, exclusions, .. }, excluded } = terms;
         self.charges = kernel_charges(electrostatics, &atoms);
         self.lj_types.clear();
@@ -194,9 +207,6 @@ impl Nonbonded {
         self.apart_atoms = kept_apart(&self.charges, &self.has_lj);
         self.exclusions = SymmetricExclusions::new(atoms.len(), &exclusions);
         self.excluded_pairs = excluded;
-        if !first {
-            self.excluded_at_contact = 0.0;
-        }
         if let Some(lj_pme) = &mut self.lj_pme {
             lj_pme.select(&self.lj_types);
         }

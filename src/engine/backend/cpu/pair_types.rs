@@ -48,9 +48,9 @@ pub(super) struct PairTypes {
 }
 
 impl PairTypes {
-    pub(super) fn new(system: &System) -> Self {
-        let counts = type_counts(system);
-        let used: Vec<u32> = (0..).zip(&counts).filter(|(_, count)| **count > 0).map(|(t, _)| t).collect();
+    /// Chooses the form of the parameters for `counts` atoms of each Lennard-Jones type.
+    pub(super) fn new(system: &System, counts: &[usize]) -> Self {
+        let used: Vec<u32> = (0..).zip(counts).filter(|(_, count)| **count > 0).map(|(t, _)| t).collect();
         let (of_type, kept) = merged(system, &used);
         let table = table(&kept, |a, b| pair(system, a, b));
         let count = table.len().isqrt();
@@ -59,7 +59,7 @@ impl PairTypes {
         let by_rule = COMBINATIONS.into_iter().filter(|(rule, _)| offered.contains(rule));
         let by_rule = by_rule.filter_map(|(rule, combination)| {
             let exceptions = system.nonbonded.exceptions(combination, &used)?;
-            let expected = 1.0 + (EXCEPTION_COST - 1.0) * exception_fraction(&exceptions, &counts);
+            let expected = 1.0 + (EXCEPTION_COST - 1.0) * exception_fraction(&exceptions, counts);
             let mut found = vec![];
             mark(&mut found, &exceptions, &of_type, count, (FIRST_BIT..u32::BITS).map(|bit| 1 << bit))?;
             Some((rule, expected, found))
@@ -101,13 +101,6 @@ fn by_table(system: &System, count: usize, offered: &[u8]) -> (u8, f64) {
     }
     let fits = |&&(rule, most, _): &&(u8, usize, f64)| count <= most && offered.contains(&rule);
     TABLES.iter().find(fits).map_or((TYPE_TABLE, f64::INFINITY), |&(rule, _, cost)| (rule, cost))
-}
-
-/// Returns the number of atoms of each type.
-fn type_counts(system: &System) -> Vec<usize> {
-    let mut counts = vec![0; system.nonbonded.types];
-    system.topology.atoms.iter().for_each(|atom| counts[atom.lj_type as usize] += 1);
-    counts
 }
 
 /// Returns the pairs of types with r⁻⁴ terms.
@@ -231,6 +224,10 @@ mod tests {
         Nonbonded, Topology,
     };
 
+    fn pair_types(system: &System) -> PairTypes {
+        PairTypes::new(system, &system.lj_type_counts())
+    }
+
     /// Returns a system with types (σ, ε) that follow the Lorentz–Berthelot rule, and with `counts` atoms of each
     /// type.
     fn system(types: &[(f64, f64)], counts: &[usize]) -> System {
@@ -279,9 +276,9 @@ mod tests {
     #[test]
     fn rare_exceptions_leave_the_rule() {
         let mut salt = system(&WATER_AND_IONS, &[900, 1800, 20, 20]);
-        assert!(PairTypes::new(&salt).marks.is_empty());
+        assert!(pair_types(&salt).marks.is_empty());
         disturb(&mut salt, [2, 3]);
-        let found = PairTypes::new(&salt);
+        let found = pair_types(&salt);
         assert_eq!(found.rule, LORENTZ_BERTHELOT);
         let meet = |a: usize, b: usize| found.marks[a].meet(found.marks[b]);
         for (a, b) in (0..5).flat_map(|a| (0..5).map(move |b| (a, b))) {
@@ -295,7 +292,7 @@ mod tests {
     fn frequent_exceptions_take_the_table() {
         let mut brine = system(&WATER_AND_IONS, &[900, 1800, 150, 150]);
         disturb(&mut brine, [0, 2]);
-        let found = PairTypes::new(&brine);
+        let found = pair_types(&brine);
         assert_eq!(found.rule, ROWS_OF_16);
         assert!(found.marks.is_empty());
     }
@@ -306,7 +303,7 @@ mod tests {
         let mut types = system(&[(0.3, 0.5), (0.2, 0.4), (0.25, 0.6), (0.2, 0.4)], &[5, 5, 0, 5]);
         disturb(&mut types, [0, 1]);
         disturb(&mut types, [0, 3]);
-        let found = PairTypes::new(&types);
+        let found = pair_types(&types);
         assert_eq!((found.rule, found.count, &found.of_type[..]), (ROWS_OF_16, 3, &[0, 1, 2, 1][..]));
         for (a, b) in [(0u32, 1u32), (1, 0), (1, 3), (0, 0)] {
             let (c6, c12) = types.nonbonded.pair(a, b);
@@ -326,7 +323,7 @@ mod tests {
             let mut many = system(&parameters, &vec![3; types as usize]);
             // each pair of consecutive types deviates from the combination rule
             (1..types as usize).for_each(|t| disturb(&mut many, [t - 1, t]));
-            let found = PairTypes::new(&many);
+            let found = pair_types(&many);
             assert_eq!((found.rule, found.count), (rule, types as usize + 1));
             assert_eq!(found.rows.len(), 2 * length * found.count);
         }

@@ -3,8 +3,9 @@
 use super::local::group_radius;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
-use crate::system::{Molecules, State, System};
+use crate::system::{ForceSettings, State};
 use crate::vec3::Vec3;
+use serde::{Deserialize, Serialize};
 
 /// Minimum ratio of the width of a domain to the width of the halo. The margin allows a barostat to shrink the cell.
 const WIDTH_MARGIN: f64 = 1.05;
@@ -31,10 +32,11 @@ pub(super) struct Divisible {
 
 impl Divisible {
     /// Determines the cell, the numbers of atoms and the halo of a system with outer lists of radius `radius` (nm).
-    /// Returns an error if there is no cell or no cutoff; the error message contains the number `ranks`.
-    pub(super) fn of(
-        system: &System,
-        groups: &Molecules,
+    /// `groups` yields the atoms of each constraint group. Returns an error if there is no cell or no cutoff; the error
+    /// message contains the number `ranks`.
+    pub(super) fn of<G: Iterator<Item = u32> + Clone>(
+        settings: &ForceSettings,
+        groups: impl Iterator<Item = G>,
         state: &State,
         radius: f64,
         ranks: usize,
@@ -45,16 +47,13 @@ impl Divisible {
                 .help("start md without mpirun, and set run.threads to the number of processors of this machine")
         };
         let cell = state.cell.ok_or_else(|| refuse("a periodic cell"))?;
-        if !system.settings.longest_cutoff().is_finite() {
+        if !settings.longest_cutoff().is_finite() {
             return Err(refuse("a cutoff"));
         }
-        let of_group = |group: usize| {
-            let atoms = groups.atoms(group).iter().map(|&atom| state.positions[atom as usize]);
-            group_radius(atoms)
-        };
+        let of_group = |group: G| group_radius(group.map(|atom| state.positions[atom as usize]));
         // an atom may be outside the domain of its constraint group by the radius of the group, so the halo is thicker
         // than the list radius by twice the largest group radius
-        let largest = (0..groups.len()).map(of_group).fold(0.0, f64::max);
+        let largest = groups.map(of_group).fold(0.0, f64::max);
         let atoms = count_along(state.positions.iter().map(|&position| cell.to_fractional(position)));
         Ok(Divisible { cell, atoms, halo: radius + 2.0 * largest })
     }
@@ -67,7 +66,7 @@ impl Divisible {
 
 /// Division into domains, separated by planes parallel to the faces of the cell. Along each lattice vector the planes
 /// divide the work equally, unless a domain would become narrower than the halo.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Division {
     /// planes along each lattice vector, as fractions of the vector: 0, the planes between domains, and 1
     planes: [Vec<f64>; 3],

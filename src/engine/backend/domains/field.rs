@@ -9,18 +9,14 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::ranks::{Purpose, Ranks};
-use crate::system::{ImpulseCycle, Molecules, State, System, Topology};
+use crate::system::{CompactSystem, ImpulseCycle, State, System, Topology};
 use crate::vec3::Vec3;
 
 /// A rank's part of the system and of the forces. Positions and forces in the methods of [`ForceField`] belong to the
 /// home atoms. All methods are collective: all ranks call them together.
 pub(in crate::backend) struct Domain {
     ranks: Ranks,
-    system: System,
-    groups: Molecules,
-    molecules: Molecules,
-    /// molecules that consist of several constraint groups, in ascending order
-    shared_molecules: Vec<u32>,
+    system: CompactSystem,
     cpu: Cpu,
     /// radius of the outer list, nm
     radius: f64,
@@ -35,17 +31,8 @@ pub(in crate::backend) struct Domain {
 
 impl Domain {
     /// Creates a domain of a system, initially without atoms. `radius` (nm) is the radius of the outer list.
-    pub(super) fn new(ranks: &Ranks, system: System, cpu: Cpu, radius: f64) -> Self {
-        let (groups, molecules) = (system.constrained_groups(), system.topology.molecules());
-        let is_shared = |molecule: usize| {
-            let atoms = molecules.atoms(molecule);
-            atoms.iter().any(|&atom| groups.of_atom(atom as usize) != groups.of_atom(atoms[0] as usize))
-        };
-        let shared_molecules = (0..molecules.len()).filter(|&molecule| is_shared(molecule)).map(|m| m as u32).collect();
+    pub(super) fn new(ranks: &Ranks, system: CompactSystem, cpu: Cpu, radius: f64) -> Self {
         Domain {
-            groups,
-            molecules,
-            shared_molecules,
             ranks: ranks.clone(),
             system,
             cpu: cpu.among(ranks),
@@ -57,11 +44,6 @@ impl Domain {
             positions: vec![],
             buffer: vec![],
         }
-    }
-
-    /// Returns the number of atoms of the whole system.
-    pub(super) fn all_atoms(&self) -> usize {
-        self.system.topology.atoms.len()
     }
 
     /// Returns the division of the cell; `None` before the first call of [`Self::divide`].
@@ -85,36 +67,54 @@ impl Domain {
     }
 
     /// Divides the cell and selects the home groups of this rank, unless the cell is divided already. `state` holds all
-    /// atoms. Returns the system of the home atoms if this call has divided the cell.
-    pub(super) fn divide(&mut self, state: &State) -> Result<Option<System>> {
+    /// atoms on the first rank, and is `None` on the other ranks. Returns the system of the home atoms if this call has
+    /// divided the cell. All ranks call this function together.
+    pub(super) fn divide(&mut self, state: Option<&State>) -> Result<Option<System>> {
         if self.division.is_some() {
             return Ok(None);
         }
-        let (ranks, groups) = (&self.ranks, &self.groups);
-        let divisible = Divisible::of(&self.system, groups, state, self.radius, ranks.count())?;
-        let division = divisible.divided(ranks.count())?;
-        let cell = state.cell.expect("a system without a cell is not divided");
-        let ground = DivisionContext { ranks, division: &division, cell: &cell, groups };
-        self.local.groups = ground.groups_at_home(&state.positions);
-        self.local.atoms = self.local.groups.iter().flat_map(|&group| groups.atoms(group as usize)).copied().collect();
+        let ranks = self.ranks.for_purpose(Purpose::Commands);
+        let divided = state.map_or_else(|| Ok((Division::default(), vec![])), |state| self.homes(state));
+        let (division, mut homes) = ranks.agree(divided)?;
+        let (division, groups) = ranks.scatter(|rank| (division.clone(), std::mem::take(&mut homes[rank])));
+        self.local.atoms = groups.iter().flat_map(|&group| self.system.group(group)).collect();
+        self.local.groups = groups;
         self.local.region = Default::default();
         self.division = Some(division);
-        self.numbers.assign(self.all_atoms(), &self.local.atoms);
+        self.numbers.assign(self.system.atoms(), &self.local.atoms);
         Ok(Some(at_home(&self.system, &self.numbers, &self.local.atoms)))
     }
 
-    /// Returns the state of the home atoms, selected from `state`, which holds all atoms.
-    pub(super) fn part_of(&self, state: &State) -> State {
-        let part = |all: &[Vec3]| -> Vec<Vec3> {
-            if all.is_empty() { vec![] } else { self.own().iter().map(|&atom| all[atom as usize]).collect() }
-        };
-        State {
-            positions: part(&state.positions),
-            velocities: part(&state.velocities),
-            coupling: state.coupling.clone(),
-            cycle: ImpulseCycle { slow: part(&state.cycle.slow), changes: part(&state.cycle.changes), ..state.cycle },
-            ..*state
-        }
+    /// Divides the cell, and returns the home groups of each rank. `state` holds all atoms.
+    fn homes(&self, state: &State) -> Result<(Division, Vec<Vec<u32>>)> {
+        let Domain { ranks, system, .. } = self;
+        let groups = (0..system.groups() as u32).map(|group| system.group(group));
+        let divisible = Divisible::of(&system.settings, groups, state, self.radius, ranks.count())?;
+        let (division, cell) = (divisible.divided(ranks.count())?, divisible.cell);
+        let homes = DivisionContext { ranks, division: &division, cell: &cell, system }.homes(&state.positions);
+        Ok((division, homes))
+    }
+
+    /// Returns the state of the home atoms. `state` holds all atoms on the first rank, and is `None` on the other ranks.
+    /// All ranks call this function together.
+    pub(super) fn part_of(&self, state: Option<&State>) -> State {
+        let ranks = self.ranks.for_purpose(Purpose::Commands);
+        let own = ranks.collect_bytes(bytemuck::cast_slice(self.own()));
+        ranks.scatter(|rank| {
+            let (state, own) = state.zip(own.as_ref()).expect("the first rank has the state");
+            let atoms = || own[rank].chunks_exact(size_of::<u32>()).map(bytemuck::pod_read_unaligned::<u32>);
+            let part = |all: &[Vec3]| -> Vec<Vec3> {
+                if all.is_empty() { vec![] } else { atoms().map(|atom| all[atom as usize]).collect() }
+            };
+            let ImpulseCycle { slow, changes, .. } = &state.cycle;
+            State {
+                positions: part(&state.positions),
+                velocities: part(&state.velocities),
+                coupling: state.coupling.clone(),
+                cycle: ImpulseCycle { slow: part(slow), changes: part(changes), ..state.cycle },
+                ..*state
+            }
+        })
     }
 
     /// Collects the vectors of all atoms on the first rank; `all` stays empty on the other ranks. All ranks call this
@@ -124,7 +124,7 @@ impl Domain {
         let numbers = ranks.collect_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
         let (Some(numbers), Some(vectors)) = (numbers, ranks.collect_bytes(bytemuck::cast_slice(own))) else { return };
         let known = vectors.iter().any(|bytes| !bytes.is_empty());
-        memory::resize(all, if known { self.all_atoms() } else { 0 }, Vec3::ZERO);
+        memory::resize(all, if known { self.system.atoms() } else { 0 }, Vec3::ZERO);
         for (numbers, vectors) in numbers.iter().zip(&vectors) {
             let numbers = numbers.chunks_exact(size_of::<u32>()).map(bytemuck::pod_read_unaligned::<u32>);
             let vectors = vectors.chunks_exact(size_of::<Vec3>()).map(bytemuck::pod_read_unaligned::<Vec3>);
@@ -137,7 +137,7 @@ impl Domain {
     /// so that a continued run has the same domains. All ranks call this function together.
     fn balance(&self, ranks: &Ranks, cell: &PeriodicCell, positions: &[Vec3]) -> Result<(Division, f64)> {
         let mut division = self.division.clone().expect("a system is divided before its atoms migrate");
-        let ground = DivisionContext { ranks, division: &division, cell, groups: &self.groups };
+        let ground = DivisionContext { ranks, division: &division, cell, system: &self.system };
         let reach = self.radius + 2.0 * ranks.largest(ground.group_radius(&self.local.groups, positions));
         let mut atoms = count_along(positions.iter().map(|&position| cell.to_fractional(position)));
         ranks.sum(atoms.as_flattened_mut());
@@ -170,18 +170,17 @@ impl Distribution for Domain {
         let Some(cell) = cell.filter(|_| self.division.is_some()) else { return Ok(None) };
         let ranks = &self.ranks.for_purpose(Purpose::Migration);
         let (division, reach) = self.balance(ranks, cell, positions)?;
-        let ground = DivisionContext { ranks, division: &division, cell, groups: &self.groups };
+        let ground = DivisionContext { ranks, division: &division, cell, system: &self.system };
         ground.migrate(&mut self.local.groups, positions, others);
         let home = std::mem::take(&mut self.local.groups);
         self.positions.clone_from(positions);
         (self.local, self.halo) = ground.add_halo(home, reach, &mut self.positions);
-        self.numbers.assign(self.all_atoms(), &self.local.atoms);
+        self.numbers.assign(self.system.atoms(), &self.local.atoms);
         let share = select_terms(&self.system, &self.numbers, &self.local, cell, &self.positions);
         let own = [terms(&share.topology), share.excluded.len(), positions.len()];
         let all = ranks.gather(&own);
         let counts = [0, 1, 2].map(|what| all.iter().map(|counts| counts[what]).sum::<usize>());
-        let topology = &self.system.topology;
-        let expected = [terms(topology), topology.exclusions.len(), topology.atoms.len()];
+        let expected = [self.system.terms(), self.system.exclusions(), self.system.atoms()];
         if counts != expected {
             return Err(Error::Internal(format!(
                 "bonded terms, exclusions and atoms of all domains are {counts:?}, not {expected:?}: a bonded term may be longer \
@@ -189,7 +188,7 @@ impl Distribution for Domain {
             )));
         }
         self.division = Some(division);
-        self.cpu.select(&self.system.settings, share, self.local.region.clone(), &self.ranks);
+        self.cpu.select(&self.system.settings, share, self.local.region.clone());
         Ok(Some(at_home(&self.system, &self.numbers, self.own())))
     }
 
@@ -203,13 +202,7 @@ impl Distribution for Domain {
 
     fn home(&self) -> Option<Home<'_>> {
         let Local { groups, .. } = &self.local;
-        Some(Home {
-            atoms: self.own(),
-            groups,
-            molecules: &self.molecules,
-            shared: &self.shared_molecules,
-            numbers: self.numbers.as_slice(),
-        })
+        Some(Home { atoms: self.own(), groups, system: &self.system, numbers: self.numbers.as_slice() })
     }
 
     fn counts_shared_energies(&self) -> bool {

@@ -9,7 +9,7 @@ use super::halo::{Halo, Stage};
 use crate::cell::PeriodicCell;
 use crate::pair::Region;
 use crate::ranks::Ranks;
-use crate::system::Molecules;
+use crate::system::CompactSystem;
 use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -61,19 +61,21 @@ pub(super) struct DivisionContext<'a> {
     pub(super) ranks: &'a Ranks,
     pub(super) division: &'a Division,
     pub(super) cell: &'a PeriodicCell,
-    /// constraint groups of the whole system
-    pub(super) groups: &'a Molecules,
+    /// whole system, for its constraint groups
+    pub(super) system: &'a CompactSystem,
 }
 
 impl DivisionContext<'_> {
-    /// Selects the home groups of this rank from all groups.
-    pub(super) fn groups_at_home(&self, positions: &[Vec3]) -> Vec<u32> {
-        let is_here = |&group: &u32| {
-            let atoms = self.groups.atoms(group as usize);
-            let center = atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64;
-            self.division.home_of(self.cell.to_fractional(center)).0 == self.ranks.rank()
-        };
-        (0..self.groups.len() as u32).filter(is_here).collect()
+    /// Returns the home groups of each rank. `positions` are the positions of all atoms.
+    pub(super) fn homes(&self, positions: &[Vec3]) -> Vec<Vec<u32>> {
+        let mut homes = vec![vec![]; self.ranks.count()];
+        for group in 0..self.system.groups() as u32 {
+            let atoms = self.system.group(group);
+            let count = atoms.len() as f64;
+            let center = atoms.map(|atom| positions[atom as usize]).sum::<Vec3>() / count;
+            homes[self.division.home_of(self.cell.to_fractional(center)).0].push(group);
+        }
+        homes
     }
 
     /// Returns, for each of `groups`, the group and the range of its atoms in arrays that hold the groups one after
@@ -82,7 +84,7 @@ impl DivisionContext<'_> {
         let mut end = 0;
         groups.iter().map(move |&group| {
             let start = end;
-            end += self.groups.atoms(group as usize).len();
+            end += self.system.group(group).len();
             (group, start..end)
         })
     }
@@ -177,7 +179,7 @@ impl DivisionContext<'_> {
             stages.push(Stage { below, above, send, receive: first..positions.len() });
         }
         self.set_zones(&mut region, &groups, &images, &zones, positions);
-        let atoms = groups.iter().flat_map(|&group| self.groups.atoms(group as usize)).copied().collect();
+        let atoms = groups.iter().flat_map(|&group| self.system.group(group)).collect();
         groups.truncate(zones[0]);
         (Local { groups, atoms, region }, Halo { stages })
     }

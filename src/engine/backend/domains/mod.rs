@@ -16,7 +16,10 @@ mod share;
 #[cfg(test)]
 mod tests;
 
-use super::{Backend, Cpu, CpuOptions, Evaluation, Host, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload};
+use super::{
+    Backend, Cpu, CpuOptions, Distribution, Evaluation, Host, Kinetic, Leapfrog, ListLevel, PairCounts, Phases,
+    Workload, check_system,
+};
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::BoxScaling;
 use crate::ensemble::groups::TemperatureGroups;
@@ -28,7 +31,7 @@ use crate::pair::ListSchedule;
 use crate::ranks::{Purpose, Ranks, Traffic};
 use crate::restraint::{CollectiveRestraint, PositionRestraints, Restraining, RestraintProgress, Restraints};
 use crate::simd::Level;
-use crate::system::{Coupling, State, System};
+use crate::system::{CompactSystem, Coupling, State, System};
 use crate::team::Team;
 use crate::vec3::Vec3;
 use field::Domain;
@@ -41,8 +44,8 @@ pub use share::RankShare;
 #[derive(Serialize, Deserialize)]
 enum Order {
     /// create this system on every rank, with pair lists of this schedule
-    Begin(Box<System>, ListSchedule),
-    Upload(Box<State>),
+    Begin(Box<CompactSystem>, ListSchedule),
+    Upload,
     Download,
     BuildLists,
     PruneLists(f64),
@@ -88,7 +91,7 @@ impl Serving {
         let mut host = None;
         while let Some(order) = self.ranks.receive_from(0) {
             match (order, &mut host) {
-                (Order::Begin(system, schedule), _) => host = self.host(*system, schedule).ok(),
+                (Order::Begin(system, schedule), _) => host = self.host(*system, None, schedule).ok(),
                 (Order::End, _) => host = None,
                 (Order::Traffic, _) => _ = self.ranks.gather(&self.ranks.sent()),
                 (Order::Quit, _) => break,
@@ -114,19 +117,19 @@ impl Serving {
         ranks.gather(&ranks.sent())
     }
 
-    /// Creates a host for a system, initially without home atoms. All ranks call this function together.
-    fn host(&self, system: System, schedule: ListSchedule) -> Result<Host<Domain>> {
+    /// Creates a host for a system, initially without home atoms. `whole` is the system with all its atoms on the first
+    /// rank, and `None` on the other ranks. All ranks call this function together.
+    fn host(&self, system: CompactSystem, whole: Option<&System>, schedule: ListSchedule) -> Result<Host<Domain>> {
         let Serving { ranks, parts, level, team } = self;
-        let nothing = System {
-            topology: Default::default(),
-            nonbonded: Default::default(),
-            constraints: Default::default(),
-            settings: system.settings,
-        };
+        ranks.agree(whole.map_or(Ok(()), check_system).map_err(Into::into))?;
         let options = CpuOptions { parts: *parts, level: *level, schedule };
-        let cpu = ranks.agree(Cpu::new(&system, options, Arc::clone(team)).map_err(Into::into))?;
+        let parameters = system.without_atoms();
+        let mut cpu = Cpu::without_totals(&parameters, &system.lj_type_counts(), options, Arc::clone(team));
+        if let Some(whole) = whole {
+            cpu.count_totals(whole);
+        }
         let domain = Domain::new(ranks, system, cpu, schedule.outer);
-        Host::new(&nothing, domain, *level, Arc::clone(team))
+        Host::new(&parameters, domain, *level, Arc::clone(team))
     }
 }
 
@@ -134,7 +137,7 @@ impl Serving {
 fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
     match order {
         Order::Begin(..) | Order::Traffic | Order::End | Order::Quit => Ok(()),
-        Order::Upload(state) => upload(host, &state),
+        Order::Upload => upload(host, None),
         Order::Download => download(host, &mut State::default()),
         Order::BuildLists => host.build_lists(),
         Order::PruneLists(lookahead) => host.prune_lists(lookahead),
@@ -165,9 +168,12 @@ fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
     }
 }
 
-fn upload(host: &mut Host<Domain>, state: &State) -> Result<()> {
+/// Distributes a state over the ranks. `state` holds all atoms on the first rank, and is `None` on the other ranks. All
+/// ranks call this function together.
+fn upload(host: &mut Host<Domain>, state: Option<&State>) -> Result<()> {
     if let Some(system) = host.field_mut().divide(state)? {
-        host.adopt(&system)?;
+        let adopted = host.adopt(&system);
+        host.field().agree(adopted.err())?;
     }
     let own = host.field().part_of(state);
     host.upload(&own)
@@ -218,8 +224,9 @@ impl Domains {
     /// system that domain decomposition does not support.
     pub fn new(serving: &Serving, system: &System, schedule: ListSchedule) -> Result<Self> {
         let ranks = serving.ranks.for_purpose(Purpose::Commands);
-        ranks.send_to_others(&Order::Begin(Box::new(system.clone()), schedule));
-        let host = serving.host(system.clone(), schedule)?;
+        let compact = Box::new(CompactSystem::new(system));
+        ranks.send_to_others(&Order::Begin(compact.clone(), schedule));
+        let host = serving.host(*compact, Some(system), schedule)?;
         Ok(Domains { ranks, host, evaluation: Evaluation::default(), previous: vec![] })
     }
 
@@ -256,7 +263,9 @@ impl Backend for Domains {
     }
 
     fn upload(&mut self, state: &State) -> Result<()> {
-        self.order(Order::Upload(Box::new(state.clone())))
+        self.ranks.send_to_others(&Order::Upload);
+        let done = upload(&mut self.host, Some(state));
+        self.after(done)
     }
 
     fn download(&self, state: &mut State) -> Result<()> {

@@ -36,7 +36,8 @@ impl RankShare {
     /// the system cannot be divided into so many domains.
     pub fn new(system: &System, state: &State, radius: f64, ranks: usize) -> Result<Self, Problem> {
         let groups = system.constrained_groups();
-        let divisible = Divisible::of(system, &groups, state, radius, ranks)?;
+        let atoms_of_groups = (0..groups.len()).map(|group| groups.atoms(group).iter().copied());
+        let divisible = Divisible::of(&system.settings, atoms_of_groups, state, radius, ranks)?;
         let (division, Divisible { cell, atoms: along, halo }) = (divisible.divided(ranks)?, divisible);
         let widths = cell.face_distances();
         let halos = widths.map(|width| halo / width);

@@ -51,20 +51,20 @@ pub(super) struct SharedMolecules {
 impl SharedMolecules {
     /// Returns the parts of molecules among the home atoms, and the list of the parts that belong to shared molecules.
     /// A molecule that is a single constraint group is never shared.
-    pub(super) fn parts_at(Home { atoms, molecules, shared, .. }: Home<'_>) -> (Molecules, Self) {
+    pub(super) fn parts_at(Home { atoms, system, .. }: Home<'_>) -> (Molecules, Self) {
         let mut first = HashMap::new();
         let link = |(index, &atom): (u32, &u32)| {
-            let start = *first.entry(molecules.of_atom(atom as usize)).or_insert(index);
-            [start, index]
+            let (molecule, _) = system.molecule_of(atom);
+            [*first.entry(molecule).or_insert(index), index]
         };
         let links: Vec<[u32; 2]> = (0..).zip(atoms).map(link).collect();
         let parts = Molecules::from_bonds(atoms.len(), &links);
         let place = |part: usize| {
-            let molecule = molecules.of_atom(atoms[parts.atoms(part)[0] as usize] as usize) as u32;
-            Some([part as u32, shared.binary_search(&molecule).ok()? as u32])
+            let (_, shared) = system.molecule_of(atoms[parts.atoms(part)[0] as usize]);
+            Some([part as u32, shared?])
         };
         let places = (0..parts.len()).filter_map(place).collect();
-        (parts, SharedMolecules { places, sums: vec![[0.0; 4]; shared.len()] })
+        (parts, SharedMolecules { places, sums: vec![[0.0; 4]; system.shared_molecules()] })
     }
 
     /// Replaces the centers of mass of parts of molecules by the centers of mass of the whole molecules. All processes
@@ -113,7 +113,7 @@ impl<F: ForceField> VolumeMoves for Host<F> {
     }
 
     fn molecules(&self) -> usize {
-        self.field.home().map_or(self.atoms.molecules.len(), |home| home.molecules.len())
+        self.field.home().map_or(self.atoms.molecules.len(), |home| home.system.molecules())
     }
 
     fn cutoff(&self) -> f64 {

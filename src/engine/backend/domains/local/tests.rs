@@ -8,7 +8,10 @@ use crate::pair::{
 };
 use crate::rng::{Purpose, Stream};
 use crate::simd::{AlignedArrays, Level};
-use crate::system::Exclusions;
+use crate::system::{
+    Atom, Constraint, Constraints, DispersionCorrection, Electrostatics, Exclusions, ForceSettings, ListPolicy,
+    LjModifier, Modifier, Name, Nonbonded, System, Topology,
+};
 use crate::vec3::vec3;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -21,10 +24,39 @@ type Pair = ([u32; 2], [i64; 3]);
 /// Listed pairs, with the number of times that each pair is listed.
 type Pairs = HashMap<Pair, u32>;
 
+/// Returns a system of atoms without interactions. The pairs of different atoms are constrained.
+fn constrained(atoms: usize, pairs: &[[u32; 2]]) -> CompactSystem {
+    let atom = Atom {
+        name: Name::default(),
+        type_name: Name::default(),
+        element: 0,
+        mass: 1.0,
+        charge: 0.0,
+        lj_type: 0,
+        residue: 0,
+    };
+    let exclusions = Exclusions::from_pairs(atoms, []);
+    let bonds = pairs.iter().filter(|[i, j]| i != j).map(|&atoms| Constraint { atoms, length: 0.1 }).collect();
+    CompactSystem::new(&System {
+        topology: Topology { atoms: vec![atom; atoms], exclusions, ..Topology::default() },
+        nonbonded: Nonbonded { types: 1, ..Nonbonded::default() },
+        constraints: Constraints { bonds, ..Constraints::default() },
+        settings: ForceSettings {
+            cutoff: None,
+            cutoff_lj: None,
+            electrostatics: Electrostatics::Off,
+            lj_modifier: LjModifier::None,
+            coulomb_modifier: Modifier::None,
+            dispersion_correction: DispersionCorrection::Off,
+            list: ListPolicy::Exact { buffer: 0.0 },
+        },
+    })
+}
+
 struct Case {
     cell: PeriodicCell,
     positions: Vec<Vec3>,
-    groups: Molecules,
+    system: CompactSystem,
     radius: f64,
 }
 
@@ -57,29 +89,28 @@ impl Case {
                 bonds.push([first, atom]);
             }
         }
-        let groups = Molecules::from_bonds(atoms, &bonds);
-        Case { cell, positions, groups, radius: 0.3 * narrowest }
+        Case { cell, positions, system: constrained(atoms, &bonds), radius: 0.3 * narrowest }
     }
 
     /// Returns the pairs within the radius that all ranks list.
     fn listed(&self, ranks: usize) -> Option<Pairs> {
         let atoms = count_along(self.positions.iter().map(|&position| self.cell.to_fractional(position)));
         let whole = Division::new(&self.cell, &atoms, 1, 0.0).ok()?;
-        let everything: Vec<u32> = (0..self.groups.len() as u32).collect();
+        let everything: Vec<u32> = (0..self.system.groups() as u32).collect();
         let alone = |ranks: &Ranks| {
-            let ground = DivisionContext { ranks, division: &whole, cell: &self.cell, groups: &self.groups };
+            let ground = DivisionContext { ranks, division: &whole, cell: &self.cell, system: &self.system };
             ground.group_radius(&everything, &self.positions)
         };
         let reach = self.radius + 2.0 * alone(&Ranks::alone());
         let division = Division::new(&self.cell, &atoms, ranks, reach).ok()?;
         let found = Ranks::threads(ranks, |ranks| {
-            let ground = DivisionContext { ranks: &ranks, division: &division, cell: &self.cell, groups: &self.groups };
+            let ground = DivisionContext { ranks: &ranks, division: &division, cell: &self.cell, system: &self.system };
             // initially all groups are at home on the first rank
             let mut home = if ranks.is_first() { everything.clone() } else { vec![] };
             let mut positions = if ranks.is_first() { self.positions.clone() } else { vec![] };
             let (mut opposite, mut empty) = (positions.iter().map(|r| -*r).collect::<Vec<Vec3>>(), vec![]);
             ground.migrate(&mut home, &mut positions, &mut [&mut opposite, &mut empty]);
-            assert_eq!(home, ground.groups_at_home(&self.positions));
+            assert_eq!(home, ground.homes(&self.positions)[ranks.rank()]);
             assert!(opposite.iter().map(|r| -*r).eq(positions.iter().copied()) && empty.is_empty());
             let (local, halo) = ground.add_halo(home, reach, &mut positions);
             // a second halo exchange brings the same positions

@@ -25,7 +25,8 @@ struct Found {
 fn measured(ranks: Ranks, Sample { system, state }: &Sample) -> Found {
     let schedule = ListSchedule::exact(CUTOFF + 0.03);
     let serving = crate::testing::serving(ranks.clone());
-    let mut host = serving.host(system.clone(), schedule).unwrap();
+    let (whole, state) = if ranks.is_first() { (Some(system), Some(state)) } else { (None, None) };
+    let mut host = serving.host(CompactSystem::new(system), whole, schedule).unwrap();
     upload(&mut host, state).unwrap();
     let search = sent_in(&ranks, || host.build_lists().unwrap());
     host.prune_lists(0.0).unwrap();
