@@ -48,9 +48,11 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let memory = estimate::memory(&system, &state, threads) / 1e6;
     match &division {
         Some(share) => {
-            let threads = counted(threads, "thread");
-            let domains = format!("{share}, one domain on each of {} ranks with {threads}", share.ranks);
-            let _ = writeln!(text, "domains      {domains}\nmemory       at most about {memory:.0} MB on each rank");
+            let each = counted(threads, "thread");
+            let domains = format!("{share}, one domain on each of {} ranks with {each}", share.ranks);
+            let of_rank = estimate::memory_of_rank(&system, &state, threads, share) / 1e6;
+            let memory = format!("at most about {memory:.0} MB on rank 0, about {of_rank:.0} MB on each other rank");
+            let _ = writeln!(text, "domains      {domains}\nmemory       {memory}");
         }
         None => {
             let _ = writeln!(text, "memory       about {memory:.0} MB");

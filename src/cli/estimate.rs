@@ -179,18 +179,39 @@ pub(super) const PROGRAM: f64 = 14e6;
 pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
     // bytes per atom: topology, positions, velocities, forces, sorted copies, a copy for checkpoints
     const ATOM: f64 = 1000.0;
-    // bytes of the outer and inner pair list per interacting pair. With a cutoff, the memory per interacting pair is
-    // larger, because many atom pairs of a cluster pair are beyond the cutoff
-    const PAIR_OF_ALL: f64 = 0.26;
-    const PAIR: f64 = 1.0;
     // `POINT` is the number of bytes per grid point for FFT and influence function; `POINT_OF_THREAD` is the number of
     // bytes per grid point and thread for the charge grid with its padding for splines
     const POINT: f64 = 14.0;
     const POINT_OF_THREAD: f64 = 5.0;
+    let mesh = (POINT + POINT_OF_THREAD * threads as f64) * grid_points(system);
+    PROGRAM + ATOM * system.topology.atoms.len() as f64 + lists(system, state) + mesh
+}
+
+/// Estimates the memory in bytes of a rank other than rank 0, correct to a factor of two. `threads` is the number of
+/// threads of the rank.
+pub(super) fn memory_of_rank(system: &System, state: &State, threads: usize, share: &RankShare) -> f64 {
+    // bytes per atom of the domain and its halo. With 1.5 million atoms on 8 ranks, a rank took 225 MB
+    const ATOM: f64 = 420.0;
+    // bytes per grid point: spectrum before and after each of two transposes, influence function
+    const SPECTRUM: f64 = 18.0;
+    // bytes per grid point of the planes on which the rank has charges: the charges of each thread, and the potential
+    const PLANES: f64 = 5.0;
+    let ranks = share.ranks as f64;
+    let atoms = share.atoms as f64 / ranks + share.halo_atoms;
+    let points = grid_points(system);
+    let mesh = (SPECTRUM / ranks + PLANES * (threads + 1) as f64 * share.planes) * points;
+    PROGRAM + ATOM * atoms + lists(system, state) / ranks + mesh
+}
+
+/// Estimates the memory in bytes of the outer and the inner pair list.
+fn lists(system: &System, state: &State) -> f64 {
+    // bytes per interacting pair. With a cutoff, the memory per interacting pair is larger, because many atom pairs of
+    // a cluster pair are beyond the cutoff
+    const PAIR_OF_ALL: f64 = 0.26;
+    const PAIR: f64 = 1.0;
     let settings = &system.settings;
     let is_all = settings.cutoff.is_none() && settings.cutoff_lj.is_none();
+    let each = if is_all { PAIR_OF_ALL } else { PAIR };
     // the outer list extends 10 % beyond the cutoff
-    let lists = if is_all { PAIR_OF_ALL } else { PAIR } * pairs(system, state, 1.1);
-    let mesh = (POINT + POINT_OF_THREAD * threads as f64) * grid_points(system);
-    PROGRAM + ATOM * system.topology.atoms.len() as f64 + lists + mesh
+    each * pairs(system, state, 1.1)
 }

@@ -161,8 +161,8 @@ impl Ranks {
         Some(std::iter::once(own.to_vec()).chain(others).collect())
     }
 
-    /// Sends the value that `value(k)` returns on rank 0 to rank k, and returns the value for this rank. The other ranks
-    /// do not call `value`.
+    /// Sends the value that `value(k)` returns on rank 0 to rank k, and returns the value for this rank. The other
+    /// ranks do not call `value`.
     pub fn scatter<T: Serialize + DeserializeOwned>(&self, mut value: impl FnMut(usize) -> T) -> T {
         if let Some(connection) = self.connection.as_ref().filter(|_| !self.is_first()) {
             return decode(&connection.network.receive_from(0));

@@ -191,6 +191,6 @@ fn check_says_how_a_system_is_divided() {
     let text = said(&output);
     assert!(output.status.success(), "{text}");
     assert_eq!(text.matches("domains, one domain on each of 4 ranks with 1 thread").count(), 1, "{text}");
-    assert_eq!(text.matches("MB on each rank").count(), 1, "{text}");
+    assert_eq!(text.matches("MB on each other rank").count(), 1, "{text}");
     assert!(text.contains("on 4 ranks of 1 thread ") && text.contains("% messages of the PME mesh"), "{text}");
 }

@@ -1,8 +1,8 @@
 //! A system in compact form: units that occur many times, such as molecules of water, are stored once.
 
 use super::{
-    Atom, BondedTerms, Constraint, Constraints, Exclusions, ForceSettings, Molecules, Nonbonded, Settle, System,
-    Topology, VirtualSite,
+    Atom, BondedTerms, CmapGrid, Constraint, Constraints, Exclusions, ForceSettings, Molecules, Nonbonded, Settle,
+    System, Topology, VirtualSite,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -111,9 +111,9 @@ pub struct CompactSystem {
     blocks: Vec<Block>,
     /// place after the last unit
     end: Place,
-    /// parameters and grids that belong to no unit
     nonbonded: Nonbonded,
-    grids: BondedTerms,
+    /// grids of the correction maps of all kinds
+    cmap_grids: Vec<CmapGrid>,
     /// cutoffs, electrostatics, corrections
     pub settings: ForceSettings,
     /// relative tolerance of constraint lengths
@@ -138,7 +138,7 @@ impl CompactSystem {
             blocks: vec![],
             end: Place::default(),
             nonbonded: nonbonded.clone(),
-            grids: BondedTerms { cmap_grids: topology.bonded.cmap_grids.clone(), ..BondedTerms::default() },
+            cmap_grids: topology.bonded.cmap_grids.clone(),
             settings: *settings,
             tolerance: constraints.tolerance,
         };
@@ -272,7 +272,8 @@ impl CompactSystem {
 
     /// Returns a system without atoms that has the parameters and settings of this system.
     pub fn without_atoms(&self) -> System {
-        let topology = Topology { bonded: self.grids.clone(), ..Topology::default() };
+        let bonded = BondedTerms { cmap_grids: self.cmap_grids.clone(), ..BondedTerms::default() };
+        let topology = Topology { bonded, ..Topology::default() };
         let constraints = Constraints { tolerance: self.tolerance, ..Constraints::default() };
         System { topology, nonbonded: self.nonbonded.clone(), constraints, settings: self.settings }
     }

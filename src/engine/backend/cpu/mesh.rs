@@ -53,37 +53,34 @@ pub(super) struct Mesh {
 }
 
 impl Mesh {
-    /// Plans the mesh, without self energy and plasma energy.
+    /// Plans a mesh without self energy and plasma energy. The mesh sums the charges of all `ranks`, and each rank
+    /// computes its part of the energy and the virial.
     pub(super) fn new(
         parameters: PmeParameters,
         potential: MeshPotential,
         parts: usize,
         level: Level,
         team: Arc<Team>,
+        ranks: &Ranks,
     ) -> Self {
         let padded = Padded::new(&parameters);
+        let planes = (ranks.count() > 1).then(|| PlaneExchange::new(ranks.count(), &padded));
+        // the last buffer is for charges from other ranks
+        let buffers = parts + usize::from(planes.is_some());
         Mesh {
             parameters,
             potential,
             level,
             padded,
             charges: ChargeSums::default(),
-            thread_buffers: (0..parts).map(|_| SpreadBuffer::new(&padded)).collect(),
-            spectral: Spectral::new(padded, Influence::new(&parameters, potential), parts, level),
+            thread_buffers: (0..buffers).map(|_| SpreadBuffer::new(&padded)).collect(),
+            spectral: Spectral::new(padded, Influence::new(&parameters, potential), parts, level, ranks),
             values: padded.grid(),
             team,
             parts,
-            planes: None,
+            planes,
             times: MeshTimes::default(),
         }
-    }
-
-    /// Shares the mesh among several ranks. The charges of all ranks are summed, and each rank computes its part of
-    /// the energy and the virial.
-    pub(super) fn share(&mut self, ranks: &Ranks) {
-        self.spectral.share(ranks);
-        self.planes = Some(PlaneExchange::new(ranks.count(), &self.padded));
-        self.thread_buffers.push(SpreadBuffer::new(&self.padded));
     }
 
     /// Spreads the charges of all slots and computes the potential. Returns the energy (with self and neutralising

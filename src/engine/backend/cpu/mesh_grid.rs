@@ -29,9 +29,10 @@ impl Padded {
         Padded { size: parameters.grid, over, row, plane: (ny + over) * row, planes: nx + over }
     }
 
-    /// Allocates all planes, filled with zeros.
+    /// Allocates all planes, filled with zeros. Planes to which nothing is written take no memory; with several ranks
+    /// these are most planes.
     pub(super) fn grid(&self) -> Vec<Aligned16> {
-        memory::filled(Aligned16::default(), self.plane * self.planes / LANES)
+        memory::zeros(self.plane * self.planes / LANES)
     }
 }
 

@@ -45,8 +45,8 @@ use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
 use bonded::{Bonded, BondedKernel, BondedOutput};
 use mesh::Mesh;
-pub(super) use nonbonded::{FORCE_TOLERANCE, LOWEST_R2};
 use nonbonded::{Nonbonded, kernel_charge};
+pub(super) use pair_input::{FORCE_TOLERANCE, LOWEST_R2};
 pub(super) use pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT};
 pub(super) use pair_types::{lj_parameters, type_table};
 use rayon::prelude::*;
@@ -99,17 +99,23 @@ impl Cpu {
     /// Creates the force field. Returns the same error as [`super::Reference`] for a system that is not supported.
     pub fn new(system: &System, options: CpuOptions, team: Arc<Team>) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
-        let mut cpu = Self::without_totals(system, &system.lj_type_counts(), options, team);
+        let mut cpu = Self::without_totals(system, &system.lj_type_counts(), options, team, &Ranks::alone());
         cpu.count_totals(system);
         Ok(cpu)
     }
 
     /// Creates the force field without the energies that do not depend on positions, see [`Self::count_totals`].
     /// `counts` are the numbers of atoms of each Lennard-Jones type; `system` need not contain these atoms if
-    /// [`Self::select`] is called before forces are computed.
-    pub(super) fn without_totals(system: &System, counts: &[usize], options: CpuOptions, team: Arc<Team>) -> Self {
+    /// [`Self::select`] is called before forces are computed. The mesh sums the charges of all `ranks`.
+    pub(super) fn without_totals(
+        system: &System,
+        counts: &[usize],
+        options: CpuOptions,
+        team: Arc<Team>,
+        ranks: &Ranks,
+    ) -> Self {
         let CpuOptions { parts, level, schedule, .. } = options;
-        let mesh = |parameters, potential| Mesh::new(parameters, potential, parts, level, Arc::clone(&team));
+        let mesh = |parameters, potential| Mesh::new(parameters, potential, parts, level, Arc::clone(&team), ranks);
         let coulomb_mesh = || match system.settings.electrostatics {
             Electrostatics::Pme(parameters) => Some(mesh(parameters, MeshPotential::Coulomb)),
             _ => None,
@@ -157,13 +163,6 @@ impl Cpu {
             memory::resize(forces, self.bonded.atoms.len(), Vec3::ZERO);
         }
         self.nonbonded.select(settings.electrostatics, terms, region);
-    }
-
-    /// Returns this force field, restricted to the work of one rank in a computation on several ranks. Reciprocal space
-    /// then includes the atoms of all ranks.
-    pub(super) fn among(mut self, ranks: &Ranks) -> Self {
-        [&mut self.mesh, &mut self.lj_mesh].into_iter().flatten().for_each(|mesh| mesh.share(ranks));
-        self
     }
 
     /// Computes pair interactions and bonded terms. Each thread computes the pairs and then the bonded terms of its

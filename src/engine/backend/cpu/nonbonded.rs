@@ -8,7 +8,6 @@ use super::mesh::{Mesh, MeshInput};
 use super::pair_dispersion::LjPme;
 use super::pair_input::{CoulombTables, PairInput, PairOutput};
 use super::pair_kernel::shift_virial;
-use super::pair_radial::ForceTable;
 use super::pair_types::PairTypes;
 use super::pair_variants::{Variant, end_of, run};
 use crate::arrays::map;
@@ -18,7 +17,7 @@ use crate::backend::potential::CoulombPotential;
 use crate::cell::PeriodicCell;
 use crate::memory;
 use crate::pair::{
-    BLOCK, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, RadialTable, Reach, Region, SearchInput,
+    BLOCK, CLUSTER, Grid, ListSchedule, Marks, NO_ATOM, PairList, PruneInput, Reach, Region, SearchInput,
     SearchScratch, SymmetricExclusions, prune_chunk, search_chunk,
 };
 use crate::pme::MeshPotential;
@@ -35,15 +34,6 @@ use std::sync::{Arc, Mutex};
 /// Distance, as a fraction of the cutoff, within which at most one periodic image of a pair lies: the nearest image.
 /// Only the nearest image is excluded; all other images are further apart, as the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
-/// Lower limit of r² in systems without a cutoff, nm². If overlapping atoms have a smaller r², r² is set to this limit.
-pub(in crate::backend) const LOWEST_R2: f32 = 0.01 * 0.01;
-
-/// Largest error of the force polynomials as a fraction of 1/r³, the unscreened Coulomb force divided by the distance
-/// r. The tolerance equals the error of the tables, and is far below the limit of 2·10⁻⁵ for the total error.
-pub(in crate::backend) const FORCE_TOLERANCE: f64 = 5e-6;
-/// Largest error of the force polynomials of excluded pairs relative to the largest force. Many excluded pairs have the
-/// same distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
-const EXCLUDED_TOLERANCE: f64 = 5e-7;
 
 /// Maximum number of list chunks in a search task, for load balance. The number of chunks in a task does not affect the
 /// contents of the chunks.
@@ -157,7 +147,7 @@ impl Nonbonded {
             exclusions: SymmetricExclusions::new(atoms.len(), &system.topology.exclusions),
             excluded_pairs,
             far_exclusions: vec![],
-            tables: coulomb_tables(&coulomb, settings.cutoff),
+            tables: CoulombTables::new(&coulomb, settings.cutoff),
             coulomb,
             excluded_at_contact: 0.0,
             end: end_of(settings),
@@ -486,25 +476,4 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
         }
     }
     sum
-}
-
-/// Returns the radial functions for the Coulomb settings; zeros without a cutoff, where the kernel computes 1/r.
-fn coulomb_tables(coulomb: &CoulombPotential, cutoff: Option<f64>) -> CoulombTables {
-    let Some(cutoff) = cutoff else {
-        let (force, energy) = (ForceTable::zero(LOWEST_R2), RadialTable::zero(LOWEST_R2));
-        return CoulombTables {
-            force: force.clone(),
-            energy: energy.clone(),
-            excluded_force: force,
-            excluded_energy: energy,
-        };
-    };
-    let at_contact = coulomb.excluded_at_contact();
-    let excluded = |r: f64| coulomb.excluded(1.0, r * r).0;
-    CoulombTables {
-        force: ForceTable::new(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE, cutoff),
-        energy: RadialTable::new(&|r| coulomb.interacting(1.0, r * r).1, cutoff),
-        excluded_force: ForceTable::new(&excluded, &|_| 0.0, EXCLUDED_TOLERANCE, cutoff),
-        excluded_energy: RadialTable::new(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, cutoff),
-    }
 }

@@ -2,11 +2,22 @@
 
 use super::pair_dispersion::DispersionTables;
 use super::pair_radial::ForceTable;
+use crate::backend::potential::CoulombPotential;
 use crate::cell::PeriodicCell;
 use crate::pair::{BLOCK, Grid, RadialTable, SHIFTS};
 use crate::simd::Aligned16;
 use crate::term::LjSwitch;
 use crate::vec3::Vec3;
+
+/// Lower limit of r² in systems without a cutoff, nm². If overlapping atoms have a smaller r², r² is set to this limit.
+pub(in crate::backend) const LOWEST_R2: f32 = 0.01 * 0.01;
+
+/// Largest error of the force polynomials as a fraction of 1/r³, the unscreened Coulomb force divided by the distance
+/// r. The tolerance equals the error of the tables, and is far below the limit of 2·10⁻⁵ for the total error.
+pub(in crate::backend) const FORCE_TOLERANCE: f64 = 5e-6;
+/// Largest error of the force polynomials of excluded pairs relative to the largest force. Many excluded pairs have the
+/// same distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
+const EXCLUDED_TOLERANCE: f64 = 5e-7;
 
 /// Radial functions of the Coulomb interaction, for unit charges and unit Coulomb constant.
 #[derive(Clone, Debug)]
@@ -19,6 +30,29 @@ pub(super) struct CoulombTables {
     pub excluded_force: ForceTable,
     /// correction V of excluded pairs, minus its value at distance zero, 1/nm
     pub excluded_energy: RadialTable,
+}
+
+impl CoulombTables {
+    /// Tabulates a potential; all functions are zero without a cutoff, where the kernel computes 1/r.
+    pub(super) fn new(coulomb: &CoulombPotential, cutoff: Option<f64>) -> Self {
+        let Some(cutoff) = cutoff else {
+            let (force, energy) = (ForceTable::zero(LOWEST_R2), RadialTable::zero(LOWEST_R2));
+            return CoulombTables {
+                force: force.clone(),
+                energy: energy.clone(),
+                excluded_force: force,
+                excluded_energy: energy,
+            };
+        };
+        let at_contact = coulomb.excluded_at_contact();
+        let excluded = |r: f64| coulomb.excluded(1.0, r * r).0;
+        CoulombTables {
+            force: ForceTable::new(&|r| coulomb.interacting(1.0, r * r).0, &|r| r.powi(-3), FORCE_TOLERANCE, cutoff),
+            energy: RadialTable::new(&|r| coulomb.interacting(1.0, r * r).1, cutoff),
+            excluded_force: ForceTable::new(&excluded, &|_| 0.0, EXCLUDED_TOLERANCE, cutoff),
+            excluded_energy: RadialTable::new(&|r| coulomb.excluded(1.0, r * r).1 - at_contact, cutoff),
+        }
+    }
 }
 
 /// Input of the pair kernel.

@@ -76,61 +76,93 @@ impl Slabs {
         [self.x(self.ranks.rank()), self.y(self.ranks.rank())]
     }
 
-    /// Redistributes the spectrum among the ranks after the first pass. The spectrum is indexed `[x][k_y]`, with
-    /// `vectors` vectors for each pair of indices. This rank receives all x for its range of k_y. All ranks call this
-    /// function together.
-    pub(super) fn turn_to_y(&mut self, spectrum: &mut Split, vectors: usize) {
-        let (columns, [x, y]) = (self.planes[1], self.own());
-        self.exchange(
-            spectrum,
-            [columns, vectors],
-            |slabs, to| [x.clone(), slabs.y(to)],
-            |slabs, from| [slabs.x(from), y.clone()],
-        );
+    /// Returns arrays for [`Self::turn_to_y`], with `vectors` vectors for each x and k_y.
+    pub(super) fn turned_to_y(&self, vectors: usize) -> Turned {
+        let ([nx, half], [x, y]) = (self.planes, self.own());
+        self.turned(vectors, x.len() * half, nx * y.len())
     }
 
-    /// Redistributes the spectrum among the ranks after the second pass. The spectrum is indexed `[k_y][x]`, with
-    /// `vectors` vectors for each pair of indices. This rank receives all k_y for its range of x. All ranks call this
-    /// function together.
-    pub(super) fn turn_to_x(&mut self, spectrum: &mut Split, vectors: usize) {
-        let (columns, [x, y]) = (self.planes[0], self.own());
-        self.exchange(
-            spectrum,
-            [columns, vectors],
-            |slabs, to| [y.clone(), slabs.x(to)],
-            |slabs, from| [slabs.y(from), x.clone()],
-        );
+    /// Returns arrays for [`Self::turn_to_x`], with `vectors` vectors for each k_y and x.
+    pub(super) fn turned_to_x(&self, vectors: usize) -> Turned {
+        let ([nx, half], [x, y]) = (self.planes, self.own());
+        self.turned(vectors, y.len() * nx, half * x.len())
     }
 
-    /// Sends a block (a range of rows and a range of columns) of an array to each other rank, and stores the received
-    /// blocks in the same array.
+    fn turned(&self, vectors: usize, before: usize, after: usize) -> Turned {
+        let after = (self.ranks.count() > 1).then(|| Split::new(after * vectors));
+        Turned { vectors, before: Split::new(before * vectors), after }
+    }
+
+    /// Redistributes the spectrum among the ranks after the first pass. Before, the spectrum is indexed `[x][k_y]` for
+    /// all k_y and the x of this rank; afterwards it is indexed `[x][k_y]` for all x and the k_y of this rank. All
+    /// ranks call this function together.
+    pub(super) fn turn_to_y(&mut self, spectrum: &mut Turned) {
+        self.exchange(spectrum, self.planes[1], Self::x, Self::y);
+    }
+
+    /// Redistributes the spectrum among the ranks after the second pass. Before, the spectrum is indexed `[k_y][x]` for
+    /// all x and the k_y of this rank; afterwards it is indexed `[k_y][x]` for all k_y and the x of this rank. All
+    /// ranks call this function together.
+    pub(super) fn turn_to_x(&mut self, spectrum: &mut Turned) {
+        self.exchange(spectrum, self.planes[0], Self::y, Self::x);
+    }
+
+    /// Sends a range of columns of `before` to each other rank, and stores the received rows in `after`. `before` has
+    /// `columns` columns. `rows_of` and `columns_of` return the rows in `before` and the columns in `after` of a rank.
     fn exchange(
         &mut self,
-        Split { re, im }: &mut Split,
-        [columns, vectors]: [usize; 2],
-        send: impl Fn(&Self, usize) -> [Range<usize>; 2],
-        receive: impl Fn(&Self, usize) -> [Range<usize>; 2],
+        Turned { vectors, before, after }: &mut Turned,
+        columns: usize,
+        rows_of: impl Fn(&Self, usize) -> Range<usize>,
+        columns_of: impl Fn(&Self, usize) -> Range<usize>,
     ) {
-        let part = |row: usize, range: &Range<usize>| {
-            (row * columns + range.start) * vectors..(row * columns + range.end) * vectors
-        };
+        let (Some(after), rank) = (after, self.ranks.rank()) else { return };
+        let (own_rows, own_columns) = (rows_of(self, rank), columns_of(self, rank));
+        let cut =
+            |of: &Range<usize>, row: usize| (row * columns + of.start) * *vectors..(row * columns + of.end) * *vectors;
+        let place =
+            |rows: &Range<usize>| rows.start * own_columns.len() * *vectors..rows.end * own_columns.len() * *vectors;
         let [mut to_send, mut received] = std::mem::take(&mut self.buffers);
+        let parts = [&before.re, &before.im];
         for (to, from) in self.ranks.partners() {
-            let [rows, range] = send(self, to);
+            let sent = columns_of(self, to);
             to_send.clear();
-            for row in rows {
-                to_send.extend_from_slice(&re[part(row, &range)]);
-                to_send.extend_from_slice(&im[part(row, &range)]);
+            for part in parts {
+                (0..own_rows.len()).for_each(|row| to_send.extend_from_slice(&part[cut(&sent, row)]));
             }
-            let [rows, range] = receive(self, from);
-            received.resize(2 * rows.len() * range.len() * vectors, Aligned16::default());
+            let place = place(&rows_of(self, from));
+            received.resize(2 * place.len(), Aligned16::default());
             self.ranks.exchange(to, bytemuck::cast_slice(&to_send), from, bytemuck::cast_slice_mut(&mut received));
-            let of_row = (range.len() * vectors).max(1);
-            for (row, parts) in rows.zip(received.chunks_exact(2 * of_row)) {
-                re[part(row, &range)].copy_from_slice(&parts[..of_row]);
-                im[part(row, &range)].copy_from_slice(&parts[of_row..]);
-            }
+            let (re, im) = received.split_at(place.len());
+            after.re[place.clone()].copy_from_slice(re);
+            after.im[place].copy_from_slice(im);
+        }
+        for (part, after) in parts.into_iter().zip([&mut after.re, &mut after.im]) {
+            let kept = after[place(&own_rows)].chunks_exact_mut((own_columns.len() * *vectors).max(1));
+            kept.enumerate().for_each(|(row, to)| to.copy_from_slice(&part[cut(&own_columns, row)]));
         }
         self.buffers = [to_send, received];
+    }
+}
+
+/// Spectrum before and after its redistribution among the ranks.
+pub(super) struct Turned {
+    /// number of vectors for each row and column
+    vectors: usize,
+    /// all columns, and the rows of this rank
+    before: Split,
+    /// all rows, and the columns of this rank; `None` on a single rank, where nothing is redistributed
+    after: Option<Split>,
+}
+
+impl Turned {
+    /// Returns the spectrum before its redistribution.
+    pub(super) fn before(&mut self) -> &mut Split {
+        &mut self.before
+    }
+
+    /// Returns the spectrum after its redistribution.
+    pub(super) fn after(&self) -> &Split {
+        self.after.as_ref().unwrap_or(&self.before)
     }
 }

@@ -14,7 +14,7 @@
 
 use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
-use super::slabs::Slabs;
+use super::slabs::{Slabs, Turned};
 use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::memory;
@@ -50,15 +50,15 @@ pub(super) struct Spectral {
     /// 1-D transforms along x, y, z
     plans: [LineFft; 3],
     /// spectrum after the first pass, `[x][k_y][block of z]`
-    forward: Split,
+    forward: Turned,
     /// spectrum after the second pass, `[k_y][x][block of z]`
-    backward: Split,
-    /// influence function for `green_cell`, `[k_y][block of x][z]`. The influence function is divided by the prefactor
-    /// of the potential, because the charges already contain this prefactor
+    backward: Turned,
+    /// influence function for `green_cell`, `[k_y][block of x][z]`, for the k_y of this rank. The influence function is
+    /// divided by the prefactor of the potential, because the charges already contain this prefactor
     green: Vec<Aligned16>,
     green_cell: Option<PeriodicCell>,
     scratch: Vec<Scratch>,
-    /// energy (kJ/mol) and virial for each k_y
+    /// energy (kJ/mol) and virial for each k_y of this rank
     partial: Vec<(f64, Mat3)>,
 }
 
@@ -89,7 +89,8 @@ impl Extent {
 }
 
 impl Spectral {
-    pub(super) fn new(padded: Padded, influence: Influence, parts: usize, level: Level) -> Self {
+    /// Plans the transforms of a mesh that `ranks` share.
+    pub(super) fn new(padded: Padded, influence: Influence, parts: usize, level: Level, ranks: &Ranks) -> Self {
         let [nx, ny, nz] = padded.size;
         let Extent { half, x_blocks, z_blocks, plane, .. } = Extent::new(&padded);
         let scratch = || Scratch {
@@ -99,25 +100,21 @@ impl Spectral {
             turned: [Split::new(z_blocks * LANES), Split::new(z_blocks * LANES)],
             planes: [vec![Aligned16::default(); plane], vec![Aligned16::default(); plane]],
         };
+        let slabs = Slabs::new(ranks.for_purpose(Purpose::Mesh), [nx, half]);
+        let [_, own] = slabs.own();
         Spectral {
             level,
-            slabs: Slabs::new(Ranks::alone(), [nx, half]),
             padded,
             influence,
             plans: padded.size.map(LineFft::new),
-            forward: Split::new(nx * half * z_blocks),
-            backward: Split::new(nx * half * z_blocks),
-            green: memory::filled(Aligned16::default(), half * x_blocks * nz),
+            forward: slabs.turned_to_y(z_blocks),
+            backward: slabs.turned_to_x(z_blocks),
+            green: memory::filled(Aligned16::default(), own.len() * x_blocks * nz),
             green_cell: None,
             scratch: (0..PORTIONS_PER_PART * parts).map(|_| scratch()).collect(),
-            partial: vec![(0.0, Mat3::ZERO); half],
+            partial: vec![(0.0, Mat3::ZERO); own.len()],
+            slabs,
         }
-    }
-
-    /// Shares the transforms among several ranks.
-    pub(super) fn share(&mut self, ranks: &Ranks) {
-        self.slabs =
-            Slabs::new(ranks.for_purpose(Purpose::Mesh), [self.padded.size[0], Extent::new(&self.padded).half]);
     }
 
     /// Computes the potential on the planes of this rank from the charges that all threads have spread to these planes,
@@ -132,18 +129,16 @@ impl Spectral {
         sums: bool,
     ) -> (f64, Mat3) {
         self.update_green(team, cell);
-        let z_blocks = Extent::new(&self.padded).z_blocks;
         self.along_y(team, thread_buffers);
-        self.slabs.turn_to_y(&mut self.forward, z_blocks);
+        self.slabs.turn_to_y(&mut self.forward);
         self.along_x_and_z(team, cell, sums);
-        self.slabs.turn_to_x(&mut self.backward, z_blocks);
+        self.slabs.turn_to_x(&mut self.backward);
         self.back_along_y(team, potential);
         if !sums {
             return (0.0, Mat3::ZERO);
         }
         let (mut energy, mut virial) = (0.0, Mat3::ZERO);
-        let [_, own] = self.slabs.own();
-        for (part, part_virial) in &self.partial[own] {
+        for (part, part_virial) in &self.partial {
             energy += part;
             virial += *part_virial;
         }
@@ -157,9 +152,8 @@ impl Spectral {
         let of_plane = half * z_blocks;
         let [own, _] = self.slabs.own();
         let pairs = own.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
-        let range = own.start * of_plane..own.end * of_plane;
-        let portions = self.forward.re[range.clone()].par_chunks_mut(2 * pairs * of_plane);
-        let portions = portions.zip(self.forward.im[range].par_chunks_mut(2 * pairs * of_plane));
+        let Split { re, im } = self.forward.before();
+        let portions = re.par_chunks_mut(2 * pairs * of_plane).zip(im.par_chunks_mut(2 * pairs * of_plane));
         team.for_each(portions.zip(&mut self.scratch).enumerate(), |(portion, ((re, im), scratch))| {
             let Scratch { work, line, planes: [first, second], .. } = scratch;
             let pairs_of = re.chunks_mut(2 * of_plane).zip(im.chunks_mut(2 * of_plane));
@@ -181,36 +175,33 @@ impl Spectral {
     /// pass).
     fn along_x_and_z(&mut self, team: &Team, cell: &PeriodicCell, sums: bool) {
         let [nx, _, nz] = self.padded.size;
-        let Extent { half, x_blocks, z_blocks, .. } = Extent::new(&self.padded);
-        let (level, padded, influence, forward) = (self.level, self.padded, &self.influence, &self.forward);
+        let Extent { x_blocks, z_blocks, .. } = Extent::new(&self.padded);
+        let (level, padded, influence, forward) = (self.level, self.padded, &self.influence, self.forward.after());
         let [along_x, _, along_z] = &self.plans;
         let [_, own] = self.slabs.own();
         let planes = own.len().div_ceil(self.scratch.len()).max(1);
         let of_plane = nx * z_blocks;
-        let range = own.start * of_plane..own.end * of_plane;
-        let portions = self.backward.re[range.clone()].par_chunks_mut(planes * of_plane);
-        let portions = portions.zip(self.backward.im[range].par_chunks_mut(planes * of_plane));
-        let green = &self.green[own.start * x_blocks * nz..own.end * x_blocks * nz];
-        let portions = portions.zip(green.par_chunks(planes * x_blocks * nz));
-        let partial = self.partial[own.clone()].par_chunks_mut(planes);
-        let portions = portions.zip(partial).zip(&mut self.scratch).enumerate();
+        let Split { re, im } = self.backward.before();
+        let portions = re.par_chunks_mut(planes * of_plane).zip(im.par_chunks_mut(planes * of_plane));
+        let portions = portions.zip(self.green.par_chunks(planes * x_blocks * nz));
+        let portions = portions.zip(self.partial.par_chunks_mut(planes)).zip(&mut self.scratch).enumerate();
         team.for_each(portions, |(portion, ((((re, im), green), partial), scratch))| {
             let Scratch { work, columns, turned: [before, after], .. } = scratch;
             let height = x_blocks * LANES;
             let planes_of = re.chunks_mut(of_plane).zip(im.chunks_mut(of_plane));
             let planes_of = planes_of.zip(green.chunks(x_blocks * nz)).zip(partial).enumerate();
             for (plane, (((re, im), green), partial)) in planes_of {
-                let y = own.start + portion * planes + plane;
+                let y = portion * planes + plane;
                 *partial = (0.0, Mat3::ZERO);
                 for z in 0..z_blocks {
-                    let input = forward.lines(y * z_blocks + z, half * z_blocks);
+                    let input = forward.lines(y * z_blocks + z, own.len() * z_blocks);
                     along_x.transform(level, input, columns.lines_mut(z * height, 1), work);
                 }
                 for (x, green) in green.chunks(nz).enumerate() {
                     dispatch(level, Turn { columns, turned: before, first: x * LANES, height, back: false });
                     along_z.transform(level, before.lines(0, 1), after.lines_mut(0, 1), work);
                     if sums {
-                        let place = [x * LANES, y];
+                        let place = [x * LANES, own.start + y];
                         let (energy, virial) = dispatch(
                             level,
                             Sum { influence, cell, spectrum: after, green, place, points: padded.size },
@@ -233,9 +224,9 @@ impl Spectral {
 
     /// Inverts the transform along y (third pass).
     fn back_along_y(&mut self, team: &Team, potential: &mut [Aligned16]) {
-        let [nx, ny, _] = self.padded.size;
+        let ny = self.padded.size[1];
         let Extent { z_blocks, row, plane, .. } = Extent::new(&self.padded);
-        let (level, padded, plan, backward) = (self.level, self.padded, &self.plans[1], &self.backward);
+        let (level, padded, plan, backward) = (self.level, self.padded, &self.plans[1], self.backward.after());
         let [own, _] = self.slabs.own();
         let inside = &mut potential[own.start * plane..own.end * plane];
         let pairs = own.len().div_ceil(2).div_ceil(self.scratch.len()).max(1);
@@ -243,12 +234,12 @@ impl Spectral {
         team.for_each(portions, |(portion, (inside, scratch))| {
             let Scratch { work, line, planes: [_, spare], .. } = scratch;
             for (pair, inside) in inside.chunks_mut(2 * plane).enumerate() {
-                let x = own.start + 2 * (portion * pairs + pair);
+                let x = 2 * (portion * pairs + pair);
                 let (first, second) = inside.split_at_mut(plane);
                 for z in 0..z_blocks {
                     // the last plane is paired with itself if the number of planes is odd
                     let other = if second.is_empty() { x } else { x + 1 };
-                    let planes = [x, other].map(|x| backward.lines(x * z_blocks + z, nx * z_blocks));
+                    let planes = [x, other].map(|x| backward.lines(x * z_blocks + z, own.len() * z_blocks));
                     dispatch(level, Join { planes, points: ny, line });
                     let im = if second.is_empty() { &mut spare[z..] } else { &mut second[z..] };
                     let output = LinesMut { re: &mut first[z..], im, stride: row };
@@ -277,10 +268,10 @@ impl Spectral {
         self.green_cell = Some(*cell);
         let nz = self.padded.size[2];
         let x_blocks = Extent::new(&self.padded).x_blocks;
-        let (level, influence) = (self.level, &self.influence);
+        let (level, influence, [_, own]) = (self.level, &self.influence, self.slabs.own());
         team.for_each(self.green.par_chunks_mut(x_blocks * nz).enumerate(), |(y, plane)| {
             for (block, green) in plane.chunks_mut(nz).enumerate() {
-                dispatch(level, Fill { influence, cell, green, place: [block * LANES, y] });
+                dispatch(level, Fill { influence, cell, green, place: [block * LANES, own.start + y] });
             }
         });
     }

@@ -35,7 +35,7 @@ impl Domain {
         Domain {
             ranks: ranks.clone(),
             system,
-            cpu: cpu.among(ranks),
+            cpu,
             radius,
             division: None,
             local: Local::default(),
@@ -95,8 +95,8 @@ impl Domain {
         Ok((division, homes))
     }
 
-    /// Returns the state of the home atoms. `state` holds all atoms on the first rank, and is `None` on the other ranks.
-    /// All ranks call this function together.
+    /// Returns the state of the home atoms. `state` holds all atoms on the first rank, and is `None` on the other
+    /// ranks. All ranks call this function together.
     pub(super) fn part_of(&self, state: Option<&State>) -> State {
         let ranks = self.ranks.for_purpose(Purpose::Commands);
         let own = ranks.collect_bytes(bytemuck::cast_slice(self.own()));

@@ -124,7 +124,7 @@ impl Serving {
         ranks.agree(whole.map_or(Ok(()), check_system).map_err(Into::into))?;
         let options = CpuOptions { parts: *parts, level: *level, schedule };
         let parameters = system.without_atoms();
-        let mut cpu = Cpu::without_totals(&parameters, &system.lj_type_counts(), options, Arc::clone(team));
+        let mut cpu = Cpu::without_totals(&parameters, &system.lj_type_counts(), options, Arc::clone(team), ranks);
         if let Some(whole) = whole {
             cpu.count_totals(whole);
         }

@@ -25,6 +25,8 @@ pub struct RankShare {
     pub atoms: usize,
     /// fraction of the PME mesh that the busiest rank transforms; 0 without a mesh
     pub mesh: f64,
+    /// fraction of the planes of a PME mesh on which a rank has charges, averaged over ranks; 0 without a mesh
+    pub planes: f64,
     /// number of bytes that a rank sends in an evaluation of PME, averaged over ranks
     pub mesh_bytes: f64,
     /// number of messages that a rank sends in an evaluation of PME, averaged over ranks
@@ -45,13 +47,16 @@ impl RankShare {
         let meshes: Vec<PmeParameters> = system.settings.meshes().collect();
         // an atom may be outside of the domain of its group, because only the center of the group must be inside
         let overhang = (halo - radius) / widths[0];
-        let bytes = |mesh: &PmeParameters| mesh_bytes_of_rank(mesh, touched(mesh, &division, overhang), ranks);
+        let touched = |mesh: &PmeParameters| touched(mesh, &division, overhang);
+        let bytes = |mesh: &PmeParameters| mesh_bytes_of_rank(mesh, touched(mesh), ranks);
+        let planes = |mesh: &PmeParameters| touched(mesh) / mesh.grid[0] as f64;
         Ok(RankShare {
             ranks,
             work: work(&division, &along, widths.map(|width| radius / width)),
             halo_atoms: atoms as f64 * halo_fraction(&division, &along, halos),
             atoms,
             mesh: meshes.iter().map(|mesh| largest_mesh_part(mesh, ranks)).fold(0.0, f64::max),
+            planes: meshes.iter().map(planes).fold(0.0, f64::max),
             mesh_bytes: meshes.iter().map(bytes).sum(),
             mesh_messages: meshes.iter().map(|mesh| mesh_messages(mesh, &division, overhang, ranks)).sum(),
             division,

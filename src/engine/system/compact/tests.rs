@@ -56,7 +56,7 @@ fn compare(system: &System) -> CompactSystem {
 
 #[test]
 fn everything_of_a_system_is_kept() {
-    for name in ["peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "opc", "tip5p", "lone-pairs"] {
+    for name in ["peptide-ff19sb", "peptide-charmm36", "peptide-nbfix", "octahedron", "opc", "tip5p", "salt-crystal"] {
         let sample = Sample::load(name);
         compare(&sample.system);
         compare(&sample.rigid().system);
