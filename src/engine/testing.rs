@@ -10,8 +10,8 @@ use crate::pair::ListSchedule;
 use crate::ranks::Ranks;
 use crate::simd::Level;
 use crate::system::{
-    Constraints, Construction, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier,
-    PmeParameters, State, System,
+    Atom, Constraint, Constraints, Construction, DispersionCorrection, Electrostatics, Exclusions, ForceSettings,
+    ListPolicy, LjModifier, Modifier, Name, Nonbonded, PmeParameters, State, System, Topology,
 };
 use crate::team::Team;
 use std::path::{Path, PathBuf};
@@ -195,6 +195,41 @@ pub(crate) fn divisible(name: &str) -> Sample {
     settings.lj_modifier = LjModifier::PotentialSwitch { from: 0.8 * SHORT_CUTOFF };
     settings.electrostatics = Electrostatics::Pme(PmeParameters { alpha: 6.0, grid: [48, 40, 54], order: 6 });
     sample
+}
+
+/// Returns a system of `atoms` equal atoms without interactions. The atoms of each pair are bonded and constrained.
+pub(crate) fn linked_atoms(atoms: usize, pairs: &[[u32; 2]]) -> System {
+    let atom = Atom {
+        name: Name::default(),
+        type_name: Name::default(),
+        element: 0,
+        mass: 1.0,
+        charge: 0.0,
+        lj_type: 0,
+        residue: 0,
+    };
+    System {
+        topology: Topology {
+            atoms: vec![atom; atoms],
+            exclusions: Exclusions::from_pairs(atoms, []),
+            connectivity: pairs.to_vec(),
+            ..Topology::default()
+        },
+        nonbonded: Nonbonded { types: 1, ..Nonbonded::default() },
+        constraints: Constraints {
+            bonds: pairs.iter().map(|&atoms| Constraint { atoms, length: 0.1 }).collect(),
+            ..Constraints::default()
+        },
+        settings: ForceSettings {
+            cutoff: None,
+            cutoff_lj: None,
+            electrostatics: Electrostatics::Off,
+            lj_modifier: LjModifier::None,
+            coulomb_modifier: Modifier::None,
+            dispersion_correction: DispersionCorrection::Off,
+            list: ListPolicy::Exact { buffer: 0.0 },
+        },
+    }
 }
 
 /// Runs `work` on rank 0 of `count` ranks, while the other ranks compute the forces that rank 0 requests.

@@ -117,12 +117,7 @@ macro_rules! define_bonded_terms {
 
             /// Adds the terms of `other` whose atoms `keep` accepts, with every atom index replaced by the value that
             /// `to` returns for this index. The correction maps of `other` must use the grids of `self`.
-            pub fn append_those(
-                &mut self,
-                other: &Self,
-                keep: impl Fn(&[u32]) -> bool,
-                to: impl Fn(u32) -> u32,
-            ) {
+            pub fn append_those(&mut self, other: &Self, keep: impl Fn(&[u32]) -> bool, to: impl Fn(u32) -> u32) {
                 $($(
                     let kept = other.$list.iter().filter(|term| keep(&term.atoms));
                     self.$list.extend(kept.map(|term| $Term { atoms: term.atoms.map(&to), ..*term }));
@@ -196,6 +191,11 @@ fn append_copies<T: Copy>(list: &mut Vec<T>, molecule: &[T], copies: u32, change
 }
 
 impl BondedTerms {
+    /// Number of terms of all lists.
+    pub fn total(&self) -> usize {
+        self.counts().into_iter().map(|(_, count)| count).sum()
+    }
+
     /// The terms in which `atom` takes part.
     pub fn of_atom(&self, atom: u32) -> Self {
         let mut terms = self.clone();

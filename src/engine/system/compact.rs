@@ -71,10 +71,6 @@ impl UnitKind {
         self.shared = (0..molecules.len() as u32).filter(is_shared).collect();
         self
     }
-
-    fn terms(&self) -> usize {
-        self.bonded.counts().into_iter().map(|(_, count)| count).sum()
-    }
 }
 
 /// Consecutive units of one kind.
@@ -197,7 +193,7 @@ impl CompactSystem {
 
     /// Returns the number of bonded terms.
     pub fn terms(&self) -> usize {
-        self.sum(UnitKind::terms)
+        self.sum(|kind| kind.bonded.total())
     }
 
     /// Returns the number of excluded pairs.

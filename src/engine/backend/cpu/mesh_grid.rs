@@ -29,8 +29,8 @@ impl Padded {
         Padded { size: parameters.grid, over, row, plane: (ny + over) * row, planes: nx + over }
     }
 
-    /// Allocates all planes, filled with zeros. Planes to which nothing is written take no memory; with several ranks
-    /// these are most planes.
+    /// Allocates all planes, filled with zeros. Planes to which nothing is written take no memory: with several ranks,
+    /// the planes far from the atoms of this rank.
     pub(super) fn grid(&self) -> Vec<Aligned16> {
         memory::zeros(self.plane * self.planes / LANES)
     }

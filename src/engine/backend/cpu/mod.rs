@@ -138,7 +138,7 @@ impl Cpu {
         }
     }
 
-    /// Adds the energies of a system that do not depend on positions: self energies, the neutralising plasma, the
+    /// Sets the energies of a system that do not depend on positions: self energies, the neutralising plasma, the
     /// dispersion correction and excluded pairs at distance zero. One rank counts them for the atoms of all ranks.
     pub(super) fn count_totals(&mut self, system: &System) {
         self.tail = DispersionTail::new(system);

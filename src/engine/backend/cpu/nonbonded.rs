@@ -178,7 +178,7 @@ impl Nonbonded {
         }
     }
 
-    /// Adds the energy of all excluded pairs of a system at distance zero.
+    /// Sets the energy of all excluded pairs of a system at distance zero.
     pub(super) fn count_excluded(&mut self, System { topology, settings, .. }: &System) {
         let charges = kernel_charges(settings.electrostatics, &topology.atoms);
         let product = |[i, j]: [u32; 2]| f64::from(charges[i as usize]) * f64::from(charges[j as usize]);

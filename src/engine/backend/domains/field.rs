@@ -9,8 +9,9 @@ use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::ranks::{Purpose, Ranks};
-use crate::system::{CompactSystem, ImpulseCycle, State, System, Topology};
+use crate::system::{CompactSystem, ImpulseCycle, State, System};
 use crate::vec3::Vec3;
+use bytemuck::AnyBitPattern;
 
 /// A rank's part of the system and of the forces. Positions and forces in the methods of [`ForceField`] belong to the
 /// home atoms. All methods are collective: all ranks call them together.
@@ -102,9 +103,8 @@ impl Domain {
         let own = ranks.collect_bytes(bytemuck::cast_slice(self.own()));
         ranks.scatter(|rank| {
             let (state, own) = state.zip(own.as_ref()).expect("the first rank has the state");
-            let atoms = || own[rank].chunks_exact(size_of::<u32>()).map(bytemuck::pod_read_unaligned::<u32>);
             let part = |all: &[Vec3]| -> Vec<Vec3> {
-                if all.is_empty() { vec![] } else { atoms().map(|atom| all[atom as usize]).collect() }
+                if all.is_empty() { vec![] } else { values(&own[rank]).map(|atom: u32| all[atom as usize]).collect() }
             };
             let ImpulseCycle { slow, changes, .. } = &state.cycle;
             State {
@@ -126,9 +126,7 @@ impl Domain {
         let known = vectors.iter().any(|bytes| !bytes.is_empty());
         memory::resize(all, if known { self.system.atoms() } else { 0 }, Vec3::ZERO);
         for (numbers, vectors) in numbers.iter().zip(&vectors) {
-            let numbers = numbers.chunks_exact(size_of::<u32>()).map(bytemuck::pod_read_unaligned::<u32>);
-            let vectors = vectors.chunks_exact(size_of::<Vec3>()).map(bytemuck::pod_read_unaligned::<Vec3>);
-            numbers.zip(vectors).for_each(|(atom, vector)| all[atom as usize] = vector);
+            values(numbers).zip(values(vectors)).for_each(|(atom, vector): (u32, Vec3)| all[atom as usize] = vector);
         }
     }
 
@@ -155,9 +153,9 @@ impl Domain {
     }
 }
 
-/// Returns the number of bonded terms.
-fn terms(topology: &Topology) -> usize {
-    topology.bonded.counts().into_iter().map(|(_, count)| count).sum()
+/// Returns the numbers or vectors in the bytes of a message.
+fn values<T: AnyBitPattern>(bytes: &[u8]) -> impl Iterator<Item = T> + '_ {
+    bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned)
 }
 
 impl Distribution for Domain {
@@ -177,7 +175,7 @@ impl Distribution for Domain {
         (self.local, self.halo) = ground.add_halo(home, reach, &mut self.positions);
         self.numbers.assign(self.system.atoms(), &self.local.atoms);
         let share = select_terms(&self.system, &self.numbers, &self.local, cell, &self.positions);
-        let own = [terms(&share.topology), share.excluded.len(), positions.len()];
+        let own = [share.topology.bonded.total(), share.excluded.len(), positions.len()];
         let all = ranks.gather(&own);
         let counts = [0, 1, 2].map(|what| all.iter().map(|counts| counts[what]).sum::<usize>());
         let expected = [self.system.terms(), self.system.exclusions(), self.system.atoms()];

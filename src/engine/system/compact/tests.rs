@@ -1,6 +1,6 @@
 use super::*;
-use crate::system::{DispersionCorrection, Electrostatics, ListPolicy, LjModifier, Modifier, Name, Nonbonded, ordered};
-use crate::testing::Sample;
+use crate::system::ordered;
+use crate::testing::{Sample, linked_atoms};
 
 /// Compares everything that a compact system returns with the system from which it was made.
 fn compare(system: &System) -> CompactSystem {
@@ -40,7 +40,7 @@ fn compare(system: &System) -> CompactSystem {
     }
     let by_first_atom = |terms: &BondedTerms| terms.by_part(atoms, |atom| atom as usize);
     assert!(by_first_atom(&bonded) == by_first_atom(&topology.bonded));
-    assert_eq!(compact.terms(), bonded.counts().iter().map(|(_, count)| count).sum::<usize>());
+    assert_eq!(compact.terms(), bonded.total());
     assert!(exclusions.into_iter().eq(topology.exclusions.pairs()));
     sites.sort_unstable();
     let mut expected: Vec<u32> = topology.virtual_sites.iter().map(|site| site.site).collect();
@@ -69,42 +69,11 @@ fn everything_of_a_system_is_kept() {
 
 #[test]
 fn a_unit_contains_interleaved_molecules() {
-    let atom = Atom {
-        name: Name::new("X"),
-        type_name: Name::default(),
-        element: 0,
-        mass: 1.0,
-        charge: 0.0,
-        lj_type: 0,
-        residue: 0,
-    };
-    let system = |pairs: &[[u32; 2]]| System {
-        topology: Topology {
-            atoms: vec![atom; 9],
-            exclusions: Exclusions::from_pairs(9, []),
-            connectivity: pairs.to_vec(),
-            ..Topology::default()
-        },
-        nonbonded: Nonbonded { types: 1, ..Nonbonded::default() },
-        constraints: Constraints {
-            bonds: pairs.iter().map(|&atoms| Constraint { atoms, length: 0.1 }).collect(),
-            ..Constraints::default()
-        },
-        settings: ForceSettings {
-            cutoff: None,
-            cutoff_lj: None,
-            electrostatics: Electrostatics::Off,
-            lj_modifier: LjModifier::None,
-            coulomb_modifier: Modifier::None,
-            dispersion_correction: DispersionCorrection::Off,
-            list: ListPolicy::Exact { buffer: 0.0 },
-        },
-    };
     // units 0–3, 4–7 and 8; the first two are equal
-    let compact = compare(&system(&[[0, 2], [1, 3], [4, 6], [5, 7]]));
+    let compact = compare(&linked_atoms(9, &[[0, 2], [1, 3], [4, 6], [5, 7]]));
     assert_eq!([compact.kinds.len(), compact.blocks.len(), compact.groups()], [2, 2, 5]);
     // the order of the atoms of a pair makes a difference
-    let compact = compare(&system(&[[0, 2], [1, 3], [6, 4], [5, 7]]));
+    let compact = compare(&linked_atoms(9, &[[0, 2], [1, 3], [6, 4], [5, 7]]));
     assert_eq!([compact.kinds.len(), compact.blocks.len()], [3, 3]);
     let first_atoms =
         |atoms: &[u32]| -> Vec<u32> { compact.units_of(atoms).iter().map(|unit| unit.number(0)).collect() };

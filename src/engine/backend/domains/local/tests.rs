@@ -8,10 +8,8 @@ use crate::pair::{
 };
 use crate::rng::{Purpose, Stream};
 use crate::simd::{AlignedArrays, Level};
-use crate::system::{
-    Atom, Constraint, Constraints, DispersionCorrection, Electrostatics, Exclusions, ForceSettings, ListPolicy,
-    LjModifier, Modifier, Name, Nonbonded, System, Topology,
-};
+use crate::system::Exclusions;
+use crate::testing::linked_atoms;
 use crate::vec3::vec3;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -23,35 +21,6 @@ const ROUNDING: f64 = 5e-6;
 type Pair = ([u32; 2], [i64; 3]);
 /// Listed pairs, with the number of times that each pair is listed.
 type Pairs = HashMap<Pair, u32>;
-
-/// Returns a system of atoms without interactions. The pairs of different atoms are constrained.
-fn constrained(atoms: usize, pairs: &[[u32; 2]]) -> CompactSystem {
-    let atom = Atom {
-        name: Name::default(),
-        type_name: Name::default(),
-        element: 0,
-        mass: 1.0,
-        charge: 0.0,
-        lj_type: 0,
-        residue: 0,
-    };
-    let exclusions = Exclusions::from_pairs(atoms, []);
-    let bonds = pairs.iter().filter(|[i, j]| i != j).map(|&atoms| Constraint { atoms, length: 0.1 }).collect();
-    CompactSystem::new(&System {
-        topology: Topology { atoms: vec![atom; atoms], exclusions, ..Topology::default() },
-        nonbonded: Nonbonded { types: 1, ..Nonbonded::default() },
-        constraints: Constraints { bonds, ..Constraints::default() },
-        settings: ForceSettings {
-            cutoff: None,
-            cutoff_lj: None,
-            electrostatics: Electrostatics::Off,
-            lj_modifier: LjModifier::None,
-            coulomb_modifier: Modifier::None,
-            dispersion_correction: DispersionCorrection::Off,
-            list: ListPolicy::Exact { buffer: 0.0 },
-        },
-    })
-}
 
 struct Case {
     cell: PeriodicCell,
@@ -86,10 +55,11 @@ impl Case {
             for atom in first..(first + size).min(atoms as u32) {
                 let beside = vec3(between(-1.0, 1.0), between(-1.0, 1.0), between(-1.0, 1.0));
                 positions.push(cell.to_cartesian(far) + beside * (arm / beside.norm()));
-                bonds.push([first, atom]);
+                bonds.extend((atom > first).then_some([first, atom]));
             }
         }
-        Case { cell, positions, system: constrained(atoms, &bonds), radius: 0.3 * narrowest }
+        let system = CompactSystem::new(&linked_atoms(atoms, &bonds));
+        Case { cell, positions, system, radius: 0.3 * narrowest }
     }
 
     /// Returns the pairs within the radius that all ranks list.
