@@ -326,22 +326,14 @@ impl Float for F256 {
         [F256([picked[0][0], picked[1][0]]), F256([picked[0][1], picked[1][1]])]
     }
     #[inline(always)]
-    fn bin_offset(self) -> Self {
-        let low = op!([_mm256_castsi256_ps(_mm256_set1_epi32(-1 << 21)); 2]);
-        self - F256(both!(_mm256_and_ps, self.0, low))
-    }
-    #[inline(always)]
-    fn subtract_folded(self, to: &mut [f32; 8]) {
+    fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
         op!({
-            let folded = _mm256_add_ps(self.0[0], self.0[1]);
-            _mm256_storeu_ps(to.as_mut_ptr(), _mm256_sub_ps(_mm256_loadu_ps(to.as_ptr()), folded));
-        })
-    }
-    #[inline(always)]
-    fn subtract_folded_product(self, factor: Self, to: &mut [f32; 8]) {
-        op!({
-            let less = _mm256_fnmadd_ps(self.0[0], factor.0[0], _mm256_loadu_ps(to.as_ptr()));
-            _mm256_storeu_ps(to.as_mut_ptr(), _mm256_fnmadd_ps(self.0[1], factor.0[1], less));
+            let mut rest = _mm256_loadu_ps(to.as_ptr());
+            for row in 0..N {
+                rest = _mm256_fnmadd_ps(a[row].0[0], b[row].0[0], rest);
+                rest = _mm256_fnmadd_ps(a[row].0[1], b[row].0[1], rest);
+            }
+            _mm256_storeu_ps(to.as_mut_ptr(), rest);
         })
     }
     #[inline(always)]

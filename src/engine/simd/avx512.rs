@@ -290,16 +290,13 @@ impl Float for F512 {
         })
     }
     #[inline(always)]
-    fn bin_offset(self) -> Self {
+    fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
+        let mut sum = a[0] * b[0];
+        for row in 1..N {
+            sum = a[row].mul_add(b[row], sum);
+        }
         op!({
-            let low = _mm512_castsi512_ps(_mm512_set1_epi32(-1 << 21));
-            F512(_mm512_sub_ps(self.0, _mm512_and_ps(self.0, low)))
-        })
-    }
-    #[inline(always)]
-    fn subtract_folded(self, to: &mut [f32; 8]) {
-        op!({
-            let folded = _mm256_add_ps(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));
+            let folded = _mm256_add_ps(_mm512_castps512_ps256(sum.0), _mm512_extractf32x8_ps::<1>(sum.0));
             _mm256_storeu_ps(to.as_mut_ptr(), _mm256_sub_ps(_mm256_loadu_ps(to.as_ptr()), folded));
         })
     }

@@ -225,16 +225,8 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns the first and the second elements of pairs in two rows of any length. The bits of self are the indices
     /// into the rows, as for [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
-    /// Returns the exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits
-    /// cleared).
-    fn bin_offset(self) -> Self;
-    /// Adds lanes 8–15 to lanes 0–7, and subtracts the eight sums from the floats in `to`.
-    fn subtract_folded(self, to: &mut [f32; 8]);
-    /// Applies [`Self::subtract_folded`] to the product of self and `factor`.
-    #[inline(always)]
-    fn subtract_folded_product(self, factor: Self, to: &mut [f32; 8]) {
-        (self * factor).subtract_folded(to);
-    }
+    /// Subtracts the products of `N` pairs of vectors, both lane k and lane k + 8, from float k of `to`. `N` is not zero.
+    fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]);
     /// Returns the sum of lanes 0–7 and the sum of lanes 8–15, in the tree order 8 → 4 → 2 → 1.
     fn half_sums(self) -> [f32; 2];
     /// Returns the sum of all lanes, in the tree order 16 → 8 → 4 → 2 → 1.

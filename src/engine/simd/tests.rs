@@ -105,7 +105,6 @@ impl Kernel for Operations {
         check("a −= b", difference, |k| x[k] - y[k]);
         check("√a", a.sqrt(), |k| x[k].sqrt());
         check("round", a.round(), |k| x[k].round_ties_even());
-        check("bin offset", a.bin_offset(), |k| x[k] - f32::from_bits(x[k].to_bits() & !((1 << 21) - 1)));
 
         let multiply_add = |a: f32, b: f32, c: f32| if fused { a.mul_add(b, c) } else { a * b + c };
         check("a · b + c", a.mul_add(b, c), |k| multiply_add(x[k], y[k], z[k]));
@@ -204,9 +203,10 @@ fn masks_choose_lanes() {
 /// Applies the sums over lanes.
 struct Sums(Box<[Lanes; 16]>);
 
-/// Relative tolerance of a folded product: two products, their sum and the difference are rounded, each by at most half
-/// of 2⁻²³ times the sum of magnitudes. The factor 4.01 instead of 4 allows for rounded magnitudes.
-const FOLDED_PRODUCT: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
+/// Relative tolerance of folded products of two rows. Products are rounded, then sums of two products, and then two
+/// differences, each time by at most half of 2⁻²³ times the sum of magnitudes. The factor 4.01 instead of 4 allows for
+/// rounded magnitudes.
+const FOLDED_PRODUCTS: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
 
 /// Returns the sum of the values by repeated halving, in the tree order 16 → 8 → 4 → 2 → 1.
 fn tree(values: &[f32]) -> f32 {
@@ -228,18 +228,14 @@ impl Kernel for Sums {
         assert!(same(halves[0], tree(&rows[0][..8])) && same(halves[1], tree(&rows[0][8..])), "halves: {halves:?}");
         check("sixteen sums", S::F::sums16(&vectors), |k| tree(&rows[k]));
         let mut to: [f32; 8] = from_fn(|k| rows[1][k]);
-        vectors[0].subtract_folded(&mut to);
+        S::F::subtract_folded_products([vectors[2], vectors[4]], [vectors[3], vectors[5]], &mut to);
         for k in 0..8 {
-            assert!(same(to[k], rows[1][k] - (rows[0][k] + rows[0][k + 8])), "folded, lane {k}: {}", to[k]);
-        }
-        to = from_fn(|k| rows[1][k]);
-        vectors[2].subtract_folded_product(vectors[3], &mut to);
-        for k in 0..8 {
-            let product = |lane: usize| f64::from(rows[2][lane]) * f64::from(rows[3][lane]);
-            let terms = [f64::from(rows[1][k]), -product(k), -product(k + 8)];
-            let scale = terms.iter().map(|term| term.abs()).sum::<f64>();
-            let error = f64::from(to[k]) - terms.iter().sum::<f64>();
-            assert!(error.abs() <= FOLDED_PRODUCT * scale, "folded product, lane {k}: {error:e} of {scale:e}");
+            let product = |row: usize, lane: usize| f64::from(rows[row][lane]) * f64::from(rows[row + 1][lane]);
+            let products = [product(2, k), product(2, k + 8), product(4, k), product(4, k + 8)];
+            let start = f64::from(rows[1][k]);
+            let scale = start.abs() + products.map(f64::abs).iter().sum::<f64>();
+            let error = f64::from(to[k]) - (start - products.iter().sum::<f64>());
+            assert!(error.abs() <= FOLDED_PRODUCTS * scale, "folded products, lane {k}: {error:e} of {scale:e}");
         }
     }
 }

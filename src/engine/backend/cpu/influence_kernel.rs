@@ -6,6 +6,7 @@ use crate::compute::Split;
 use crate::pme::{Influence, MeshPotential, gaussian, reciprocal_rows};
 use crate::simd::{Aligned16, Kernel, LANES, Simd};
 use crate::vec3::{Mat3, Vec3};
+use std::hint::black_box;
 
 /// Sixteen wave vectors, which differ in k_x and share k_y.
 struct Waves {
@@ -78,11 +79,15 @@ impl Kernel for Fill<'_> {
             // the exponentials are library calls, which prevent vectorisation; a separate loop for them lets the
             // compiler vectorise the next loop
             let gaussians = map(squares, |squared| gaussian(squared, alpha));
+            let mut values = [0.0; LANES];
             for lane in 0..LANES {
                 let transform = potential.transform(squares[lane], gaussians[lane], alpha);
                 let value = transform * factors[lane] * modulus;
-                green.0[lane] = if value.abs() < NEGLIGIBLE { 0.0 } else { value as f32 };
+                values[lane] = if value.abs() < NEGLIGIBLE { 0.0 } else { value };
             }
+            // `black_box` hides the values from the compiler, which would otherwise convert negligible values to
+            // subnormal numbers and replace them by zero after that
+            green.0 = map(black_box(values), |value| value as f32);
         }
     }
 }

@@ -166,9 +166,7 @@ impl<S: Simd, const N: usize> Rows<S, N> {
 }
 
 /// Adds the pair forces f · d, where f is the force divided by the distance and d is the displacement, to the forces on
-/// the i-atoms, and subtracts the pair forces from the forces on the j-atoms. On a SIMD level with two registers per
-/// vector, the number of operations in flight limits the speed. Such a SIMD level therefore uses only multiply-adds,
-/// which need the fewest operations.
+/// the i-atoms, and subtracts the pair forces from the forces on the j-atoms.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -179,23 +177,11 @@ pub(super) fn apply<S: Simd, const N: usize>(
     // SAFETY: the block is in range, see `positions`
     let slots = unsafe { forces.get_unchecked_mut(near.block) };
     for k in 0..3 {
-        let to = eight_mut(slots, k);
         let d = near.d[k];
-        if !S::TABLES {
-            for row in 0..N {
-                total[k][row] = f[row].mul_add(d[row], total[k][row]);
-                f[row].subtract_folded_product(d[row], to);
-            }
-            continue;
+        for row in 0..N {
+            total[k][row] = f[row].mul_add(d[row], total[k][row]);
         }
-        let mut reaction = f[0] * d[0];
-        total[k][0] += reaction;
-        for row in 1..N {
-            let component = f[row] * d[row];
-            total[k][row] += component;
-            reaction += component;
-        }
-        reaction.subtract_folded(to);
+        S::F::subtract_folded_products(f, d, eight_mut(slots, k));
     }
 }
 
