@@ -15,6 +15,7 @@
 use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
 use super::slabs::{Slabs, Turned};
+use crate::arrays::map;
 use crate::cell::PeriodicCell;
 use crate::compute::{LineFft, Lines, LinesMut, Split};
 use crate::memory;
@@ -239,7 +240,7 @@ impl Spectral {
                 for z in 0..z_blocks {
                     // the last plane is paired with itself if the number of planes is odd
                     let other = if second.is_empty() { x } else { x + 1 };
-                    let planes = [x, other].map(|x| backward.lines(x * z_blocks + z, own.len() * z_blocks));
+                    let planes = map([x, other], |x| backward.lines(x * z_blocks + z, own.len() * z_blocks));
                     dispatch(level, Join { planes, points: ny, line });
                     let im = if second.is_empty() { &mut spare[z..] } else { &mut second[z..] };
                     let output = LinesMut { re: &mut first[z..], im, stride: row };
