@@ -1,14 +1,10 @@
 //! Radial functions of r² as piecewise quartics that fit into registers.
 //!
 //! Four bins per octave of r² over eight octaves are 32 bins. The exponent and the two leading mantissa bits of r² give
-//! the bin (`Float::look_up`). Each bin has a quartic in r². For erfc(αr)/r the relative error of the force is at most
-//! 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest bin are raised to the lower end of this bin, which
-//! affects only overlapping atoms. SIMD levels without enough registers for the tables, and GPUs, compute 1/r and
-//! subtract the square of a polynomial ([`super::RootPolynomial`]).
-//!
-//! A quartic in the offset of r² from the start of its bin would have smaller rounding errors, but kernels would need
-//! two more operations. A bin is a quarter of its octave, so that the powers of r² cancel little: for 1/r³, the
-//! magnitudes of the five terms of a quartic add up to at most 70 times its value.
+//! the bin (`Float::look_up`). Each bin has a quartic in u, the exact offset of r² from the start of the bin. For
+//! erfc(αr)/r the relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest
+//! bin are raised to the lower end of this bin, which affects only overlapping atoms. SIMD levels without enough
+//! registers for the tables, and GPUs, compute 1/r and subtract the square of a polynomial ([`super::RootPolynomial`]).
 
 use crate::simd::Tables;
 
@@ -25,7 +21,7 @@ pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 /// A radial function of r² as coefficients for kernels.
 #[derive(Clone, Debug)]
 pub struct RadialTable {
-    /// `tables.0[k][bin]` is the coefficient of r²ᵏ, nm⁻²ᵏ times the unit of the function
+    /// `tables.0[k][bin]` is the coefficient of u^k
     pub tables: Tables,
     /// lowest r² covered, nm²; kernels must raise smaller arguments to this value
     pub lowest: f32,
@@ -41,8 +37,8 @@ impl RadialTable {
                 let width = 2f64.powi(octave) / BINS_PER_OCTAVE as f64;
                 let start = 2f64.powi(octave) + quarter as f64 * width;
                 let bin = ((start as f32).to_bits() >> 21) as usize % 32;
-                for (power, c) in quartic(|r2| function(r2.sqrt()), [start, start + width]).into_iter().enumerate() {
-                    table.tables.0[power][bin] = c;
+                for (power, c) in quartic(|u| function((start + u).sqrt()), width).into_iter().enumerate() {
+                    table.tables.0[power][bin] = c as f32;
                 }
             }
         }
@@ -58,7 +54,8 @@ impl RadialTable {
     pub fn value(&self, r2: f32) -> f32 {
         let r2 = r2.max(self.lowest);
         let bin = (r2.to_bits() >> 21) as usize % 32;
-        self.tables.0.iter().rev().fold(0.0, |sum, c| sum.mul_add(r2, c[bin]))
+        let u = r2 - f32::from_bits(r2.to_bits() & !0x1f_ffff);
+        self.tables.0.iter().rev().fold(0.0, |sum, c| sum.mul_add(u, c[bin]))
     }
 }
 
@@ -73,27 +70,14 @@ pub(super) fn range(largest: f64) -> [f64; 2] {
     [2f64.powi(octaves(largest)[0]), largest * largest]
 }
 
-/// Returns the monomial coefficients of the quartic through the Chebyshev nodes of a bin. Within a bin the powers are
-/// nearly linearly dependent, so that lower coefficients make up for the rounding of higher coefficients.
-fn quartic(function: impl Fn(f64) -> f64, bin: [f64; 2]) -> [f32; COEFFICIENTS] {
-    let mut exact = interpolate(function, &chebyshev_nodes(COEFFICIENTS, bin));
-    let mut rounded = [0.0; COEFFICIENTS];
-    for power in (0..COEFFICIENTS).rev() {
-        rounded[power] = exact[power] as f32;
-        let rest = exact[power] - f64::from(rounded[power]);
-        let correction = interpolate(|r2| rest * r2.powi(power as i32), &chebyshev_nodes(power, bin));
-        exact.iter_mut().zip(correction).for_each(|(coefficient, change)| *coefficient += change);
-    }
-    rounded
-}
-
-/// Returns the Chebyshev nodes of an interval.
-fn chebyshev_nodes(count: usize, [start, end]: [f64; 2]) -> Vec<f64> {
+/// Returns the monomial coefficients of the quartic through the Chebyshev nodes of [0, width].
+fn quartic(function: impl Fn(f64) -> f64, width: f64) -> Vec<f64> {
     let node = |k: usize| {
-        let angle = std::f64::consts::PI * (k as f64 + 0.5) / count as f64;
-        start + 0.5 * (end - start) * (1.0 + angle.cos())
+        let angle = std::f64::consts::PI * (k as f64 + 0.5) / COEFFICIENTS as f64;
+        0.5 * width * (1.0 + angle.cos())
     };
-    (0..count).map(node).collect()
+    let nodes: [f64; COEFFICIENTS] = std::array::from_fn(node);
+    interpolate(function, &nodes)
 }
 
 /// Returns the monomial coefficients of the polynomial that equals `function` at `nodes` (Newton's divided

@@ -326,6 +326,11 @@ impl Float for F256 {
         [F256([picked[0][0], picked[1][0]]), F256([picked[0][1], picked[1][1]])]
     }
     #[inline(always)]
+    fn bin_offset(self) -> Self {
+        let low = op!([_mm256_castsi256_ps(_mm256_set1_epi32(-1 << 21)); 2]);
+        self - F256(both!(_mm256_and_ps, self.0, low))
+    }
+    #[inline(always)]
     fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
         op!({
             let mut rest = _mm256_loadu_ps(to.as_ptr());

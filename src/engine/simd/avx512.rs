@@ -290,6 +290,13 @@ impl Float for F512 {
         })
     }
     #[inline(always)]
+    fn bin_offset(self) -> Self {
+        op!({
+            let low = _mm512_castsi512_ps(_mm512_set1_epi32(-1 << 21));
+            F512(_mm512_sub_ps(self.0, _mm512_and_ps(self.0, low)))
+        })
+    }
+    #[inline(always)]
     fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
         let mut sum = a[0] * b[0];
         for row in 1..N {

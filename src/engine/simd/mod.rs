@@ -225,6 +225,9 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// Returns the first and the second elements of pairs in two rows of any length. The bits of self are the indices
     /// into the rows, as for [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
+    /// Returns the exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits
+    /// cleared).
+    fn bin_offset(self) -> Self;
     /// Subtracts the products of `N` ≥ 1 pairs of vectors from `to`: lanes k and k + 8 of a product from float k.
     fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]);
     /// Returns the sum of lanes 0–7 and the sum of lanes 8–15, in the tree order 8 → 4 → 2 → 1.

@@ -219,6 +219,11 @@ impl Float for Fx16 {
         from_fn(|element| Self::each(|k| rows[k / 8][lanes[k].min(rows[k / 8].len() - 1)][element]))
     }
     #[inline(always)]
+    fn bin_offset(self) -> Self {
+        let lanes = self.lanes();
+        Self::each(|k| lanes[k] - f32::from_bits(lanes[k].to_bits() >> 21 << 21))
+    }
+    #[inline(always)]
     fn subtract_folded_products<const N: usize>(a: [Self; N], b: [Self; N], to: &mut [f32; 8]) {
         for row in 0..N {
             let lanes = (a[row] * b[row]).lanes();

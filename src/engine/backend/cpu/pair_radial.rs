@@ -174,5 +174,6 @@ pub(super) fn energy<S: Simd>(r2: S::F, function: &RadialTable) -> S::F {
 #[inline(always)]
 fn table<S: Simd>(r2: S::F, bins: &<S::F as Float>::Bins) -> S::F {
     let [a0, a1, a2, a3, a4] = r2.look_up(bins);
-    a4.mul_add(r2, a3).mul_add(r2, a2).mul_add(r2, a1).mul_add(r2, a0)
+    let u = r2.bin_offset();
+    a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
 }
