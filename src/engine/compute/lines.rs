@@ -208,8 +208,8 @@ impl LineFft {
     }
 
     /// Transforms `input` into `output`. `work` is overwritten.
-    pub fn transform(&self, level: Level, input: Lines<'_>, mut output: LinesMut<'_>, work: &mut [Split; 2]) {
-        dispatch(level, Transform { plan: self, input: &input, output: &mut output, work });
+    pub fn transform(&self, level: Level, input: Lines<'_>, output: LinesMut<'_>, work: &mut [Split; 2]) {
+        dispatch(level, Transform { plan: self, input, output, work });
     }
 
     /// Returns work space for [`Self::transform`] of lines of at most `length` elements.
@@ -218,17 +218,14 @@ impl LineFft {
     }
 }
 
-/// Kernel of [`LineFft::transform`]. Lines are references, since the compiler copies structures of several words by
-/// vector registers. The processor would read the words, which have just been stored one by one, only after all stores
-/// of the previous transform.
-struct Transform<'a, 'b, 'c> {
+struct Transform<'a> {
     plan: &'a LineFft,
-    input: &'a Lines<'b>,
-    output: &'a mut LinesMut<'c>,
+    input: Lines<'a>,
+    output: LinesMut<'a>,
     work: &'a mut [Split; 2],
 }
 
-impl Kernel for Transform<'_, '_, '_> {
+impl Kernel for Transform<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -240,7 +237,7 @@ impl Kernel for Transform<'_, '_, '_> {
         }
         for (index, stage) in plan.stages.iter().enumerate() {
             let (from, to) = if index % 2 == 0 { (&*b, &mut *a) } else { (&*a, &mut *b) };
-            let from = if index == 0 { *input } else { from.lines(0, 1) };
+            let from = if index == 0 { input } else { from.lines(0, 1) };
             let to = if index == last {
                 LinesMut { re: &mut *output.re, im: &mut *output.im, stride: output.stride }
             } else {
