@@ -22,7 +22,7 @@ ALLOWED = [
     r"^(libm|exp|expf|sin|cos|acos|atan2|pow|erfc?|log|round|floor|ceil|trunc|fmod)[f]?(@|$)|libm::",
     r"std::time::|clock_gettime",  # time spent in constraints
     # pieces of work of their own, large or rare
-    # kernels of their own, called once for a section; where the function that starts one was inlined, `dispatch` is called
+    # kernels of their own, called once for a section
     r"constraint::plan::(ConstraintPlan>::(apply|finish_drift)|SectionKernel|DriftKernel)",
     r"backend::refresh::(Refresh>::apply|RefreshKernel)",
     r"constraint::shake::worst",  # where a constraint has failed

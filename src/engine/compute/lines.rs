@@ -208,6 +208,7 @@ impl LineFft {
     }
 
     /// Transforms `input` into `output`. `work` is overwritten.
+    #[inline(always)]
     pub fn transform(&self, level: Level, input: Lines<'_>, output: LinesMut<'_>, work: &mut [Split; 2]) {
         dispatch(level, Transform { plan: self, input, output, work });
     }

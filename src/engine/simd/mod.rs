@@ -43,6 +43,7 @@ mod tests;
 
 use crate::arrays::from_fn;
 pub use aligned::AlignedArrays;
+use std::mem::ManuallyDrop;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// Number of logical lanes of every vector.
@@ -264,18 +265,19 @@ pub trait Kernel {
 /// # Panics
 /// Panics if this processor lacks the instructions of the level. The caller checks the level with
 /// [`Level::is_available`].
+#[inline(always)]
 pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
     assert!(level.is_available(), "the SIMD level {} is not available on this processor", level.name());
-    match level {
-        Level::Portable => kernel.run::<portable::Portable>(),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the assertion above checks that the processor has the features
-        Level::Avx2 => unsafe { kernel.run_avx2() },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the assertion above checks that the processor has the features
-        Level::Avx512 => unsafe { kernel.run_avx512() },
-        #[cfg(not(target_arch = "x86_64"))]
-        Level::Avx2 | Level::Avx512 => kernel.run::<portable::Portable>(),
+    let mut kernel = ManuallyDrop::new(kernel);
+    // SAFETY: the assertion above checks that the processor has the features, and no entry is called twice
+    unsafe {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => Entries::run_avx2(&mut kernel),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => Entries::run_avx512(&mut kernel),
+            _ => Entries::run_portable(&mut kernel),
+        }
     }
 }
 
@@ -283,22 +285,34 @@ pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
 /// of the module that defines the implementing type. Kernels of different modules are therefore compiled in parallel.
 /// Functions of the module `simd` would all be in one codegen unit.
 ///
+/// Entries take the kernel by reference. The compiler would copy a kernel that is passed by value, two words at a time,
+/// and Intel processors read two words that were stored one by one only after all earlier stores.
+///
 /// # Safety
-/// The processor must have the instructions of the level.
-#[cfg(target_arch = "x86_64")]
+/// The processor must have the instructions of the level. The kernel is moved out of the argument, which must not be
+/// used again.
 trait Entries: Kernel + Sized {
-    #[target_feature(enable = "avx2,fma")]
     #[inline(never)]
-    unsafe fn run_avx2(self) -> Self::Output {
-        self.run::<avx2::Avx2>()
+    unsafe fn run_portable(kernel: &mut ManuallyDrop<Self>) -> Self::Output {
+        // SAFETY: the caller does not use the kernel again
+        unsafe { ManuallyDrop::take(kernel) }.run::<portable::Portable>()
     }
 
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    #[inline(never)]
+    unsafe fn run_avx2(kernel: &mut ManuallyDrop<Self>) -> Self::Output {
+        // SAFETY: the caller does not use the kernel again
+        unsafe { ManuallyDrop::take(kernel) }.run::<avx2::Avx2>()
+    }
+
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
     #[inline(never)]
-    unsafe fn run_avx512(self) -> Self::Output {
-        self.run::<avx512::Avx512>()
+    unsafe fn run_avx512(kernel: &mut ManuallyDrop<Self>) -> Self::Output {
+        // SAFETY: the caller does not use the kernel again
+        unsafe { ManuallyDrop::take(kernel) }.run::<avx512::Avx512>()
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 impl<K: Kernel> Entries for K {}
